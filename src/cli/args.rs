@@ -1,0 +1,65 @@
+//! The arguments, as clap reads them.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Applies the edit a language model meant, or says why it will not.
+#[derive(Debug, Parser)]
+#[command(version, about, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Common {
+    /// The folder to work in; nothing outside it is touched.
+    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
+    pub(crate) root: PathBuf,
+    /// Print JSON.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Replace text in a file.
+    Edit(EditArgs),
+    /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
+    Batch(BatchArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EditArgs {
+    /// The file.
+    pub(crate) path: String,
+    /// The text to find: the text itself, @FILE, or - for stdin.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) old: String,
+    /// The text to put in its place: the text itself, @FILE, or - for stdin.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub(crate) new: String,
+    /// How often the text occurs and shall be replaced.
+    #[arg(long, value_name = "N", conflicts_with = "all")]
+    pub(crate) expect: Option<usize>,
+    /// Replace every occurrence.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// A line near which the text stands; breaks a tie.
+    #[arg(long, value_name = "LINE")]
+    pub(crate) near: Option<usize>,
+    /// Decide and report, but write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchArgs {
+    /// Decide and report, but write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}

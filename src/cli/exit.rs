@@ -1,0 +1,55 @@
+//! How the process ends.
+
+use std::process::ExitCode;
+
+use crate::tools::ToolReply;
+
+/// The end of a command.
+#[derive(Debug)]
+pub(crate) enum Exit {
+    /// 0
+    Done,
+    /// 1: refused, nothing was written.
+    Refused,
+    /// 2: wrong usage.
+    Usage(String),
+    /// 3: disk or network.
+    Fault(String),
+}
+
+impl Exit {
+    pub(crate) fn fault(message: impl Into<String>) -> Self {
+        Self::Fault(message.into())
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage(message.into())
+    }
+
+    /// The end that a tool's reply means.
+    pub(crate) fn of(reply: &ToolReply) -> Self {
+        match reply.code {
+            None => Self::Done,
+            Some(code) if code.is_fault() => Self::Fault(String::new()),
+            Some(_) => Self::Refused,
+        }
+    }
+
+    /// Says what is left to say and gives the code.
+    #[expect(
+        clippy::print_stderr,
+        reason = "the one place where a command's last word goes to stderr"
+    )]
+    pub(crate) fn report(self) -> ExitCode {
+        let (code, message) = match self {
+            Self::Done => (0, String::new()),
+            Self::Refused => (1, String::new()),
+            Self::Usage(message) => (2, message),
+            Self::Fault(message) => (3, message),
+        };
+        if !message.is_empty() {
+            eprintln!("restitch: {message}");
+        }
+        ExitCode::from(code)
+    }
+}

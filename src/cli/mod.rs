@@ -1,0 +1,35 @@
+//! The command line: parse, compose an engine, run, print. One file a subcommand.
+//!
+//! stdout is data, stderr is for people and logs. Exit codes: 0 done, 1 refused,
+//! 2 wrong usage, 3 a fault of disk or network.
+
+mod args;
+mod batch;
+mod edit;
+mod exit;
+mod settings;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+use exit::Exit;
+
+/// Runs the command line of this process.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
+    };
+    runtime.block_on(run(cli)).report()
+}
+
+async fn run(cli: Cli) -> Exit {
+    let common = cli.common;
+    match cli.command {
+        Command::Edit(args) => edit::run(&common, args).await,
+        Command::Batch(args) => batch::run(&common, args).await,
+    }
+}

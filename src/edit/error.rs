@@ -1,0 +1,262 @@
+//! Why an edit did not happen: a stable code, the cause in words, and what the
+//! caller needs to succeed on the next call.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::text::LineSpan;
+
+/// The codes that callers branch on. They are wire strings and never change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum EditCode {
+    /// `old_str` is not in the file, under any reading.
+    NoOccurrence,
+    /// `old_str` is there more or fewer times than expected.
+    OccurrenceMismatch,
+    /// `old_str` and `new_str` are the same, or the edit changes nothing.
+    NoChange,
+    /// The file already has `new_str` in the place of `old_str`.
+    AlreadyApplied,
+    /// The path is malformed or leaves the root.
+    InvalidPath,
+    /// There is no such file.
+    FileNotFound,
+    /// The file cannot be read.
+    ReadError,
+    /// The file cannot be written.
+    WriteError,
+    /// An empty `old_str` would overwrite a file that exists.
+    CreateExisting,
+    /// The file changed where the edit goes, after it was read.
+    Conflict,
+    /// A `LINE#ID` anchor does not match the file.
+    StaleAnchor,
+    /// The file is not text.
+    NotText,
+    /// The file or an argument is over a size limit.
+    TooLarge,
+    /// Two edits of one call touch the same text.
+    Overlap,
+    /// `new_str` brings in a "rest of the code" placeholder.
+    Omission,
+    /// The result would not parse where the file did.
+    Syntax,
+    /// Policy or the guard does not allow it.
+    Blocked,
+    /// The file's encoding cannot hold the new text.
+    Unencodable,
+    /// The call's arguments are malformed.
+    InvalidArguments,
+}
+
+impl EditCode {
+    /// Every code, in the order of the documentation.
+    pub const ALL: &[Self] = &[
+        Self::NoOccurrence,
+        Self::OccurrenceMismatch,
+        Self::NoChange,
+        Self::AlreadyApplied,
+        Self::InvalidPath,
+        Self::FileNotFound,
+        Self::ReadError,
+        Self::WriteError,
+        Self::CreateExisting,
+        Self::Conflict,
+        Self::StaleAnchor,
+        Self::NotText,
+        Self::TooLarge,
+        Self::Overlap,
+        Self::Omission,
+        Self::Syntax,
+        Self::Blocked,
+        Self::Unencodable,
+        Self::InvalidArguments,
+    ];
+
+    /// The wire string.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NoOccurrence => "EDIT_NO_OCCURRENCE_FOUND",
+            Self::OccurrenceMismatch => "EDIT_EXPECTED_OCCURRENCE_MISMATCH",
+            Self::NoChange => "EDIT_NO_CHANGE",
+            Self::AlreadyApplied => "EDIT_ALREADY_APPLIED",
+            Self::InvalidPath => "EDIT_INVALID_PATH",
+            Self::FileNotFound => "EDIT_FILE_NOT_FOUND",
+            Self::ReadError => "EDIT_FILE_READ_ERROR",
+            Self::WriteError => "EDIT_FILE_WRITE_ERROR",
+            Self::CreateExisting => "ATTEMPT_TO_CREATE_EXISTING_FILE",
+            Self::Conflict => "EDIT_CONFLICT",
+            Self::StaleAnchor => "EDIT_STALE_ANCHOR",
+            Self::NotText => "EDIT_NOT_TEXT",
+            Self::TooLarge => "EDIT_TOO_LARGE",
+            Self::Overlap => "EDIT_OVERLAP",
+            Self::Omission => "EDIT_OMISSION",
+            Self::Syntax => "EDIT_SYNTAX",
+            Self::Blocked => "EDIT_BLOCKED",
+            Self::Unencodable => "EDIT_UNENCODABLE",
+            Self::InvalidArguments => "EDIT_INVALID_ARGUMENTS",
+        }
+    }
+
+    /// The code of a wire string.
+    pub fn parse(wire: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.as_str() == wire)
+    }
+
+    /// A fault of disk or network, which the caller cannot mend by another call.
+    pub fn is_fault(self) -> bool {
+        matches!(self, Self::ReadError | Self::WriteError)
+    }
+}
+
+impl fmt::Display for EditCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for EditCode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// A place in the file that is near to what the caller asked for.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Near {
+    /// First line.
+    pub start_line: usize,
+    /// Last line.
+    pub end_line: usize,
+    /// How alike it is, from 0 to 1.
+    pub score: f64,
+    /// The first line that differs.
+    pub first_difference: Option<Difference>,
+}
+
+impl Near {
+    /// The lines it covers.
+    pub fn span(&self) -> LineSpan {
+        LineSpan { start: self.start_line, end: self.end_line }
+    }
+}
+
+/// One line of the call beside the line of the file, white space made visible
+/// (`→` a tab, `·` a blank at either end, `␍` a carriage return).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The line's number in the file.
+    pub line: usize,
+    /// The line's number in `old_str`.
+    pub old_line: usize,
+    /// What `old_str` has.
+    pub expected: String,
+    /// What the file has.
+    pub found: String,
+}
+
+/// One attempt to correct a call, by a model or from its cache.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Attempt {
+    /// What was asked: `correct_old`, `adjust_new`, `repair_escapes`, `choose`.
+    pub ask: &'static str,
+    /// What came of it, as a stable word: `accepted`, `declined`, `rejected`, `failed`, `skipped`.
+    pub outcome: &'static str,
+    /// The reason, in words.
+    pub detail: String,
+}
+
+/// An edit that did not happen. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Refusal {
+    /// The stable code.
+    pub code: EditCode,
+    /// What happened and where, in one sentence.
+    pub message: String,
+    /// The file, as the caller named it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Near places, best first.
+    pub nearest: Vec<Near>,
+    /// Lines where `old_str` was found, when there are too many.
+    pub occurrences: Vec<usize>,
+    /// What was tried to correct the call.
+    pub attempts: Vec<Attempt>,
+    /// What to do next.
+    pub hint: Option<String>,
+    /// Lines whose anchors are stale, merged; a partial read of these is enough.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub affected_ranges: Vec<LineSpan>,
+    /// Fresh `LINE#ID|text` lines, stale ones marked `>>>`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<String>,
+}
+
+impl Refusal {
+    /// A refusal with a code and a sentence.
+    pub fn new(code: EditCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            path: None,
+            nearest: Vec::new(),
+            occurrences: Vec::new(),
+            attempts: Vec::new(),
+            hint: None,
+            affected_ranges: Vec::new(),
+            anchors: Vec::new(),
+        }
+    }
+
+    /// Adds what to do next.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Names the file.
+    #[must_use]
+    pub fn at(mut self, path: impl Into<String>) -> Self {
+        self.path.get_or_insert_with(|| path.into());
+        self
+    }
+
+    /// The text for a model: cause, the places that matter, the next step. Short.
+    pub fn text(&self) -> String {
+        let mut out = format!("{}: {}", self.code, self.message);
+        if let Some(near) = self.nearest.first()
+            && let Some(d) = &near.first_difference
+        {
+            out.push_str(&format!(
+                "\nNearest: lines {}-{} ({:.0} % alike). First difference at line {}:\n  old_str: {}\n  file:    {}",
+                near.start_line, near.end_line, near.score * 100.0, d.line, d.expected, d.found
+            ));
+        }
+        if !self.anchors.is_empty() {
+            out.push('\n');
+            out.push_str(&self.anchors.join("\n"));
+        }
+        for attempt in &self.attempts {
+            out.push_str(&format!(
+                "\nTried {}: {} ({})",
+                attempt.ask, attempt.outcome, attempt.detail
+            ));
+        }
+        if let Some(hint) = &self.hint {
+            out.push_str("\nNext: ");
+            out.push_str(hint);
+        }
+        out
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}

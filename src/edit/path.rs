@@ -1,0 +1,92 @@
+//! A path below the root, by its letters only.
+//!
+//! This check sees strings, not the disk: links, mounts and races are the store's
+//! business, which resolves the path by folder handles.
+
+use std::fmt;
+use std::path::{Component, Path};
+
+use serde::Serialize;
+
+use super::{EditCode, Refusal};
+
+/// A path relative to the root, with `/` between its parts and no `.` or `..`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub struct WorkPath(String);
+
+impl WorkPath {
+    /// Reads what a caller gave, absolute below `root` or relative to it.
+    pub fn parse(raw: &str, root: &Path) -> Result<Self, Refusal> {
+        let refuse = |why: &str| {
+            Refusal::new(EditCode::InvalidPath, format!("path `{}` {why}", raw.escape_debug()))
+                .at(raw)
+                .hint(format!("Give a path to a file below {}.", root.display()))
+        };
+        if raw.trim().is_empty() {
+            return Err(refuse("is empty"));
+        }
+        if raw.contains('\0') {
+            return Err(refuse("holds a NUL character"));
+        }
+        if raw.len() > 4096 {
+            return Err(refuse("is longer than 4096 bytes"));
+        }
+        let path = Path::new(raw);
+        let path = match path.strip_prefix(root) {
+            Ok(below) => below,
+            Err(_) if path.is_absolute() => return Err(refuse("is outside the root")),
+            Err(_) => path,
+        };
+        let mut parts: Vec<&str> = Vec::new();
+        for component in path.components() {
+            match component {
+                Component::Normal(part) => {
+                    parts.push(part.to_str().ok_or_else(|| refuse("is not UTF-8"))?)
+                }
+                Component::CurDir => {}
+                Component::ParentDir if parts.pop().is_some() => {}
+                Component::ParentDir => return Err(refuse("leaves the root")),
+                Component::RootDir | Component::Prefix(_) => {
+                    return Err(refuse("is outside the root"));
+                }
+            }
+        }
+        if parts.is_empty() {
+            return Err(refuse("is the root itself, not a file"));
+        }
+        Ok(Self(parts.join("/")))
+    }
+
+    /// The path, relative to the root.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The path as the file system takes it, relative to the root.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+impl fmt::Display for WorkPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_below_the_root_are_taken() {
+        let parse = |raw: &str| WorkPath::parse(raw, Path::new("/w")).map(|p| p.0).ok();
+        assert_eq!(parse("a/b.rs").as_deref(), Some("a/b.rs"));
+        assert_eq!(parse("./a/../b.rs").as_deref(), Some("b.rs"));
+        assert_eq!(parse("/w/a").as_deref(), Some("a"));
+        for bad in ["", "  ", ".", "/w", "/etc/passwd", "../x", "a/../../x", "/wevil/x", "a\0b"] {
+            assert_eq!(parse(bad), None, "{bad:?}");
+        }
+    }
+}

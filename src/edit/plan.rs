@@ -1,0 +1,188 @@
+//! An edit as data: sorted, disjoint splices over one version of a file.
+
+use std::ops::Range;
+
+use super::{EditCode, Refusal};
+use crate::text::{ContentHash, Snapshot};
+
+/// One replacement. The range is in text offsets of the snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Splice {
+    /// What is replaced; empty for an insertion.
+    pub range: Range<usize>,
+    /// What stands there afterwards.
+    pub text: String,
+}
+
+/// Splices that are sorted, disjoint and bound to one version of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditPlan {
+    base: ContentHash,
+    splices: Vec<Splice>,
+}
+
+impl EditPlan {
+    /// Sorts the splices and refuses any two that touch the same text, or that
+    /// insert at the same place.
+    pub fn new(snapshot: &Snapshot, mut splices: Vec<Splice>) -> Result<Self, Refusal> {
+        splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
+        for pair in splices.windows(2) {
+            let (a, b) = (&pair[0], &pair[1]);
+            if a.range.end > b.range.start || a.range == b.range {
+                let line = |at: usize| snapshot.lines().number_at(at);
+                return Err(Refusal::new(
+                    EditCode::Overlap,
+                    format!(
+                        "two edits of this call touch the same text: one at lines {}-{}, one at lines {}-{}",
+                        line(a.range.start),
+                        line(a.range.end),
+                        line(b.range.start),
+                        line(b.range.end)
+                    ),
+                )
+                .hint("Merge them into one edit, or send them in two calls."));
+            }
+        }
+        Ok(Self { base: snapshot.hash(), splices })
+    }
+
+    /// The plan that turns the snapshot's whole text into `after`, touching only
+    /// the lines between the first and the last that differ.
+    pub fn whole_file(snapshot: &Snapshot, after: &str) -> Self {
+        let before = snapshot.text();
+        let line_floor = |at: usize| before[..at].rfind('\n').map_or(0, |feed| feed + 1);
+        let head = line_floor(common_chars(before.chars(), after.chars()));
+        let tail = common_chars(before[head..].chars().rev(), after[head..].chars().rev());
+        // Grow the middle to whole lines, so that reports speak of lines.
+        let end = before.len() - tail;
+        let end =
+            if end == head && after.len() - tail == head { end } else { line_ceil(before, end) };
+        let tail = before.len() - end;
+        let splices = if before == after {
+            Vec::new()
+        } else {
+            vec![Splice { range: head..end, text: after[head..after.len() - tail].to_owned() }]
+        };
+        Self { base: snapshot.hash(), splices }
+    }
+
+    /// The version the plan was made for.
+    pub fn base(&self) -> ContentHash {
+        self.base
+    }
+
+    /// The splices, in the order of the file.
+    pub fn splices(&self) -> &[Splice] {
+        &self.splices
+    }
+
+    /// The text after the splices.
+    pub fn text_after(&self, snapshot: &Snapshot) -> String {
+        let text = snapshot.text();
+        let grown: usize = self.splices.iter().map(|s| s.text.len()).sum();
+        let mut out = String::with_capacity(text.len() + grown);
+        let mut at = 0;
+        for splice in &self.splices {
+            out.push_str(&text[at..splice.range.start]);
+            out.push_str(&splice.text);
+            at = splice.range.end;
+        }
+        out.push_str(&text[at..]);
+        out
+    }
+
+    /// The bytes after the splices; everything outside them is copied as it is.
+    pub fn bytes_after(&self, snapshot: &Snapshot) -> Result<Vec<u8>, Refusal> {
+        let bytes = snapshot.bytes();
+        let grown: usize = self.splices.iter().map(|s| s.text.len()).sum();
+        let mut out = Vec::with_capacity(bytes.len() + grown);
+        let mut at = 0;
+        for splice in &self.splices {
+            let range = snapshot.byte_range(splice.range.clone());
+            out.extend_from_slice(&bytes[at..range.start]);
+            let kept = encode_keeping_invalid(snapshot, splice)?;
+            out.extend_from_slice(&kept);
+            at = range.end;
+        }
+        out.extend_from_slice(&bytes[at..]);
+        Ok(out)
+    }
+}
+
+/// Invalid bytes stand as U+FFFD in the text. Those that a splice keeps (a common
+/// head and tail with the text it replaces) are copied; a U+FFFD beyond that would
+/// write a replacement character where the file has a byte nobody can name.
+fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8>, Refusal> {
+    let unencodable = |message: String| {
+        Refusal::new(EditCode::Unencodable, message)
+            .hint("Write the new text with characters that the file's encoding has, or convert the file first.")
+    };
+    if !snapshot.has_invalid_bytes() {
+        return snapshot.encode(&splice.text).map_err(|e| unencodable(e.to_string()));
+    }
+    let old = &snapshot.text()[splice.range.clone()];
+    let head = common_chars(old.chars(), splice.text.chars());
+    let tail = common_chars(old[head..].chars().rev(), splice.text[head..].chars().rev());
+    let middle = &splice.text[head..splice.text.len() - tail];
+    if middle.contains(char::REPLACEMENT_CHARACTER) && old.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(unencodable(
+            "the edit rewrites text around bytes that are not valid UTF-8".into(),
+        ));
+    }
+    let at = splice.range.start;
+    let first = snapshot.byte_range(at..at + head);
+    let last = snapshot.byte_range(splice.range.end - tail..splice.range.end);
+    Ok([&snapshot.bytes()[first], middle.as_bytes(), &snapshot.bytes()[last]].concat())
+}
+
+fn line_ceil(text: &str, at: usize) -> usize {
+    let at_start = at == 0 || text.as_bytes()[at - 1] == b'\n';
+    if at_start {
+        return at;
+    }
+    text[at..].find('\n').map_or(text.len(), |feed| at + feed + 1)
+}
+
+fn common_chars(a: impl Iterator<Item = char>, b: impl Iterator<Item = char>) -> usize {
+    a.zip(b).take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(snapshot: &Snapshot, splices: &[(Range<usize>, &str)]) -> Result<EditPlan, Refusal> {
+        let splices = splices
+            .iter()
+            .map(|(range, text)| Splice { range: range.clone(), text: (*text).into() });
+        EditPlan::new(snapshot, splices.collect())
+    }
+
+    #[test]
+    fn splices_are_sorted_and_applied_to_bytes() {
+        let snapshot = Snapshot::decode(b"caf\xE9 one\r\ntwo\r\n".to_vec()).expect("latin");
+        let plan = plan(&snapshot, &[(11..14, "zwei"), (0..5, "thé")]).expect("disjoint");
+        assert_eq!(plan.bytes_after(&snapshot).expect("fits"), b"th\xE9 one\r\nzwei\r\n");
+        assert_eq!(plan.text_after(&snapshot), "thé one\r\nzwei\r\n");
+    }
+
+    #[test]
+    fn overlap_is_refused() {
+        let snapshot = Snapshot::from_text("one two three");
+        let refused = plan(&snapshot, &[(0..5, "x"), (4..7, "y")]).expect_err("overlap");
+        assert_eq!(refused.code, EditCode::Overlap);
+        assert!(plan(&snapshot, &[(3..3, "x"), (3..3, "y")]).is_err());
+        assert!(plan(&snapshot, &[(0..3, "x"), (3..7, "y")]).is_ok());
+    }
+
+    #[test]
+    fn invalid_bytes_that_are_kept_survive() {
+        let snapshot = Snapshot::decode(b"\xC3\xA9\xC3\xA8 a \xFF b\n".to_vec()).expect("text");
+        let text = snapshot.text().to_owned();
+        let to = text.replace(" b", " c");
+        let all = plan(&snapshot, &[(0..text.len(), &to)]).expect("plan");
+        assert_eq!(all.bytes_after(&snapshot).expect("kept"), b"\xC3\xA9\xC3\xA8 a \xFF c\n");
+        let bad = plan(&snapshot, &[(0..text.len(), "x \u{FFFD} y\u{FFFD} z")]).expect("plan");
+        assert_eq!(bad.bytes_after(&snapshot).expect_err("refused").code, EditCode::Unencodable);
+    }
+}

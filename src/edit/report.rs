@@ -1,0 +1,386 @@
+//! What an edit did, in full for programs and in a few lines for a model.
+
+use serde::Serialize;
+
+use super::diff::unified_diff;
+use super::verify::{After, VerifiedEdit};
+use super::{Attempt, EditPlan};
+use crate::hashline::tag;
+use crate::text::{ContentHash, LineSpan, Snapshot};
+
+/// How an edit was understood: which rung matched and what was rewritten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// The rung of the ladder that matched.
+    pub rung: String,
+    /// Each rewrite that was applied to `old_str` or `new_str`.
+    pub rewrites: Vec<String>,
+    /// How many places changed.
+    pub replacements: usize,
+    /// The strings that were used, when they differ from the caller's.
+    pub corrected: Option<Corrected>,
+    /// What the model was asked and what it cost.
+    pub model: ModelUse,
+    /// Each attempt at a correction.
+    pub attempts: Vec<Attempt>,
+    /// What the caller should know beside success.
+    pub warnings: Vec<String>,
+}
+
+impl Explanation {
+    /// An edit by `rung` that needed no rewriting.
+    pub fn plain(rung: impl Into<String>) -> Self {
+        Self {
+            rung: rung.into(),
+            rewrites: Vec::new(),
+            replacements: 1,
+            corrected: None,
+            model: ModelUse::default(),
+            attempts: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+/// The strings that an edit really used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Corrected {
+    /// The file's own text that was replaced.
+    pub old_str: String,
+    /// The text that replaced it.
+    pub new_str: String,
+}
+
+/// What correction by a model cost.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct ModelUse {
+    /// Requests sent.
+    pub calls: u32,
+    /// Answers taken from the cache.
+    pub cached: u32,
+    /// Bytes of all prompts.
+    pub prompt_bytes: u64,
+    /// Prompt tokens, as the server counted them.
+    pub prompt_tokens: u64,
+    /// Completion tokens, as the server counted them.
+    pub completion_tokens: u64,
+    /// Time spent waiting.
+    pub millis: u64,
+}
+
+/// How safely the result is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Durability {
+    /// File and folder are synced.
+    Durable,
+    /// Written and renamed, but a later step failed or was not asked for.
+    Unknown,
+    /// Nothing was written, as asked.
+    DryRun,
+}
+
+/// One side of a changed span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Extent {
+    /// First line.
+    pub start_line: usize,
+    /// Last line; `start_line - 1` when it covers none.
+    pub end_line: usize,
+    /// First byte.
+    pub start_byte: usize,
+    /// The byte after the last.
+    pub end_byte: usize,
+}
+
+/// A changed span, before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Span {
+    /// In the file that was.
+    pub before: Extent,
+    /// In the file that is.
+    pub after: Extent,
+}
+
+/// What changed, with the lines around it, so that the caller can check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Verification {
+    /// First replaced line, in the numbering before.
+    pub start_line: usize,
+    /// Last replaced line, in the numbering before.
+    pub end_line: usize,
+    /// How many lines were replaced.
+    pub lines_replaced: usize,
+    /// How many lines stand in their place.
+    pub lines_inserted: usize,
+    /// By how much the file grew.
+    pub line_delta: i64,
+    /// The line above, as `<<N>>text`.
+    pub before_context: Option<String>,
+    /// The first new lines, as `<<N>>text`.
+    pub edited_preview: Vec<String>,
+    /// The line below, as `<<N>>text`.
+    pub after_context: Option<String>,
+    /// Lines in the file now.
+    pub total_lines: usize,
+}
+
+/// Lines from `from_line` on (in the numbering before) have moved by `delta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct LineShift {
+    /// First line below the change, before it.
+    pub from_line: usize,
+    /// How far it and all below it moved in total.
+    pub delta: i64,
+}
+
+/// The outcome of an edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EditReport {
+    /// The file.
+    pub path: String,
+    /// How the edit was understood.
+    #[serde(flatten)]
+    pub explanation: Explanation,
+    /// Each changed span.
+    pub spans: Vec<Span>,
+    /// Hash before; null for a new file.
+    pub before_sha256: Option<ContentHash>,
+    /// Hash after; null for a removed file.
+    pub after_sha256: Option<ContentHash>,
+    /// What changed, with its surroundings.
+    pub verification: Verification,
+    /// Unified diff.
+    pub diff: String,
+    /// Fresh anchors of the touched region.
+    pub anchors: Vec<String>,
+    /// How line numbers below each change moved.
+    pub line_shifts: Vec<LineShift>,
+    /// The revision, when it was committed.
+    pub revision: Option<u64>,
+    /// How safely it is on the disk.
+    pub durability: Durability,
+}
+
+/// Lines of context in diffs, and at most this many anchors per change.
+const MAX_ANCHORS: usize = 40;
+/// The text for a model stays below this many characters.
+const MAX_TEXT: usize = 1_500;
+
+impl EditReport {
+    /// Describes a checked edit. The store's part (revision, durability, further
+    /// warnings) is filled in after the commit.
+    pub fn new(edit: &VerifiedEdit) -> Self {
+        let empty = Snapshot::from_text("");
+        let before = edit.before().unwrap_or(&empty);
+        let after = match edit.after() {
+            After::Content(bytes) => Snapshot::decode(bytes.to_vec()).ok(),
+            After::Removed => None,
+        };
+        let after_text = match (edit.plan(), &after) {
+            (Some(plan), _) => plan.text_after(before),
+            (None, Some(after)) => after.text().to_owned(),
+            (None, None) => String::new(),
+        };
+        let shown = Snapshot::from_text(after_text);
+        let whole;
+        let plan = match edit.plan() {
+            Some(plan) => plan,
+            None => {
+                whole = EditPlan::whole_file(before, shown.text());
+                &whole
+            }
+        };
+        let spans = spans(before, &shown, plan);
+        let after_sha256 = match edit.after() {
+            After::Content(bytes) => Some(ContentHash::of(bytes)),
+            After::Removed => None,
+        };
+        Self {
+            path: edit.path().as_str().to_owned(),
+            explanation: edit.explanation().clone(),
+            before_sha256: edit.base(),
+            after_sha256,
+            verification: verification(before, &shown, &spans),
+            diff: unified_diff(edit.path().as_str(), before, &shown, &spans),
+            anchors: anchors(&shown, &spans),
+            line_shifts: line_shifts(&spans),
+            spans,
+            revision: None,
+            durability: Durability::DryRun,
+        }
+    }
+
+    /// The text for a model: short, with numbers to check by.
+    pub fn text(&self) -> String {
+        let v = &self.verification;
+        let verb = if self.durability == Durability::DryRun { "Would edit" } else { "Edited" };
+        let mut out = match (self.before_sha256, self.after_sha256) {
+            (None, _) => format!("Created {} ({} lines).", self.path, v.total_lines),
+            (_, None) => format!("Removed {}.", self.path),
+            _ => format!(
+                "{verb} {} at lines {}-{}: {} lines replaced by {}, file now has {} lines.",
+                self.path,
+                v.start_line,
+                v.end_line,
+                v.lines_replaced,
+                v.lines_inserted,
+                v.total_lines
+            ),
+        };
+        let e = &self.explanation;
+        if e.replacements > 1 {
+            out.push_str(&format!(" {} places.", e.replacements));
+        }
+        if e.rung != "exact" && !e.rewrites.is_empty() {
+            out.push_str(&format!(" Matched by `{}` ({}).", e.rung, e.rewrites.join(", ")));
+        }
+        for line in v.before_context.iter().chain(&v.edited_preview).chain(&v.after_context) {
+            out.push('\n');
+            out.push_str(&clip(line, 160));
+        }
+        for warning in &e.warnings {
+            out.push_str("\nNote: ");
+            out.push_str(warning);
+        }
+        clip(&out, MAX_TEXT)
+    }
+}
+
+/// Shortens a text for display, at a character boundary.
+fn clip(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {
+    let mut shift = 0_isize;
+    let mut byte_shift = 0_isize;
+    plan.splices()
+        .iter()
+        .map(|splice| {
+            let old = splice.range.clone();
+            let start = old.start.saturating_add_signed(shift);
+            let new = start..start + splice.text.len();
+            shift += splice.text.len().cast_signed() - old.len().cast_signed();
+            let bytes = before.byte_range(old.clone());
+            let inserted = before.encoding().encoded_len(&splice.text);
+            let after_start = bytes.start.saturating_add_signed(byte_shift);
+            byte_shift += inserted.cast_signed() - bytes.len().cast_signed();
+            let whole_lines = is_line_start(before, old.start) && is_line_start(before, old.end)
+                || old.end == before.text().len() && is_line_start(before, old.start);
+            Span {
+                before: extent(before, old, bytes, whole_lines),
+                after: extent(after, new, after_start..after_start + inserted, whole_lines),
+            }
+        })
+        .collect()
+}
+
+fn is_line_start(snapshot: &Snapshot, offset: usize) -> bool {
+    offset == 0 || snapshot.text().as_bytes().get(offset - 1) == Some(&b'\n')
+}
+
+fn extent(
+    snapshot: &Snapshot,
+    text: std::ops::Range<usize>,
+    bytes: std::ops::Range<usize>,
+    whole_lines: bool,
+) -> Extent {
+    let start_line = snapshot.lines().number_at(text.start);
+    let end_line = if text.is_empty() && whole_lines {
+        start_line - 1
+    } else if text.is_empty() {
+        start_line
+    } else if whole_lines || text.end == snapshot.text().len() {
+        snapshot.lines().number_at(text.end - 1)
+    } else {
+        // The rest of the last line stays, so the line itself is touched.
+        snapshot.lines().number_at(text.end)
+    };
+    Extent { start_line, end_line, start_byte: bytes.start, end_byte: bytes.end }
+}
+
+fn count(extent: &Extent) -> usize {
+    (extent.end_line + 1).saturating_sub(extent.start_line)
+}
+
+fn delta(span: &Span) -> i64 {
+    i64::try_from(count(&span.after)).unwrap_or(i64::MAX)
+        - i64::try_from(count(&span.before)).unwrap_or(i64::MAX)
+}
+
+fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verification {
+    let numbered = |n: usize| after.line(n).map(|text| format!("<<{n}>>{text}"));
+    let total_lines = after.lines().total();
+    let grown = total_lines.cast_signed() - before.lines().total().cast_signed();
+    let (Some(first), Some(last)) = (spans.first(), spans.last()) else {
+        return Verification {
+            start_line: 1,
+            end_line: 0,
+            lines_replaced: 0,
+            lines_inserted: 0,
+            line_delta: 0,
+            before_context: None,
+            edited_preview: Vec::new(),
+            after_context: numbered(1),
+            total_lines,
+        };
+    };
+    let shown = first.after.start_line..=first.after.end_line;
+    Verification {
+        start_line: first.before.start_line,
+        end_line: last.before.end_line,
+        lines_replaced: spans.iter().map(|s| count(&s.before)).sum(),
+        lines_inserted: spans.iter().map(|s| count(&s.after)).sum(),
+        line_delta: i64::try_from(grown).unwrap_or_default(),
+        before_context: first.after.start_line.checked_sub(1).filter(|&n| n > 0).and_then(numbered),
+        edited_preview: shown.take(3).filter_map(numbered).collect(),
+        after_context: numbered(last.after.end_line + 1),
+        total_lines,
+    }
+}
+
+fn anchors(after: &Snapshot, spans: &[Span]) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut next = 1;
+    for span in spans {
+        let from = span.after.start_line.saturating_sub(1).max(next);
+        let to = (span.after.end_line + 1).min(after.lines().total());
+        for number in from..=to {
+            if out.len() == MAX_ANCHORS {
+                return out;
+            }
+            out.extend(after.line(number).map(|text| tag::render(number, text)));
+        }
+        next = to + 1;
+    }
+    out
+}
+
+fn line_shifts(spans: &[Span]) -> Vec<LineShift> {
+    let mut total = 0;
+    let mut out = Vec::new();
+    for span in spans {
+        total += delta(span);
+        if delta(span) != 0 {
+            out.push(LineShift { from_line: span.before.end_line + 1, delta: total });
+        }
+    }
+    out
+}
+
+impl Span {
+    /// The lines before.
+    pub fn lines_before(&self) -> LineSpan {
+        LineSpan { start: self.before.start_line, end: self.before.end_line }
+    }
+
+    /// The lines after.
+    pub fn lines_after(&self) -> LineSpan {
+        LineSpan { start: self.after.start_line, end: self.after.end_line }
+    }
+}

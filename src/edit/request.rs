@@ -1,0 +1,45 @@
+//! What a caller asks for, parsed once.
+
+use std::num::NonZeroUsize;
+
+/// How many places an edit shall change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Expected {
+    /// Exactly this many; the default is one.
+    Exactly(NonZeroUsize),
+    /// Every occurrence, at least one.
+    All,
+}
+
+impl Default for Expected {
+    fn default() -> Self {
+        Self::Exactly(NonZeroUsize::MIN)
+    }
+}
+
+/// One replacement of text by text.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct EditRequest {
+    /// The text to find, as the model gave it.
+    pub old: String,
+    /// The text to put in its place; always literal.
+    pub new: String,
+    /// How often `old` shall occur.
+    pub expected: Expected,
+    /// A 1-based line that breaks a tie between equal candidates. It never makes a match.
+    pub near_line: Option<usize>,
+}
+
+impl EditRequest {
+    /// A request for one replacement.
+    pub fn new(old: impl Into<String>, new: impl Into<String>) -> Self {
+        Self { old: old.into(), new: new.into(), ..Self::default() }
+    }
+
+    /// Sets how often `old` shall occur.
+    #[must_use]
+    pub fn expecting(mut self, expected: Expected) -> Self {
+        self.expected = expected;
+        self
+    }
+}

@@ -1,0 +1,166 @@
+//! The gate before the disk: only a [`VerifiedEdit`] can be committed, and only
+//! this module makes one, after the postconditions hold.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{EditCode, EditPlan, Explanation, Refusal, WorkPath};
+use crate::text::{ContentHash, Snapshot};
+
+/// Decides the same edit again on another version of the file. Pure: no model, no disk.
+pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send + Sync>;
+
+/// What stands at the path afterwards.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum After {
+    /// A file with these bytes.
+    Content(Arc<[u8]>),
+    /// Nothing: the file is removed.
+    Removed,
+}
+
+/// A checked edit of one file. Its fields can be read, and only checks make it.
+#[derive(Clone)]
+pub struct VerifiedEdit {
+    path: WorkPath,
+    before: Option<Snapshot>,
+    after: After,
+    plan: Option<EditPlan>,
+    explanation: Explanation,
+    rebase: Option<Rebase>,
+}
+
+impl VerifiedEdit {
+    /// Checks a plan against the version it was made for:
+    /// the splices change something, every byte outside them is the file's, and
+    /// the result reads back as the planned text in the same encoding.
+    pub fn new(
+        path: WorkPath,
+        before: &Snapshot,
+        plan: EditPlan,
+        explanation: Explanation,
+    ) -> Result<Self, Refusal> {
+        let refuse = |code, message: &str| Refusal::new(code, message).at(path.as_str());
+        if plan.base() != before.hash() {
+            return Err(refuse(EditCode::Conflict, "the file changed after the edit was planned")
+                .hint("Send the same call again."));
+        }
+        let after = plan.bytes_after(before).map_err(|r| r.at(path.as_str()))?;
+        if after == before.bytes() {
+            return Err(refuse(EditCode::NoChange, "the edit would leave the file as it is").hint(
+                "The file already reads as new_str would have it; go on with the next step.",
+            ));
+        }
+        if !same_outside(before, &plan, &after) {
+            return Err(refuse(EditCode::Unencodable, "bytes outside the edit would change"));
+        }
+        if before.encoding().name() != "utf-8" || before.has_invalid_bytes() {
+            let wanted = plan.text_after(before);
+            let back = before.encoding().decode_again(&after);
+            if !before.has_invalid_bytes() && back.as_deref() != Some(&wanted) {
+                return Err(refuse(
+                    EditCode::Unencodable,
+                    "the new text does not read back the same in the file's encoding",
+                ));
+            }
+        }
+        if after.contains(&0) && !before.bytes().contains(&0) {
+            return Err(refuse(EditCode::InvalidArguments, "new_str holds a NUL character")
+                .hint("Remove the NUL; text files have none."));
+        }
+        let before = Some(before.clone());
+        let after = After::Content(after.into());
+        Ok(Self { path, before, after, plan: Some(plan), explanation, rebase: None })
+    }
+
+    /// A new file; the store refuses if something is there by then.
+    pub fn create(
+        path: WorkPath,
+        content: &str,
+        explanation: Explanation,
+    ) -> Result<Self, Refusal> {
+        if content.contains('\0') {
+            return Err(Refusal::new(
+                EditCode::InvalidArguments,
+                "the content holds a NUL character",
+            )
+            .at(path.as_str()));
+        }
+        let after = After::Content(content.as_bytes().into());
+        Ok(Self { path, before: None, after, plan: None, explanation, rebase: None })
+    }
+
+    /// A file with exactly these bytes, in the place of `before`: undo, rename and staging.
+    pub fn restore(
+        path: WorkPath,
+        before: Option<Snapshot>,
+        after: After,
+        explanation: Explanation,
+    ) -> Self {
+        Self { path, before, after, plan: None, explanation, rebase: None }
+    }
+
+    /// Says how to decide the edit again when the file changed elsewhere meanwhile.
+    #[must_use]
+    pub fn with_rebase(mut self, rebase: Rebase) -> Self {
+        self.rebase = Some(rebase);
+        self
+    }
+
+    /// The file.
+    pub fn path(&self) -> &WorkPath {
+        &self.path
+    }
+
+    /// The version it was checked against; `None` for a new file.
+    pub fn before(&self) -> Option<&Snapshot> {
+        self.before.as_ref()
+    }
+
+    /// The hash of that version.
+    pub fn base(&self) -> Option<ContentHash> {
+        self.before.as_ref().map(Snapshot::hash)
+    }
+
+    /// What the file shall be.
+    pub fn after(&self) -> &After {
+        &self.after
+    }
+
+    /// The splices, where the edit has any.
+    pub fn plan(&self) -> Option<&EditPlan> {
+        self.plan.as_ref()
+    }
+
+    /// How the edit was understood.
+    pub fn explanation(&self) -> &Explanation {
+        &self.explanation
+    }
+
+    /// Decides the edit again on `current`. `None` when it cannot be.
+    pub fn rebase(&self, current: &Snapshot) -> Option<Result<Self, Refusal>> {
+        let rebase = self.rebase.clone()?;
+        Some(rebase(current).map(|edit| edit.with_rebase(rebase)))
+    }
+}
+
+impl fmt::Debug for VerifiedEdit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VerifiedEdit")
+            .field("path", &self.path)
+            .field("base", &self.base())
+            .field("plan", &self.plan)
+            .finish_non_exhaustive()
+    }
+}
+
+fn same_outside(before: &Snapshot, plan: &EditPlan, after: &[u8]) -> bool {
+    let bytes = before.bytes();
+    let head = plan.splices().first().map_or(0, |s| before.byte_range(s.range.clone()).start);
+    let tail =
+        plan.splices().last().map_or(0, |s| bytes.len() - before.byte_range(s.range.clone()).end);
+    after.len() >= head + tail
+        && after[..head] == bytes[..head]
+        && after[after.len() - tail..] == bytes[bytes.len() - tail..]
+}

@@ -1,0 +1,106 @@
+//! The engine: one place that loads, decides, checks, commits and reports.
+//!
+//! It composes the ports. `Engine::builder(store)` gives the plain engine; a model
+//! and policies are added there.
+
+mod edit_file;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::edit::{EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
+use crate::port::{CommitOptions, Corrector, FileStore, NoCorrector};
+use crate::text::Snapshot;
+
+/// What a caller decides for one call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CallOptions {
+    /// Decide and report, but write nothing.
+    pub dry_run: bool,
+    /// The caller's id for this request; a repeat answers with the first result.
+    pub request_id: Option<String>,
+}
+
+/// Applies edits. Cheap to clone.
+#[derive(Clone)]
+pub struct Engine {
+    store: Arc<dyn FileStore>,
+    corrector: Arc<dyn Corrector>,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("root", &self.store.root()).finish_non_exhaustive()
+    }
+}
+
+/// Builds an [`Engine`].
+#[allow(missing_debug_implementations, reason = "holds trait objects and lives for one expression")]
+pub struct EngineBuilder {
+    engine: Engine,
+}
+
+impl EngineBuilder {
+    /// Who is asked when no reading explains a call.
+    #[must_use]
+    pub fn corrector(mut self, corrector: impl Corrector + 'static) -> Self {
+        self.engine.corrector = Arc::new(corrector);
+        self
+    }
+
+    /// The engine.
+    pub fn build(self) -> Engine {
+        self.engine
+    }
+}
+
+impl Engine {
+    /// Starts with a store; there is no model unless one is added.
+    pub fn builder(store: impl FileStore + 'static) -> EngineBuilder {
+        EngineBuilder { engine: Self { store: Arc::new(store), corrector: Arc::new(NoCorrector) } }
+    }
+
+    /// The root of the store.
+    pub fn root(&self) -> &Path {
+        self.store.root()
+    }
+
+    /// Reads a caller's path.
+    pub fn path(&self, raw: &str) -> Result<WorkPath, Refusal> {
+        WorkPath::parse(raw, self.store.root())
+    }
+
+    /// Loads a file as text.
+    pub async fn snapshot(&self, path: &WorkPath) -> Result<Snapshot, Refusal> {
+        let bytes = self.store.load(path).await?;
+        Snapshot::decode(bytes).map_err(|why| {
+            Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
+                .at(path.as_str())
+                .hint("Only text files can be edited here.")
+        })
+    }
+
+    /// Commits checked edits, all or nothing, and reports each. With `dry_run` it only reports.
+    pub async fn commit(
+        &self,
+        batch: Vec<VerifiedEdit>,
+        options: &CallOptions,
+    ) -> Result<Vec<EditReport>, Refusal> {
+        if options.dry_run {
+            return Ok(batch.iter().map(EditReport::new).collect());
+        }
+        let commit = CommitOptions { request_id: options.request_id.clone() };
+        let committed = self.store.commit(batch, commit).await?;
+        Ok(committed
+            .into_iter()
+            .map(|done| {
+                let mut report = EditReport::new(&done.edit);
+                report.revision = Some(done.revision);
+                report.durability = done.durability;
+                report.explanation.warnings.extend(done.warnings);
+                report
+            })
+            .collect())
+    }
+}

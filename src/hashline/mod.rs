@@ -1,0 +1,7 @@
+//! Lines addressed as `LINE#ID`, where the two letters of the id are made from the
+//! line's content: edits by anchor, and views that carry the anchors.
+//!
+//! Limits: two letters are 256 values. An id tells that a line is probably the one
+//! that was read; which version was read is told by the snapshot id alone.
+
+pub mod tag;

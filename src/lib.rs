@@ -1,0 +1,23 @@
+//! restitch applies the edit a language model meant, or refuses with a reason that
+//! makes the next call succeed. It is never silently wrong.
+//!
+//! The modules stand in the order in which an edit flows through them.
+
+pub mod text;
+
+pub mod hashline;
+
+pub mod edit;
+
+pub mod matching;
+
+pub mod port;
+
+pub mod store;
+
+pub mod engine;
+
+pub mod tools;
+
+#[cfg(feature = "cli")]
+pub mod cli;

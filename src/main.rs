@@ -1,0 +1,7 @@
+//! The `restitch` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    restitch::cli::main()
+}

@@ -1,0 +1,13 @@
+//! The seams: what the engine needs from outside, as small traits over plain data.
+
+mod corrector;
+mod store;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use corrector::{Answer, Ask, Corrector, CorrectorError, NoCorrector, Reply, Window};
+pub use store::{CommitOptions, Committed, FileStore};
+
+/// A boxed future, so that the traits stay usable as `dyn`.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,118 @@
+//! Files in memory: previews, staging, and engines without a disk.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::port::{BoxFuture, CommitOptions, Committed, FileStore};
+use crate::text::{ContentHash, Snapshot};
+
+/// A store without a disk.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    root: PathBuf,
+    files: Mutex<Files>,
+}
+
+#[derive(Debug, Default)]
+struct Files {
+    content: BTreeMap<WorkPath, Vec<u8>>,
+    revision: u64,
+}
+
+impl MemoryStore {
+    /// An empty store whose root is `/`-less: paths are relative.
+    pub fn new() -> Self {
+        Self { root: PathBuf::from("/restitch-memory"), files: Mutex::default() }
+    }
+
+    /// Puts a file there, as it is.
+    pub fn put(&self, path: WorkPath, bytes: Vec<u8>) {
+        self.files().content.insert(path, bytes);
+    }
+
+    fn files(&self) -> MutexGuard<'_, Files> {
+        // A panic elsewhere leaves the map whole: every change is one insert or remove.
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
+        self.files().content.get(path).cloned().ok_or_else(|| not_found(path))
+    }
+
+    fn write(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
+        let mut files = self.files();
+        let batch: Vec<VerifiedEdit> = batch
+            .into_iter()
+            .map(|edit| current(edit, &files.content))
+            .collect::<Result<_, _>>()?;
+        Ok(batch
+            .into_iter()
+            .map(|edit| {
+                match edit.after() {
+                    After::Content(bytes) => {
+                        files.content.insert(edit.path().clone(), bytes.to_vec())
+                    }
+                    After::Removed => files.content.remove(edit.path()),
+                };
+                files.revision += 1;
+                Committed {
+                    edit,
+                    revision: files.revision,
+                    durability: Durability::Unknown,
+                    warnings: Vec::new(),
+                }
+            })
+            .collect())
+    }
+}
+
+/// The edit as it applies to what the store has now.
+fn current(
+    edit: VerifiedEdit,
+    files: &BTreeMap<WorkPath, Vec<u8>>,
+) -> Result<VerifiedEdit, Refusal> {
+    let now = files.get(edit.path());
+    match (now, edit.base()) {
+        (None, None) => Ok(edit),
+        (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
+        (Some(_), None) => {
+            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists by now", edit.path()))
+                .hint("Read the file and edit it instead of creating it."))
+        }
+        (None, Some(_)) => Err(not_found(edit.path())),
+        (Some(bytes), Some(_)) => {
+            let conflict = || {
+                Refusal::new(EditCode::Conflict, format!("`{}` changed meanwhile", edit.path()))
+                    .hint("Nothing was written. Send the same call again.")
+            };
+            let snapshot = Snapshot::decode(bytes.clone()).map_err(|_| conflict())?;
+            edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))
+        }
+    }
+}
+
+fn not_found(path: &WorkPath) -> Refusal {
+    Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
+        .at(path.as_str())
+        .hint("Check the path with list_files, or create the file with an empty old_str.")
+}
+
+impl FileStore for MemoryStore {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
+        Box::pin(async move { self.read(path) })
+    }
+
+    fn commit<'a>(
+        &'a self,
+        batch: Vec<VerifiedEdit>,
+        _options: CommitOptions,
+    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
+        Box::pin(async move { self.write(batch) })
+    }
+}

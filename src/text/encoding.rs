@@ -1,0 +1,256 @@
+//! Which encoding a file is in, and the strict way there and back.
+//!
+//! Order of the guess: byte order mark, UTF-8 (a few invalid bytes are kept as
+//! they are), UTF-16 by its zero bytes, then a legacy encoding by detection, which
+//! counts only if encoding the decoded text gives the very same bytes.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// The encoding of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Encoding {
+    /// UTF-8, with or without a byte order mark.
+    Utf8 {
+        /// Whether the file starts with EF BB BF.
+        bom: bool,
+    },
+    /// UTF-16, least significant byte first.
+    Utf16Le {
+        /// Whether the file starts with FF FE.
+        bom: bool,
+    },
+    /// UTF-16, most significant byte first.
+    Utf16Be {
+        /// Whether the file starts with FE FF.
+        bom: bool,
+    },
+    /// A legacy encoding that was detected and survives a strict round trip.
+    Legacy(&'static encoding_rs::Encoding),
+}
+
+impl Encoding {
+    /// The length of the byte order mark.
+    pub(crate) fn bom_len(self) -> usize {
+        match self {
+            Self::Utf8 { bom: true } => 3,
+            Self::Utf16Le { bom: true } | Self::Utf16Be { bom: true } => 2,
+            _ => 0,
+        }
+    }
+
+    /// The name, as it appears in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Utf8 { bom: false } => "utf-8",
+            Self::Utf8 { bom: true } => "utf-8-bom",
+            Self::Utf16Le { .. } => "utf-16le",
+            Self::Utf16Be { .. } => "utf-16be",
+            Self::Legacy(encoding) => encoding.name(),
+        }
+    }
+
+    /// Encodes text that is to be put into a file of this encoding.
+    pub fn encode(self, text: &str) -> Result<Vec<u8>, Unencodable> {
+        match self {
+            Self::Utf8 { .. } => Ok(text.as_bytes().to_vec()),
+            Self::Utf16Le { .. } => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+            Self::Utf16Be { .. } => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
+            Self::Legacy(encoding) => strict_legacy(encoding, text).ok_or_else(|| Unencodable {
+                character: text
+                    .chars()
+                    .find(|c| strict_legacy(encoding, c.encode_utf8(&mut [0; 4])).is_none())
+                    .unwrap_or(char::REPLACEMENT_CHARACTER),
+                encoding: encoding.name(),
+            }),
+        }
+    }
+
+    /// Reads bytes in this very encoding, or not at all.
+    pub(crate) fn decode_again(self, bytes: &[u8]) -> Option<String> {
+        let body = bytes.get(self.bom_len()..)?;
+        let units = |unit: fn([u8; 2]) -> u16| {
+            let units: Vec<u16> =
+                body.chunks_exact(2).map(|pair| unit([pair[0], pair[1]])).collect();
+            String::from_utf16(&units).ok()
+        };
+        match self {
+            Self::Utf8 { .. } => std::str::from_utf8(body).ok().map(str::to_owned),
+            Self::Utf16Le { .. } => units(u16::from_le_bytes),
+            Self::Utf16Be { .. } => units(u16::from_be_bytes),
+            Self::Legacy(encoding) => encoding
+                .decode_without_bom_handling_and_without_replacement(body)
+                .map(std::borrow::Cow::into_owned),
+        }
+    }
+
+    /// How many bytes `text` takes in a file of this encoding.
+    pub(crate) fn encoded_len(self, text: &str) -> usize {
+        match self {
+            Self::Utf8 { .. } => text.len(),
+            Self::Utf16Le { .. } | Self::Utf16Be { .. } => text.encode_utf16().count() * 2,
+            Self::Legacy(encoding) => encoding.encode(text).0.len(),
+        }
+    }
+}
+
+impl Serialize for Encoding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+fn strict_legacy(encoding: &'static encoding_rs::Encoding, text: &str) -> Option<Vec<u8>> {
+    let (bytes, _, unmappable) = encoding.encode(text);
+    let back = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
+    (!unmappable && back.as_deref() == Some(text)).then(|| bytes.into_owned())
+}
+
+/// Why a file's bytes are not text that can be edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotText {
+    /// A NUL byte outside UTF-16.
+    #[error("byte {offset} is NUL, so this is a binary file")]
+    Nul {
+        /// Where it is.
+        offset: usize,
+    },
+    /// UTF-16 with half a surrogate pair or an odd number of bytes.
+    #[error("the file looks like UTF-16 but is malformed")]
+    BrokenUtf16,
+}
+
+/// Text that the file's encoding cannot hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unencodable {
+    /// The first character that has no place in the encoding.
+    pub character: char,
+    /// The encoding.
+    pub encoding: &'static str,
+}
+
+impl fmt::Display for Unencodable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (c, code) = (self.character, u32::from(self.character));
+        write!(f, "`{c}` (U+{code:04X}) does not exist in {}", self.encoding)
+    }
+}
+
+impl std::error::Error for Unencodable {}
+
+/// A file's bytes as text, before the offset map is made.
+pub(crate) enum Decoded {
+    /// Valid UTF-8 without a byte order mark: the bytes are the text.
+    Same(String),
+    /// Anything else that converts without loss.
+    Converted { bytes: Vec<u8>, text: String, encoding: Encoding },
+    /// UTF-8 with invalid bytes; each stands as U+FFFD in the text, and
+    /// `jumps` has a (text offset, byte offset) pair behind each.
+    Damaged { bytes: Vec<u8>, text: String, bom: bool, jumps: Vec<(usize, usize)> },
+}
+
+pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
+    let utf16 = |bytes: Vec<u8>, skip: usize, big: bool| {
+        let units = bytes[skip..].chunks(2).map(|pair| match *pair {
+            [a, b] if big => Some(u16::from_be_bytes([a, b])),
+            [a, b] => Some(u16::from_le_bytes([a, b])),
+            _ => None,
+        });
+        let units: Option<Vec<u16>> = units.collect();
+        let text = units.and_then(|units| String::from_utf16(&units).ok());
+        let text = text.ok_or(NotText::BrokenUtf16)?;
+        if let Some(offset) = memchr::memchr(0, text.as_bytes()) {
+            return Err(NotText::Nul { offset });
+        }
+        let bom = skip > 0;
+        let encoding = if big { Encoding::Utf16Be { bom } } else { Encoding::Utf16Le { bom } };
+        Ok(Decoded::Converted { bytes, text, encoding })
+    };
+    if bytes.starts_with(&[0xFF, 0xFE]) {
+        return utf16(bytes, 2, false);
+    }
+    if bytes.starts_with(&[0xFE, 0xFF]) {
+        return utf16(bytes, 2, true);
+    }
+    if let Some(offset) = memchr::memchr(0, &bytes) {
+        return match zero_parity(&bytes) {
+            Some(big) => utf16(bytes, 0, big).map_err(|_| NotText::Nul { offset }),
+            None => Err(NotText::Nul { offset }),
+        };
+    }
+    let bom = bytes.starts_with(&[0xEF, 0xBB, 0xBF]);
+    if bom {
+        return Ok(match std::str::from_utf8(&bytes[3..]) {
+            Ok(text) => {
+                let text = text.to_owned();
+                Decoded::Converted { bytes, text, encoding: Encoding::Utf8 { bom } }
+            }
+            Err(_) => damaged(bytes, bom),
+        });
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Decoded::Same(text)),
+        Err(error) => Ok(legacy(error.into_bytes())),
+    }
+}
+
+/// UTF-16 without a mark shows as zeroes on one side of the pairs only.
+fn zero_parity(bytes: &[u8]) -> Option<bool> {
+    if bytes.len() % 2 != 0 {
+        return None;
+    }
+    let zeroes = |start: usize| bytes.iter().skip(start).step_by(2).filter(|&&b| b == 0).count();
+    let (even, odd, pairs) = (zeroes(0), zeroes(1), bytes.len() / 2);
+    match (even, odd) {
+        (0, odd) if odd * 10 >= pairs * 3 => Some(false),
+        (even, 0) if even * 10 >= pairs * 3 => Some(true),
+        _ => None,
+    }
+}
+
+fn legacy(bytes: Vec<u8>) -> Decoded {
+    if !mostly_utf8(&bytes) {
+        let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
+        detector.feed(&bytes, true);
+        let encoding = detector.guess(None, chardetng::Utf8Detection::Deny);
+        let text = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
+        if let Some(text) = text
+            && !text.chars().any(|c| ('\u{80}'..'\u{a0}').contains(&c))
+            && *encoding.encode(&text).0 == *bytes
+        {
+            let text = text.into_owned();
+            return Decoded::Converted { bytes, text, encoding: Encoding::Legacy(encoding) };
+        }
+    }
+    damaged(bytes, false)
+}
+
+/// A UTF-8 file with a few broken bytes is not a legacy file.
+fn mostly_utf8(bytes: &[u8]) -> bool {
+    let (mut good, mut bad) = (0_usize, 0_usize);
+    for chunk in bytes.utf8_chunks() {
+        good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
+        bad += chunk.invalid().len();
+    }
+    good > bad
+}
+
+fn damaged(bytes: Vec<u8>, bom: bool) -> Decoded {
+    let start = if bom { 3 } else { 0 };
+    let mut text = String::with_capacity(bytes.len());
+    let mut jumps = Vec::new();
+    let mut at = start;
+    for chunk in bytes[start..].utf8_chunks() {
+        text.push_str(chunk.valid());
+        at += chunk.valid().len();
+        for _ in chunk.invalid() {
+            text.push(char::REPLACEMENT_CHARACTER);
+            at += 1;
+            jumps.push((text.len(), at));
+        }
+    }
+    Decoded::Damaged { bytes, text, bom, jumps }
+}

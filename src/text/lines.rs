@@ -1,0 +1,161 @@
+//! The one line model of the crate: lines are numbered from 1, a line feed (with
+//! or without a carriage return before it) ends a line and opens none, and a lone
+//! carriage return, form feed or U+2028 is content.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+/// How one line ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// `\n`
+    Lf,
+    /// `\r\n`
+    CrLf,
+    /// The last line of a file without a final newline.
+    None,
+}
+
+impl Ending {
+    /// The characters of the ending.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lf => "\n",
+            Self::CrLf => "\r\n",
+            Self::None => "",
+        }
+    }
+}
+
+/// An inclusive range of 1-based line numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct LineSpan {
+    /// First line.
+    pub start: usize,
+    /// Last line; `start - 1` means the empty span before `start`.
+    pub end: usize,
+}
+
+/// One line of a text: where its content and its ending are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// The offsets of the content, without the ending.
+    pub body: Range<usize>,
+    /// The ending.
+    pub ending: Ending,
+}
+
+impl Line {
+    /// The offsets of content and ending together.
+    pub fn full(&self) -> Range<usize> {
+        self.body.start..self.body.end + self.ending.as_str().len()
+    }
+}
+
+/// Where each line of a text starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineIndex {
+    starts: Vec<usize>,
+    len: usize,
+}
+
+impl LineIndex {
+    /// Indexes `text`.
+    pub fn new(text: &str) -> Self {
+        let mut starts = Vec::new();
+        let mut next = 0;
+        for feed in memchr::memchr_iter(b'\n', text.as_bytes()) {
+            starts.push(next);
+            next = feed + 1;
+        }
+        if next < text.len() {
+            starts.push(next);
+        }
+        Self { starts, len: text.len() }
+    }
+
+    /// The number of lines; 0 for an empty text.
+    pub fn total(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Where line `number` (1-based) starts. `total() + 1` answers the end of the text.
+    pub fn start(&self, number: usize) -> usize {
+        self.starts.get(number - 1).copied().unwrap_or(self.len)
+    }
+
+    /// Line `number` (1-based) of the text this index was made from.
+    pub fn line(&self, text: &str, number: usize) -> Option<Line> {
+        let start = *self.starts.get(number.checked_sub(1)?)?;
+        let end = self.start(number + 1);
+        Some(split_ending(text, start..end))
+    }
+
+    /// The 1-based number of the line that holds `offset`. The end of a text that
+    /// ends in a newline counts as line `total() + 1`.
+    pub fn number_at(&self, offset: usize) -> usize {
+        if offset >= self.len && offset > 0 {
+            return self.total() + usize::from(self.starts.last().is_none_or(|&s| s == self.len));
+        }
+        self.starts.partition_point(|&start| start <= offset).max(1)
+    }
+}
+
+fn split_ending(text: &str, full: Range<usize>) -> Line {
+    let bytes = &text.as_bytes()[full.clone()];
+    let ending = match bytes {
+        [.., b'\r', b'\n'] => Ending::CrLf,
+        [.., b'\n'] => Ending::Lf,
+        _ => Ending::None,
+    };
+    Line { body: full.start..full.end - ending.as_str().len(), ending }
+}
+
+/// The lines of `text`, without building an index.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = Line> + '_ {
+    let mut next = 0;
+    std::iter::from_fn(move || {
+        let rest = text.as_bytes().get(next..).filter(|rest| !rest.is_empty())?;
+        let end = memchr::memchr(b'\n', rest).map_or(text.len(), |feed| next + feed + 1);
+        let line = split_ending(text, next..end);
+        next = end;
+        Some(line)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newline_ends_a_line_and_opens_none() {
+        for (text, total) in
+            [("", 0), ("a", 1), ("a\n", 1), ("\n", 1), ("a\nb", 2), ("a\r\n\r\n", 2)]
+        {
+            assert_eq!(LineIndex::new(text).total(), total, "{text:?}");
+            assert_eq!(lines(text).count(), total, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn offsets_and_numbers_agree() {
+        let text = "one\r\ntwo\n\nlast";
+        let index = LineIndex::new(text);
+        let bodies: Vec<_> =
+            (1..=4).map(|n| index.line(text, n).map(|l| text[l.body].to_owned())).collect();
+        assert_eq!(
+            bodies,
+            [Some("one".into()), Some("two".into()), Some(String::new()), Some("last".into())]
+        );
+        assert_eq!(index.line(text, 1).map(|l| l.ending), Some(Ending::CrLf));
+        assert_eq!(index.number_at(0), 1);
+        assert_eq!(index.number_at(4), 1);
+        assert_eq!(index.number_at(5), 2);
+        assert_eq!(index.number_at(text.len()), 4);
+        assert_eq!(LineIndex::new("a\n").number_at(2), 2);
+        assert_eq!(LineIndex::new("").number_at(0), 1);
+        assert!(index.line(text, 5).is_none());
+        assert!(index.line(text, 0).is_none());
+    }
+}

@@ -1,0 +1,19 @@
+//! Text as the rest of the crate sees it: an immutable [`Snapshot`] of a file's
+//! bytes, decoded once, with a map from every text offset back to its byte.
+//!
+//! Matching and editing work on the decoded text; writing works on the original
+//! bytes. Nothing is ever normalised and restored, so a byte that no edit covers
+//! cannot change.
+//!
+//! Limits: a file that holds NUL bytes (and is not UTF-16) is not text; stateful
+//! legacy encodings (ISO-2022-JP) are not edited.
+
+mod encoding;
+mod hash;
+mod lines;
+mod snapshot;
+
+pub use encoding::{Encoding, NotText, Unencodable};
+pub use hash::ContentHash;
+pub use lines::{Ending, Line, LineIndex, LineSpan};
+pub use snapshot::Snapshot;

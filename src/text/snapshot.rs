@@ -1,0 +1,260 @@
+//! One version of a file: its bytes, its text, and the way between their offsets.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use super::encoding::{Decoded, decode};
+use super::{ContentHash, Encoding, Ending, LineIndex, NotText, Unencodable, lines};
+
+/// An immutable version of a file. Cloning is cheap.
+///
+/// ```
+/// use restitch::text::Snapshot;
+///
+/// let file = Snapshot::decode(b"caf\xE9 au lait\r\n".to_vec())?;
+/// assert_eq!(file.text(), "café au lait\r\n");
+/// assert_eq!(file.byte_range(0..5), 0..4);
+/// # Ok::<(), restitch::text::NotText>(())
+/// ```
+#[derive(Clone)]
+pub struct Snapshot(Arc<Inner>);
+
+struct Inner {
+    /// Present when the bytes are not the text itself.
+    bytes: Option<Vec<u8>>,
+    text: String,
+    encoding: Encoding,
+    /// (text offset, byte offset) after each invalid byte.
+    jumps: Vec<(usize, usize)>,
+    lines: OnceLock<LineIndex>,
+    hash: OnceLock<ContentHash>,
+    /// Byte offset of each line start, for encodings of another width.
+    line_bytes: OnceLock<Vec<usize>>,
+}
+
+impl Snapshot {
+    /// Reads bytes as text.
+    pub fn decode(bytes: Vec<u8>) -> Result<Self, NotText> {
+        let (bytes, text, encoding, jumps) = match decode(bytes)? {
+            Decoded::Same(text) => (None, text, Encoding::Utf8 { bom: false }, Vec::new()),
+            Decoded::Converted { bytes, text, encoding } => {
+                (Some(bytes), text, encoding, Vec::new())
+            }
+            Decoded::Damaged { bytes, text, bom, jumps } => {
+                (Some(bytes), text, Encoding::Utf8 { bom }, jumps)
+            }
+        };
+        Ok(Self(Arc::new(Inner {
+            bytes,
+            text,
+            encoding,
+            jumps,
+            lines: OnceLock::new(),
+            hash: OnceLock::new(),
+            line_bytes: OnceLock::new(),
+        })))
+    }
+
+    /// The snapshot of text in UTF-8.
+    pub fn from_text(text: impl Into<String>) -> Self {
+        Self(Arc::new(Inner {
+            bytes: None,
+            text: text.into(),
+            encoding: Encoding::Utf8 { bom: false },
+            jumps: Vec::new(),
+            lines: OnceLock::new(),
+            hash: OnceLock::new(),
+            line_bytes: OnceLock::new(),
+        }))
+    }
+
+    /// The decoded text, endings as they are, without a byte order mark.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// The file's bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.bytes.as_deref().unwrap_or(self.0.text.as_bytes())
+    }
+
+    /// The encoding.
+    pub fn encoding(&self) -> Encoding {
+        self.0.encoding
+    }
+
+    /// SHA-256 of the bytes, computed on first use.
+    pub fn hash(&self) -> ContentHash {
+        *self.0.hash.get_or_init(|| ContentHash::of(self.bytes()))
+    }
+
+    /// The line index, made on first use.
+    pub fn lines(&self) -> &LineIndex {
+        self.0.lines.get_or_init(|| LineIndex::new(&self.0.text))
+    }
+
+    /// The content of line `number` (1-based), without its ending.
+    pub fn line(&self, number: usize) -> Option<&str> {
+        self.lines().line(self.text(), number).map(|line| &self.text()[line.body])
+    }
+
+    /// Whether some bytes are invalid and stand as U+FFFD in the text.
+    pub fn has_invalid_bytes(&self) -> bool {
+        !self.0.jumps.is_empty()
+    }
+
+    /// `lf`, `crlf`, `mixed`, or `none` for a text without line breaks.
+    pub fn line_ending(&self) -> &'static str {
+        let (mut lf, mut crlf) = (0_usize, 0_usize);
+        for line in lines::lines(self.text()) {
+            match line.ending {
+                Ending::Lf => lf += 1,
+                Ending::CrLf => crlf += 1,
+                Ending::None => {}
+            }
+        }
+        match (lf, crlf) {
+            (0, 0) => "none",
+            (_, 0) => "lf",
+            (0, _) => "crlf",
+            _ => "mixed",
+        }
+    }
+
+    /// The ending that text inserted at `offset` should take: that of the line
+    /// it goes into, else of the line before, else the file's first.
+    pub fn ending_near(&self, offset: usize) -> Ending {
+        let text = self.text();
+        let offset = offset.min(text.len());
+        let after = memchr::memchr(b'\n', &text.as_bytes()[offset..]).map(|feed| offset + feed);
+        let feed = after.or_else(|| memchr::memrchr(b'\n', &text.as_bytes()[..offset]));
+        match feed {
+            Some(0) | None => Ending::Lf,
+            Some(feed) if text.as_bytes()[feed - 1] == b'\r' => Ending::CrLf,
+            Some(_) => Ending::Lf,
+        }
+    }
+
+    /// The bytes that stand for a range of the text. Offsets are on character boundaries.
+    pub fn byte_range(&self, range: Range<usize>) -> Range<usize> {
+        self.byte_at(range.start)..self.byte_at(range.end)
+    }
+
+    fn byte_at(&self, offset: usize) -> usize {
+        let inner = &*self.0;
+        let bom = inner.encoding.bom_len();
+        if inner.bytes.is_none() {
+            return offset;
+        }
+        if let Encoding::Utf8 { .. } = inner.encoding {
+            let before = inner.jumps.partition_point(|&(text, _)| text <= offset);
+            let (text, byte) = before.checked_sub(1).map_or((0, bom), |last| inner.jumps[last]);
+            return byte + (offset - text);
+        }
+        let index = self.lines();
+        let starts = inner.line_bytes.get_or_init(|| {
+            let mut at = bom;
+            (1..=index.total())
+                .map(|number| {
+                    let here = at;
+                    let line = &inner.text[index.start(number)..index.start(number + 1)];
+                    at += inner.encoding.encoded_len(line);
+                    here
+                })
+                .collect()
+        });
+        let number = index.number_at(offset).clamp(1, index.total().max(1));
+        let (text, byte) = (index.start(number), starts.get(number - 1).copied().unwrap_or(bom));
+        byte + inner.encoding.encoded_len(&inner.text[text..offset])
+    }
+
+    /// Encodes text for insertion into this file.
+    pub fn encode(&self, text: &str) -> Result<Vec<u8>, Unencodable> {
+        self.0.encoding.encode(text)
+    }
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot")
+            .field("encoding", &self.encoding())
+            .field("bytes", &self.bytes().len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Snapshot {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snapshot(bytes: &[u8]) -> Snapshot {
+        Snapshot::decode(bytes.to_vec()).expect("text")
+    }
+
+    #[test]
+    fn every_encoding_maps_offsets_back_to_its_bytes() {
+        let text = "naïve 日本\r\nsecond – line\nthird";
+        let utf16 = |big: bool, bom: bool| -> Vec<u8> {
+            let mark = if bom { "\u{feff}" } else { "" };
+            let units = format!("{mark}{text}").encode_utf16().collect::<Vec<_>>();
+            units.iter().flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() }).collect()
+        };
+        let ascii16: Vec<u8> = "plain text\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let cases = [
+            text.as_bytes().to_vec(),
+            [b"\xEF\xBB\xBF", text.as_bytes()].concat(),
+            utf16(false, true),
+            utf16(true, true),
+            ascii16,
+            encoding_rs::SHIFT_JIS
+                .encode("これは日本語の文章です。\nもう一つの行\n")
+                .0
+                .into_owned(),
+            encoding_rs::GBK.encode("这是中文文本，用来测试编码检测。\n第二行\n").0.into_owned(),
+            b"caf\xE9 cr\xE8me\nline two\n".to_vec(),
+            b"\xC3\xA9\xC3\xA8\xC3\xA0 \xFF broken\nnext\n".to_vec(),
+        ];
+        for bytes in cases {
+            let snapshot = snapshot(&bytes);
+            for (at, c) in snapshot.text().char_indices() {
+                let range = snapshot.byte_range(at..at + c.len_utf8());
+                if c != char::REPLACEMENT_CHARACTER {
+                    let encoded = snapshot.encode(&c.to_string()).expect("encodable");
+                    assert_eq!(bytes[range], encoded, "{c:?} of {:?}", snapshot.encoding());
+                } else {
+                    assert_eq!(bytes[range], [0xFF]);
+                }
+            }
+            let all = snapshot.byte_range(0..snapshot.text().len());
+            assert_eq!(all, snapshot.encoding().bom_len()..bytes.len());
+        }
+    }
+
+    #[test]
+    fn binary_is_refused_and_unmappable_text_too() {
+        assert_eq!(Snapshot::decode(b"ab\0c".to_vec()), Err(NotText::Nul { offset: 2 }));
+        assert_eq!(Snapshot::decode(b"\xFF\xFEa".to_vec()), Err(NotText::BrokenUtf16));
+        let latin = snapshot(b"caf\xE9 cr\xE8me\n");
+        assert_eq!(latin.encode("é").as_deref(), Ok(&b"\xE9"[..]));
+        assert_eq!(latin.encode("a😀").map_err(|e| e.character), Err('😀'));
+    }
+
+    #[test]
+    fn inserted_lines_take_the_ending_of_their_neighbours() {
+        let mixed = snapshot(b"a\r\nb\nc");
+        assert_eq!(mixed.ending_near(0), Ending::CrLf);
+        assert_eq!(mixed.ending_near(3), Ending::Lf);
+        assert_eq!(mixed.ending_near(6), Ending::Lf);
+        assert_eq!(snapshot(b"").ending_near(0), Ending::Lf);
+        assert_eq!(mixed.line_ending(), "mixed");
+    }
+}

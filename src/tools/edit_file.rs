@@ -1,0 +1,60 @@
+//! `edit_file`: replace text by text.
+
+use std::num::NonZeroUsize;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Call, ToolSpec, parse};
+use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "edit_file",
+    about: "Replace text in a file. old_str is the text to find, new_str what to put in its place.",
+    arguments: &["path", "old_str", "new_str", "expected_replacements", "replace_all", "near_line"],
+    writes: true,
+    run: |call| Box::pin(async move { run(call).await.into() }),
+};
+
+/// The arguments.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct EditFileArguments {
+    /// The file, below the root.
+    pub(super) path: String,
+    /// The text to find. Empty to create a file.
+    pub(super) old_str: String,
+    /// The text to put in its place.
+    pub(super) new_str: String,
+    /// How often old_str occurs and shall be replaced; 1 unless said otherwise.
+    pub(super) expected_replacements: Option<usize>,
+    /// Replace every occurrence.
+    pub(super) replace_all: Option<bool>,
+    /// A line near which the text stands; breaks a tie between equal places.
+    pub(super) near_line: Option<usize>,
+}
+
+impl EditFileArguments {
+    /// The request, once the counts make sense.
+    pub(super) fn request(&self) -> Result<EditRequest, Refusal> {
+        let expected = match (self.replace_all.unwrap_or(false), self.expected_replacements) {
+            (true, None) => Expected::All,
+            (false, None) => Expected::default(),
+            (_, Some(count)) => Expected::Exactly(NonZeroUsize::new(count).ok_or_else(|| {
+                Refusal::new(EditCode::InvalidArguments, "expected_replacements is 0")
+                    .hint("Leave it out for one replacement, or set replace_all.")
+            })?),
+        };
+        Ok(EditRequest {
+            old: self.old_str.clone(),
+            new: self.new_str.clone(),
+            expected,
+            near_line: self.near_line,
+        })
+    }
+}
+
+async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
+    let arguments: EditFileArguments = parse(TOOL.name, call.arguments)?;
+    let path = call.engine.path(&arguments.path)?;
+    call.engine.edit_file(&path, &arguments.request()?, call.options).await
+}

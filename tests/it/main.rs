@@ -1,0 +1,1 @@
+//! Integration tests: the real binary and the public library, one link step.
