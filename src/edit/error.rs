@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use crate::text::LineSpan;
@@ -123,8 +124,19 @@ impl Serialize for EditCode {
     }
 }
 
+impl JsonSchema for EditCode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "EditCode".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let codes: Vec<_> = Self::ALL.iter().map(|code| code.as_str()).collect();
+        json_schema!({ "type": "string", "enum": codes })
+    }
+}
+
 /// A place in the file that is near to what the caller asked for.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Near {
     /// First line.
     pub start_line: usize,
@@ -145,7 +157,7 @@ impl Near {
 
 /// One line of the call beside the line of the file, white space made visible
 /// (`→` a tab, `·` a blank at either end, `␍` a carriage return).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// The line's number in the file.
     pub line: usize,
@@ -158,7 +170,7 @@ pub struct Difference {
 }
 
 /// One attempt to correct a call, by a model or from its cache.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Attempt {
     /// What was asked: `correct_old`, `adjust_new`, `repair_escapes`, `choose`.
     pub ask: &'static str,
@@ -169,7 +181,7 @@ pub struct Attempt {
 }
 
 /// An edit that did not happen. Nothing was written.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Refusal {
     /// The stable code.
     pub code: EditCode,

@@ -1,5 +1,6 @@
 //! What an edit did, in full for programs and in a few lines for a model.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diff::unified_diff;
@@ -9,7 +10,7 @@ use crate::hashline::tag;
 use crate::text::{ContentHash, LineSpan, Snapshot};
 
 /// How an edit was understood: which rung matched and what was rewritten.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The rung of the ladder that matched.
     pub rung: String,
@@ -43,7 +44,7 @@ impl Explanation {
 }
 
 /// The strings that an edit really used.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Corrected {
     /// The file's own text that was replaced.
     pub old_str: String,
@@ -52,7 +53,7 @@ pub struct Corrected {
 }
 
 /// What correction by a model cost.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
 pub struct ModelUse {
     /// Requests sent.
     pub calls: u32,
@@ -69,7 +70,7 @@ pub struct ModelUse {
 }
 
 /// How safely the result is on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Durability {
@@ -82,7 +83,7 @@ pub enum Durability {
 }
 
 /// One side of a changed span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Extent {
     /// First line.
     pub start_line: usize,
@@ -95,7 +96,7 @@ pub struct Extent {
 }
 
 /// A changed span, before and after.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Span {
     /// In the file that was.
     pub before: Extent,
@@ -104,7 +105,7 @@ pub struct Span {
 }
 
 /// What changed, with the lines around it, so that the caller can check.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Verification {
     /// First replaced line, in the numbering before.
     pub start_line: usize,
@@ -127,7 +128,7 @@ pub struct Verification {
 }
 
 /// Lines from `from_line` on (in the numbering before) have moved by `delta`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LineShift {
     /// First line below the change, before it.
     pub from_line: usize,
@@ -136,7 +137,7 @@ pub struct LineShift {
 }
 
 /// The outcome of an edit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EditReport {
     /// The file.
     pub path: String,

@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How one line ends.
@@ -29,7 +30,9 @@ impl Ending {
 }
 
 /// An inclusive range of 1-based line numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct LineSpan {
     /// First line.
     pub start: usize,

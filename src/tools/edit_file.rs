@@ -5,13 +5,15 @@ use std::num::NonZeroUsize;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, ToolSpec, parse};
+use super::{Call, Listed, ToolSpec, parse, schema};
 use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
     about: "Replace text in a file. old_str is the text to find, new_str what to put in its place.",
-    arguments: &["path", "old_str", "new_str", "expected_replacements", "replace_all", "near_line"],
+    input: schema::input::<EditFileArguments>,
+    output: schema::output::<EditReport>,
+    listed: Listed::Always,
     writes: true,
     run: |call| Box::pin(async move { run(call).await.into() }),
 };

@@ -3,8 +3,11 @@
 //!
 //! One file a tool; [`TOOLS`] is the table.
 
+mod arguments;
+mod edit;
 mod edit_file;
 mod reply;
+pub mod schema;
 
 use std::fmt;
 
@@ -14,6 +17,7 @@ use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine};
 use crate::port::BoxFuture;
 
+pub use arguments::SYNONYMS;
 pub use reply::ToolReply;
 
 /// What a tool gets.
@@ -27,6 +31,13 @@ pub struct Call<'a> {
     pub options: &'a CallOptions,
 }
 
+/// Where a tool is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listed {
+    /// Everywhere.
+    Always,
+}
+
 /// One tool.
 #[derive(Clone, Copy)]
 pub struct ToolSpec {
@@ -34,8 +45,12 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// The description for a model.
     pub about: &'static str,
-    /// Canonical argument names.
-    pub arguments: &'static [&'static str],
+    /// The schema of the arguments: `schema::input::<Arguments>`. Their names come from it.
+    pub input: fn() -> Value,
+    /// The schema of the answer: `schema::output::<Report>`.
+    pub output: fn() -> Value,
+    /// Where it is listed; it can be called everywhere.
+    pub listed: Listed,
     /// Whether it can change files.
     pub writes: bool,
     /// Runs it.
@@ -49,30 +64,39 @@ impl fmt::Debug for ToolSpec {
 }
 
 /// Every tool.
-pub const TOOLS: &[ToolSpec] = &[edit_file::TOOL];
+pub const TOOLS: &[ToolSpec] = &[edit_file::TOOL, edit::TOOL];
 
-/// Names that models use for our arguments.
-const ALIASES: &[(&str, &str)] = &[
-    ("file_path", "path"),
-    ("filePath", "path"),
-    ("filepath", "path"),
-    ("file", "path"),
-    ("filename", "path"),
-    ("target_file", "path"),
-    ("old_string", "old_str"),
-    ("oldString", "old_str"),
-    ("old_text", "old_str"),
-    ("oldText", "old_str"),
-    ("search", "old_str"),
-    ("new_string", "new_str"),
-    ("newString", "new_str"),
-    ("new_text", "new_str"),
-    ("newText", "new_str"),
-    ("replace", "new_str"),
-    ("replaceAll", "replace_all"),
-    ("allow_multiple", "replace_all"),
-    ("expectedReplacements", "expected_replacements"),
+/// Other tools' names for ours.
+const TOOL_NAMES: &[(&str, &str)] = &[
+    ("Edit", "edit"),
+    ("str_replace", "edit_file"),
+    ("search_replace", "edit_file"),
+    ("replace_string_in_file", "edit_file"),
+    ("MultiEdit", "multi_edit"),
+    ("Read", "read_file"),
+    ("read", "read_file"),
+    ("view_file", "read_file"),
+    ("grep", "search"),
+    ("Grep", "search"),
+    ("grep_search", "search"),
+    ("LS", "list_files"),
+    ("list_dir", "list_files"),
+    ("list_directory", "list_files"),
+    ("Glob", "list_files"),
+    ("glob", "list_files"),
+    ("str_replace_editor", "str_replace_based_edit_tool"),
+    ("hashline", "hashline_edit"),
+    ("attempt_completion", "task_complete"),
 ];
+
+/// The tool of that name, or of another's name for it.
+pub fn find(name: &str) -> Option<&'static ToolSpec> {
+    let exact = |name: &str| TOOLS.iter().find(|tool| tool.name == name);
+    exact(name).or_else(|| {
+        let (_, ours) = TOOL_NAMES.iter().find(|(other, _)| *other == name)?;
+        exact(ours)
+    })
+}
 
 /// Executes tools by name with JSON arguments.
 #[derive(Debug, Clone)]
@@ -93,14 +117,10 @@ impl Toolbox {
 
     /// Runs one tool. Trouble of any kind is a reply, never a panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
-        let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) else {
-            let known: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
-            return ToolReply::refused(
-                Refusal::new(EditCode::InvalidArguments, format!("there is no tool `{name}`"))
-                    .hint(format!("Use one of: {}.", known.join(", "))),
-            );
+        let Some(tool) = find(name) else {
+            return ToolReply::refused(no_such_tool(name));
         };
-        let arguments = match canonical(tool, arguments) {
+        let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
             Ok(arguments) => arguments,
             Err(refusal) => return ToolReply::refused(refusal),
         };
@@ -108,50 +128,14 @@ impl Toolbox {
     }
 }
 
-/// Turns aliases into our names and refuses names that nobody knows.
-fn canonical(tool: &ToolSpec, arguments: Value) -> Result<Map<String, Value>, Refusal> {
-    let Value::Object(given) = arguments else {
-        return Err(Refusal::new(
-            EditCode::InvalidArguments,
-            "the arguments are not a JSON object",
-        )
-        .hint(format!("Send an object with: {}.", tool.arguments.join(", "))));
-    };
-    let mut out = Map::new();
-    for (name, value) in given {
-        // A description of the intent; accepted from tools that send one, and unused.
-        if name == "instruction" || name == "explanation" {
-            continue;
-        }
-        let known = tool.arguments.iter().find(|known| **known == name).copied().or_else(|| {
-            let alias = ALIASES.iter().find(|(alias, _)| *alias == name).map(|(_, known)| *known);
-            alias.filter(|known| tool.arguments.contains(known))
-        });
-        let Some(known) = known else {
-            let nearest = nearest_name(&name, tool.arguments);
-            return Err(Refusal::new(
-                EditCode::InvalidArguments,
-                format!("`{}` has no argument `{name}`; the nearest is `{nearest}`", tool.name),
-            )
-            .hint(format!("Its arguments are: {}.", tool.arguments.join(", "))));
-        };
-        if value.is_null() {
-            continue;
-        }
-        if out.insert(known.to_owned(), value).is_some() {
-            return Err(Refusal::new(
-                EditCode::InvalidArguments,
-                format!("argument `{known}` is given twice, once as `{name}`"),
-            )
-            .hint("Give it once."));
-        }
-    }
-    Ok(out)
-}
-
-fn nearest_name<'a>(name: &str, known: &[&'a str]) -> &'a str {
-    let distance = |k: &&&str| rapidfuzz::distance::levenshtein::distance(name.chars(), k.chars());
-    known.iter().min_by_key(distance).copied().unwrap_or("path")
+fn no_such_tool(name: &str) -> Refusal {
+    let known: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
+    let nearest = arguments::nearest(name, &known).unwrap_or_default();
+    Refusal::new(
+        EditCode::InvalidArguments,
+        format!("there is no tool `{name}`; the nearest is `{nearest}`"),
+    )
+    .hint(format!("Use one of: {}.", known.join(", ")))
 }
 
 /// Reads typed arguments; the error names the field.

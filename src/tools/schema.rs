@@ -1,0 +1,119 @@
+//! JSON schemas of the tools: what goes in, what comes out.
+//!
+//! Input schemas are kept plain (an optional number is a number that may be left
+//! out, not `["integer", "null"]`), because clients mishandle unions. Output
+//! schemas cover refusals too, so that a refusal conforms as well as a success.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema};
+use serde_json::{Map, Value, json};
+
+use crate::edit::{EditCode, Refusal};
+
+/// The schema of a tool's arguments.
+pub fn input<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.transforms.push(Box::new(RecursiveTransform(plain)));
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(object) = schema.as_object_mut() {
+        object.remove("description");
+        object.entry("type").or_insert_with(|| "object".into());
+        object.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
+
+/// The schema of a tool's answer, whose report is a `T`, or a refusal.
+pub fn output<T: JsonSchema>() -> Value {
+    reply(report::<T>())
+}
+
+/// The schema of an answer whose report is described by `report`.
+pub(super) fn reply(report_schema: Value) -> Value {
+    let mut codes: Vec<Value> = EditCode::ALL.iter().map(|code| code.as_str().into()).collect();
+    codes.push(Value::Null);
+    json!({
+        "type": "object",
+        "properties": {
+            "ok": { "type": "boolean", "description": "Whether it did what was asked." },
+            "code": { "enum": codes, "description": "The code of a refusal." },
+            "message": { "type": "string", "description": "The answer in words." },
+            "report": { "anyOf": [report_schema, report::<Refusal>()] },
+        },
+        "required": ["ok", "code", "message", "report"],
+        "additionalProperties": false,
+    })
+}
+
+fn report<T: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    settings.transforms.push(Box::new(RecursiveTransform(quiet)));
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+/// Drops what only other generators read.
+fn quiet(schema: &mut Schema) {
+    // Not `ensure_object`: that would turn `false` into `{"not": {}}`.
+    let Some(object) = schema.as_object_mut() else { return };
+    object.remove("title");
+    object.remove("format");
+}
+
+/// Makes optional values plain ones that may be left out.
+fn plain(schema: &mut Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    for noise in ["title", "format", "default"] {
+        object.remove(noise);
+    }
+    if let Some(Value::Array(types)) = object.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            object.insert("type".into(), only);
+        }
+    }
+    if let Some(Value::Array(options)) = object.get_mut("anyOf") {
+        options.retain(|option| option.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = options.as_slice() {
+            let only = only.clone();
+            object.remove("anyOf");
+            for (key, value) in only {
+                object.entry(key).or_insert(value);
+            }
+        }
+    }
+    if object.contains_key("properties") {
+        object.insert("additionalProperties".into(), false.into());
+    }
+}
+
+/// The properties of an object schema.
+pub(super) fn properties(schema: &Value) -> Option<&Map<String, Value>> {
+    schema.get("properties").and_then(Value::as_object)
+}
+
+/// The names that an object schema requires.
+pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// The schemas that a value may conform to: the schema itself or its alternatives.
+pub(super) fn branches(schema: &Value) -> Vec<&Value> {
+    let options = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
+    options.map_or_else(|| vec![schema], |options| options.iter().collect())
+}
+
+/// Whether a schema takes a JSON type. A schema without types takes every one.
+pub(super) fn takes(schema: &Value, kind: &str) -> bool {
+    match schema.get("type") {
+        None => schema.get("enum").is_none() || kind == "string",
+        Some(Value::String(only)) => only == kind || only == "number" && kind == "integer",
+        Some(Value::Array(types)) => types.iter().any(|t| t == kind),
+        Some(_) => false,
+    }
+}
