@@ -19,5 +19,7 @@ pub mod engine;
 
 pub mod tools;
 
+pub mod adapters;
+
 #[cfg(feature = "cli")]
 pub mod cli;

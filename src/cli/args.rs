@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
     Batch(BatchArgs),
+    /// Serve the tools over MCP, on stdin and stdout.
+    Mcp(McpArgs),
 }
 
 #[derive(Debug, Args)]
@@ -63,3 +65,6 @@ pub(crate) struct BatchArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct McpArgs {}

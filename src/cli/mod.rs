@@ -7,6 +7,7 @@ mod args;
 mod batch;
 mod edit;
 mod exit;
+mod mcp;
 mod settings;
 
 use std::process::ExitCode;
@@ -31,5 +32,6 @@ async fn run(cli: Cli) -> Exit {
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
+        Command::Mcp(args) => mcp::run(&common, args).await,
     }
 }

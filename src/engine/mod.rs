@@ -4,6 +4,7 @@
 //! and policies are added there.
 
 mod edit_file;
+mod progress;
 
 use std::fmt;
 use std::path::Path;
@@ -12,6 +13,8 @@ use std::sync::Arc;
 use crate::edit::{EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{CommitOptions, Corrector, FileStore, NoCorrector};
 use crate::text::Snapshot;
+
+pub use progress::{Observer, Stage};
 
 /// What a caller decides for one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,6 +30,7 @@ pub struct CallOptions {
 pub struct Engine {
     store: Arc<dyn FileStore>,
     corrector: Arc<dyn Corrector>,
+    observer: Option<Observer>,
 }
 
 impl fmt::Debug for Engine {
@@ -58,7 +62,29 @@ impl EngineBuilder {
 impl Engine {
     /// Starts with a store; there is no model unless one is added.
     pub fn builder(store: impl FileStore + 'static) -> EngineBuilder {
-        EngineBuilder { engine: Self { store: Arc::new(store), corrector: Arc::new(NoCorrector) } }
+        EngineBuilder {
+            engine: Self {
+                store: Arc::new(store),
+                corrector: Arc::new(NoCorrector),
+                observer: None,
+            },
+        }
+    }
+
+    /// The same engine, telling `observer` of each stage.
+    #[must_use]
+    pub fn observed(&self, observer: Observer) -> Self {
+        let corrector = progress::ObservedCorrector {
+            inner: self.corrector.clone(),
+            observer: observer.clone(),
+        };
+        Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
+    }
+
+    fn reached(&self, stage: Stage, subject: &str) {
+        if let Some(observer) = &self.observer {
+            observer(stage, subject);
+        }
     }
 
     /// The root of the store.
@@ -73,7 +99,9 @@ impl Engine {
 
     /// Loads a file as text.
     pub async fn snapshot(&self, path: &WorkPath) -> Result<Snapshot, Refusal> {
+        self.reached(Stage::Read, path.as_str());
         let bytes = self.store.load(path).await?;
+        self.reached(Stage::Locate, path.as_str());
         Snapshot::decode(bytes).map_err(|why| {
             Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
                 .at(path.as_str())
@@ -89,6 +117,9 @@ impl Engine {
     ) -> Result<Vec<EditReport>, Refusal> {
         if options.dry_run {
             return Ok(batch.iter().map(EditReport::new).collect());
+        }
+        for edit in &batch {
+            self.reached(Stage::Write, edit.path().as_str());
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
         let committed = self.store.commit(batch, commit).await?;

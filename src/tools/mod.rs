@@ -14,7 +14,7 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use crate::edit::{EditCode, Refusal};
-use crate::engine::{CallOptions, Engine};
+use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::BoxFuture;
 
 pub use arguments::SYNONYMS;
@@ -113,6 +113,22 @@ impl Toolbox {
     /// The engine.
     pub fn engine(&self) -> &Engine {
         &self.engine
+    }
+
+    /// The same tools, telling `observer` of each stage.
+    #[must_use]
+    pub fn observed(&self, observer: Option<Observer>) -> Self {
+        match observer {
+            Some(observer) => Self { engine: self.engine.observed(observer) },
+            None => self.clone(),
+        }
+    }
+
+    /// The tools to offer to a model.
+    pub fn listed(&self) -> impl Iterator<Item = &'static ToolSpec> {
+        TOOLS.iter().filter(|tool| match tool.listed {
+            Listed::Always => true,
+        })
     }
 
     /// Runs one tool. Trouble of any kind is a reply, never a panic.

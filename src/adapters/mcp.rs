@@ -1,0 +1,167 @@
+//! The MCP server: the table of tools behind rmcp's handler. The only module that
+//! names rmcp.
+//!
+//! One handler serves both lifecycles (`initialize`, and the stateless one of
+//! 2026-07-28). A refusal is an answer with `isError`, never a protocol error, since
+//! clients hide those from the model. Roots and sampling are not used: the root comes
+//! from the command line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::ErrorData;
+use rmcp::ServerHandler;
+use rmcp::ServiceExt as _;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
+    ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+
+use crate::edit::{EditCode, Refusal};
+use crate::engine::{CallOptions, Observer};
+use crate::tools::{ToolReply, ToolSpec, Toolbox};
+
+/// A longer line is dropped: no edit is near it, and it would fill the memory.
+const MAX_FRAME: usize = 16 * 1024 * 1024;
+
+/// How long an answer waits for its last progress message to be taken.
+const PROGRESS_GRACE: Duration = Duration::from_millis(200);
+
+const INSTRUCTIONS: &str = "restitch applies the edit you meant, or says exactly why it will not. \
+Prefer its edit tools over others and over shell commands. A refusal carries what the next call \
+needs; do not repeat a refused call as it was.";
+
+/// Serves the tools over stdin and stdout until the client closes them.
+pub async fn serve_stdio(toolbox: Toolbox) -> Result<(), String> {
+    let (stdin, stdout) = rmcp::transport::stdio();
+    let transport = AsyncRwTransport::new_server(stdin, stdout).with_max_line_length(MAX_FRAME);
+    let service = match McpServer::new(toolbox).serve(transport).await {
+        Ok(service) => service,
+        // A client that leaves before it says anything is no fault of anyone.
+        Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(format!("the MCP session did not start: {error}")),
+    };
+    service.waiting().await.map_err(|error| format!("the MCP session failed: {error}"))?;
+    Ok(())
+}
+
+/// The tools as an MCP server. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct McpServer {
+    toolbox: Toolbox,
+}
+
+impl McpServer {
+    /// A server over the tools.
+    pub fn new(toolbox: Toolbox) -> Self {
+        Self { toolbox }
+    }
+}
+
+impl ServerHandler for McpServer {
+    fn get_info(&self) -> ServerConfig {
+        let identity = Implementation::new("restitch", env!("CARGO_PKG_VERSION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(identity)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.toolbox.listed().map(describe).collect()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let (observer, progress) = progress(&context);
+        let toolbox = self.toolbox.observed(observer);
+        let name = request.name.into_owned();
+        let arguments = Value::Object(request.arguments.unwrap_or_default());
+        // A task of its own: a panic in it is an answer, and dropping it reaches the model call.
+        let mut call = tokio::task::JoinSet::new();
+        call.spawn(async move { toolbox.call(&name, arguments, &CallOptions::default()).await });
+        let reply = tokio::select! {
+            done = call.join_next() => match done {
+                Some(Ok(reply)) => reply,
+                _ => ToolReply::refused(
+                    Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
+                        .hint("Nothing is known about the outcome: read the file before the next edit."),
+                ),
+            },
+            () = context.ct.cancelled() => {
+                return Err(ErrorData::internal_error("the call was cancelled", None));
+            }
+        };
+        drop(call);
+        // Progress arrives before the answer it belongs to.
+        if let Some(progress) = progress {
+            // After the client closed its side nobody takes progress any more, and the
+            // answer must not wait for that.
+            let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
+        }
+        Ok(answer(reply).into())
+    }
+}
+
+/// An observer that forwards stages as progress, when the client asked for it, and
+/// the task that does so; it ends when the observer is dropped.
+fn progress(
+    context: &RequestContext<RoleServer>,
+) -> (Option<Observer>, Option<tokio::task::JoinHandle<()>>) {
+    let Some(token) = context.meta.get_progress_token() else { return (None, None) };
+    let (send, mut stages) = mpsc::unbounded_channel::<String>();
+    let peer = context.peer.clone();
+    let forward = tokio::spawn(async move {
+        let mut step = 0.0;
+        while let Some(message) = stages.recv().await {
+            step += 1.0;
+            let note = ProgressNotificationParam::new(token.clone(), step).with_message(message);
+            if peer.notify_progress(note).await.is_err() {
+                return;
+            }
+        }
+    });
+    let observer: Observer = Arc::new(move |stage, subject| {
+        // The receiver is gone only when the client is.
+        let _ = send.send(format!("{stage}: {subject}"));
+    });
+    (Some(observer), Some(forward))
+}
+
+fn answer(reply: ToolReply) -> CallToolResult {
+    let text = vec![ContentBlock::text(reply.message.clone())];
+    let mut result =
+        if reply.ok { CallToolResult::success(text) } else { CallToolResult::error(text) };
+    result.structured_content = serde_json::to_value(&reply).ok();
+    result
+}
+
+fn describe(spec: &ToolSpec) -> Tool {
+    let annotations = ToolAnnotations::new()
+        .read_only(!spec.writes)
+        .destructive(spec.writes)
+        .idempotent(!spec.writes)
+        .open_world(false);
+    let output = object((spec.output)());
+    Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
+        .with_raw_output_schema(Arc::new(output))
+        .with_annotations(annotations)
+}
+
+fn object(schema: Value) -> Map<String, Value> {
+    match schema {
+        Value::Object(object) => object,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,4 @@
+//! Faces and backends that need a library of their own. Nothing below depends on them.
+
+#[cfg(feature = "mcp")]
+pub mod mcp;

@@ -1,0 +1,71 @@
+//! Telling a caller how far a call has come.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::port::{Answer, Ask, BoxFuture, Corrector, CorrectorError};
+
+/// A stage of the pipeline, in the order in which a call goes through them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Stage {
+    /// The file is being read.
+    Read,
+    /// The text is being looked for.
+    Locate,
+    /// A model is being asked.
+    Ask,
+    /// The checked edit is being written.
+    Write,
+}
+
+impl Stage {
+    /// How many stages there are.
+    pub const COUNT: u32 = 4;
+
+    /// The stage's place, from 1.
+    pub fn number(self) -> u32 {
+        match self {
+            Self::Read => 1,
+            Self::Locate => 2,
+            Self::Ask => 3,
+            Self::Write => 4,
+        }
+    }
+
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Locate => "locate",
+            Self::Ask => "ask the model",
+            Self::Write => "write",
+        }
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Is told of each stage with what it is about: a path, or the kind of question.
+pub type Observer = Arc<dyn Fn(Stage, &str) + Send + Sync>;
+
+/// A corrector that says when it is asked.
+pub(super) struct ObservedCorrector {
+    pub(super) inner: Arc<dyn Corrector>,
+    pub(super) observer: Observer,
+}
+
+impl Corrector for ObservedCorrector {
+    fn is_available(&self) -> bool {
+        self.inner.is_available()
+    }
+
+    fn correct<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Answer, CorrectorError>> {
+        (self.observer)(Stage::Ask, ask.kind());
+        self.inner.correct(ask)
+    }
+}
