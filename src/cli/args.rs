@@ -23,6 +23,9 @@ pub(crate) struct Common {
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Answer in the words of another edit tool: anthropic, claude-code, gemini, opencode, codex.
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) dialect: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -31,6 +34,8 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
     Batch(BatchArgs),
+    /// Print the tools as a model interface wants them declared.
+    Schema(SchemaArgs),
     /// Serve the tools over MCP, on stdin and stdout.
     Mcp(McpArgs),
 }
@@ -68,3 +73,9 @@ pub(crate) struct BatchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// openai, openai-responses, anthropic, gemini or mcp.
+    pub(crate) format: String,
+}

@@ -8,6 +8,7 @@ mod batch;
 mod edit;
 mod exit;
 mod mcp;
+mod schema;
 mod settings;
 
 use std::process::ExitCode;
@@ -32,6 +33,7 @@ async fn run(cli: Cli) -> Exit {
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
+        Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,
     }
 }

@@ -4,12 +4,20 @@ use super::args::Common;
 use super::exit::Exit;
 use crate::engine::Engine;
 use crate::store::DiskStore;
-use crate::tools::Toolbox;
+use crate::tools::{Dialect, Toolbox};
 
 /// The tools over the folder that the flags name.
 pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     let store = DiskStore::open(&common.root).map_err(|error| {
         Exit::usage(format!("cannot open the root {}: {error}", common.root.display()))
     })?;
-    Ok(Toolbox::new(Engine::builder(store).build()))
+    Ok(Toolbox::new(Engine::builder(store).build()).speaking(dialect(common)?))
+}
+
+fn dialect(common: &Common) -> Result<Dialect, Exit> {
+    let Some(name) = &common.dialect else { return Ok(Dialect::default()) };
+    Dialect::parse(name).ok_or_else(|| {
+        let known: Vec<_> = Dialect::ALL.iter().map(|dialect| dialect.as_str()).collect();
+        Exit::usage(format!("there is no dialect `{name}`; use one of: {}", known.join(", ")))
+    })
 }

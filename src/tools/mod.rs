@@ -4,10 +4,14 @@
 //! One file a tool; [`TOOLS`] is the table.
 
 mod arguments;
+mod dialect;
 mod edit;
 mod edit_file;
+pub mod export;
+mod replace;
 mod reply;
 pub mod schema;
+mod text_editor;
 
 use std::fmt;
 
@@ -18,6 +22,7 @@ use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::BoxFuture;
 
 pub use arguments::SYNONYMS;
+pub use dialect::{Dialect, PHRASES};
 pub use reply::ToolReply;
 
 /// What a tool gets.
@@ -36,6 +41,8 @@ pub struct Call<'a> {
 pub enum Listed {
     /// Everywhere.
     Always,
+    /// Where that dialect is spoken.
+    In(Dialect),
 }
 
 /// One tool.
@@ -64,7 +71,7 @@ impl fmt::Debug for ToolSpec {
 }
 
 /// Every tool.
-pub const TOOLS: &[ToolSpec] = &[edit_file::TOOL, edit::TOOL];
+pub const TOOLS: &[ToolSpec] = &[edit_file::TOOL, edit::TOOL, replace::TOOL, text_editor::TOOL];
 
 /// Other tools' names for ours.
 const TOOL_NAMES: &[(&str, &str)] = &[
@@ -102,12 +109,19 @@ pub fn find(name: &str) -> Option<&'static ToolSpec> {
 #[derive(Debug, Clone)]
 pub struct Toolbox {
     engine: Engine,
+    dialect: Dialect,
 }
 
 impl Toolbox {
     /// Tools over an engine.
     pub fn new(engine: Engine) -> Self {
-        Self { engine }
+        Self { engine, dialect: Dialect::default() }
+    }
+
+    /// The same tools, answering in the words of `dialect`.
+    #[must_use]
+    pub fn speaking(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     /// The engine.
@@ -119,7 +133,7 @@ impl Toolbox {
     #[must_use]
     pub fn observed(&self, observer: Option<Observer>) -> Self {
         match observer {
-            Some(observer) => Self { engine: self.engine.observed(observer) },
+            Some(observer) => Self { engine: self.engine.observed(observer), ..self.clone() },
             None => self.clone(),
         }
     }
@@ -128,6 +142,7 @@ impl Toolbox {
     pub fn listed(&self) -> impl Iterator<Item = &'static ToolSpec> {
         TOOLS.iter().filter(|tool| match tool.listed {
             Listed::Always => true,
+            Listed::In(dialect) => dialect == self.dialect,
         })
     }
 
@@ -138,9 +153,12 @@ impl Toolbox {
         };
         let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
             Ok(arguments) => arguments,
-            Err(refusal) => return ToolReply::refused(refusal),
+            Err(refusal) => {
+                return self.dialect.reword(&Map::new(), ToolReply::refused(refusal));
+            }
         };
-        (tool.run)(Call { engine: &self.engine, arguments: &arguments, options }).await
+        let call = Call { engine: &self.engine, arguments: &arguments, options };
+        self.dialect.reword(&arguments, (tool.run)(call).await)
     }
 }
 

@@ -48,7 +48,8 @@ pub(super) fn reply(report_schema: Value) -> Value {
     })
 }
 
-fn report<T: JsonSchema>() -> Value {
+/// The schema of a report.
+pub(super) fn report<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
     settings.meta_schema = None;

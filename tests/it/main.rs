@@ -1,1 +1,3 @@
 //! Integration tests: the real binary and the public library, one link step.
+
+mod agents;

@@ -1,0 +1,32 @@
+//! `restitch schema`: the tools' declarations.
+
+use std::io::{self, Write as _};
+
+use super::args::{Common, SchemaArgs};
+use super::exit::Exit;
+use crate::tools::{Dialect, Listed, TOOLS, export};
+
+pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
+    let Some(format) = export::Format::parse(&args.format) else {
+        let known: Vec<_> = export::Format::ALL.iter().map(|format| format.as_str()).collect();
+        return Exit::usage(format!(
+            "there is no format `{}`; use one of: {}",
+            args.format,
+            known.join(", ")
+        ));
+    };
+    let dialect = match format {
+        export::Format::Anthropic => Dialect::Anthropic,
+        export::Format::Gemini => Dialect::Gemini,
+        _ => Dialect::Restitch,
+    };
+    let listed = TOOLS.iter().filter(|tool| match tool.listed {
+        Listed::Always => true,
+        Listed::In(only) => only == dialect,
+    });
+    let mut out = io::stdout().lock();
+    match writeln!(out, "{:#}", export::export(format, listed)) {
+        Ok(()) => Exit::Done,
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}

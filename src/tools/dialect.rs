@@ -1,0 +1,217 @@
+//! The words of other edit tools, for models that were trained on them.
+//!
+//! Only the first sentence changes; what restitch adds (the nearest place, the
+//! next step) follows it, and the structured answer is the same in every dialect.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::ToolReply;
+use crate::edit::EditCode;
+
+/// Whose words the answers use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// Our own.
+    #[default]
+    Restitch,
+    /// Anthropic's text editor tool.
+    Anthropic,
+    /// Claude Code's `Edit`.
+    ClaudeCode,
+    /// Gemini CLI's `replace`.
+    Gemini,
+    /// opencode's `edit`.
+    Opencode,
+    /// Codex's `apply_patch`.
+    Codex,
+}
+
+impl Dialect {
+    /// Every dialect.
+    pub const ALL: &[Self] = &[
+        Self::Restitch,
+        Self::Anthropic,
+        Self::ClaudeCode,
+        Self::Gemini,
+        Self::Opencode,
+        Self::Codex,
+    ];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Restitch => "restitch",
+            Self::Anthropic => "anthropic",
+            Self::ClaudeCode => "claude-code",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// The dialect of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|dialect| dialect.as_str() == name)
+    }
+
+    /// The answer in these words.
+    pub(super) fn reword(self, arguments: &Map<String, Value>, mut reply: ToolReply) -> ToolReply {
+        let Some(code) = reply.code else { return reply };
+        let Some(phrase) = phrase(self, code) else { return reply };
+        let Some(first) = fill(phrase, arguments, &reply.report) else { return reply };
+        let rest = reply.message.split_once('\n').map_or("", |(_, rest)| rest);
+        let gap = if rest.is_empty() { "" } else { "\n" };
+        reply.message = format!("{first}{gap}{rest}");
+        reply
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// First sentences by dialect and code. `{path}`, `{old}`, `{count}`, `{lines}` and
+/// `{code}` (in small letters) are filled in; a row whose blanks cannot be filled is
+/// not used.
+pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
+    (
+        Dialect::Anthropic,
+        EditCode::NoOccurrence,
+        "Error: No match found for replacement. Please check your text and try again.",
+    ),
+    (
+        Dialect::Anthropic,
+        EditCode::OccurrenceMismatch,
+        "Error: Found {count} matches for replacement text. Please provide more context to make a unique match.",
+    ),
+    (Dialect::Anthropic, EditCode::FileNotFound, "Error: File not found"),
+    (Dialect::Anthropic, EditCode::WriteError, "Error: Permission denied. Cannot write to file."),
+    (
+        Dialect::ClaudeCode,
+        EditCode::NoOccurrence,
+        "String to replace not found in file.\nString: {old}",
+    ),
+    (
+        Dialect::ClaudeCode,
+        EditCode::OccurrenceMismatch,
+        "Found {count} matches of the string to replace, but replace_all is false. To replace all occurrences, set replace_all to true. To replace only one occurrence, please provide more context to uniquely identify the instance.\nString: {old}",
+    ),
+    (
+        Dialect::ClaudeCode,
+        EditCode::NoChange,
+        "No changes to make: old_string and new_string are exactly the same.",
+    ),
+    (Dialect::ClaudeCode, EditCode::FileNotFound, "File does not exist."),
+    (
+        Dialect::ClaudeCode,
+        EditCode::Conflict,
+        "File has been modified since read. Read it again before attempting to write it.",
+    ),
+    (
+        Dialect::Gemini,
+        EditCode::NoOccurrence,
+        "{code}: Failed to edit, 0 occurrences found for old_string in {path}. Ensure you're not escaping content incorrectly and check whitespace, indentation, and context. Use read_file tool to verify.",
+    ),
+    (
+        Dialect::Gemini,
+        EditCode::OccurrenceMismatch,
+        "{code}: Failed to edit, Expected 1 occurrence but found {count} for old_string in file: {path}. If you intended to replace multiple occurrences, set 'allow_multiple' to true.",
+    ),
+    (
+        Dialect::Gemini,
+        EditCode::NoChange,
+        "{code}: No changes to apply. The old_string and new_string are identical in file: {path}",
+    ),
+    (Dialect::Gemini, EditCode::FileNotFound, "file_not_found: File not found: {path}"),
+    (
+        Dialect::Gemini,
+        EditCode::CreateExisting,
+        "{code}: Failed to edit. Attempted to create a file that already exists: {path}",
+    ),
+    (Dialect::Gemini, EditCode::InvalidPath, "path_not_in_workspace: {path}"),
+    (Dialect::Gemini, EditCode::ReadError, "read_content_failure: {path}"),
+    (Dialect::Gemini, EditCode::WriteError, "file_write_failure: {path}"),
+    (
+        Dialect::Opencode,
+        EditCode::NoOccurrence,
+        "Could not find oldString in the file. It must match exactly, including whitespace, indentation, and line endings.",
+    ),
+    (
+        Dialect::Opencode,
+        EditCode::OccurrenceMismatch,
+        "Found multiple matches for oldString. Provide more surrounding context to make the match unique.",
+    ),
+    (
+        Dialect::Opencode,
+        EditCode::NoChange,
+        "No changes to apply: oldString and newString are identical.",
+    ),
+    (Dialect::Opencode, EditCode::FileNotFound, "File {path} not found"),
+    (
+        Dialect::Codex,
+        EditCode::NoOccurrence,
+        "apply_patch verification failed: Failed to find expected lines in {path}:\n{old}",
+    ),
+    (
+        Dialect::Codex,
+        EditCode::OccurrenceMismatch,
+        "apply_patch verification failed: the expected lines stand at {count} places in {path} (lines {lines})",
+    ),
+    (
+        Dialect::Codex,
+        EditCode::FileNotFound,
+        "apply_patch verification failed: Failed to read file to update {path}: No such file or directory",
+    ),
+    (Dialect::Codex, EditCode::InvalidArguments, "apply_patch verification failed: {message}"),
+];
+
+fn phrase(dialect: Dialect, code: EditCode) -> Option<&'static str> {
+    PHRASES.iter().find(|(d, c, _)| *d == dialect && *c == code).map(|(_, _, phrase)| *phrase)
+}
+
+/// The longest part of the caller's text that an answer repeats.
+const MAX_QUOTE: usize = 300;
+
+fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<String> {
+    let argument =
+        |names: &[&str]| names.iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
+    let path = report.get("path").and_then(Value::as_str);
+    let path = path.or_else(|| argument(&["path", "file_path"]));
+    let old = argument(&["old_str", "old_string"]).or_else(|| report.get("old")?.as_str());
+    let lines: Vec<String> = report
+        .get("occurrences")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(Value::to_string)
+        .collect();
+    let quote = |text: &str| match text.char_indices().nth(MAX_QUOTE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    };
+    let blank = |name: &str| match name {
+        "path" => path.map(str::to_owned),
+        "old" => old.map(quote),
+        "count" => (!lines.is_empty()).then(|| lines.len().to_string()),
+        "lines" => (!lines.is_empty()).then(|| lines.join(", ")),
+        "code" => report.get("code").and_then(Value::as_str).map(str::to_ascii_lowercase),
+        "message" => report.get("message").and_then(Value::as_str).map(str::to_owned),
+        _ => None,
+    };
+    // One pass, so that braces in the caller's text stay what they are.
+    let mut out = String::new();
+    let mut rest = phrase;
+    while let Some((before, after)) = rest.split_once('{') {
+        let (name, tail) = after.split_once('}')?;
+        out.push_str(before);
+        out.push_str(&blank(name)?);
+        rest = tail;
+    }
+    out.push_str(rest);
+    Some(out)
+}

@@ -1,0 +1,259 @@
+//! The tools as the various model interfaces want them declared.
+
+use serde_json::{Map, Value, json};
+
+use super::ToolSpec;
+
+/// An interface's form of declaration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// OpenAI chat completions, strict.
+    OpenAi,
+    /// OpenAI Responses, strict.
+    OpenAiResponses,
+    /// Anthropic messages.
+    Anthropic,
+    /// Gemini function declarations.
+    Gemini,
+    /// MCP `tools/list`.
+    Mcp,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: &[Self] =
+        &[Self::OpenAi, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Mcp];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::Mcp => "mcp",
+        }
+    }
+
+    /// The format of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.as_str() == name)
+    }
+}
+
+/// The declarations of `tools`.
+pub fn export(format: Format, tools: impl Iterator<Item = &'static ToolSpec>) -> Value {
+    let one = |tool: &ToolSpec| declare(format, tool);
+    let all: Vec<Value> = tools.map(one).collect();
+    match format {
+        Format::Gemini => json!([{ "functionDeclarations": all }]),
+        Format::Mcp => json!({ "tools": all }),
+        _ => Value::Array(all),
+    }
+}
+
+fn declare(format: Format, tool: &ToolSpec) -> Value {
+    let (name, description) = (tool.name, tool.about);
+    match format {
+        Format::OpenAi => json!({
+            "type": "function",
+            "function": {
+                "name": name,
+                "description": description,
+                "strict": true,
+                "parameters": strict((tool.input)()),
+            },
+        }),
+        Format::OpenAiResponses => json!({
+            "type": "function",
+            "name": name,
+            "description": description,
+            "strict": true,
+            "parameters": strict((tool.input)()),
+        }),
+        Format::Anthropic => json!({
+            "name": name,
+            "description": description,
+            "input_schema": (tool.input)(),
+        }),
+        Format::Gemini => json!({
+            "name": name,
+            "description": description,
+            "parameters": gemini((tool.input)()),
+        }),
+        Format::Mcp => json!({
+            "name": name,
+            "description": description,
+            "inputSchema": (tool.input)(),
+            "outputSchema": (tool.output)(),
+            "annotations": {
+                "readOnlyHint": !tool.writes,
+                "destructiveHint": tool.writes,
+                "idempotentHint": !tool.writes,
+                "openWorldHint": false,
+            },
+        }),
+    }
+}
+
+/// Keywords that strict mode or its servers reject. The tools check values themselves.
+const NOT_STRICT: &[&str] = &[
+    "$schema",
+    "title",
+    "default",
+    "format",
+    "pattern",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "examples",
+];
+
+/// The schema under OpenAI's strict rules: every property required, optional ones
+/// nullable, nothing additional, only the keywords that strict mode knows.
+pub fn strict(schema: Value) -> Value {
+    let Value::Object(mut object) = schema else { return schema };
+    for keyword in NOT_STRICT {
+        object.remove(*keyword);
+    }
+    if let Some(options) = object.remove("oneOf") {
+        object.insert("anyOf".into(), options);
+    }
+    if let Some(only) = object.remove("const") {
+        object.insert("enum".into(), json!([only]));
+    }
+    if let Some(Value::Array(options)) = object.remove("anyOf") {
+        object.insert("anyOf".into(), options.into_iter().map(strict).collect());
+    }
+    if let Some(items) = object.remove("items") {
+        object.insert("items".into(), strict(items));
+    }
+    if let Some(Value::Object(properties)) = object.remove("properties") {
+        let required: Vec<String> =
+            super::schema::required(&Value::Object(object.clone())).map(str::to_owned).collect();
+        let properties: Map<String, Value> = properties
+            .into_iter()
+            .map(|(name, property)| {
+                let property = strict(property);
+                let must = required.contains(&name);
+                (name, if must { property } else { nullable(property) })
+            })
+            .collect();
+        object.insert("required".into(), properties.keys().cloned().collect());
+        object.insert("properties".into(), Value::Object(properties));
+        object.insert("additionalProperties".into(), false.into());
+    }
+    Value::Object(object)
+}
+
+fn nullable(schema: Value) -> Value {
+    let Value::Object(mut object) = schema else { return schema };
+    match object.get_mut("type") {
+        Some(Value::String(kind)) => {
+            let kinds = json!([kind, "null"]);
+            object.insert("type".into(), kinds);
+        }
+        Some(Value::Array(kinds)) if !kinds.contains(&"null".into()) => kinds.push("null".into()),
+        _ => {}
+    }
+    if let Some(Value::Array(values)) = object.get_mut("enum") {
+        values.push(Value::Null);
+    }
+    if let Some(Value::Array(options)) = object.get_mut("anyOf") {
+        options.push(json!({ "type": "null" }));
+    }
+    Value::Object(object)
+}
+
+/// The subset of JSON schema that Gemini's declarations take.
+fn gemini(schema: Value) -> Value {
+    const KNOWN: &[&str] =
+        &["type", "description", "properties", "required", "items", "enum", "anyOf", "nullable"];
+    let Value::Object(object) = schema else { return schema };
+    let object = object.into_iter().map(|(key, value)| match (key.as_str(), value) {
+        ("oneOf", value) => ("anyOf".to_owned(), value),
+        ("const", value) => ("enum".to_owned(), json!([value])),
+        (_, value) => (key, value),
+    });
+    let kept = object.filter(|(key, _)| KNOWN.contains(&key.as_str())).map(|(key, value)| {
+        let value = match (key.as_str(), value) {
+            ("properties", Value::Object(all)) => {
+                Value::Object(all.into_iter().map(|(k, v)| (k, gemini(v))).collect())
+            }
+            ("items", value) => gemini(value),
+            ("anyOf", Value::Array(all)) => all.into_iter().map(gemini).collect(),
+            (_, value) => value,
+        };
+        (key, value)
+    });
+    Value::Object(kept.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::TOOLS;
+
+    /// The rules of strict mode, as OpenAI documents them.
+    fn check(schema: &Value, at: &str) {
+        let object = schema.as_object().unwrap_or_else(|| panic!("{at}: not a schema: {schema}"));
+        for keyword in object.keys() {
+            let known = [
+                "type",
+                "description",
+                "properties",
+                "required",
+                "additionalProperties",
+                "items",
+                "enum",
+                "anyOf",
+                "$ref",
+                "$defs",
+            ];
+            assert!(known.contains(&keyword.as_str()), "{at}: keyword {keyword}");
+        }
+        if let Some(properties) = object.get("properties").and_then(Value::as_object) {
+            assert_eq!(object["additionalProperties"], false, "{at}");
+            let required: Vec<_> = super::super::schema::required(schema).collect();
+            assert_eq!(required, properties.keys().map(String::as_str).collect::<Vec<_>>(), "{at}");
+            for (name, property) in properties {
+                check(property, &format!("{at}.{name}"));
+            }
+        }
+        for option in object.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
+            check(option, &format!("{at}|"));
+        }
+        if let Some(items) = object.get("items") {
+            check(items, &format!("{at}[]"));
+        }
+    }
+
+    #[test]
+    fn strict_rules_hold_for_every_tool() {
+        for tool in TOOLS {
+            let schema = strict((tool.input)());
+            assert_eq!(schema["type"], "object", "{}", tool.name);
+            assert!(
+                tool.name.len() <= 64
+                    && tool.name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+            );
+            check(&schema, tool.name);
+        }
+    }
+
+    #[test]
+    fn optional_arguments_become_nullable_and_required() {
+        let schema = strict((super::super::find("edit_file").expect("tool").input)());
+        assert_eq!(schema["properties"]["path"]["type"], "string");
+        assert_eq!(schema["properties"]["near_line"]["type"], json!(["integer", "null"]));
+        assert_eq!(schema["required"].as_array().map(Vec::len), Some(6));
+    }
+}

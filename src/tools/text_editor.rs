@@ -1,0 +1,204 @@
+//! `str_replace_based_edit_tool`: Anthropic's text editor, one tool with commands.
+//!
+//! `create` never overwrites, unlike its model. Models send the text of an `insert`
+//! as `insert_text` or as `new_str`; both are taken.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::{Call, Dialect, Listed, ToolReply, ToolSpec, find, parse, schema};
+use crate::edit::{
+    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Splice, VerifiedEdit,
+    WorkPath,
+};
+use crate::port::BoxFuture;
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "str_replace_based_edit_tool",
+    about: "Views and edits text files: view, create, str_replace, insert.",
+    input: schema::input::<TextEditorArguments>,
+    output: || {
+        let view = schema::report::<View>();
+        schema::reply(
+            json!({ "anyOf": [schema::report::<EditReport>(), view, { "type": "object" }] }),
+        )
+    },
+    listed: Listed::In(Dialect::Anthropic),
+    writes: true,
+    run,
+};
+
+/// The commands.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Command {
+    View,
+    Create,
+    StrReplace,
+    Insert,
+}
+
+/// The arguments.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct TextEditorArguments {
+    /// What to do.
+    command: Command,
+    /// The file, or for view also a folder.
+    path: String,
+    /// For view: first and last line; -1 as the last means the end.
+    view_range: Option<Vec<i64>>,
+    /// For create: the whole content.
+    file_text: Option<String>,
+    /// For str_replace: the text to replace.
+    old_str: Option<String>,
+    /// For str_replace: the text to put in its place; left out to delete. For insert: the same as insert_text.
+    new_str: Option<String>,
+    /// For insert: the line after which the text goes; 0 for the start of the file.
+    insert_line: Option<usize>,
+    /// For insert: the text to insert.
+    insert_text: Option<String>,
+}
+
+/// What view answers.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct View {
+    /// The file.
+    path: String,
+    /// Lines in the file.
+    total_lines: usize,
+    /// The lines, as `N: text`.
+    text: String,
+}
+
+// A named function with a named type, because the table of tools is used below it.
+fn run(call: Call<'_>) -> BoxFuture<'_, ToolReply> {
+    Box::pin(execute(call))
+}
+
+async fn execute(call: Call<'_>) -> ToolReply {
+    let given: TextEditorArguments = match parse(TOOL.name, call.arguments) {
+        Ok(given) => given,
+        Err(refusal) => return ToolReply::refused(refusal),
+    };
+    match given.command {
+        Command::View => view(call, &given).await,
+        Command::Create => {
+            let wanted = need(given.file_text.clone(), "create", "file_text");
+            edit(call, &given, wanted.map(|text| EditRequest::new("", text))).await.into()
+        }
+        Command::StrReplace => {
+            let wanted = need(given.old_str.clone(), "str_replace", "old_str");
+            let new = given.new_str.clone().unwrap_or_default();
+            edit(call, &given, wanted.map(|old| EditRequest::new(old, new))).await.into()
+        }
+        Command::Insert => insert(call, &given).await.into(),
+    }
+}
+
+async fn edit(
+    call: Call<'_>,
+    given: &TextEditorArguments,
+    request: Result<EditRequest, Refusal>,
+) -> Result<EditReport, Refusal> {
+    let path = call.engine.path(&given.path)?;
+    call.engine.edit_file(&path, &request?, call.options).await
+}
+
+async fn insert(call: Call<'_>, given: &TextEditorArguments) -> Result<EditReport, Refusal> {
+    let text = need(given.insert_text.clone().or(given.new_str.clone()), "insert", "insert_text")?;
+    let line = need(given.insert_line, "insert", "insert_line")?;
+    let path = call.engine.path(&given.path)?;
+    let edit =
+        place(call, &path, line, &text).await.map_err(|refusal| refusal.at(path.as_str()))?;
+    let mut reports = call.engine.commit(vec![edit], call.options).await?;
+    Ok(reports.remove(0))
+}
+
+/// The insertion of whole lines after `line`, with the endings of their surroundings.
+async fn place(
+    call: Call<'_>,
+    path: &WorkPath,
+    line: usize,
+    text: &str,
+) -> Result<VerifiedEdit, Refusal> {
+    let snapshot = call.engine.snapshot(path).await?;
+    let total = snapshot.lines().total();
+    if line > total {
+        return Err(Refusal::new(
+            EditCode::InvalidArguments,
+            format!("insert_line is {line}, but `{path}` has {total} lines"),
+        )
+        .hint(format!("Give a line from 0 to {total}.")));
+    }
+    let at = snapshot.lines().start(line + 1);
+    let ending = snapshot.ending_near(at).as_str();
+    let ending = if ending.is_empty() { "\n" } else { ending };
+    let unified = text.replace("\r\n", "\n").replace('\n', ending);
+    let open_end = at > 0 && !snapshot.text()[..at].ends_with('\n');
+    let body = match (open_end, unified.ends_with('\n')) {
+        // After a last line without an ending, the new last line has none either.
+        (true, _) => format!("{ending}{}", unified.trim_end_matches(ending)),
+        (false, true) => unified,
+        (false, false) => format!("{unified}{ending}"),
+    };
+    let plan = EditPlan::new(&snapshot, vec![Splice { range: at..at, text: body }])?;
+    VerifiedEdit::new(path.clone(), &snapshot, plan, Explanation::plain("insert"))
+}
+
+async fn view(call: Call<'_>, given: &TextEditorArguments) -> ToolReply {
+    let path = match call.engine.path(&given.path) {
+        Ok(path) => path,
+        // The root itself, as these tools often begin with it.
+        Err(refusal) => return folder(call, given).await.unwrap_or(ToolReply::refused(refusal)),
+    };
+    let snapshot = match call.engine.snapshot(&path).await {
+        Ok(snapshot) => snapshot,
+        Err(refusal) => {
+            return match folder(call, given).await {
+                Some(listing) if listing.ok => listing,
+                _ => ToolReply::refused(refusal),
+            };
+        }
+    };
+    let total = snapshot.lines().total();
+    let (first, last) = match given.view_range.as_deref() {
+        None | Some([]) => (1, total),
+        Some(&[first]) => (clamp(first, total), total),
+        Some(&[first, -1, ..]) => (clamp(first, total), total),
+        Some(&[first, last, ..]) => (clamp(first, total), clamp(last, total)),
+    };
+    let mut text = String::new();
+    for number in first..=last {
+        let _ = writeln!(text, "{number}: {}", snapshot.line(number).unwrap_or_default());
+    }
+    let message = text.clone();
+    ToolReply::answered(message, View { path: path.as_str().to_owned(), total_lines: total, text })
+}
+
+fn clamp(line: i64, total: usize) -> usize {
+    usize::try_from(line).unwrap_or(1).clamp(1, total.max(1))
+}
+
+/// The listing of a folder, by the tool for that.
+async fn folder(call: Call<'_>, given: &TextEditorArguments) -> Option<ToolReply> {
+    let list = find("list_files")?;
+    let mut arguments = Map::new();
+    if given.path.trim_matches(['/', '.']).is_empty()
+        || given.path == call.engine.root().display().to_string()
+    {
+        arguments.clear();
+    } else {
+        arguments.insert("path".into(), Value::String(given.path.clone()));
+    }
+    Some((list.run)(Call { arguments: &arguments, ..call }).await)
+}
+
+fn need<T>(value: Option<T>, command: &str, name: &str) -> Result<T, Refusal> {
+    value.ok_or_else(|| {
+        Refusal::new(EditCode::InvalidArguments, format!("the command `{command}` needs `{name}`"))
+            .hint(format!("Send the call again with `{name}`."))
+    })
+}

@@ -1,0 +1,170 @@
+//! Tool forms and dialects over the public library.
+
+use std::fmt::Write as _;
+
+use restitch::edit::WorkPath;
+use restitch::engine::{CallOptions, Engine};
+use restitch::store::MemoryStore;
+use restitch::tools::{Dialect, PHRASES, SYNONYMS, TOOLS, ToolReply, Toolbox};
+use serde_json::{Value, json};
+
+use super::snapshots::check;
+
+const FILE: &str = "fn main() {\n    greet();\n    greet();\n    part();\n}\n";
+
+pub(crate) fn toolbox(files: &[(&str, &str)]) -> Toolbox {
+    let store = MemoryStore::new();
+    for (path, text) in files {
+        let path = WorkPath::parse(path, std::path::Path::new("/")).expect("path");
+        store.put(path, text.as_bytes().to_vec());
+    }
+    Toolbox::new(Engine::builder(store).build())
+}
+
+async fn call(tools: &Toolbox, name: &str, arguments: Value) -> ToolReply {
+    tools.call(name, arguments, &CallOptions::default()).await
+}
+
+async fn text(tools: &Toolbox, path: &str) -> String {
+    let path = tools.engine().path(path).expect("path");
+    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
+}
+
+/// Each dialect's words for the common refusals.
+#[test]
+fn dialects_are_as_documented() {
+    let mut out = String::new();
+    for (dialect, code, phrase) in PHRASES {
+        let _ = writeln!(out, "{dialect} {code}: {}", phrase.replace('\n', "⏎"));
+    }
+    check("dialects.txt", &out);
+}
+
+#[tokio::test]
+async fn dialects_word_refusals_as_their_tools_do() {
+    for (dialect, first) in [
+        (Dialect::Restitch, "EDIT_NO_OCCURRENCE_FOUND: "),
+        (Dialect::Anthropic, "Error: No match found for replacement."),
+        (Dialect::ClaudeCode, "String to replace not found in file.\nString: nowhere({a})"),
+        (
+            Dialect::Gemini,
+            "edit_no_occurrence_found: Failed to edit, 0 occurrences found for old_string in src/a.rs.",
+        ),
+        (Dialect::Opencode, "Could not find oldString in the file."),
+        (
+            Dialect::Codex,
+            "apply_patch verification failed: Failed to find expected lines in src/a.rs:\nnowhere({a})",
+        ),
+    ] {
+        let tools = toolbox(&[("src/a.rs", FILE)]).speaking(dialect);
+        let arguments = json!({ "path": "src/a.rs", "old_str": "nowhere({a})", "new_str": "x" });
+        let reply = call(&tools, "edit_file", arguments).await;
+        assert!(!reply.ok);
+        assert!(reply.message.starts_with(first), "{dialect}: {}", reply.message);
+        assert_eq!(reply.report["code"], "EDIT_NO_OCCURRENCE_FOUND", "{dialect}");
+        assert_eq!(text(&tools, "src/a.rs").await, FILE);
+    }
+}
+
+/// Which name stands for which argument, tool by tool.
+#[test]
+fn aliases_are_as_documented() {
+    let mut out = String::new();
+    for tool in TOOLS {
+        let input = (tool.input)();
+        let known: Vec<&String> =
+            input["properties"].as_object().into_iter().flat_map(|all| all.keys()).collect();
+        for argument in known.iter() {
+            let mut others: Vec<&str> = SYNONYMS
+                .iter()
+                .filter(|group| group.contains(&argument.as_str()))
+                .flat_map(|group| group.iter().copied())
+                .filter(|name| !known.iter().any(|known| known.as_str() == *name))
+                .collect();
+            others.sort_unstable();
+            others.dedup();
+            let _ = writeln!(out, "{}.{argument}: {}", tool.name, others.join(" "));
+        }
+    }
+    check("aliases.txt", &out);
+}
+
+#[tokio::test]
+async fn the_text_editor_tool_views_creates_replaces_and_inserts() {
+    let tools = toolbox(&[("a.txt", "one\ntwo\nthree")]);
+    let tool = "str_replace_based_edit_tool";
+    let view =
+        call(&tools, tool, json!({"command": "view", "path": "a.txt", "view_range": [2, -1]}))
+            .await;
+    assert_eq!(view.report["text"], "2: two\n3: three\n");
+    for (arguments, after) in [
+        (
+            json!({"command": "insert", "path": "a.txt", "insert_line": 0, "insert_text": "zero"}),
+            "zero\none\ntwo\nthree",
+        ),
+        (
+            json!({"command": "insert", "path": "a.txt", "insert_line": 2, "new_str": "half\n"}),
+            "zero\none\nhalf\ntwo\nthree",
+        ),
+        (
+            json!({"command": "insert", "path": "a.txt", "insert_line": 5, "insert_text": "end"}),
+            "zero\none\nhalf\ntwo\nthree\nend",
+        ),
+        (
+            json!({"command": "str_replace", "path": "a.txt", "old_str": "half\n"}),
+            "zero\none\ntwo\nthree\nend",
+        ),
+        (
+            json!({"command": "str_replace", "path": "a.txt", "old_str": "two", "new_str": "2"}),
+            "zero\none\n2\nthree\nend",
+        ),
+    ] {
+        let reply = call(&tools, tool, arguments.clone()).await;
+        assert!(reply.ok, "{arguments}: {}", reply.message);
+        assert_eq!(text(&tools, "a.txt").await, after, "{arguments}");
+    }
+    let made =
+        call(&tools, tool, json!({"command": "create", "path": "b.txt", "file_text": "new\n"}))
+            .await;
+    assert!(made.ok, "{}", made.message);
+    let again =
+        call(&tools, tool, json!({"command": "create", "path": "b.txt", "file_text": "other\n"}))
+            .await;
+    assert!(!again.ok);
+    assert_eq!(text(&tools, "b.txt").await, "new\n");
+    let lost = call(
+        &tools,
+        tool,
+        json!({"command": "insert", "path": "a.txt", "insert_line": 99, "insert_text": "x"}),
+    )
+    .await;
+    assert!(lost.message.contains("has 5 lines"), "{}", lost.message);
+    let missing =
+        call(&tools, tool, json!({"command": "insert", "path": "a.txt", "insert_line": 1})).await;
+    assert!(missing.message.contains("needs `insert_text`"), "{}", missing.message);
+}
+
+/// The forms of other clients do what `edit_file` does.
+#[tokio::test]
+async fn other_clients_forms_edit_the_same() {
+    for (name, arguments) in [
+        ("edit", json!({"file_path": "a.rs", "old_string": "part();", "new_string": "whole();"})),
+        (
+            "Edit",
+            json!({"file_path": "a.rs", "old_string": "part();", "new_string": "whole();", "replace_all": false}),
+        ),
+        (
+            "replace",
+            json!({"file_path": "a.rs", "instruction": "rename", "old_string": "part();", "new_string": "whole();"}),
+        ),
+        (
+            "edit_file",
+            json!({"filePath": "a.rs", "oldString": "part();", "newString": "whole();", "replaceAll": true}),
+        ),
+    ] {
+        let tools = toolbox(&[("a.rs", FILE)]);
+        let reply = call(&tools, name, arguments).await;
+        assert!(reply.ok, "{name}: {}", reply.message);
+        assert_eq!(text(&tools, "a.rs").await, FILE.replace("part();", "whole();"), "{name}");
+    }
+}
