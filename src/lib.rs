@@ -21,5 +21,8 @@ pub mod tools;
 
 pub mod adapters;
 
+#[cfg(feature = "harness")]
+pub mod harness;
+
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -38,6 +38,8 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Serve the tools over MCP, on stdin and stdout.
     Mcp(McpArgs),
+    /// Replay, score and make test cases of failed edits.
+    Harness(super::harness::HarnessArgs),
 }
 
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ mod edit;
 mod exit;
 mod mcp;
 mod schema;
+mod harness;
 mod settings;
 
 use std::process::ExitCode;
@@ -35,5 +36,6 @@ async fn run(cli: Cli) -> Exit {
         Command::Batch(args) => batch::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,
+        Command::Harness(args) => harness::run(&common, args),
     }
 }

@@ -1,0 +1,184 @@
+//! `restitch harness measure`: the corpus without files, for whoever works on the matcher.
+
+use std::io::{self, Write};
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+use similar::TextDiff;
+
+use super::super::args::Common;
+use super::super::exit::Exit;
+use super::Material;
+use crate::harness::case::{Case, Truth};
+use crate::harness::judge::{Judged, Verdict};
+use crate::harness::measure::{Plan, Seen, edits, measure};
+
+#[derive(Debug, Args)]
+pub(crate) struct MeasureArgs {
+    #[command(flatten)]
+    material: Material,
+    /// Only these ways or families, by the start of their name.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    ways: Vec<String>,
+    /// Cases of each way, at most.
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    max: usize,
+    /// Show cases with such a verdict.
+    #[arg(long, value_enum)]
+    show: Option<Show>,
+    /// How many to show.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    limit: usize,
+}
+
+/// Which cases to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Show {
+    /// Applied with other bytes.
+    Wrong,
+    /// Refused though recoverable.
+    Refused,
+    /// Refused for another reason, or broken.
+    Other,
+    /// Every unexpected verdict.
+    Bad,
+    /// Right ones, to check the generator.
+    Right,
+}
+
+impl Show {
+    fn wants(self, verdict: &Verdict) -> bool {
+        match self {
+            Self::Wrong => *verdict == Verdict::Wrong,
+            Self::Refused => matches!(verdict, Verdict::Missed(_)),
+            Self::Other => matches!(verdict, Verdict::OtherCode(_) | Verdict::Broken(_)),
+            Self::Bad => !verdict.is_good(),
+            Self::Right => verdict.is_good(),
+        }
+    }
+}
+
+pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
+    let pairs = match args.material.pairs() {
+        Ok(pairs) => pairs,
+        Err(exit) => return exit,
+    };
+    let plan = Plan { seed: args.material.seed, max: args.max, ways: args.ways.clone() };
+    if plan.chosen().is_empty() {
+        return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
+    }
+    let edits = edits(&pairs, plan.seed);
+    let keep: fn(&Judged) -> bool = match args.show {
+        None => |_| false,
+        Some(Show::Right) => |judged| judged.verdict.is_good(),
+        Some(_) => |judged| !judged.verdict.is_good(),
+    };
+    let (score, seen) = measure(&edits, &plan, keep);
+    let shown =
+        seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(&judged.verdict)));
+    let shown: Vec<&Seen> = shown.take(args.limit).collect();
+    let mut out = io::stdout().lock();
+    let written = if common.json {
+        let cases: Vec<_> = shown.iter().map(|(case, judged)| record(case, judged)).collect();
+        let rows: Vec<_> = score
+            .rows()
+            .map(|(family, way, t)| {
+                json!({
+                    "family": family, "way": way, "right": t.right, "refused": t.refused, "wrong": t.wrong,
+                    "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
+                    "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
+                })
+            })
+            .collect();
+        writeln!(out, "{}", json!({ "edits": edits.len(), "rows": rows, "cases": cases }))
+    } else {
+        shown.iter().try_for_each(|(case, judged)| show(&mut out, case, judged)).and_then(|()| {
+            writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
+        })
+    };
+    match written {
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+        Ok(()) if score.total().wrong + score.total().failed() > 0 => Exit::Refused,
+        Ok(()) => Exit::Done,
+    }
+}
+
+fn record(case: &Case, judged: &Judged) -> serde_json::Value {
+    let text = |bytes: Option<Vec<u8>>| bytes.map(|b| String::from_utf8_lossy(&b).into_owned());
+    json!({
+        "id": case.id, "way": case.way, "language": case.language, "path": case.path,
+        "before": String::from_utf8_lossy(&case.before), "old_str": case.old, "new_str": case.new,
+        "wanted": text(case.wanted()), "got": text(judged.got.clone()),
+        "verdict": judged.verdict.word(), "by": judged.by, "refusal": judged.refusal,
+    })
+}
+
+/// One case for a person: the strings, then wanted against got.
+fn show(out: &mut impl Write, case: &Case, judged: &Judged) -> io::Result<()> {
+    writeln!(
+        out,
+        "━━━ {} · {} · {} · by {}",
+        case.id,
+        case.language,
+        judged.verdict.word(),
+        judged.by
+    )?;
+    for (name, text) in [("old_str", &case.old), ("new_str", &case.new)] {
+        writeln!(out, "── {name}")?;
+        for line in text.split_inclusive('\n') {
+            writeln!(out, "  {}", visible(line))?;
+        }
+    }
+    let before = String::from_utf8_lossy(&case.before);
+    let wanted = case.wanted();
+    if let Truth::Refused(codes) = &case.truth {
+        writeln!(out, "── wanted: refused with {}", super::codes(codes))?;
+    }
+    if let Some(wanted) = &wanted {
+        diff(out, "the file → wanted", &before, &String::from_utf8_lossy(wanted))?;
+    }
+    match (&judged.got, &wanted) {
+        (Some(got), Some(wanted)) if !case.accepts(got) => {
+            diff(
+                out,
+                "wanted → got",
+                &String::from_utf8_lossy(wanted),
+                &String::from_utf8_lossy(got),
+            )?;
+        }
+        (Some(got), None) => diff(out, "the file → got", &before, &String::from_utf8_lossy(got))?,
+        _ => {}
+    }
+    if let Some(refusal) = &judged.refusal {
+        writeln!(out, "── refused: {}", refusal.text())?;
+    }
+    writeln!(out)
+}
+
+fn diff(out: &mut impl Write, title: &str, a: &str, b: &str) -> io::Result<()> {
+    writeln!(out, "── {title}")?;
+    let diff = TextDiff::from_lines(a, b);
+    for line in diff.unified_diff().context_radius(2).to_string().split_inclusive('\n') {
+        writeln!(out, "  {}", visible(line))?;
+    }
+    Ok(())
+}
+
+/// White space that matters, made visible.
+fn visible(line: &str) -> String {
+    let body = line.strip_suffix('\n').unwrap_or(line);
+    let kept = body.trim_end_matches([' ', '\t', '\r']);
+    let tail = body[kept.len()..].replace(' ', "·").replace('\t', "→").replace('\r', "␍");
+    let mut shown: String = kept.replace('\t', "→   ");
+    for (mark, name) in [
+        ('\u{a0}', "⍽"),
+        ('\u{200b}', "<ZWSP>"),
+        ('\u{feff}', "<BOM>"),
+        ('\u{200d}', "<ZWJ>"),
+        ('\u{2060}', "<WJ>"),
+        ('\r', "␍"),
+    ] {
+        shown = shown.replace(mark, name);
+    }
+    shown + &tail
+}

@@ -1,0 +1,90 @@
+//! `restitch harness`: replay, score and make test cases of failed edits.
+
+mod measure;
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::args::Common;
+use super::exit::Exit;
+use crate::edit::EditCode;
+use crate::harness::edits::Pair;
+use crate::harness::material::{self, Half};
+
+#[derive(Debug, Args)]
+pub(crate) struct HarnessArgs {
+    #[command(subcommand)]
+    command: HarnessCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum HarnessCommand {
+    /// Generate spoiled edits, decide them in memory, and count by way.
+    Measure(measure::MeasureArgs),
+}
+
+/// Where real edits come from.
+#[derive(Debug, Args)]
+struct Material {
+    /// The older of two versions of a package, or a git repository on its own.
+    #[arg(long, value_name = "DIR", required_unless_present = "corpus")]
+    from: Option<PathBuf>,
+    /// The newer version.
+    #[arg(long, value_name = "DIR", requires = "from")]
+    to: Option<PathBuf>,
+    /// A folder of packages, each with its versions in `a` and `b`.
+    #[arg(long, value_name = "DIR", conflicts_with = "from")]
+    corpus: Option<PathBuf>,
+    /// Which packages of the corpus: every second one is for development, the others for
+    /// measuring what nobody has looked at.
+    #[arg(long, value_enum, default_value_t = HalfArg::All)]
+    half: HalfArg,
+    /// The seed of every random choice.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum HalfArg {
+    Dev,
+    HeldOut,
+    All,
+}
+
+impl Material {
+    fn pairs(&self) -> Result<Vec<Pair>, Exit> {
+        let half = match self.half {
+            HalfArg::Dev => Half::Development,
+            HalfArg::HeldOut => Half::HeldOut,
+            HalfArg::All => Half::Both,
+        };
+        let read = match (&self.corpus, &self.from, &self.to) {
+            (Some(corpus), ..) => material::corpus(corpus, half),
+            (None, Some(from), Some(to)) => {
+                let name = to.file_name().map(|n| n.to_string_lossy().into_owned());
+                material::versions(name.as_deref().unwrap_or("package"), from, to)
+            }
+            (None, Some(from), None) => material::history(from),
+            (None, None, _) => {
+                return Err(Exit::usage("give --from A --to B, --from REPOSITORY or --corpus DIR"));
+            }
+        };
+        let pairs =
+            read.map_err(|error| Exit::fault(format!("cannot read the material: {error}")))?;
+        if pairs.is_empty() {
+            return Err(Exit::usage("the material has no text file with two versions"));
+        }
+        Ok(pairs)
+    }
+}
+
+pub(crate) fn run(common: &Common, args: HarnessArgs) -> Exit {
+    match args.command {
+        HarnessCommand::Measure(args) => measure::run(common, &args),
+    }
+}
+
+fn codes(codes: &[EditCode]) -> String {
+    codes.iter().map(|code| code.as_str()).collect::<Vec<_>>().join(" or ")
+}

@@ -1,0 +1,82 @@
+//! One case: a file, a call, and what must come of it.
+
+use std::ops::Range;
+
+use crate::edit::{EditCode, EditRequest, Expected};
+
+/// A file, a call on it, and the truth.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The same in every run.
+    pub id: String,
+    /// How it was spoiled, or the fixture's cause.
+    pub way: String,
+    /// The group it is scored with.
+    pub family: String,
+    /// The file's language.
+    pub language: String,
+    /// The file's path.
+    pub path: String,
+    /// The file's bytes.
+    pub before: Vec<u8>,
+    /// `old_str`
+    pub old: String,
+    /// `new_str`
+    pub new: String,
+    /// How often.
+    pub expected: Expected,
+    /// The tie breaker.
+    pub near_line: Option<usize>,
+    /// What must come of it.
+    pub truth: Truth,
+}
+
+/// What must come of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Truth {
+    /// One of these texts in the place of a byte range, all else as it was.
+    Right {
+        /// The bytes of the file that the edit replaces.
+        range: Range<usize>,
+        /// The texts that are right.
+        texts: Vec<String>,
+    },
+    /// Nothing is written, and the code is one of these.
+    Refused(Vec<EditCode>),
+}
+
+impl Case {
+    /// The call.
+    pub fn request(&self) -> EditRequest {
+        EditRequest {
+            old: self.old.clone(),
+            new: self.new.clone(),
+            expected: self.expected,
+            near_line: self.near_line,
+        }
+    }
+
+    /// The first right result; nothing for a case that must be refused.
+    pub fn wanted(&self) -> Option<Vec<u8>> {
+        match &self.truth {
+            Truth::Right { range, texts } => texts.first().map(|text| self.with(range, text)),
+            Truth::Refused(_) => None,
+        }
+    }
+
+    /// Whether these bytes are a right result.
+    pub fn accepts(&self, bytes: &[u8]) -> bool {
+        let Truth::Right { range, texts } = &self.truth else { return false };
+        let (Some(head), Some(tail)) =
+            (self.before.get(..range.start), self.before.get(range.end..))
+        else {
+            return false;
+        };
+        let middle = bytes.strip_prefix(head).and_then(|rest| rest.strip_suffix(tail));
+        middle.is_some_and(|middle| texts.iter().any(|text| text.as_bytes() == middle))
+    }
+
+    fn with(&self, range: &Range<usize>, text: &str) -> Vec<u8> {
+        [&self.before[..range.start], text.as_bytes(), &self.before[range.end..]].concat()
+    }
+}

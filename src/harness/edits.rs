@@ -1,0 +1,211 @@
+//! Real edits: what somebody changed between two versions of a package.
+//!
+//! A hunk becomes an edit with one to four lines of context on each side. Only
+//! hunks whose lines are unique in the file *even without white space, quotes,
+//! commas and semicolons* are taken, so that no spoiling that folds any of these
+//! can make another place as good as the right one.
+
+use std::sync::Arc;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::language::Language;
+use super::rng::Rng;
+
+/// What an edit does with a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Row {
+    /// The line stays.
+    Keep(String),
+    /// The line goes.
+    Drop(String),
+    /// The line is new.
+    Add(String),
+}
+
+/// One hunk between two versions of a file.
+#[derive(Debug, Clone)]
+pub struct RealEdit {
+    /// Package, path and place: the same in every run.
+    pub id: String,
+    /// The path in the package.
+    pub path: String,
+    /// What kind of file.
+    pub language: Language,
+    /// The file before, with LF endings only.
+    pub file: Arc<str>,
+    /// Where the edit's first line starts.
+    pub start: usize,
+    /// Where its last line ends, without the line break.
+    pub end: usize,
+    /// Its lines.
+    pub rows: Vec<Row>,
+}
+
+const MAX_FILE: usize = 120_000;
+const MAX_LINE: usize = 300;
+const MAX_CHANGED: usize = 24;
+/// A shorter text is found by chance.
+const MIN_FOLDED: usize = 14;
+
+/// Both versions of one file.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// The package it is from.
+    pub package: String,
+    /// The path in the package.
+    pub path: String,
+    /// The older text.
+    pub before: String,
+    /// The newer text.
+    pub after: String,
+}
+
+/// The edits between the two versions.
+pub fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
+    let Some(language) = Language::of(&pair.path) else { return Vec::new() };
+    let usable = |text: &str| {
+        text.len() <= MAX_FILE
+            && text.ends_with('\n')
+            && !text.contains(['\r', '\0', '\u{feff}', char::REPLACEMENT_CHARACTER])
+            && text.lines().all(|line| line.len() <= MAX_LINE)
+    };
+    if !usable(&pair.before) || !usable(&pair.after) || pair.before == pair.after {
+        return Vec::new();
+    }
+    let old: Vec<&str> = pair.before.lines().collect();
+    let new: Vec<&str> = pair.after.lines().collect();
+    let ops = capture_diff_slices(Algorithm::Patience, &old, &new);
+    let file: Arc<str> = pair.before.as_str().into();
+    let folded_file = folded(&file);
+    let mut starts = vec![0];
+    starts.extend(file.match_indices('\n').map(|(at, _)| at + 1));
+    let mut rng = Rng::new(seed, &format!("{}/{}", pair.package, pair.path));
+    ops.iter()
+        .enumerate()
+        .filter(|(_, op)| !matches!(op, DiffOp::Equal { .. }))
+        .filter_map(|(at, op)| {
+            let (gone, come) = (op.old_range(), op.new_range());
+            if gone.len() > MAX_CHANGED || come.len() > MAX_CHANGED {
+                return None;
+            }
+            let above = room(at.checked_sub(1).and_then(|at| ops.get(at)));
+            let below = room(ops.get(at + 1));
+            let above = above.min(1 + rng.below(4));
+            let below = below.min(1 + rng.below(4));
+            let first = gone.start - above;
+            let last = gone.end + below;
+            if above == 0 && below == 0 || last == first {
+                return None;
+            }
+            let mut rows: Vec<Row> = Vec::new();
+            rows.extend(old[first..gone.start].iter().map(|l| Row::Keep((*l).to_owned())));
+            rows.extend(old[gone.clone()].iter().map(|l| Row::Drop((*l).to_owned())));
+            rows.extend(new[come].iter().map(|l| Row::Add((*l).to_owned())));
+            rows.extend(old[gone.end..last].iter().map(|l| Row::Keep((*l).to_owned())));
+            let edit = RealEdit {
+                id: format!("{}/{}:{}", pair.package, pair.path, first + 1),
+                path: pair.path.clone(),
+                language,
+                file: Arc::clone(&file),
+                start: starts[first],
+                end: starts[last] - 1,
+                rows,
+            };
+            edit.is_sound(&folded_file).then_some(edit)
+        })
+        .collect()
+}
+
+fn room(op: Option<&DiffOp>) -> usize {
+    match op {
+        Some(DiffOp::Equal { len, .. }) => *len,
+        _ => 0,
+    }
+}
+
+impl RealEdit {
+    fn is_sound(&self, folded_file: &str) -> bool {
+        let region = folded(&self.file[self.start..self.end]);
+        let first = self.rows.iter().find(|r| !matches!(r, Row::Add(_)));
+        let blank = |row: Option<&Row>| match row {
+            Some(Row::Keep(line) | Row::Drop(line) | Row::Add(line)) => line.trim().is_empty(),
+            None => true,
+        };
+        let changes = self.rows.iter().any(|row| match row {
+            Row::Drop(line) | Row::Add(line) => !line.trim().is_empty(),
+            Row::Keep(_) => false,
+        });
+        // Both strings start and end with words, as a model's do, and the change is one of words.
+        changes
+            && !blank(first)
+            && !blank(self.rows.first())
+            && !blank(self.rows.last())
+            && self.changes_words()
+            && region.len() >= MIN_FOLDED
+            && memchr::memmem::find_iter(folded_file.as_bytes(), region.as_bytes()).count() == 1
+    }
+
+    fn changes_words(&self) -> bool {
+        let side = |drop: bool| -> String {
+            self.rows
+                .iter()
+                .filter_map(|row| match row {
+                    Row::Drop(line) if drop => Some(folded(line)),
+                    Row::Add(line) if !drop => Some(folded(line)),
+                    _ => None,
+                })
+                .collect()
+        };
+        side(true) != side(false)
+    }
+
+    /// The file's lines above the edit, as text.
+    pub fn head(&self) -> &str {
+        &self.file[..self.start]
+    }
+
+    /// The rest of the file after the edit's last line, its line break included.
+    pub fn tail(&self) -> &str {
+        &self.file[self.end..]
+    }
+}
+
+/// A text without anything that a reading may fold: white space, quotes, commas,
+/// semicolons, and everything outside ASCII.
+pub fn folded(text: &str) -> String {
+    text.chars().filter(|c| c.is_ascii() && !c.is_whitespace() && !"\"'`,;".contains(*c)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(before: &str, after: &str) -> Pair {
+        Pair {
+            package: "p".into(),
+            path: "a.go".into(),
+            before: before.into(),
+            after: after.into(),
+        }
+    }
+
+    #[test]
+    fn a_hunk_becomes_an_edit_with_context() {
+        let before = "package main\n\nfunc alpha() {\n\tfirst()\n\tsecond()\n\tthird()\n}\n";
+        let after = before.replace("second()", "zweite(1)");
+        let edits = between(&pair(before, &after), 1);
+        assert_eq!(edits.len(), 1);
+        let edit = &edits[0];
+        assert!(edit.rows.contains(&Row::Drop("\tsecond()".into())));
+        assert!(edit.rows.contains(&Row::Add("\tzweite(1)".into())));
+        assert_eq!(edit.file[edit.start..edit.end].matches("second()").count(), 1);
+    }
+
+    #[test]
+    fn a_hunk_that_could_be_elsewhere_is_left_out() {
+        let before = "x := call(one)\ny := call(two)\n}\nx := call(one)\ny  :=  call(two);\n}\n";
+        let after = before.replacen("(two)", "(three)", 1);
+        assert!(between(&pair(before, &after), 1).iter().all(|e| e.rows.len() > 4));
+    }
+}

@@ -1,0 +1,108 @@
+//! What the engine makes of a case, and whether that is what it should make.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::case::{Case, Truth};
+use crate::edit::{After, EditCode, EditPlan, Refusal, VerifiedEdit, WorkPath};
+use crate::matching::explain;
+use crate::text::Snapshot;
+
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// The right bytes.
+    Right,
+    /// Refused, as it must be.
+    Refused(EditCode),
+    /// Applied, and the bytes are not the right ones.
+    Wrong,
+    /// Refused, though it has a right answer.
+    Missed(EditCode),
+    /// Refused as it must be, for another reason than the true one.
+    OtherCode(EditCode),
+    /// The engine or the fixture broke.
+    Broken(String),
+}
+
+impl Verdict {
+    /// Whether it is what the case wants.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Self::Right | Self::Refused(_))
+    }
+
+    /// The stable word for tables, baselines and reports.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Refused(_) => "refused",
+            Self::Wrong => "wrong",
+            Self::Missed(_) => "missed",
+            Self::OtherCode(_) => "other-code",
+            Self::Broken(_) => "broken",
+        }
+    }
+}
+
+/// A verdict with what led to it.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The rung that matched, or the code of the refusal.
+    pub by: String,
+    /// The result, when something was applied.
+    pub got: Option<Vec<u8>>,
+    /// The refusal, when there was one.
+    pub refusal: Option<Refusal>,
+    /// Time to decide.
+    pub took: Duration,
+}
+
+/// Decides a case in memory: explain, plan, verify; no disk, no model.
+pub fn decide(case: &Case) -> Result<VerifiedEdit, Refusal> {
+    let path = WorkPath::parse(&case.path, Path::new("/"))?;
+    let snapshot = Snapshot::decode(case.before.clone())
+        .map_err(|why| Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}")))?;
+    let explained = explain(&case.request(), &snapshot)?;
+    let plan = EditPlan::new(&snapshot, explained.splices)?;
+    VerifiedEdit::new(path, &snapshot, plan, explained.explanation)
+}
+
+/// Decides a case and judges what came of it.
+pub fn judge(case: &Case) -> Judged {
+    let start = Instant::now();
+    // A case that brings the engine down is a verdict like any other; the run goes on.
+    let decided = catch_unwind(AssertUnwindSafe(|| decide(case)));
+    let took = start.elapsed();
+    match decided {
+        Ok(Ok(edit)) => {
+            let got = match edit.after() {
+                After::Content(bytes) => bytes.to_vec(),
+                After::Removed => Vec::new(),
+            };
+            let verdict = if case.accepts(&got) { Verdict::Right } else { Verdict::Wrong };
+            let by = edit.explanation().rung.clone();
+            Judged { verdict, by, got: Some(got), refusal: None, took }
+        }
+        Ok(Err(refusal)) => {
+            let verdict = verdict_of(&case.truth, refusal.code);
+            let by = refusal.code.as_str().to_owned();
+            Judged { verdict, by, got: None, refusal: Some(refusal), took }
+        }
+        Err(_) => {
+            let verdict = Verdict::Broken("the engine panicked".into());
+            Judged { verdict, by: "panic".into(), got: None, refusal: None, took }
+        }
+    }
+}
+
+/// The verdict on a refusal.
+pub fn verdict_of(truth: &Truth, code: EditCode) -> Verdict {
+    match truth {
+        Truth::Right { .. } => Verdict::Missed(code),
+        Truth::Refused(codes) if codes.contains(&code) => Verdict::Refused(code),
+        Truth::Refused(_) => Verdict::OtherCode(code),
+    }
+}

@@ -1,0 +1,147 @@
+//! Where real edits come from: two folders with two versions, a folder of such
+//! pairs, or the history of a git repository.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::edits::Pair;
+use super::language::Language;
+
+/// Files of this size and more are left out before they are read.
+const MAX_BYTES: u64 = 150_000;
+const MAX_FILES: usize = 4_000;
+const MAX_COMMITS: &str = "200";
+
+/// Which packages of a corpus to use. Whoever tunes a matcher looks at one half only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    /// Every second package, to develop with.
+    Development,
+    /// The others, to measure with.
+    HeldOut,
+    /// All.
+    Both,
+}
+
+/// The files that two versions share and that differ.
+pub fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<Pair>> {
+    let old = texts(from)?;
+    let mut new = texts(to)?;
+    Ok(old
+        .into_iter()
+        .filter_map(|(path, before)| {
+            let after = new.remove(&path).filter(|after| *after != before)?;
+            Some(Pair { package: package.to_owned(), path, before, after })
+        })
+        .collect())
+}
+
+/// A folder of packages, each with one version in `a` and another in `b`.
+pub fn corpus(dir: &Path, half: Half) -> io::Result<Vec<Pair>> {
+    let mut packages: Vec<PathBuf> =
+        std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    packages.retain(|path| path.join("a").is_dir() && path.join("b").is_dir());
+    packages.sort();
+    let wanted = |at: usize| match half {
+        Half::Development => at % 2 == 0,
+        Half::HeldOut => at % 2 == 1,
+        Half::Both => true,
+    };
+    let mut pairs = Vec::new();
+    for (_, package) in packages.iter().enumerate().filter(|(at, _)| wanted(*at)) {
+        let name =
+            package.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+        pairs.extend(versions(&name, &package.join("a"), &package.join("b"))?);
+    }
+    Ok(pairs)
+}
+
+/// Each commit's files, before and after.
+pub fn history(repository: &Path) -> io::Result<Vec<Pair>> {
+    let git = |args: &[&str]| -> io::Result<Vec<u8>> {
+        let done = Command::new("git").arg("-C").arg(repository).args(args).output()?;
+        if done.status.success() {
+            Ok(done.stdout)
+        } else {
+            Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
+        }
+    };
+    let name = repository
+        .canonicalize()?
+        .file_name()
+        .map_or_else(|| "repository".to_owned(), |name| name.to_string_lossy().into_owned());
+    let log = git(&["log", "--no-merges", "-n", MAX_COMMITS, "--format=%H", "--min-parents=1"])?;
+    let mut pairs = Vec::new();
+    for commit in String::from_utf8_lossy(&log).lines() {
+        let files = git(&[
+            "diff-tree",
+            "-r",
+            "--no-commit-id",
+            "--name-only",
+            "--diff-filter=M",
+            "-z",
+            commit,
+        ])?;
+        for path in String::from_utf8_lossy(&files).split('\0').filter(|path| !path.is_empty()) {
+            if Language::of(path).is_none() || pairs.len() >= MAX_FILES {
+                continue;
+            }
+            let show = |version: &str| {
+                git(&["show", &format!("{version}:{path}")])
+                    .ok()
+                    .and_then(|bytes| String::from_utf8(bytes).ok())
+            };
+            if let (Some(before), Some(after)) = (show(&format!("{commit}^")), show(commit)) {
+                let short = commit.get(..8).unwrap_or(commit);
+                let package = format!("{name}@{short}");
+                pairs.push(Pair { package, path: path.to_owned(), before, after });
+            }
+        }
+    }
+    Ok(pairs)
+}
+
+fn texts(root: &Path) -> io::Result<BTreeMap<String, String>> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(&dir)? {
+            let entry = entry?;
+            let (path, kind) = (entry.path(), entry.file_type()?);
+            if kind.is_dir() {
+                open.push(path);
+                continue;
+            }
+            let Ok(below) = path.strip_prefix(root) else { continue };
+            let name = version_free(&below.to_string_lossy());
+            if kind.is_file()
+                && found.len() < MAX_FILES
+                && Language::of(&name).is_some()
+                && entry.metadata()?.len() < MAX_BYTES
+                && let Ok(text) = String::from_utf8(std::fs::read(&path)?)
+            {
+                found.insert(name, text);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Python wheels carry `name-1.2.dist-info`, Go modules `name@v1.2`: the version goes,
+/// so that the files of two versions meet.
+fn version_free(path: &str) -> String {
+    let part = |part: &str| match part.split_once(['@', '-']) {
+        Some((name, version))
+            if version.contains('.')
+                && !part.contains(".dist-info")
+                && version.starts_with(|c: char| c == 'v' || c.is_ascii_digit())
+                && Language::of(part).is_none() =>
+        {
+            name.to_owned()
+        }
+        _ => part.to_owned(),
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}

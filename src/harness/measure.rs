@@ -1,0 +1,114 @@
+//! Many generated cases at once, decided in parallel and counted by way.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::case::Case;
+use super::edits::{Pair, RealEdit, between};
+use super::judge::{Judged, judge};
+use super::rng::Rng;
+use super::score::Score;
+use super::spoil::{WAYS, Way};
+
+/// What to generate.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The seed of everything.
+    pub seed: u64,
+    /// Cases of each way, at most.
+    pub max: usize,
+    /// Ways or families by the start of their name; empty for all.
+    pub ways: Vec<String>,
+}
+
+impl Plan {
+    /// The ways that the plan names, in the table's order.
+    pub fn chosen(&self) -> Vec<&'static Way> {
+        let named = |way: &Way| {
+            self.ways.is_empty()
+                || self
+                    .ways
+                    .iter()
+                    .any(|w| way.id == w || way.id.starts_with(w) || way.family.starts_with(w))
+        };
+        WAYS.iter().filter(|way| named(way)).collect()
+    }
+}
+
+/// All edits of the pairs.
+pub fn edits(pairs: &[Pair], seed: u64) -> Vec<RealEdit> {
+    parallel(pairs, |pair| between(pair, seed)).into_iter().flatten().collect()
+}
+
+/// The cases of one way. Languages take turns, so that a large package does not
+/// crowd out the others.
+pub fn cases<'e>(
+    way: &'static Way,
+    edits: &'e [RealEdit],
+    plan: &Plan,
+) -> impl Iterator<Item = Case> + 'e {
+    let seed = plan.seed;
+    let mut rng = Rng::new(seed, way.id);
+    let mut turns: BTreeMap<&str, Vec<&RealEdit>> = BTreeMap::new();
+    for edit in edits {
+        turns.entry(edit.language.name).or_default().push(edit);
+    }
+    let mut order: Vec<(usize, &RealEdit)> = Vec::with_capacity(edits.len());
+    for group in turns.values_mut() {
+        rng.shuffle(group);
+        order.extend(group.iter().copied().enumerate());
+    }
+    order.sort_by_key(|(turn, _)| *turn);
+    order.into_iter().filter_map(move |(_, edit)| way.spoil(edit, seed)).take(plan.max)
+}
+
+/// A case with its verdict.
+pub type Seen = (Case, Judged);
+
+/// Generates and decides everything. `keep` says which cases to hand back.
+pub fn measure(edits: &[RealEdit], plan: &Plan, keep: fn(&Judged) -> bool) -> (Score, Vec<Seen>) {
+    let ways = plan.chosen();
+    let done = parallel(&ways, |way| {
+        let mut score = Score::default();
+        let mut kept = Vec::new();
+        for case in cases(way, edits, plan) {
+            let judged = judge(&case);
+            score.add(way.family, way.id, &case, &judged);
+            if keep(&judged) {
+                kept.push((case, judged));
+            }
+        }
+        (score, kept)
+    });
+    let mut all = Score::default();
+    let mut seen = Vec::new();
+    for (score, kept) in done {
+        all.append(score);
+        seen.extend(kept);
+    }
+    (all, seen)
+}
+
+/// Maps items on all cores; results in the order of the items.
+pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.min(items.len().max(1)) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { return };
+                    let result = work(item);
+                    results.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+                }
+            });
+        }
+    });
+    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+    results.sort_by_key(|(at, _)| *at);
+    results.into_iter().map(|(_, result)| result).collect()
+}

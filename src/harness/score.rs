@@ -1,0 +1,182 @@
+//! Counting verdicts, by way and in all.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use super::case::{Case, Truth};
+use super::judge::{Judged, Verdict};
+
+/// The counts of one row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Cases with a right answer.
+    pub recoverable: usize,
+    /// Cases that must be refused.
+    pub must_refuse: usize,
+    /// Right bytes.
+    pub right: usize,
+    /// Refused as wanted.
+    pub refused: usize,
+    /// Applied with other bytes.
+    pub wrong: usize,
+    /// Refused though recoverable.
+    pub missed: usize,
+    /// Refused for another reason.
+    pub other_code: usize,
+    /// Panics, unreadable fixtures.
+    pub broken: usize,
+    /// Time to decide, all together.
+    pub time: Duration,
+    /// The slowest.
+    pub slowest: Duration,
+}
+
+impl Tally {
+    /// Adds one verdict.
+    pub fn add(&mut self, case: &Case, judged: &Judged) {
+        match case.truth {
+            Truth::Right { .. } => self.recoverable += 1,
+            Truth::Refused(_) => self.must_refuse += 1,
+        }
+        match judged.verdict {
+            Verdict::Right => self.right += 1,
+            Verdict::Refused(_) => self.refused += 1,
+            Verdict::Wrong => self.wrong += 1,
+            Verdict::Missed(_) => self.missed += 1,
+            Verdict::OtherCode(_) => self.other_code += 1,
+            Verdict::Broken(_) => self.broken += 1,
+        }
+        self.time += judged.took;
+        self.slowest = self.slowest.max(judged.took);
+    }
+
+    /// All cases.
+    pub fn cases(&self) -> usize {
+        self.right + self.refused + self.wrong + self.failed()
+    }
+
+    /// Not wrong, but not what was wanted.
+    pub fn failed(&self) -> usize {
+        self.missed + self.other_code + self.broken
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.recoverable += other.recoverable;
+        self.must_refuse += other.must_refuse;
+        self.right += other.right;
+        self.refused += other.refused;
+        self.wrong += other.wrong;
+        self.missed += other.missed;
+        self.other_code += other.other_code;
+        self.broken += other.broken;
+        self.time += other.time;
+        self.slowest = self.slowest.max(other.slowest);
+    }
+}
+
+/// Tallies by row, in the order in which the rows came.
+#[derive(Debug, Clone, Default)]
+pub struct Score {
+    order: Vec<(String, String)>,
+    rows: BTreeMap<String, Tally>,
+}
+
+impl Score {
+    /// Adds one verdict to a row of a family.
+    pub fn add(&mut self, family: &str, row: &str, case: &Case, judged: &Judged) {
+        if !self.rows.contains_key(row) {
+            self.order.push((family.to_owned(), row.to_owned()));
+        }
+        self.rows.entry(row.to_owned()).or_default().add(case, judged);
+    }
+
+    /// Puts the rows of another score below these.
+    pub fn append(&mut self, other: Self) {
+        for (family, row) in other.order {
+            let tally = other.rows.get(&row).cloned().unwrap_or_default();
+            if !self.rows.contains_key(&row) {
+                self.order.push((family, row.clone()));
+            }
+            self.rows.entry(row).or_default().merge(&tally);
+        }
+    }
+
+    /// The rows with their family, in order.
+    pub fn rows(&self) -> impl Iterator<Item = (&str, &str, &Tally)> {
+        self.order
+            .iter()
+            .filter_map(|(family, row)| Some((family.as_str(), row.as_str(), self.rows.get(row)?)))
+    }
+
+    /// All rows together.
+    pub fn total(&self) -> Tally {
+        let mut total = Tally::default();
+        self.rows.values().for_each(|row| total.merge(row));
+        total
+    }
+
+    /// The table, a row each, and the shares below it.
+    pub fn table(&self) -> String {
+        let mut out = format!(
+            "{:<28}{:>7}{:>8}{:>9}{:>16}{:>8}{:>10}\n",
+            "", "cases", "right", "refused", "silently wrong", "failed", "µs/case"
+        );
+        let mut last = "";
+        for (family, row, tally) in self.rows() {
+            if family != last {
+                let _ = writeln!(out, "{family}");
+                last = family;
+            }
+            line(&mut out, &format!("  {row}"), tally);
+        }
+        let total = self.total();
+        line(&mut out, "all", &total);
+        let _ = writeln!(
+            out,
+            "\nrecoverable: {} of {} right ({}), {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nslowest case: {} µs",
+            total.right,
+            total.recoverable,
+            percent(total.right, total.recoverable),
+            total.missed,
+            total.refused + total.other_code,
+            total.must_refuse,
+            percent(total.refused + total.other_code, total.must_refuse),
+            total.other_code,
+            total.slowest.as_micros()
+        );
+        out
+    }
+
+    /// The last line of every run.
+    pub fn last_line(&self) -> String {
+        let total = self.total();
+        format!(
+            "{} right, {} refused, {} silently wrong, {} failed",
+            total.right,
+            total.refused,
+            total.wrong,
+            total.failed()
+        )
+    }
+}
+
+fn line(out: &mut String, name: &str, tally: &Tally) {
+    let cases = tally.cases();
+    let each = tally.time.as_micros() / cases.max(1) as u128;
+    let blank = |n: usize| if n == 0 { "·".to_owned() } else { n.to_string() };
+    let _ = writeln!(
+        out,
+        "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>8}{each:>10}",
+        blank(tally.right),
+        blank(tally.refused),
+        blank(tally.wrong),
+        blank(tally.failed()),
+    );
+}
+
+/// A share, rounded down, so that 100 % means all.
+pub fn percent(part: usize, whole: usize) -> String {
+    let tenths = (part * 1000).checked_div(whole).unwrap_or(0);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}

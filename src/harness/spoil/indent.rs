@@ -1,0 +1,168 @@
+//! Wrong indentation. The file's own depth is the truth, for kept lines and, mapped
+//! the same way, for new ones.
+
+use super::super::rng::Rng;
+use super::{Call, Draft, Kind};
+
+fn map_lines(text: &str, change: impl Fn(&str) -> Option<String>) -> Option<String> {
+    text.split_inclusive('\n')
+        .map(|line| if line.trim().is_empty() { Some(line.to_owned()) } else { change(line) })
+        .collect()
+}
+
+fn both(call: &mut Call, change: impl Fn(&str) -> Option<String>) -> Option<()> {
+    let (old, new) = (map_lines(&call.old, &change)?, map_lines(&call.new, &change)?);
+    (old != call.old).then_some(())?;
+    (call.old, call.new) = (old, new);
+    Some(())
+}
+
+fn lead(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+fn leads(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim().is_empty()).map(lead)
+}
+
+/// The number of blanks a level of this text has, 0 when it cannot be told.
+pub(super) fn unit(text: &str) -> usize {
+    let widths: Vec<usize> =
+        leads(text).filter(|l| !l.contains('\t') && !l.is_empty()).map(str::len).collect();
+    [4, 2]
+        .into_iter()
+        .find(|unit| {
+            let fits = widths.iter().filter(|width| *width % unit == 0).count();
+            widths.len() >= 5 && fits * 20 >= widths.len() * 19
+        })
+        .unwrap_or(0)
+}
+
+/// Every line has one tab too few: most of the failures of today's models.
+pub(super) fn tab_few(call: &mut Call, _: &mut Rng) -> Option<()> {
+    both(call, |line| line.strip_prefix('\t').map(str::to_owned))
+}
+
+/// The copied text is one tab short, the new text is at the file's depth.
+pub(super) fn tab_few_in_old(call: &mut Call, _: &mut Rng) -> Option<()> {
+    leads(&call.new).all(|lead| lead.starts_with('\t')).then_some(())?;
+    call.old = map_lines(&call.old, |line| line.strip_prefix('\t').map(str::to_owned))?;
+    Some(())
+}
+
+/// Context is quoted one tab short, inserted lines are at the file's depth. Certain
+/// only where the inserted lines stand at the depth of both kept neighbours and the
+/// line above opens no block, so that one level deeper would make no sense.
+pub(super) fn tab_few_but_new(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+    let first = draft.cells.iter().position(|cell| cell.kind != Kind::Keep)?;
+    let last = draft.cells.iter().rposition(|cell| cell.kind != Kind::Keep)?;
+    let above = draft.cells.get(first.checked_sub(1)?)?.file.clone()?;
+    let below = draft.cells.get(last + 1)?.file.clone()?;
+    let depth = lead(&above);
+    let opens = above.trim_end().ends_with(['{', '(', '[', ':', ',', '\\']);
+    (lead(&below) == depth && !opens && !above.trim().is_empty()).then_some(())?;
+    let run = &draft.cells[first..=last];
+    run.iter().any(|cell| cell.kind == Kind::Add).then_some(())?;
+    run.iter()
+        .filter_map(|cell| cell.new.as_deref())
+        .all(|line| lead(line) == depth && !line.trim().is_empty())
+        .then_some(())?;
+    for cell in &mut draft.cells {
+        let blank = cell.old.as_ref().is_some_and(|line| line.trim().is_empty());
+        if cell.kind != Kind::Add && !blank {
+            cell.file.as_ref().filter(|line| line.starts_with('\t'))?;
+            cell.say(|line| line[1..].to_owned());
+        }
+    }
+    Some(())
+}
+
+pub(super) fn tab_many(call: &mut Call, _: &mut Rng) -> Option<()> {
+    leads(&call.before()).any(|lead| lead.starts_with('\t')).then_some(())?;
+    leads(&call.old).all(|lead| !lead.contains(' ')).then_some(())?;
+    both(call, |line| Some(format!("\t{line}")))
+}
+
+/// One level of blanks too few.
+pub(super) fn level_few(call: &mut Call, _: &mut Rng) -> Option<()> {
+    let unit = unit(&call.before());
+    (unit > 0).then_some(())?;
+    both(call, |line| line.strip_prefix(&" ".repeat(unit)).map(str::to_owned))
+}
+
+/// One to four blanks too many.
+pub(super) fn shift_many(call: &mut Call, rng: &mut Rng) -> Option<()> {
+    leads(&call.old).chain(leads(&call.new)).all(|lead| !lead.contains('\t')).then_some(())?;
+    let pad = " ".repeat(1 + rng.below(4));
+    both(call, |line| Some(format!("{pad}{line}")))
+}
+
+/// One blank too few or too many on every line.
+pub(super) fn shift_odd(call: &mut Call, _: &mut Rng) -> Option<()> {
+    both(call, |line| line.strip_prefix(' ').map(str::to_owned))
+}
+
+/// The whole text moved to the left edge.
+pub(super) fn dedented(call: &mut Call, _: &mut Rng) -> Option<()> {
+    let common = leads(&call.old).min_by_key(|lead| lead.len())?.to_owned();
+    (!common.is_empty()).then_some(())?;
+    both(call, |line| line.strip_prefix(&common).map(str::to_owned))
+}
+
+/// The first line lost its indentation, the others one level.
+pub(super) fn first_lost(call: &mut Call, _: &mut Rng) -> Option<()> {
+    let step = if leads(&call.old).all(|lead| lead.starts_with('\t')) {
+        "\t".to_owned()
+    } else {
+        let unit = unit(&call.before());
+        (unit > 0).then_some(())?;
+        " ".repeat(unit)
+    };
+    (call.old.lines().count() > 2 && lead(&call.old).len() > step.len()).then_some(())?;
+    // Both strings open with the same kept line, so both lose the same.
+    (call.old.lines().next() == call.new.lines().next()).then_some(())?;
+    both(call, |line| line.strip_prefix(&step).map(str::to_owned))?;
+    call.old = call.old.trim_start().to_owned();
+    call.new = call.new.trim_start().to_owned();
+    Some(())
+}
+
+/// The file has tabs, the call has `N` blanks for each.
+pub(super) fn spaces_for_tabs<const N: usize>(call: &mut Call, _: &mut Rng) -> Option<()> {
+    leads(&call.old).any(|lead| !lead.is_empty()).then_some(())?;
+    both(call, |line| {
+        let lead = lead(line);
+        (!lead.contains(' '))
+            .then(|| format!("{}{}", " ".repeat(N * lead.len()), line.trim_start_matches('\t')))
+    })
+}
+
+/// The file has blanks, the call has one tab for each level.
+pub(super) fn tabs_for_spaces(call: &mut Call, _: &mut Rng) -> Option<()> {
+    let unit = unit(&call.before());
+    (unit > 0).then_some(())?;
+    relevel(call, unit, "\t")
+}
+
+/// The file has four blanks a level, the call two.
+pub(super) fn two_for_four(call: &mut Call, _: &mut Rng) -> Option<()> {
+    (unit(&call.before()) == 4).then_some(())?;
+    relevel(call, 4, "  ")
+}
+
+/// The file has two blanks a level, the call four.
+pub(super) fn four_for_two(call: &mut Call, _: &mut Rng) -> Option<()> {
+    (unit(&call.before()) == 2).then_some(())?;
+    relevel(call, 2, "    ")
+}
+
+fn relevel(call: &mut Call, unit: usize, step: &str) -> Option<()> {
+    // With blanks on both sides, a depth that only new_str has could be a shift or a factor.
+    let known = |depth| leads(&call.old).any(|lead| lead == depth);
+    (step == "\t" || leads(&call.new).all(known)).then_some(())?;
+    both(call, |line| {
+        let lead = lead(line);
+        (!lead.contains('\t') && lead.len() % unit == 0)
+            .then(|| format!("{}{}", step.repeat(lead.len() / unit), line.trim_start_matches(' ')))
+    })
+}

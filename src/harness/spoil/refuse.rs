@@ -1,0 +1,389 @@
+//! Calls that must be refused, each by construction: what the call would change or
+//! remove is not what the file has, or it is there more than once, or nothing is to do.
+
+use std::num::NonZeroUsize;
+
+use super::super::edits::folded;
+use super::super::rng::Rng;
+use super::indent::unit;
+use super::wording::{names, words};
+use super::{Call, Cell, Draft, Kind};
+use crate::edit::Expected;
+
+fn swap(line: &str, (from, to): (usize, usize), word: &str) -> String {
+    format!("{}{word}{}", &line[..from], &line[to..])
+}
+
+/// A removed or rewritten line for which `find` names a word, and that word.
+fn removed_word(
+    draft: &Draft<'_>,
+    rng: &mut Rng,
+    find: impl Fn(&str) -> Vec<(usize, usize)>,
+) -> Option<(usize, (usize, usize))> {
+    let places: Vec<(usize, (usize, usize))> = draft
+        .which(|cell| cell.kind == Kind::Drop)
+        .into_iter()
+        .filter(|&at| {
+            draft.cells[at].file.as_deref().is_some_and(|l| !draft.edit.language.is_comment(l))
+        })
+        .flat_map(|at| {
+            let line = draft.cells[at].file.as_deref().unwrap_or("");
+            find(line).into_iter().map(move |word| (at, word)).collect::<Vec<_>>()
+        })
+        .collect();
+    rng.pick(&places).copied()
+}
+
+/// Puts another word into the removed line, and into new lines that carry the word.
+fn believe(draft: &mut Draft<'_>, at: usize, span: (usize, usize), word: &str) -> Option<()> {
+    let line = draft.cells[at].file.clone()?;
+    let real = line[span.0..span.1].to_owned();
+    (real != word && !draft.edit.file.contains(&swap(&line, span, word))).then_some(())?;
+    draft.cells[at].old = Some(swap(&line, span, word));
+    for cell in &mut draft.cells {
+        if cell.kind == Kind::Add
+            && let Some(new) = &cell.new
+            && let Some(&found) = words(new).iter().find(|&&(from, to)| new[from..to] == real)
+        {
+            cell.new = Some(swap(new, found, word));
+        }
+    }
+    // What the model believes must still be an edit.
+    let side = |pick: fn(&Cell) -> &Option<String>| -> Vec<String> {
+        draft.cells.iter().filter_map(|cell| pick(cell).clone()).collect()
+    };
+    (side(|cell| &cell.old) != side(|cell| &cell.new)).then_some(())
+}
+
+/// A rewritten line has another number in the file.
+pub(super) fn other_number(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let number = |line: &str| -> Vec<(usize, usize)> {
+        words(line)
+            .into_iter()
+            .filter(|&(from, to)| line[from..to].bytes().all(|b| b.is_ascii_digit()))
+            .collect()
+    };
+    let (at, span) = removed_word(draft, rng, number)?;
+    let value = format!("{}", 3 + rng.below(900));
+    believe(draft, at, span, &value)
+}
+
+/// A rewritten line has another name in the file.
+pub(super) fn other_name(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let (at, span) = removed_word(draft, rng, |line| names(line, 4))?;
+    let all: Vec<String> = draft
+        .elsewhere()
+        .flat_map(|line| {
+            names(line, 4).into_iter().map(|(a, b)| line[a..b].to_owned()).collect::<Vec<_>>()
+        })
+        .collect();
+    let word = rng.pick(&all)?.clone();
+    believe(draft, at, span, &word)
+}
+
+/// A rewritten line has another string in the file.
+pub(super) fn other_string(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let in_string = |line: &str| -> Vec<(usize, usize)> {
+        names(line, 3)
+            .into_iter()
+            .filter(|&(from, _)| line[..from].matches('"').count() % 2 == 1 && !line.contains('\\'))
+            .collect()
+    };
+    let (at, span) = removed_word(draft, rng, in_string)?;
+    let word = *rng.pick(&["timeout", "default", "main", "other", "legacy"])?;
+    believe(draft, at, span, word)
+}
+
+fn alien_lines(draft: &Draft<'_>, rng: &mut Rng, count: usize) -> Option<Vec<String>> {
+    let own: Vec<String> = draft.file_lines().iter().map(|line| folded(line)).collect();
+    let lines: Vec<&str> =
+        draft.elsewhere().filter(|l| folded(l).len() > 8 && !own.contains(&folded(l))).collect();
+    (0..count).map(|_| rng.pick(&lines).map(|line| (*line).to_owned())).collect()
+}
+
+/// First and last line are right, everything between is from elsewhere.
+pub(super) fn middle_rewritten(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen(2, 2);
+    let olds = draft.which(|cell| cell.old.is_some());
+    let inner = olds.get(1..olds.len().checked_sub(1)?)?.to_vec();
+    (inner.len() >= 3 && inner.iter().any(|&at| draft.cells[at].kind == Kind::Drop))
+        .then_some(())?;
+    let lines = alien_lines(draft, rng, inner.len())?;
+    for (at, line) in inner.into_iter().zip(lines) {
+        draft.cells[at].old = Some(line);
+    }
+    Some(())
+}
+
+/// The inner lines are in the file, at another depth; the outer ones are not there.
+pub(super) fn ends_alien(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen(1, 1);
+    let last = draft.cells.len().checked_sub(1)?;
+    (draft.cells[0].is_kept_text() && draft.cells[last].is_kept_text()).then_some(())?;
+    let lines = alien_lines(draft, rng, 2)?;
+    for cell in &mut draft.cells {
+        cell.say(|line| if line.is_empty() { String::new() } else { format!("\t{line}") });
+    }
+    for (at, line) in [0, last].into_iter().zip(lines) {
+        draft.cells[at].say(|_| line.clone());
+    }
+    Some(())
+}
+
+/// The file has a line more inside what the edit removes.
+pub(super) fn file_has_more(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let at = inside_removed(draft, rng)?;
+    let line = alien_lines(draft, rng, 1)?.pop()?;
+    let cell = Cell { kind: Kind::Drop, old: None, new: None, after: None, ..Cell::keep(&line) };
+    draft.cells.insert(at, cell);
+    Some(())
+}
+
+/// `old_str` has a line more inside what the edit removes.
+pub(super) fn old_has_more(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let at = inside_removed(draft, rng)?;
+    let line = alien_lines(draft, rng, 1)?.pop()?;
+    let cell = Cell { kind: Kind::Drop, file: None, new: None, after: None, ..Cell::keep(&line) };
+    draft.cells.insert(at, cell);
+    Some(())
+}
+
+fn inside_removed(draft: &Draft<'_>, rng: &mut Rng) -> Option<usize> {
+    let places: Vec<usize> = (1..draft.cells.len())
+        .filter(|&at| draft.cells[at - 1..=at].iter().all(|cell| cell.kind == Kind::Drop))
+        .collect();
+    rng.pick(&places).copied()
+}
+
+/// What the model wants to change is nowhere: the newer version's lines, which this
+/// file does not have yet.
+pub(super) fn absent(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let adds = draft.which(|cell| cell.kind == Kind::Add);
+    let lines: Vec<String> = adds.iter().filter_map(|&at| draft.cells[at].new.clone()).collect();
+    let file = folded(&draft.edit.file);
+    let known = lines.iter().filter(|line| file.contains(&folded(line))).count();
+    (lines.len() >= 2 && known * 2 <= lines.len() && !file.contains(&folded(&lines.concat())))
+        .then_some(())?;
+    let at = rng.below(lines.len());
+    let &span = rng.pick(&names(&lines[at], 3))?;
+    let mut new = lines.clone();
+    new[at] = swap(&lines[at], span, "changed");
+    for cell in &mut draft.cells {
+        (cell.old, cell.new) = (None, None);
+    }
+    for (line, new) in lines.into_iter().zip(new) {
+        let cell = Cell {
+            kind: Kind::Keep,
+            file: None,
+            old: Some(line),
+            new: Some(new),
+            after: None,
+            ending: "\n",
+        };
+        draft.cells.push(cell);
+    }
+    Some(())
+}
+
+/// Every name of the call is one that the file does not have.
+pub(super) fn absent_renamed(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+    let mut changed = 0;
+    for cell in &mut draft.cells {
+        let rename = |line: &str| {
+            let mut line = line.to_owned();
+            for (from, to) in names(&line.clone(), 4).into_iter().rev() {
+                let name: String = line[from..to].chars().rev().collect();
+                line = swap(&line, (from, to), &name);
+            }
+            line
+        };
+        changed += cell.old.as_deref().map_or(0, |line| names(line, 4).len());
+        cell.say(rename);
+    }
+    (changed >= 3).then_some(())
+}
+
+/// The edit has been made before.
+pub(super) fn already_applied(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+    let fresh = draft
+        .cells
+        .iter()
+        .any(|c| c.kind == Kind::Add && c.new.as_ref().is_some_and(|l| folded(l).len() > 6));
+    let drops = draft.cells.iter().any(|c| c.kind == Kind::Drop);
+    let inside = draft.cells.first()?.kind == Kind::Keep && draft.cells.last()?.kind == Kind::Keep;
+    (fresh && (drops || inside)).then_some(())?;
+    for cell in &mut draft.cells {
+        cell.file = cell.after.clone();
+    }
+    // The old text must be gone, and not stand elsewhere either.
+    let text = |pick: fn(&Cell) -> &Option<String>| -> String {
+        draft.cells.iter().filter_map(|cell| pick(cell).as_deref()).map(folded).collect()
+    };
+    let file: String = [folded(&draft.head), text(|c| &c.file), folded(&draft.tail)].concat();
+    (!file.contains(&text(|c| &c.old))).then_some(())
+}
+
+/// Nothing would change.
+pub(super) fn no_change(call: &mut Call, _: &mut Rng) -> Option<()> {
+    call.new = call.old.clone();
+    Some(())
+}
+
+/// An empty `old_str` on a file that has content.
+pub(super) fn empty_old(call: &mut Call, _: &mut Rng) -> Option<()> {
+    call.old.clear();
+    Some(())
+}
+
+/// A bare marker is not enough to find anything.
+pub(super) fn bare_elision(call: &mut Call, rng: &mut Rng) -> Option<()> {
+    let mark = rng.pick(&["...", "…", "... existing code ..."])?;
+    (!call.before().contains(mark)).then_some(())?;
+    call.old = (*mark).to_owned();
+    Some(())
+}
+
+/// More places expected than there are.
+pub(super) fn expects_too_many(call: &mut Call, rng: &mut Rng) -> Option<()> {
+    call.expected = Expected::Exactly(NonZeroUsize::new(2 + rng.below(3))?);
+    Some(())
+}
+
+fn append_copy(call: &mut Call, change: impl Fn(&str) -> String) {
+    let copy = change(call.region.trim_end_matches('\n'));
+    let gap = if call.tail.ends_with('\n') { "\n" } else { "\n\n" };
+    call.tail.push_str(&format!("{gap}{copy}\n"));
+}
+
+/// The text stands in the file twice.
+pub(super) fn twice(call: &mut Call, _: &mut Rng) -> Option<()> {
+    append_copy(call, str::to_owned);
+    Some(())
+}
+
+/// Twice, and copied with blanks at the end of its first line.
+pub(super) fn twice_folded(call: &mut Call, _: &mut Rng) -> Option<()> {
+    append_copy(call, str::to_owned);
+    call.old.contains('\n').then_some(())?;
+    call.old = call.old.replacen('\n', "  \n", 1);
+    Some(())
+}
+
+fn deeper(text: &str, step: &str) -> String {
+    let line =
+        |line: &str| if line.trim().is_empty() { line.to_owned() } else { format!("{step}{line}") };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// Twice, at two depths, and the call shows a third: neither is nearer in kind.
+pub(super) fn two_depths(call: &mut Call, _: &mut Rng) -> Option<()> {
+    let lines = |text: &str| {
+        text.lines().filter(|l| !l.trim().is_empty()).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let step = if lines(&call.old).iter().all(|line| line.starts_with('\t')) {
+        "\t".to_owned()
+    } else {
+        let unit = unit(&call.before());
+        (unit > 0).then_some(())?;
+        " ".repeat(unit)
+    };
+    let short = |text: &str| -> Option<String> {
+        text.split_inclusive('\n')
+            .map(|l| if l.trim().is_empty() { Some(l) } else { l.strip_prefix(&step) })
+            .collect()
+    };
+    let (old, new) = (short(&call.old)?, short(&call.new)?);
+    append_copy(call, |text| deeper(text, &step));
+    // The text one level short must not be a part of a line that starts deeper.
+    (call.old.lines().count() > 1).then_some(())?;
+    (call.old, call.new) = (old, new);
+    (!call.before().contains(&call.old)).then_some(())
+}
+
+/// Two places that differ from the call in one context word each.
+pub(super) fn twins_equally_near(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen(3, 3);
+    (draft.weight() >= 6).then_some(())?;
+    let kept: Vec<usize> = draft
+        .which(Cell::is_kept_text)
+        .into_iter()
+        .filter(|&at| {
+            draft.cells[at].file.as_deref().is_some_and(|line| !names(line, 4).is_empty())
+        })
+        .collect();
+    let at = *rng.pick(&kept)?;
+    let line = draft.cells[at].file.clone()?;
+    let &span = rng.pick(&names(&line, 4))?;
+    let name = line[span.0..span.1].to_owned();
+    draft.cells[at].hold(|_| swap(&line, span, &format!("{name}One")));
+    let twin: String = draft
+        .cells
+        .iter()
+        .enumerate()
+        .filter_map(|(place, cell)| {
+            let held = cell.file.as_deref()?;
+            let text = if place == at {
+                swap(&line, span, &format!("{name}Two"))
+            } else {
+                held.to_owned()
+            };
+            Some(format!("{text}\n"))
+        })
+        .collect();
+    draft.tail.push_str(&format!("\n{twin}"));
+    Some(())
+}
+
+/// `new_str` leaves the rest to the reader.
+pub(super) fn omission(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen(4, 4);
+    let open = draft.edit.language.comments.first().filter(|mark| !mark.starts_with(['<', '-']))?;
+    let last = draft.cells.iter().rposition(|cell| cell.kind != Kind::Keep)?;
+    let rest: Vec<usize> = (last + 1..draft.cells.len()).collect();
+    (rest.len() >= 3).then_some(())?;
+    let words = rng.pick(&[
+        "... rest of the code ...",
+        "... existing code ...",
+        "... rest of function unchanged ...",
+    ])?;
+    (!draft.edit.file.contains(words)).then_some(())?;
+    for &at in &rest {
+        draft.cells[at].new = None;
+    }
+    let line = draft.cells[rest[0]].old.clone()?;
+    let lead = &line[..line.len() - line.trim_start().len()];
+    draft.cells[rest[0]].new = Some(format!("{lead}{open} {words}"));
+    Some(())
+}
+
+/// The line hint picks one of two equal places.
+pub(super) fn near_line(call: &mut Call, _: &mut Rng) -> Option<()> {
+    append_copy(call, str::to_owned);
+    call.near_line = Some(call.first_line());
+    Some(())
+}
+
+/// Every occurrence of a name, by number or by `All`.
+pub(super) fn every_name(call: &mut Call, rng: &mut Rng) -> Option<()> {
+    let before = call.before();
+    let found = names(&call.region, 6);
+    let &(from, to) = rng.pick(&found)?;
+    let name = call.region[from..to].to_owned();
+    let count = before.matches(&name).count();
+    (2..=6).contains(&count).then_some(())?;
+    let to = format!("{name}Renamed");
+    call.after = before.replace(&name, &to);
+    (call.head, call.tail) = (String::new(), String::new());
+    call.region = before;
+    (call.old, call.new) = (name, to);
+    call.expected =
+        if rng.chance(50) { Expected::All } else { Expected::Exactly(NonZeroUsize::new(count)?) };
+    Some(())
+}
+
+/// One place expected where a name has several.
+pub(super) fn name_repeats(call: &mut Call, rng: &mut Rng) -> Option<()> {
+    every_name(call, rng)?;
+    call.expected = Expected::default();
+    Some(())
+}

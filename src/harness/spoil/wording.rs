@@ -1,0 +1,214 @@
+//! Spelling inside a line: spacing, quotes, punctuation, and context that the model
+//! remembers a little wrong. Context keeps the file's spelling; a changed line keeps it
+//! where old and new are paired one to one.
+
+use super::super::language::Prose;
+use super::super::rng::Rng;
+use super::{Cell, Draft, Kind};
+
+fn has_string(line: &str) -> bool {
+    line.contains(['"', '\'', '`'])
+}
+
+fn respace(line: &str) -> String {
+    let lead = line.len() - line.trim_start().len();
+    let mut body = line[lead..].to_owned();
+    for (from, to) in
+        [(" = ", "="), (", ", ","), (" + ", "+"), (" == ", "=="), ("if (", "if("), (") {", "){")]
+    {
+        body = body.replace(from, to);
+    }
+    format!("{}{body}", &line[..lead])
+}
+
+fn widen_spaces(line: &str) -> String {
+    let lead = line.len() - line.trim_start().len();
+    format!("{}{}", &line[..lead], line[lead..].replacen(' ', "  ", 1))
+}
+
+fn spacing(draft: &mut Draft<'_>, change: fn(&str) -> String) -> Option<()> {
+    (draft.edit.language.prose == Prose::No).then_some(())?;
+    let comment = |line: &str| draft.edit.language.is_comment(line);
+    let places = draft.which(|cell| {
+        cell.kind == Kind::Keep
+            && cell.file.as_deref().is_some_and(|l| !has_string(l) && !comment(l) && change(l) != l)
+    });
+    (!places.is_empty()).then_some(())?;
+    for at in places {
+        draft.cells[at].say(change);
+    }
+    Some(())
+}
+
+/// Blanks around operators and after commas left out of context lines.
+pub(super) fn spacing_lost(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+    spacing(draft, respace)
+}
+
+/// A blank too many in context lines.
+pub(super) fn spacing_doubled(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+    spacing(draft, widen_spaces)
+}
+
+const EITHER_QUOTE: &[&str] = &["javascript", "typescript", "python", "php", "ruby", "css"];
+
+/// The other kind of quotes throughout; strings in languages where both mean the same.
+pub(super) fn quotes_swapped(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+    EITHER_QUOTE.contains(&draft.edit.language.name).then_some(())?;
+    let texts = || draft.cells.iter().flat_map(|c| [&c.file, &c.after]).flatten();
+    let plain = |line: &String| {
+        !line.contains(['\\', '`', '$'])
+            && !draft.edit.language.is_comment(line)
+            && !line.contains("\"\"\"")
+            && !line.contains("'''")
+    };
+    texts().all(plain).then_some(())?;
+    let uses = |quote: char| texts().any(|line| line.contains(quote));
+    let even = |quote: char| texts().all(|line| line.matches(quote).count() % 2 == 0);
+    let (from, to) = match (uses('"'), uses('\'')) {
+        (true, false) if even('"') => ("\"", "'"),
+        (false, true) if even('\'') => ("'", "\""),
+        _ => return None,
+    };
+    draft.cells.iter().any(|c| c.old.as_ref().is_some_and(|l| l.contains(from))).then_some(())?;
+    for cell in &mut draft.cells {
+        cell.say(|line| line.replace(from, to));
+    }
+    Some(())
+}
+
+/// Statement ends left out everywhere. Every new line replaces one line that ends alike.
+pub(super) fn semicolons_lost(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+    ["javascript", "typescript"].contains(&draft.edit.language.name).then_some(())?;
+    let side = |kind| -> Vec<bool> {
+        let of = |c: &Cell| c.old.as_ref().or(c.new.as_ref()).map(|l| l.trim_end().ends_with(';'));
+        draft.cells.iter().filter(|c| c.kind == kind).filter_map(of).collect()
+    };
+    let (drops, adds) = (side(Kind::Drop), side(Kind::Add));
+    (drops == adds && drops.len() == 1 && drops[0]).then_some(())?;
+    for cell in &mut draft.cells {
+        cell.say(|line| line.strip_suffix(';').unwrap_or(line).to_owned());
+    }
+    Some(())
+}
+
+/// A comma or semicolon left out at the end of one context line.
+pub(super) fn end_lost(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let ends = |cell: &Cell| {
+        cell.is_kept_text()
+            && cell.file.as_ref().is_some_and(|l| l.len() > 3 && l.ends_with([',', ';']))
+    };
+    let at = *rng.pick(&draft.which(ends))?;
+    draft.cells[at].say(|line| line[..line.len() - 1].to_owned());
+    Some(())
+}
+
+/// A comma or semicolon too many at the end of one context line.
+pub(super) fn end_added(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    (draft.edit.language.prose == Prose::No).then_some(())?;
+    let mark = if draft.edit.language.name == "json" { "," } else { *rng.pick(&[",", ";"])? };
+    let open = |cell: &Cell| {
+        cell.is_kept_text()
+            && cell.file.as_ref().is_some_and(|line| {
+                !draft.edit.language.is_comment(line)
+                    && line.ends_with(|c: char| c.is_ascii_alphanumeric() || ")]}\"'".contains(c))
+            })
+    };
+    let at = *rng.pick(&draft.which(open))?;
+    draft.cells[at].say(|line| format!("{line}{mark}"));
+    Some(())
+}
+
+/// The words of a line: `(start, end)` of runs of letters, digits and underscores.
+pub(super) fn words(line: &str) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    let mut start = None;
+    for (at, c) in line.char_indices().chain([(line.len(), ' ')]) {
+        let part = c.is_alphanumeric() || c == '_';
+        match (part, start) {
+            (true, None) => start = Some(at),
+            (false, Some(from)) => {
+                out.push((from, at));
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Longer names of a line: letters first, at least `least` long.
+pub(super) fn names(line: &str, least: usize) -> Vec<(usize, usize)> {
+    words(line)
+        .into_iter()
+        .filter(|&(from, to)| {
+            to - from >= least && line[from..].starts_with(|c: char| c.is_ascii_alphabetic())
+        })
+        .collect()
+}
+
+const COMMENT_WORDS: &[&str] = &["always", "current", "given", "proper", "initial", "result"];
+
+/// One word of a context comment remembered wrong.
+pub(super) fn comment_misremembered(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen(3, 3);
+    let comment = |cell: &Cell| {
+        cell.is_kept_text()
+            && cell
+                .file
+                .as_deref()
+                .is_some_and(|l| draft.edit.language.is_comment(l) && names(l, 4).len() > 2)
+    };
+    let at = *rng.pick(&draft.which(comment))?;
+    (draft.weight() >= 6 && draft.twin_share() < 0.5).then_some(())?;
+    let line = draft.cells[at].file.clone()?;
+    let (from, to) = *rng.pick(&names(&line, 4))?;
+    let word = rng.pick(COMMENT_WORDS)?;
+    (line[from..to] != **word).then_some(())?;
+    draft.cells[at].say(|line| format!("{}{word}{}", &line[..from], &line[to..]));
+    Some(())
+}
+
+/// One name of a context line is an older one. The line is neither at the edge nor beside
+/// the change, the rest stands, and no other place of the file is half as near.
+pub(super) fn context_stale(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen(4, 4);
+    (draft.weight() >= 8 && draft.twin_share() < 0.4).then_some(())?;
+    let changed: String = draft
+        .cells
+        .iter()
+        .filter(|cell| cell.kind != Kind::Keep)
+        .flat_map(|cell| [cell.old.clone(), cell.new.clone()])
+        .flatten()
+        .collect();
+    let quiet: Vec<usize> = draft
+        .which(Cell::is_kept_text)
+        .into_iter()
+        .filter(|&at| {
+            let line = draft.cells[at].file.as_deref().unwrap_or("");
+            let words: Vec<usize> = draft.which(|c| !c.is_kept_blank());
+            let place = words.iter().position(|&w| w == at).unwrap_or(0);
+            let near = |w: Option<&usize>| w.is_some_and(|&w| draft.cells[w].kind == Kind::Keep);
+            place > 0
+                && near(words.get(place - 1))
+                && near(words.get(place + 1))
+                && names(line, 4).len() > 1
+                && !has_string(line)
+                && !draft.edit.language.is_comment(line)
+        })
+        .collect();
+    let at = *rng.pick(&quiet)?;
+    let line = draft.cells[at].file.clone()?;
+    let names = names(&line, 4);
+    let &(from, to) = rng.pick(&names)?;
+    let name = &line[from..to];
+    let stale = format!("{}{}", rng.pick(&["old", "my", "the", "orig"])?, capitalised(name));
+    (!changed.contains(name) && line.matches(name).count() == 1).then_some(())?;
+    draft.cells[at].say(|line| format!("{}{stale}{}", &line[..from], &line[to..]));
+    Some(())
+}
+
+fn capitalised(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map(|c| c.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}
