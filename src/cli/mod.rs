@@ -7,9 +7,9 @@ mod args;
 mod batch;
 mod edit;
 mod exit;
+mod harness;
 mod mcp;
 mod schema;
-mod harness;
 mod settings;
 
 use std::process::ExitCode;
