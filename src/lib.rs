@@ -11,6 +11,8 @@ pub mod edit;
 
 pub mod matching;
 
+pub mod patch;
+
 pub mod port;
 
 pub mod store;

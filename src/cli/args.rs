@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
     Batch(BatchArgs),
+    /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
+    Apply(ApplyArgs),
     /// Print the tools as a model interface wants them declared.
     Schema(SchemaArgs),
     /// Serve the tools over MCP, on stdin and stdout.
@@ -80,4 +82,13 @@ pub(crate) struct McpArgs {}
 pub(crate) struct SchemaArgs {
     /// openai, openai-responses, anthropic, gemini or mcp.
     pub(crate) format: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ApplyArgs {
+    /// The file that holds the patch; stdin when left out or -.
+    pub(crate) patch: Option<String>,
+    /// Decide and report, but write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }

@@ -3,6 +3,7 @@
 //! stdout is data, stderr is for people and logs. Exit codes: 0 done, 1 refused,
 //! 2 wrong usage, 3 a fault of disk or network.
 
+mod apply;
 mod args;
 mod batch;
 mod edit;
@@ -34,6 +35,7 @@ async fn run(cli: Cli) -> Exit {
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
+        Command::Apply(args) => apply::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Harness(args) => harness::run(&common, args),

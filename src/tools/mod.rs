@@ -3,6 +3,7 @@
 //!
 //! One file a tool; [`TOOLS`] is the table.
 
+mod apply_patch;
 mod arguments;
 mod dialect;
 mod edit;
@@ -71,7 +72,8 @@ impl fmt::Debug for ToolSpec {
 }
 
 /// Every tool.
-pub const TOOLS: &[ToolSpec] = &[edit_file::TOOL, edit::TOOL, replace::TOOL, text_editor::TOOL];
+pub const TOOLS: &[ToolSpec] =
+    &[edit_file::TOOL, edit::TOOL, apply_patch::TOOL, replace::TOOL, text_editor::TOOL];
 
 /// Other tools' names for ours.
 const TOOL_NAMES: &[(&str, &str)] = &[

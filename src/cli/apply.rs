@@ -1,0 +1,32 @@
+//! `restitch apply`: a patch from a file or stdin.
+
+use std::io::{self, Read as _, Write as _};
+
+use serde_json::json;
+
+use super::args::{ApplyArgs, Common};
+use super::exit::Exit;
+use super::settings;
+use crate::engine::CallOptions;
+
+pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
+    let mut patch = String::new();
+    let read = match args.patch.as_deref() {
+        None | Some("-") => io::stdin().read_to_string(&mut patch).map(|_| ()),
+        Some(file) => std::fs::read_to_string(file).map(|text| patch = text),
+    };
+    if let Err(error) = read {
+        return Exit::usage(format!("cannot read the patch: {error}"));
+    }
+    let toolbox = match settings::toolbox(common) {
+        Ok(toolbox) => toolbox,
+        Err(exit) => return exit,
+    };
+    let options = CallOptions { dry_run: args.dry_run, request_id: None };
+    let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
+    let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
+    match writeln!(io::stdout().lock(), "{text}") {
+        Ok(()) => Exit::of(&reply),
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}

@@ -1,0 +1,210 @@
+//! Patches as a form of input: V4A (`*** Begin Patch`), search/replace blocks and
+//! unified diffs become the same thing, files with hunks, and each hunk is looked for
+//! like any other edit.
+//!
+//! A hunk stands on whole lines. Where it is found as it is, and once, it applies;
+//! otherwise the ladder of `matching` explains it or it is refused. Line numbers of
+//! unified diffs are hints that break ties, never places.
+
+mod blocks;
+mod resolve;
+mod unified;
+mod v4a;
+
+use crate::edit::{EditCode, Refusal};
+
+pub use resolve::resolve;
+pub use v4a::render;
+
+/// A parsed patch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    /// What happens to each file, in the order of the patch.
+    pub files: Vec<FilePatch>,
+}
+
+/// What happens to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilePatch {
+    /// The file, as the patch names it.
+    pub path: String,
+    /// What happens to it.
+    pub change: Change,
+}
+
+/// A change of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new file with this content.
+    Add(String),
+    /// The file goes.
+    Delete,
+    /// The file is edited, and perhaps moved.
+    Update {
+        /// Where it goes.
+        move_to: Option<String>,
+        /// The edits.
+        hunks: Vec<Hunk>,
+    },
+}
+
+/// One place of a file: lines that are there, and what shall be there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Hunk {
+    /// Lines that stand somewhere above the hunk, outermost first (`@@ class A`).
+    pub headers: Vec<String>,
+    /// The lines in order.
+    pub lines: Vec<HunkLine>,
+    /// The hunk ends the file.
+    pub at_end: bool,
+    /// A line near which it stands.
+    pub near_line: Option<usize>,
+}
+
+/// One line of a hunk, without its ending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HunkLine {
+    /// Stays.
+    Keep(String),
+    /// Goes.
+    Remove(String),
+    /// Comes.
+    Add(String),
+}
+
+impl Hunk {
+    /// The lines that the file has.
+    pub fn old(&self) -> Vec<&str> {
+        self.pick(|line| match line {
+            HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text),
+            HunkLine::Add(_) => None,
+        })
+    }
+
+    /// The lines that it shall have.
+    pub fn new_lines(&self) -> Vec<&str> {
+        self.pick(|line| match line {
+            HunkLine::Keep(text) | HunkLine::Add(text) => Some(text),
+            HunkLine::Remove(_) => None,
+        })
+    }
+
+    fn pick(&self, which: impl Fn(&HunkLine) -> Option<&String>) -> Vec<&str> {
+        self.lines.iter().filter_map(which).map(String::as_str).collect()
+    }
+}
+
+impl Patch {
+    /// Reads a patch in any of the three forms. `path` names the file for blocks that name none.
+    pub fn parse(text: &str, path: Option<&str>) -> Result<Self, Refusal> {
+        let text = &without_wrapping(text);
+        let files = if text.lines().any(|line| line.trim_end() == v4a::BEGIN) {
+            v4a::parse(text)?
+        } else if text.lines().any(blocks::is_search) {
+            blocks::parse(text, path)?
+        } else if text.lines().any(|line| line.starts_with("--- ") || line.starts_with("@@ ")) {
+            unified::parse(text, path)?
+        } else {
+            return Err(malformed("invalid patch: The first line of the patch must be '*** Begin Patch'")
+                .hint("Send a V4A patch (*** Begin Patch … *** End Patch), search/replace blocks (<<<<<<< SEARCH … ======= … >>>>>>> REPLACE), or a unified diff."));
+        };
+        if files.is_empty() {
+            return Err(malformed("the patch changes no file").hint("Add at least one hunk."));
+        }
+        Ok(Self { files: merged(files)? })
+    }
+}
+
+/// Takes off a shell here-document and a code fence around the whole text.
+fn without_wrapping(text: &str) -> String {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let blank = |line: &&str| line.trim().is_empty();
+    while lines.first().is_some_and(blank) {
+        lines.remove(0);
+    }
+    while lines.last().is_some_and(blank) {
+        lines.pop();
+    }
+    if let Some(first) = lines.first()
+        && let Some((_, mark)) = first.split_once("<<")
+        && !first.starts_with("<<<")
+        && lines.last().is_some_and(|last| last.trim() == mark.trim().trim_matches(['\'', '"']))
+    {
+        lines.remove(0);
+        lines.pop();
+    }
+    let fence = |line: &&str| line.starts_with("```");
+    if lines.len() > 2
+        && lines.first().is_some_and(fence)
+        && lines.last().is_some_and(|last| *last == "```")
+        && lines
+            .get(1)
+            .is_some_and(|line| line.trim_end() == v4a::BEGIN || line.starts_with("--- "))
+    {
+        lines.remove(0);
+        lines.pop();
+    }
+    lines.join("\n")
+}
+
+/// Several updates of one file are one; anything else twice is refused.
+fn merged(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
+    let mut out: Vec<FilePatch> = Vec::new();
+    for file in files {
+        let Some(before) = out.iter_mut().find(|before| before.path == file.path) else {
+            out.push(file);
+            continue;
+        };
+        match (&mut before.change, file.change) {
+            (
+                Change::Update { move_to: None, hunks },
+                Change::Update { move_to: None, hunks: more },
+            ) => hunks.extend(more),
+            _ => {
+                return Err(malformed(format!("the patch names `{}` twice", file.path))
+                    .at(file.path)
+                    .hint("Say in one section what shall happen to the file."));
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn malformed(message: impl Into<String>) -> Refusal {
+    Refusal::new(EditCode::InvalidArguments, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_three_forms_say_the_same() {
+        let v4a =
+            "*** Begin Patch\n*** Update File: a.rs\n@@\n one\n-two\n+2\n three\n*** End Patch";
+        let unified = "--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n";
+        let blocks = "a.rs\n```\n<<<<<<< SEARCH\none\ntwo\nthree\n=======\none\n2\nthree\n>>>>>>> REPLACE\n```\n";
+        for text in [
+            v4a.to_owned(),
+            format!("apply_patch <<'EOF'\n{v4a}\nEOF"),
+            format!("```\n{v4a}\n```\n"),
+            unified.into(),
+            blocks.into(),
+        ] {
+            let patch = Patch::parse(&text, None).expect(&text);
+            assert_eq!(patch.files.len(), 1, "{text}");
+            assert_eq!(patch.files[0].path, "a.rs");
+            let Change::Update { hunks, .. } = &patch.files[0].change else { panic!("{text}") };
+            assert_eq!(hunks[0].old(), ["one", "two", "three"], "{text}");
+            assert_eq!(hunks[0].new_lines(), ["one", "2", "three"], "{text}");
+        }
+        for bad in [
+            "",
+            "hello",
+            "*** Begin Patch\n*** Update File: a\n-x\n+y",
+            "*** Begin Patch\n*** End Patch",
+        ] {
+            assert!(Patch::parse(bad, None).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! Finding each hunk of a file: as it is, on whole lines; else by the ladder.
+
+use super::{Hunk, HunkLine};
+use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Splice};
+use crate::matching::{Explained, explain};
+use crate::text::{Ending, Snapshot};
+
+/// Places every hunk against the same version of the file. All or nothing.
+pub fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
+    let mut splices = Vec::new();
+    let mut explanation = Explanation::plain("exact");
+    explanation.replacements = hunks.len();
+    let mut from = 1;
+    for (number, hunk) in hunks.iter().enumerate() {
+        let (found, end) = place(snapshot, hunk, from).map_err(|mut refusal| {
+            if hunks.len() > 1 {
+                refusal.message =
+                    format!("hunk {} of {}: {}", number + 1, hunks.len(), refusal.message);
+            }
+            refusal
+        })?;
+        from = end;
+        splices.extend(found.splices);
+        merge(&mut explanation, found.explanation);
+    }
+    Ok(Explained { splices, explanation })
+}
+
+fn merge(whole: &mut Explanation, part: Explanation) {
+    if part.rung != "exact" {
+        whole.rung = part.rung;
+    }
+    for rewrite in part.rewrites {
+        if !whole.rewrites.contains(&rewrite) {
+            whole.rewrites.push(rewrite);
+        }
+    }
+    whole.warnings.extend(part.warnings);
+    whole.attempts.extend(part.attempts);
+}
+
+/// Where the hunk goes, and the line after it.
+fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, usize), Refusal> {
+    let old = hunk.old();
+    let total = snapshot.lines().total();
+    let header = header_line(snapshot, &hunk.headers, from);
+    if old.is_empty() {
+        let after = match (header, hunk.headers.is_empty()) {
+            (Header::At(line), _) => line,
+            (_, true) => total,
+            (_, false) => return Err(no_header(hunk)),
+        };
+        return Ok((exact(splices(snapshot, hunk, after + 1)), after + 1));
+    }
+    let fits = |start: usize| {
+        old.iter().enumerate().all(|(i, line)| snapshot.line(start + i) == Some(*line))
+            && (!hunk.at_end || start + old.len() > total)
+    };
+    let last = (total + 1).saturating_sub(old.len());
+    let all: Vec<usize> = (1..=last).filter(|&start| fits(start)).collect();
+    let below: Vec<usize> = all.iter().copied().filter(|&start| start >= from).collect();
+    // The order of the hunks excludes places; when it excludes all, the patch is out of order.
+    let open = if below.is_empty() { &all } else { &below };
+    let chosen = match (open.as_slice(), header) {
+        ([], _) => None,
+        ([only], _) => Some(*only),
+        (many, Header::At(line)) => many.iter().copied().find(|&start| start > line),
+        (many, _) => nearest(many, hunk.near_line),
+    };
+    if let Some(start) = chosen {
+        return Ok((exact(splices(snapshot, hunk, start)), start + old.len()));
+    }
+    if open.len() > 1 {
+        let mut refusal = Refusal::new(
+            EditCode::OccurrenceMismatch,
+            format!("the lines of the hunk stand at {} places", open.len()),
+        )
+        .hint("Add context lines, or an @@ line naming the function or class around it.");
+        refusal.occurrences = open.clone();
+        return Err(refusal);
+    }
+    let explained = by_ladder(snapshot, hunk, &old)?;
+    let end = explained.splices.iter().map(|s| snapshot.lines().number_at(s.range.end)).max();
+    Ok((explained, end.unwrap_or(from).max(from)))
+}
+
+fn exact(splices: Vec<Splice>) -> Explained {
+    Explained { splices, explanation: Explanation::plain("exact") }
+}
+
+/// The place nearest to the hinted line, when it is clearly nearer than the others.
+fn nearest(places: &[usize], hint: Option<usize>) -> Option<usize> {
+    let hint = hint?;
+    let mut by_distance: Vec<(usize, usize)> =
+        places.iter().map(|&place| (place.abs_diff(hint), place)).collect();
+    by_distance.sort_unstable();
+    match by_distance.as_slice() {
+        [(first, place), (second, _), ..] if first * 2 < *second => Some(*place),
+        _ => None,
+    }
+}
+
+enum Header {
+    None,
+    At(usize),
+    Missing,
+}
+
+/// The line of the innermost header, each looked for below the one before.
+fn header_line(snapshot: &Snapshot, headers: &[String], from: usize) -> Header {
+    if headers.is_empty() {
+        return Header::None;
+    }
+    let total = snapshot.lines().total();
+    let mut at = 0;
+    for (depth, header) in headers.iter().enumerate() {
+        let wanted = header.trim();
+        let same = |line: &usize| snapshot.line(*line).is_some_and(|text| text.trim() == wanted);
+        let begins =
+            |line: &usize| snapshot.line(*line).is_some_and(|text| text.trim().starts_with(wanted));
+        let start = if depth == 0 { 1 } else { at + 1 };
+        let found: Vec<usize> = (start..=total).filter(same).collect();
+        let found = if found.is_empty() { (start..=total).filter(begins).collect() } else { found };
+        // Below an outer header the first one is meant; the outermost must be plain.
+        let first = match found.as_slice() {
+            [] => return Header::Missing,
+            [only] => *only,
+            many if depth > 0 => many[0],
+            many => match many.iter().copied().filter(|&line| line >= from).collect::<Vec<_>>()[..]
+            {
+                [only] => only,
+                _ => return Header::None,
+            },
+        };
+        at = first;
+    }
+    Header::At(at)
+}
+
+fn no_header(hunk: &Hunk) -> Refusal {
+    let header = hunk.headers.last().map(String::as_str).unwrap_or_default();
+    Refusal::new(
+        EditCode::NoOccurrence,
+        format!("the line `{header}` of the @@ header is not in the file, or not only once"),
+    )
+    .hint("Give context lines around the new lines instead.")
+}
+
+/// The changed runs of a hunk whose first old line is line `start`.
+fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Vec<Splice> {
+    let index = snapshot.lines();
+    let mut out: Vec<Splice> = Vec::new();
+    let mut line = start;
+    let mut run: Option<Splice> = None;
+    for part in &hunk.lines {
+        let at = index.start(line);
+        match part {
+            HunkLine::Keep(_) => {
+                out.extend(run.take());
+                line += 1;
+            }
+            HunkLine::Remove(_) => {
+                line += 1;
+                let run = run.get_or_insert(Splice { range: at..at, text: String::new() });
+                run.range.end = index.start(line);
+            }
+            HunkLine::Add(text) => {
+                let run = run.get_or_insert(Splice { range: at..at, text: String::new() });
+                run.text.push_str(text);
+                run.text.push_str(ending(snapshot, at));
+            }
+        }
+    }
+    out.extend(run);
+    for splice in &mut out {
+        keep_final_ending(snapshot, splice);
+    }
+    out.retain(|splice| snapshot.text()[splice.range.clone()] != splice.text);
+    out
+}
+
+fn ending(snapshot: &Snapshot, at: usize) -> &'static str {
+    match snapshot.ending_near(at) {
+        Ending::CrLf => "\r\n",
+        _ => "\n",
+    }
+}
+
+/// A file that ends without a newline goes on doing so.
+fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
+    let text = snapshot.text();
+    let open = !text.is_empty() && !text.ends_with('\n');
+    if !open || splice.range.end < text.len() {
+        return;
+    }
+    let body = splice.text.trim_end_matches(['\r', '\n']).len();
+    let last_ending = splice.text[body..].len().min(2);
+    if splice.range.start == text.len() {
+        // Added after the last line: the ending moves in front.
+        let ending = ending(snapshot, text.len());
+        splice.text = format!("{ending}{}", &splice.text[..splice.text.len() - ending.len()]);
+    } else if splice.text.is_empty() {
+        // The last line goes: so does the ending before it.
+        let before = &text[..splice.range.start];
+        let cut = if before.ends_with("\r\n") { 2 } else { usize::from(before.ends_with('\n')) };
+        splice.range.start -= cut;
+    } else if last_ending > 0 {
+        let cut = if splice.text.ends_with("\r\n") { 2 } else { 1 };
+        splice.text.truncate(splice.text.len() - cut);
+    }
+}
+
+/// The ladder on the hunk's text. A match that begins or ends inside a line is not
+/// one, since a hunk stands on whole lines.
+fn by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Explained, Refusal> {
+    let new = hunk.new_lines();
+    let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let request = |lead: &str| EditRequest {
+        old: format!("{lead}{}", text(old)),
+        new: format!("{lead}{}", text(&new)),
+        near_line: hunk.near_line,
+        ..EditRequest::default()
+    };
+    let explained = explain(&request(""), snapshot)?;
+    if explained.explanation.rung != "exact" {
+        return Ok(explained);
+    }
+    let explained = explain(&request("\n"), snapshot).map_err(|mut refusal| {
+        refusal.message.push_str(" on lines of its own");
+        refusal
+    })?;
+    if explained.explanation.rung == "exact" {
+        return Err(Refusal::new(
+            EditCode::NoOccurrence,
+            "the lines of the hunk are not in the file as whole lines",
+        )
+        .hint("Copy the context lines whole, with their indentation."));
+    }
+    Ok(explained)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::EditPlan;
+    use crate::patch::{Change, Patch};
+
+    fn apply(file: &str, body: &str) -> Result<String, Refusal> {
+        let text = format!("*** Begin Patch\n*** Update File: a\n{body}*** End Patch");
+        let patch = Patch::parse(&text, None)?;
+        let Change::Update { hunks, .. } = &patch.files[0].change else { panic!("update") };
+        let snapshot = Snapshot::from_text(file);
+        let explained = resolve(&snapshot, hunks)?;
+        Ok(EditPlan::new(&snapshot, explained.splices)?.text_after(&snapshot))
+    }
+
+    #[test]
+    fn hunks_apply_on_whole_lines_and_keep_endings() {
+        for (file, body, after) in [
+            ("a\nb\nc\n", " a\n-b\n+B\n c\n", "a\nB\nc\n"),
+            ("a\r\nb\r\nc", "-c\n+C\n+D\n", "a\r\nb\r\nC\r\nD"),
+            ("a\nb\nc", "-c\n", "a\nb"),
+            ("a\nb", "+c\n", "a\nb\nc"),
+            ("a\nb\n", "+c\n", "a\nb\nc\n"),
+            ("x\na\nx\na\n", "@@\n-a\n+b\n*** End of File\n", "x\na\nx\nb\n"),
+            ("f:\n a\ng:\n a\n", "@@ g:\n- a\n+ b\n", "f:\n a\ng:\n b\n"),
+            ("f:\n a\ng:\n a\n", "@@ -4,1 +4,1 @@\n- a\n+ b\n", "f:\n a\ng:\n b\n"),
+            ("a\na\n", "-a\n-a\n+b\n", "b\n"),
+            ("1\n2\n3\n4\n", "@@\n-1\n+one\n@@\n-4\n+four\n", "one\n2\n3\nfour\n"),
+            ("k\n", "@@ k\n+new\n", "k\nnew\n"),
+        ] {
+            assert_eq!(
+                apply(file, body).as_deref().map_err(ToString::to_string),
+                Ok(after),
+                "{body}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_refused() {
+        let twice = apply("a\nb\na\n", "-a\n+c\n").expect_err("two places");
+        assert_eq!(twice.code, EditCode::OccurrenceMismatch);
+        assert_eq!(twice.occurrences, [1, 3]);
+        let absent = apply("a\nb\n", "-zzz\n+c\n").expect_err("absent");
+        assert_eq!(absent.code, EditCode::NoOccurrence);
+        let inside = apply("    call();\n", "-call();\n+done();\n");
+        assert!(inside.is_err() || inside.as_deref() == Ok("    done();\n"), "{inside:?}");
+        assert!(apply("a\n", "@@ nowhere\n+x\n").is_err());
+    }
+}

@@ -1,0 +1,206 @@
+//! The V4A form, as Codex and OpenAI's models write it.
+
+use std::fmt::Write as _;
+
+use similar::{ChangeTag, TextDiff};
+
+use super::{Change, FilePatch, Hunk, HunkLine, malformed};
+use crate::edit::Refusal;
+use crate::text::Snapshot;
+
+pub(super) const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const ADD: &str = "*** Add File: ";
+const DELETE: &str = "*** Delete File: ";
+const UPDATE: &str = "*** Update File: ";
+const MOVE: &str = "*** Move to: ";
+const END_OF_FILE: &str = "*** End of File";
+
+pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
+    let mut lines = text.lines().skip_while(|line| line.trim_end() != BEGIN).skip(1).peekable();
+    let mut files = Vec::new();
+    let is_section = |line: &str| {
+        [ADD, DELETE, UPDATE].iter().any(|mark| line.starts_with(mark)) || line.trim_end() == END
+    };
+    loop {
+        let Some(line) = lines.next() else {
+            return Err(malformed(
+                "invalid patch: The last line of the patch must be '*** End Patch'",
+            )
+            .hint("The patch may have been cut off; send it whole."));
+        };
+        if line.trim_end() == END {
+            return Ok(files);
+        }
+        if let Some(path) = line.strip_prefix(ADD) {
+            let mut content = String::new();
+            while let Some(line) = lines.next_if(|line| !is_section(line)) {
+                content.push_str(line.strip_prefix('+').unwrap_or(line));
+                content.push('\n');
+            }
+            files.push(FilePatch { path: path.trim().to_owned(), change: Change::Add(content) });
+        } else if let Some(path) = line.strip_prefix(DELETE) {
+            files.push(FilePatch { path: path.trim().to_owned(), change: Change::Delete });
+        } else if let Some(path) = line.strip_prefix(UPDATE) {
+            let path = path.trim().to_owned();
+            let move_to = lines
+                .next_if(|line| line.starts_with(MOVE))
+                .map(|line| line[MOVE.len()..].trim().to_owned());
+            let mut body = Vec::new();
+            while let Some(line) = lines.next_if(|line| !is_section(line)) {
+                body.push(line);
+            }
+            let hunks = hunks(&body);
+            if hunks.is_empty() && move_to.is_none() {
+                return Err(malformed(format!(
+                    "invalid patch: the update of `{path}` has no lines"
+                ))
+                .at(path)
+                .hint("Add the lines to remove (-) and to add (+), with context."));
+            }
+            files.push(FilePatch { path, change: Change::Update { move_to, hunks } });
+        } else if !line.trim().is_empty() {
+            return Err(malformed(format!(
+                "invalid patch: `{}` is not a section header",
+                line.chars().take(80).collect::<String>()
+            ))
+            .hint("Sections begin with *** Add File: , *** Delete File: or *** Update File: ."));
+        }
+    }
+}
+
+/// The hunks of one update.
+pub(super) fn hunks(body: &[&str]) -> Vec<Hunk> {
+    let mut out: Vec<Hunk> = Vec::new();
+    let mut hunk = Hunk::default();
+    let flush = |hunk: &mut Hunk, out: &mut Vec<Hunk>| {
+        // A blank line between two hunks is layout, not context.
+        while hunk.lines.last() == Some(&HunkLine::Keep(String::new())) && hunk.lines.len() > 1 {
+            hunk.lines.pop();
+        }
+        if hunk.lines.iter().any(|line| !matches!(line, HunkLine::Keep(_))) {
+            out.push(std::mem::take(hunk));
+        } else {
+            *hunk = Hunk::default();
+        }
+    };
+    for line in body {
+        if let Some(rest) = line.strip_prefix("@@") {
+            if !hunk.lines.is_empty() {
+                flush(&mut hunk, &mut out);
+            }
+            let (near, header) = range_header(rest);
+            hunk.near_line = hunk.near_line.or(near);
+            if !header.is_empty() {
+                hunk.headers.push(header.to_owned());
+            }
+        } else if line.trim_end() == END_OF_FILE {
+            hunk.at_end = true;
+            flush(&mut hunk, &mut out);
+        } else if *line == "\\ No newline at end of file" {
+        } else if let Some(text) = line.strip_prefix('+') {
+            hunk.lines.push(HunkLine::Add(text.to_owned()));
+        } else if let Some(text) = line.strip_prefix('-') {
+            hunk.lines.push(HunkLine::Remove(text.to_owned()));
+        } else {
+            // Models forget the leading blank of context lines; the file decides.
+            hunk.lines.push(HunkLine::Keep(line.strip_prefix(' ').unwrap_or(line).to_owned()));
+        }
+    }
+    flush(&mut hunk, &mut out);
+    out
+}
+
+/// The line number of `-12,3 +12,4 @@ fn x`, and the header text.
+fn range_header(rest: &str) -> (Option<usize>, &str) {
+    let rest = rest.trim();
+    let Some(range) = rest.strip_prefix('-') else {
+        return (None, rest.strip_suffix("@@").unwrap_or(rest).trim());
+    };
+    let digits = range.bytes().take_while(u8::is_ascii_digit).count();
+    let near = range[..digits].parse().ok();
+    match rest.split_once("@@") {
+        Some((_, header)) if near.is_some() => (near, header.trim()),
+        None if near.is_some() => (near, ""),
+        _ => (None, rest),
+    }
+}
+
+/// The V4A section that turns `before` into `after`, with so much context that a
+/// reader who takes the first fitting place finds the right one.
+pub fn render(path: &str, before: &Snapshot, after: &str) -> String {
+    let mut out = format!("{UPDATE}{path}\n");
+    for context in [3, 8, 24, usize::MAX] {
+        let body = body(before.text(), after, context);
+        if context == usize::MAX || applies(&body, before.text(), after) {
+            out.push_str(&body);
+            break;
+        }
+    }
+    out
+}
+
+fn body(before: &str, after: &str, context: usize) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    let mut out = String::new();
+    for group in diff.grouped_ops(context.min(before.len() + after.len())) {
+        out.push_str("@@\n");
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+                ChangeTag::Equal => ' ',
+            };
+            let _ = writeln!(out, "{sign}{}", change.value().trim_end_matches(['\n', '\r']));
+        }
+    }
+    out
+}
+
+/// What a reader does that takes the first exact place after the one before.
+fn applies(body: &str, before: &str, after: &str) -> bool {
+    let lines: Vec<&str> = before.lines().collect();
+    let body: Vec<&str> = body.lines().collect();
+    let (mut at, mut out) = (0, Vec::new());
+    for hunk in hunks(&body) {
+        let old = hunk.old();
+        let Some(place) = (at..=lines.len().saturating_sub(old.len()))
+            .find(|&place| lines[place..].starts_with(&old))
+        else {
+            return false;
+        };
+        out.extend(lines[at..place].iter().map(|line| (*line).to_owned()));
+        out.extend(hunk.new_lines().iter().map(|line| (*line).to_owned()));
+        at = place + old.len();
+    }
+    out.extend(lines[at..].iter().map(|line| (*line).to_owned()));
+    out == after.lines().collect::<Vec<_>>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_section_is_read() {
+        let text = "*** Begin Patch\n*** Add File: new.txt\n+a\n+\n+b\n*** Delete File: old.txt\n*** Update File: src/x.py\n*** Move to: src/y.py\n@@ class A\n@@     def f(self):\n-        pass\n+        return 1\n*** End of File\n*** End Patch\n";
+        let files = parse(text).expect("patch");
+        assert_eq!(files[0].change, Change::Add("a\n\nb\n".into()));
+        assert_eq!(files[1].change, Change::Delete);
+        let Change::Update { move_to, hunks } = &files[2].change else { panic!("update") };
+        assert_eq!(move_to.as_deref(), Some("src/y.py"));
+        assert_eq!(hunks[0].headers, ["class A", "def f(self):"]);
+        assert!(hunks[0].at_end);
+    }
+
+    #[test]
+    fn rendered_patches_find_their_place_among_repetitions() {
+        let before = "x\ny\nz\n".repeat(10);
+        let at = before.len() - 4;
+        let mut after = before.clone();
+        after.replace_range(at..at + 1, "Y");
+        let section = render("a", &Snapshot::from_text(before.clone()), &after);
+        let body = section.split_once('\n').expect("header").1;
+        assert!(applies(body, &before, &after), "{section}");
+    }
+}

@@ -1,0 +1,143 @@
+//! `apply_patch`: V4A patches, search/replace blocks and unified diffs; all files or none.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{
+    After, EditCode, EditPlan, EditReport, Explanation, Refusal, VerifiedEdit, WorkPath,
+};
+use crate::engine::Engine;
+use crate::patch::{Change, Hunk, Patch, resolve};
+use crate::text::Snapshot;
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "apply_patch",
+    about: "Applies a patch to one or more files, all or nothing: V4A (*** Begin Patch … *** End Patch), search/replace blocks, or a unified diff.",
+    input: schema::input::<ApplyPatchArguments>,
+    output: schema::output::<PatchReport>,
+    listed: Listed::Always,
+    writes: true,
+    run: |call| Box::pin(async move { run(call).await }),
+};
+
+/// The arguments.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct ApplyPatchArguments {
+    /// The patch.
+    patch: String,
+    /// The file, for blocks that name none.
+    path: Option<String>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct PatchReport {
+    /// Each file, in the order of the patch.
+    files: Vec<EditReport>,
+}
+
+async fn run(call: Call<'_>) -> ToolReply {
+    match apply(call).await {
+        Ok(files) => ToolReply::answered(summary(&files), PatchReport { files }),
+        Err(refusal) => ToolReply::refused(refusal),
+    }
+}
+
+async fn apply(call: Call<'_>) -> Result<Vec<EditReport>, Refusal> {
+    let given: ApplyPatchArguments = parse(TOOL.name, call.arguments)?;
+    let patch = Patch::parse(&given.patch, given.path.as_deref())?;
+    let batch = prepare(call.engine, &patch).await?;
+    call.engine.commit(batch, call.options).await
+}
+
+/// The checked edits of a whole patch.
+pub(crate) async fn prepare(engine: &Engine, patch: &Patch) -> Result<Vec<VerifiedEdit>, Refusal> {
+    let mut batch = Vec::new();
+    for file in &patch.files {
+        let path = engine.path(&file.path)?;
+        let edits = prepare_file(engine, &path, &file.change).await;
+        batch.extend(edits.map_err(|refusal| refusal.at(path.as_str()))?);
+    }
+    Ok(batch)
+}
+
+async fn prepare_file(
+    engine: &Engine,
+    path: &WorkPath,
+    change: &Change,
+) -> Result<Vec<VerifiedEdit>, Refusal> {
+    match change {
+        Change::Add(content) => {
+            absent(engine, path).await?;
+            Ok(vec![VerifiedEdit::create(path.clone(), content, Explanation::plain("create"))?])
+        }
+        Change::Delete => {
+            let before = engine.snapshot(path).await?;
+            Ok(vec![removal(path, before)])
+        }
+        Change::Update { move_to: None, hunks } => {
+            let snapshot = engine.snapshot(path).await?;
+            Ok(vec![update(path, hunks, &snapshot)?])
+        }
+        Change::Update { move_to: Some(target), hunks } => {
+            let target = engine.path(target)?;
+            absent(engine, &target).await?;
+            let snapshot = engine.snapshot(path).await?;
+            let after = if hunks.is_empty() {
+                After::Content(snapshot.bytes().into())
+            } else {
+                update(path, hunks, &snapshot)?.after().clone()
+            };
+            let arrival = VerifiedEdit::restore(target, None, after, Explanation::plain("move"));
+            Ok(vec![arrival, removal(path, snapshot)])
+        }
+    }
+}
+
+fn removal(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
+    VerifiedEdit::restore(path.clone(), Some(before), After::Removed, Explanation::plain("delete"))
+}
+
+async fn absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
+    match engine.snapshot(path).await {
+        Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(()),
+        Err(refusal) => Err(refusal),
+        Ok(_) => Err(Refusal::new(
+            EditCode::CreateExisting,
+            format!("`{path}` exists, and a patch does not overwrite files"),
+        )
+        .hint("Read it and send an update instead.")),
+    }
+}
+
+/// The update of one file, decided again if the file changes before it is written.
+fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<VerifiedEdit, Refusal> {
+    let explained = resolve(snapshot, hunks)?;
+    let plan = EditPlan::new(snapshot, explained.splices)?;
+    let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explained.explanation)?;
+    let (path, hunks) = (path.clone(), hunks.to_vec());
+    Ok(edit.with_rebase(Arc::new(move |current| update(&path, &hunks, current))))
+}
+
+fn summary(files: &[EditReport]) -> String {
+    let mut out = String::from("Success. Updated the following files:");
+    for file in files {
+        let letter = match (file.before_sha256, file.after_sha256) {
+            (None, _) => 'A',
+            (_, None) => 'D',
+            _ => 'M',
+        };
+        let _ = write!(out, "\n{letter} {}", file.path);
+    }
+    for file in files {
+        let _ = write!(out, "\n\n{}", file.text());
+    }
+    match out.char_indices().nth(3_000) {
+        Some((end, _)) => format!("{}…", &out[..end]),
+        None => out,
+    }
+}
