@@ -15,6 +15,10 @@ pub mod patch;
 
 pub mod port;
 
+pub mod resolve;
+
+pub mod correct;
+
 pub mod store;
 
 pub mod engine;

@@ -2,3 +2,5 @@
 
 #[cfg(feature = "mcp")]
 pub mod mcp;
+#[cfg(feature = "llm")]
+pub mod openai;

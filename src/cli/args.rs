@@ -26,6 +26,18 @@ pub(crate) struct Common {
     /// Answer in the words of another edit tool: anthropic, claude-code, gemini, opencode, codex.
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
+    /// Ask no model, whatever is configured.
+    #[arg(long, global = true)]
+    pub(crate) no_model: bool,
+    /// The model that corrects what no rule explains [env: RESTITCH_MODEL].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// Its OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
+    #[arg(long, global = true, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The configuration file [env: RESTITCH_CONFIG].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -9,7 +9,9 @@ mod batch;
 mod edit;
 mod exit;
 mod harness;
+mod logs;
 mod mcp;
+mod model;
 mod schema;
 mod settings;
 
@@ -23,6 +25,7 @@ use exit::Exit;
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    logs::start();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),

@@ -2,6 +2,7 @@
 
 use super::args::Common;
 use super::exit::Exit;
+use super::model;
 use crate::engine::Engine;
 use crate::store::DiskStore;
 use crate::tools::{Dialect, Toolbox};
@@ -11,7 +12,12 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     let store = DiskStore::open(&common.root).map_err(|error| {
         Exit::usage(format!("cannot open the root {}: {error}", common.root.display()))
     })?;
-    Ok(Toolbox::new(Engine::builder(store).build()).speaking(dialect(common)?))
+    let settings = model::settings(common)?;
+    let mut engine = Engine::builder(store).policy(settings.policy).allowance(settings.allowance);
+    if let Some(corrector) = settings.corrector()? {
+        engine = engine.corrector(corrector);
+    }
+    Ok(Toolbox::new(engine.build()).speaking(dialect(common)?))
 }
 
 fn dialect(common: &Common) -> Result<Dialect, Exit> {

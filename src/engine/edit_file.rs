@@ -1,10 +1,17 @@
-//! `edit_file`: load, explain, check, commit, report.
+//! `edit_file`: load, explain, ask where there is somebody to ask, check, commit, report.
+
+use std::sync::Arc;
+
+use tokio::time::timeout_at;
 
 use super::{CallOptions, Engine};
 use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, VerifiedEdit,
+    WorkPath,
 };
-use crate::matching::explain;
+use crate::matching::Explained;
+use crate::port::{Budget, CorrectorError};
+use crate::resolve::{Model, Resolution, Resolved, Step, Verdict};
 use crate::text::Snapshot;
 
 impl Engine {
@@ -27,23 +34,66 @@ impl Engine {
         request: &EditRequest,
     ) -> Result<VerifiedEdit, Refusal> {
         match self.snapshot(path).await {
-            Ok(snapshot) => decide(path, request, &snapshot),
+            Ok(snapshot) => self.decide(path, request, &snapshot).await,
             Err(refusal) if refusal.code == EditCode::FileNotFound && request.old.is_empty() => {
                 VerifiedEdit::create(path.clone(), &request.new, Explanation::plain("create"))
             }
             Err(refusal) => Err(refusal),
         }
     }
+
+    /// Decides one edit of a file; asks the model where there is one. Writes nothing, and
+    /// dropping it stops everything.
+    pub(super) async fn decide(
+        &self,
+        path: &WorkPath,
+        request: &EditRequest,
+        snapshot: &Snapshot,
+    ) -> Result<VerifiedEdit, Refusal> {
+        let model = match self.corrector.is_available() {
+            true => Model::Present(self.policy),
+            false => Model::Absent,
+        };
+        let budget = Budget::new(self.allowance.time, self.allowance.requests);
+        let mut step = Resolution::start(path.as_str(), request, snapshot, model);
+        loop {
+            step = match step {
+                Step::Done(resolved) => {
+                    return checked(path, snapshot, *resolved, &budget.spent());
+                }
+                Step::Refused(refusal) => return Err(*refusal),
+                Step::Ask(resolution) => {
+                    let ask = resolution.ask().clone();
+                    // Whatever the corrector does, the call ends in time.
+                    let answer =
+                        timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));
+                    let answer = answer.await.unwrap_or(Err(CorrectorError::Timeout));
+                    let (next, verdict) = resolution.reply(answer);
+                    tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
+                    if verdict == Verdict::Rejected {
+                        self.corrector.rejected(&ask).await;
+                    }
+                    next
+                }
+            };
+        }
+    }
 }
 
-fn decide(
+/// Plans and checks an explained call, and says how to decide it on a newer version.
+fn checked(
     path: &WorkPath,
-    request: &EditRequest,
     snapshot: &Snapshot,
+    resolved: Resolved,
+    spent: &ModelUse,
 ) -> Result<VerifiedEdit, Refusal> {
-    let explained = explain(request, snapshot)?;
-    let plan = EditPlan::new(snapshot, explained.splices)?;
-    let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explained.explanation)?;
-    let (path, request) = (path.clone(), request.clone());
-    Ok(edit.with_rebase(std::sync::Arc::new(move |current| decide(&path, &request, current))))
+    let Resolved { explained: Explained { splices, mut explanation }, again } = resolved;
+    explanation.model = spent.clone();
+    let plan = EditPlan::new(snapshot, splices)?;
+    let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
+    let (path, spent) = (path.clone(), spent.clone());
+    Ok(edit.with_rebase(Arc::new(move |current| {
+        let resolved = Resolved { explained: again.decide(current)?, again: again.clone() };
+        checked(&path, current, resolved, &spent)
+    })))
 }

@@ -9,9 +9,11 @@ mod progress;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::edit::{EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{CommitOptions, Corrector, FileStore, NoCorrector};
+use crate::resolve::Policy;
 use crate::text::Snapshot;
 
 pub use progress::{Observer, Stage};
@@ -31,6 +33,23 @@ pub struct Engine {
     store: Arc<dyn FileStore>,
     corrector: Arc<dyn Corrector>,
     observer: Option<Observer>,
+    policy: Policy,
+    allowance: Allowance,
+}
+
+/// What one call may spend on a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Allowance {
+    /// All questions together, on the wall clock.
+    pub time: Duration,
+    /// Requests, retries included.
+    pub requests: u32,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { time: Duration::from_secs(40), requests: 4 }
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -53,6 +72,20 @@ impl EngineBuilder {
         self
     }
 
+    /// What a model may decide.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.engine.policy = policy;
+        self
+    }
+
+    /// What one call may spend on a model.
+    #[must_use]
+    pub fn allowance(mut self, allowance: Allowance) -> Self {
+        self.engine.allowance = allowance;
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Engine {
         self.engine
@@ -67,6 +100,8 @@ impl Engine {
                 store: Arc::new(store),
                 corrector: Arc::new(NoCorrector),
                 observer: None,
+                policy: Policy::default(),
+                allowance: Allowance::default(),
             },
         }
     }

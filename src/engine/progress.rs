@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::port::{Answer, Ask, BoxFuture, Corrector, CorrectorError};
+use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
 /// A stage of the pipeline, in the order in which a call goes through them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,8 +64,16 @@ impl Corrector for ObservedCorrector {
         self.inner.is_available()
     }
 
-    fn correct<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Answer, CorrectorError>> {
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         (self.observer)(Stage::Ask, ask.kind());
-        self.inner.correct(ask)
+        self.inner.correct(ask, budget)
+    }
+
+    fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        self.inner.rejected(ask)
     }
 }

@@ -1,6 +1,10 @@
 //! Who is asked when no mechanical reading explains a call.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
 use super::BoxFuture;
 use crate::edit::ModelUse;
@@ -87,32 +91,83 @@ impl Ask {
     }
 }
 
+/// Where the model says a text stands: a window and lines of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The window, counted from 1.
+    pub window: usize,
+    /// First line.
+    pub start_line: usize,
+    /// Last line.
+    pub end_line: usize,
+}
+
 /// An unchecked answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reply {
     /// Text, for every ask but `Choose`.
     Text(String),
-    /// A place: 1-based index of the window with first and last line of the file.
-    Place {
-        /// Which window.
-        window: usize,
-        /// First line.
-        start_line: usize,
-        /// Last line.
-        end_line: usize,
+    /// Text, and the lines where the model says it stands.
+    Located {
+        /// The text.
+        text: String,
+        /// Its place.
+        place: Place,
     },
+    /// One of the windows of `Choose`, counted from 1.
+    Window(usize),
     /// No match, or no answer.
     Declined,
 }
 
-/// An answer and what it cost.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// The answer.
-    pub reply: Reply,
-    /// The cost.
-    pub usage: ModelUse,
+/// What one call may spend on a model, and what it has spent.
+#[derive(Debug)]
+pub struct Budget {
+    deadline: Instant,
+    requests: u32,
+    spent: Mutex<ModelUse>,
+}
+
+impl Budget {
+    /// Room for `requests` requests, retries included, within `time` from now.
+    pub fn new(time: Duration, requests: u32) -> Self {
+        Self { deadline: Instant::now() + time, requests, spent: Mutex::default() }
+    }
+
+    /// When everything must be over.
+    pub fn deadline(&self) -> Instant {
+        self.deadline
+    }
+
+    /// Takes one request out of the budget; `false` when none is left.
+    pub fn take_request(&self) -> bool {
+        let mut spent = self.lock();
+        let left = spent.calls < self.requests;
+        spent.calls += u32::from(left);
+        left
+    }
+
+    /// Whether a further request is allowed.
+    pub fn has_requests(&self) -> bool {
+        self.lock().calls < self.requests
+    }
+
+    /// Writes down what was used beside requests.
+    pub fn record(&self, change: impl FnOnce(&mut ModelUse)) {
+        change(&mut self.lock());
+    }
+
+    /// What has been used so far.
+    pub fn spent(&self) -> ModelUse {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, ModelUse> {
+        // Plain counters: a panic elsewhere cannot leave them broken.
+        self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Why there is no answer. The text is for people and reports.
@@ -123,11 +178,14 @@ pub enum CorrectorError {
     #[error("no model is configured")]
     Off,
     /// The content may hold secrets and is not sent.
-    #[error("not sent: {0}")]
+    #[error("CORRECTION_SKIPPED_SENSITIVE, nothing was sent: {0}")]
     Sensitive(String),
+    /// Nothing was sent because a limit is reached.
+    #[error("not asked: {0}")]
+    Skipped(String),
     /// The time ran out.
-    #[error("no answer within {0} ms")]
-    Timeout(u64),
+    #[error("no answer in time")]
+    Timeout,
     /// The server or the network failed.
     #[error("{0}")]
     Failed(String),
@@ -140,8 +198,17 @@ pub trait Corrector: Send + Sync {
         true
     }
 
-    /// Answers one ask. Dropping the future cancels it.
-    fn correct<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Answer, CorrectorError>>;
+    /// Answers one ask within the budget. Dropping the future cancels it.
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>>;
+
+    /// Learns that the answer to `ask` did not pass the checks, so that it is not kept.
+    fn rejected<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 impl<C: Corrector + ?Sized> Corrector for Arc<C> {
@@ -149,8 +216,16 @@ impl<C: Corrector + ?Sized> Corrector for Arc<C> {
         (**self).is_available()
     }
 
-    fn correct<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, Result<Answer, CorrectorError>> {
-        (**self).correct(ask)
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        (**self).correct(ask, budget)
+    }
+
+    fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        (**self).rejected(ask)
     }
 }
 
@@ -163,7 +238,11 @@ impl Corrector for NoCorrector {
         false
     }
 
-    fn correct<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, Result<Answer, CorrectorError>> {
+    fn correct<'a>(
+        &'a self,
+        _ask: &'a Ask,
+        _budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async { Err(CorrectorError::Off) })
     }
 }

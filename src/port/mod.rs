@@ -1,12 +1,14 @@
 //! The seams: what the engine needs from outside, as small traits over plain data.
 
+mod chat;
 mod corrector;
 mod store;
 
 use std::future::Future;
 use std::pin::Pin;
 
-pub use corrector::{Answer, Ask, Corrector, CorrectorError, NoCorrector, Reply, Window};
+pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
+pub use corrector::{Ask, Budget, Corrector, CorrectorError, NoCorrector, Place, Reply, Window};
 pub use store::{CommitOptions, Committed, FileStore};
 
 /// A boxed future, so that the traits stay usable as `dyn`.

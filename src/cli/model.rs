@@ -1,0 +1,328 @@
+//! Which model the settings name, and the corrector over it. Flags come before the
+//! environment, the environment before the user's own configuration file. Nothing of
+//! it is ever read from the workspace: a repository must not choose where code goes.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::args::Common;
+use super::exit::Exit;
+use crate::adapters::openai::{
+    AnswerMode, DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, ModeMemory, OpenAi, ProcessMemory,
+    WireLimits,
+};
+use crate::correct::{
+    CacheLimits, Cached, DiskCache, Limited, Limits, LogContent, ModelCorrector, PromptBook,
+    Record, Replay, Secrets,
+};
+use crate::engine::Allowance;
+use crate::port::Corrector;
+use crate::resolve::{Adjust, Choice, Policy};
+
+/// The user's configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConfigFile {
+    #[serde(default)]
+    model: ModelSection,
+}
+
+/// Its part about the model.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelSection {
+    /// The model's name.
+    name: Option<String>,
+    /// The server, up to `/v1`.
+    base_url: Option<String>,
+    /// The key. Better: the name of the variable that holds it.
+    api_key: Option<String>,
+    /// The environment variable that holds the key.
+    api_key_env: Option<String>,
+    /// `false` switches the model off.
+    enabled: Option<bool>,
+    /// `model` or `merge`.
+    adjust: Option<Adjust>,
+    /// `off` or `model`.
+    choose: Option<Choice>,
+    /// Seconds for all questions of one call.
+    timeout: Option<f64>,
+    /// Seconds until an answer begins.
+    first_byte_timeout: Option<f64>,
+    /// A folder with prompts that replace those compiled in.
+    prompts: Option<PathBuf>,
+    /// Keep answers on the disk, in the state folder.
+    #[serde(default)]
+    disk_cache: bool,
+    /// Further file names that are never sent.
+    #[serde(default)]
+    never_send: Vec<String>,
+    /// Answer from this recording instead of asking.
+    replay: Option<PathBuf>,
+    /// Record answers to this file.
+    record: Option<PathBuf>,
+    /// Let the logs hold what is sent and answered.
+    #[serde(default)]
+    log_content: bool,
+}
+
+/// What the settings come to.
+#[derive(Debug)]
+pub(crate) struct ModelSettings {
+    /// Where the model is; `None` when there is none.
+    pub(crate) endpoint: Option<Endpoint>,
+    /// Where each value comes from, for `doctor`.
+    pub(crate) sources: Vec<(&'static str, String)>,
+    /// What the model may decide.
+    pub(crate) policy: Policy,
+    /// What one call may spend.
+    pub(crate) allowance: Allowance,
+    section: ModelSection,
+}
+
+/// Where this user's state is.
+pub(crate) fn state_dir() -> Option<PathBuf> {
+    let var = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    var("RESTITCH_STATE_DIR")
+        .or_else(|| var("XDG_STATE_HOME").map(|dir| dir.join("restitch")))
+        .or_else(|| var("HOME").map(|home| home.join(".local/state/restitch")))
+}
+
+/// Reads flags, environment and configuration file.
+pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
+    let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
+    let mut sources = Vec::new();
+    let (section, file) = config(common)?;
+    let config = file.display().to_string();
+    let mut pick = |what: &'static str, options: [(Option<String>, &str); 3]| {
+        let found = options.into_iter().find_map(|(value, from)| Some((value?, from)));
+        if let Some((_, from)) = &found {
+            sources.push((what, (*from).to_owned()));
+        }
+        found.map(|(value, _)| value)
+    };
+    let base_url = pick(
+        "base_url",
+        [
+            (common.base_url.clone(), "--base-url"),
+            (var("OPENAI_BASE_URL"), "OPENAI_BASE_URL"),
+            (section.base_url.clone(), &config),
+        ],
+    );
+    let name = pick(
+        "model",
+        [
+            (common.model.clone(), "--model"),
+            (var("RESTITCH_MODEL"), "RESTITCH_MODEL"),
+            (section.name.clone(), &config),
+        ],
+    );
+    let named_key = section.api_key_env.as_deref().and_then(var);
+    let key = pick(
+        "api_key",
+        [
+            (var("OPENAI_API_KEY"), "OPENAI_API_KEY"),
+            (named_key, &config),
+            (section.api_key.clone(), &config),
+        ],
+    );
+    let wanted = base_url.is_some() || name.is_some() || key.is_some() || section.replay.is_some();
+    let off = common.no_model || section.enabled == Some(false);
+    let endpoint = (wanted && !off).then(|| Endpoint {
+        base_url: base_url.unwrap_or_else(|| DEFAULT_BASE_URL.to_owned()),
+        model: name.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+        api_key: key.map(|key| key.trim().to_owned()),
+    });
+    let policy = Policy {
+        adjust: section.adjust.unwrap_or_default(),
+        choose: section.choose.unwrap_or_default(),
+    };
+    let mut allowance = Allowance::default();
+    if let Some(time) = section.timeout {
+        allowance.time = seconds("timeout", time)?;
+    }
+    Ok(ModelSettings { endpoint, sources, policy, allowance, section })
+}
+
+fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
+    Duration::try_from_secs_f64(value)
+        .ok()
+        .filter(|time| !time.is_zero() && *time <= Duration::from_secs(600))
+        .ok_or_else(|| Exit::usage(format!("model.{name} is {value}; give seconds up to 600")))
+}
+
+/// The configuration file's part, and where it was.
+fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
+    let var = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let named = common.config.clone().or_else(|| var("RESTITCH_CONFIG"));
+    let default = || {
+        let home = || var("HOME").map(|home| home.join(".config"));
+        let base = var("XDG_CONFIG_HOME").or_else(home)?;
+        Some(base.join("restitch/config.toml"))
+    };
+    let asked_for = named.is_some();
+    let Some(path) = named.or_else(default) else { return Ok(Default::default()) };
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => {
+            return Ok((ModelSection::default(), path));
+        }
+        Err(error) => {
+            return Err(Exit::usage(format!("cannot read {}: {error}", path.display())));
+        }
+    };
+    let file: ConfigFile = toml::from_str(&text).map_err(|error| {
+        // Not the whole error: it quotes lines, and a line may hold a key.
+        let line = error
+            .span()
+            .map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
+        Exit::usage(format!("{}, line {line}: {}", path.display(), error.message()))
+    })?;
+    if is_below(&path, &common.root) {
+        return Err(Exit::usage(format!(
+            "the configuration {} lies in the workspace {}, which must not choose where code is sent; keep it elsewhere",
+            path.display(),
+            common.root.display()
+        )));
+    }
+    Ok((file.model, path))
+}
+
+fn is_below(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => path.starts_with(root),
+        _ => false,
+    }
+}
+
+impl ModelSettings {
+    /// The client, when there is a model.
+    pub(crate) fn client(&self) -> Result<Option<OpenAi>, Exit> {
+        let Some(endpoint) = self.endpoint.clone() else { return Ok(None) };
+        let mut limits = WireLimits::default();
+        if let Some(time) = self.section.first_byte_timeout {
+            limits.first_byte = seconds("first_byte_timeout", time)?;
+        }
+        let client = OpenAi::new(endpoint, limits)
+            .map_err(|error| Exit::usage(format!("the model cannot be used: {error}")))?;
+        let modes = StateMemory {
+            process: ProcessMemory::default(),
+            file: state_dir().map(|dir| dir.join("answer-modes.json")),
+        };
+        Ok(Some(client.with_modes(Arc::new(modes))))
+    }
+
+    /// The prompts.
+    pub(crate) fn prompts(&self) -> Result<PromptBook, Exit> {
+        let mut trouble = None;
+        let book = PromptBook::with(|name| {
+            let path = self.section.prompts.as_ref()?.join(name);
+            match fs::read_to_string(&path) {
+                Ok(text) => Some(text),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Err(error) => {
+                    trouble = Some(format!("cannot read {}: {error}", path.display()));
+                    None
+                }
+            }
+        });
+        match (book, trouble) {
+            (Ok(book), None) => Ok(book),
+            (Err(error), _) => Err(Exit::usage(error.to_string())),
+            (Ok(_), Some(trouble)) => Err(Exit::usage(trouble)),
+        }
+    }
+
+    /// The corrector with all its layers; `None` without a model.
+    pub(crate) fn corrector(&self) -> Result<Option<Arc<dyn Corrector>>, Exit> {
+        if self.endpoint.is_none() {
+            return Ok(None);
+        }
+        if let Some(path) = &self.section.replay {
+            let text = fs::read_to_string(path).map_err(|error| {
+                Exit::usage(format!("cannot read the recording {}: {error}", path.display()))
+            })?;
+            let replay = Replay::from_jsonl(&text)
+                .map_err(|error| Exit::usage(format!("{}: {error}", path.display())))?;
+            return Ok(Some(Arc::new(replay)));
+        }
+        let Some(client) = self.client()? else { return Ok(None) };
+        let mut secrets = Secrets::new();
+        if let Some(key) = &client.endpoint().api_key {
+            secrets = secrets.with_literal(key);
+        }
+        for name in &self.section.never_send {
+            secrets = secrets.with_name(name);
+        }
+        let log = if self.section.log_content { LogContent::Always } else { LogContent::Never };
+        let model = ModelCorrector::new(client, self.prompts()?, secrets).log(log);
+        let identity = model.identity();
+        let limited = Limited::new(model, Limits::default());
+        let mut cached = Cached::new(limited, identity, CacheLimits::default());
+        if self.section.disk_cache
+            && let Some(state) = state_dir()
+        {
+            match DiskCache::open(&state.join("corrections")) {
+                Ok(disk) => cached = cached.with_disk(disk),
+                Err(error) => tracing::warn!(%error, "answers are not kept on the disk"),
+            }
+        }
+        Ok(Some(match &self.section.record {
+            None => Arc::new(cached),
+            Some(path) => Arc::new(Record::to(cached, path).map_err(|error| {
+                Exit::usage(format!("cannot record to {}: {error}", path.display()))
+            })?),
+        }))
+    }
+}
+
+/// Answer modes in a small file of the state folder, so that the next process does
+/// not have to find out again. Losing it costs a request.
+struct StateMemory {
+    process: ProcessMemory,
+    file: Option<PathBuf>,
+}
+
+impl StateMemory {
+    fn read(&self) -> serde_json::Map<String, serde_json::Value> {
+        let text = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+}
+
+impl ModeMemory for StateMemory {
+    fn recall(&self, server_and_model: &str) -> Option<AnswerMode> {
+        self.process.recall(server_and_model).or_else(|| {
+            let mode = AnswerMode::parse(self.read().get(server_and_model)?.as_str()?)?;
+            self.process.note(server_and_model, mode);
+            Some(mode)
+        })
+    }
+
+    fn note(&self, server_and_model: &str, mode: AnswerMode) {
+        let known = self.recall(server_and_model).unwrap_or(AnswerMode::StrictSchema);
+        self.process.note(server_and_model, mode);
+        if known == mode {
+            return;
+        }
+        let mut modes = self.read();
+        modes.insert(server_and_model.to_owned(), mode.as_str().into());
+        let Some(file) = &self.file else { return };
+        let write = || -> std::io::Result<()> {
+            let folder = file.parent().unwrap_or(Path::new("."));
+            fs::create_dir_all(folder)?;
+            let temp = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer(&temp, &modes)?;
+            temp.persist(file).map_err(|error| error.error)?;
+            Ok(())
+        };
+        if let Err(error) = write() {
+            tracing::info!(%error, "the answer mode could not be remembered");
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! A cache around a corrector: one question at a time for the same ask, bounded by
+//! weight and age. A hit is checked by the resolution like a fresh answer, and an
+//! answer that does not pass is forgotten. Errors are not kept.
+//!
+//! Keys are hashes over everything an answer depends on; they hold no content.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use moka::future::Cache;
+use sha2::{Digest as _, Sha256};
+
+use super::DiskCache;
+use super::cassette::ask_digest;
+use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
+
+/// The bounds of the cache in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheLimits {
+    /// All answers together.
+    pub bytes: u64,
+    /// How long an answer is kept.
+    pub age: Duration,
+}
+
+impl Default for CacheLimits {
+    fn default() -> Self {
+        Self { bytes: 16 << 20, age: Duration::from_secs(3600) }
+    }
+}
+
+type Key = [u8; 32];
+
+/// A corrector behind a cache.
+#[derive(Debug)]
+pub struct Cached<C> {
+    inner: C,
+    identity: Vec<u8>,
+    memory: Cache<Key, Reply>,
+    disk: Option<DiskCache>,
+}
+
+impl<C> Cached<C> {
+    /// Puts a cache before `inner`. `identity` is what its answers depend on beside
+    /// the ask: server, model, prompts.
+    pub fn new(inner: C, identity: Vec<u8>, limits: CacheLimits) -> Self {
+        let memory = Cache::builder()
+            .max_capacity(limits.bytes)
+            .weigher(|_: &Key, reply: &Reply| {
+                let text = match reply {
+                    Reply::Text(text) | Reply::Located { text, .. } => text.len(),
+                    _ => 0,
+                };
+                u32::try_from(text + 128).unwrap_or(u32::MAX)
+            })
+            .time_to_live(limits.age)
+            .build();
+        Self { inner, identity, memory, disk: None }
+    }
+
+    /// Adds a second layer that outlives the process.
+    #[must_use]
+    pub fn with_disk(mut self, disk: DiskCache) -> Self {
+        self.disk = Some(disk);
+        self
+    }
+
+    fn key(&self, ask: &Ask) -> Key {
+        let mut hash = Sha256::new();
+        let part = |hash: &mut Sha256, bytes: &[u8]| {
+            hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(bytes);
+        };
+        part(&mut hash, b"restitch correction 1");
+        part(&mut hash, &self.identity);
+        part(&mut hash, &ask_digest(ask));
+        let mut key = [0; 32];
+        key.copy_from_slice(&hash.finalize());
+        key
+    }
+}
+
+impl<C: Corrector> Corrector for Cached<C> {
+    fn is_available(&self) -> bool {
+        self.inner.is_available()
+    }
+
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        Box::pin(async move {
+            let key = self.key(ask);
+            let mut asked = false;
+            let answer = {
+                let asked = &mut asked;
+                self.memory
+                    .try_get_with(key, async move {
+                        if let Some(reply) = self.disk.as_ref().and_then(|disk| disk.get(&key)) {
+                            return Ok(reply);
+                        }
+                        *asked = true;
+                        let reply = self.inner.correct(ask, budget).await?;
+                        if let Some(disk) = &self.disk {
+                            disk.put(&key, &reply);
+                        }
+                        Ok(reply)
+                    })
+                    .await
+            };
+            if answer.is_ok() && !asked {
+                budget.record(|spent| spent.cached += 1);
+            }
+            answer.map_err(|error: Arc<CorrectorError>| (*error).clone())
+        })
+    }
+
+    fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let key = self.key(ask);
+            self.memory.invalidate(&key).await;
+            if let Some(disk) = &self.disk {
+                disk.forget(&key);
+            }
+            self.inner.rejected(ask).await;
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+    use crate::text::ContentHash;
+
+    /// Answers after a while, and counts.
+    #[derive(Default)]
+    struct Slow {
+        asked: AtomicU32,
+        fails: bool,
+    }
+
+    impl Corrector for Slow {
+        fn correct<'a>(
+            &'a self,
+            _ask: &'a Ask,
+            _budget: &'a Budget,
+        ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+            Box::pin(async {
+                self.asked.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                if self.fails {
+                    Err(CorrectorError::Failed("down".into()))
+                } else {
+                    Ok(Reply::Text("x".into()))
+                }
+            })
+        }
+    }
+
+    fn ask(old: &str) -> Ask {
+        Ask::RepairEscapes {
+            path: "a".into(),
+            file: ContentHash::of(b""),
+            old: old.into(),
+            new: "n".into(),
+        }
+    }
+
+    fn budget() -> Budget {
+        Budget::new(Duration::from_secs(5), 4)
+    }
+
+    #[tokio::test]
+    async fn fifty_concurrent_misses_cost_one_question() {
+        let cached = Cached::new(Arc::new(Slow::default()), b"m".to_vec(), CacheLimits::default());
+        let cached = Arc::new(cached);
+        let mut tasks = tokio::task::JoinSet::new();
+        for _ in 0..50 {
+            let cached = Arc::clone(&cached);
+            tasks.spawn(async move { cached.correct(&ask("o"), &budget()).await });
+        }
+        while let Some(answer) = tasks.join_next().await {
+            assert_eq!(answer.expect("task"), Ok(Reply::Text("x".into())));
+        }
+        assert_eq!(cached.inner.asked.load(Ordering::SeqCst), 1);
+        let again = budget();
+        assert!(cached.correct(&ask("o"), &again).await.is_ok());
+        assert_eq!(again.spent().cached, 1);
+        cached.rejected(&ask("o")).await;
+        assert!(cached.correct(&ask("o"), &budget()).await.is_ok());
+        assert_eq!(
+            cached.inner.asked.load(Ordering::SeqCst),
+            2,
+            "a rejected answer is asked again"
+        );
+    }
+
+    #[tokio::test]
+    async fn errors_are_not_kept_and_identities_are_apart() {
+        let slow = Arc::new(Slow { fails: true, ..Slow::default() });
+        let cached = Cached::new(Arc::clone(&slow), b"m".to_vec(), CacheLimits::default());
+        for _ in 0..2 {
+            assert!(cached.correct(&ask("o"), &budget()).await.is_err());
+        }
+        assert_eq!(slow.asked.load(Ordering::SeqCst), 2);
+        let other = Cached::new(slow, b"n".to_vec(), CacheLimits::default());
+        assert_ne!(cached.key(&ask("o")), other.key(&ask("o")));
+    }
+
+    #[tokio::test]
+    async fn the_second_layer_outlives_the_first_and_poison_is_a_miss() {
+        let dir = tempfile::tempdir().expect("folder");
+        let folder = dir.path().join("corrections");
+        let slow = Arc::new(Slow::default());
+        let fresh = || {
+            let disk = DiskCache::open(&folder).expect("own folder");
+            Cached::new(Arc::clone(&slow), b"m".to_vec(), CacheLimits::default()).with_disk(disk)
+        };
+        for _ in 0..2 {
+            assert!(fresh().correct(&ask("o"), &budget()).await.is_ok());
+        }
+        assert_eq!(slow.asked.load(Ordering::SeqCst), 1);
+        for entry in std::fs::read_dir(&folder).expect("listing") {
+            std::fs::write(entry.expect("entry").path(), b"\xff{]").expect("poison");
+        }
+        assert!(fresh().correct(&ask("o"), &budget()).await.is_ok());
+        assert_eq!(slow.asked.load(Ordering::SeqCst), 2);
+    }
+}

@@ -1,0 +1,262 @@
+//! Recorded answers: the model path without a network, for the harness, the demo and
+//! bug reports. One JSON object a line:
+//!
+//! ```text
+//! {"ask": "correct_old", "answer": {"corrected_target_snippet": "…"}}
+//! {"ask": "adjust_new", "key": "9f…", "answer": {"corrected_new_string": "…"}}
+//! {"ask": "adjust_new", "error": "the server was down"}
+//! ```
+//!
+//! A line with a `key` answers that very ask, as often as it comes. Lines without one
+//! answer the asks of their kind in order, each once. The file of a recording holds
+//! content; a recording is started only by configuration.
+
+use std::collections::{HashMap, VecDeque};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::reply::{ReplyKind, parse_reply, to_wire};
+use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
+use crate::text::ContentHash;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    ask: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    answer: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// A cassette that cannot be played.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the recording: {why}")]
+pub struct BadCassette {
+    /// The line.
+    pub line: usize,
+    /// What is wrong with it.
+    pub why: String,
+}
+
+type Recorded = Result<Reply, CorrectorError>;
+
+/// Answers from a recording.
+#[derive(Debug)]
+pub struct Replay {
+    keyed: HashMap<(ReplyKind, String), Recorded>,
+    queued: Mutex<HashMap<ReplyKind, VecDeque<Recorded>>>,
+}
+
+impl Replay {
+    /// Reads a recording.
+    pub fn from_jsonl(text: &str) -> Result<Self, BadCassette> {
+        let mut keyed = HashMap::new();
+        let mut queued: HashMap<_, VecDeque<_>> = HashMap::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let bad = |why: String| BadCassette { line: number, why };
+            let line: Line = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
+            let kind = kind(&line.ask).ok_or_else(|| {
+                bad(format!("there is no ask `{}`; there are correct_old, adjust_new, repair_escapes and choose", line.ask))
+            })?;
+            let recorded = match (line.answer, line.error) {
+                (Some(answer), None) => parse_reply(kind, &answer.to_string())
+                    .map(Ok)
+                    .ok_or_else(|| bad(format!("this does not answer `{}`", line.ask)))?,
+                (None, Some(error)) => Err(CorrectorError::Failed(error)),
+                _ => return Err(bad("give either `answer` or `error`".into())),
+            };
+            match line.key {
+                Some(key) => {
+                    keyed.insert((kind, key), recorded);
+                }
+                None => queued.entry(kind).or_default().push_back(recorded),
+            }
+        }
+        Ok(Self { keyed, queued: Mutex::new(queued) })
+    }
+}
+
+fn kind(ask: &str) -> Option<ReplyKind> {
+    Some(match ask {
+        "correct_old" => ReplyKind::CorrectedOld,
+        "adjust_new" => ReplyKind::AdjustedNew,
+        "repair_escapes" => ReplyKind::RepairedEscapes,
+        "choose" => ReplyKind::ChosenPlace,
+        _ => return None,
+    })
+}
+
+impl Corrector for Replay {
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        _budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        let kind = ReplyKind::of(ask);
+        let keyed = self.keyed.get(&(kind, key_of(ask))).cloned();
+        let recorded = keyed.or_else(|| {
+            let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
+            queued.get_mut(&kind)?.pop_front()
+        });
+        let missing = || CorrectorError::Skipped("the recording has no answer to this".into());
+        Box::pin(std::future::ready(recorded.unwrap_or_else(|| Err(missing()))))
+    }
+}
+
+/// Writes each answer of another corrector to a file.
+#[derive(Debug)]
+pub struct Record<C> {
+    inner: C,
+    file: Mutex<File>,
+}
+
+impl<C> Record<C> {
+    /// Appends to `path`, which only this user can read.
+    pub fn to(inner: C, path: &Path) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Self { inner, file: Mutex::new(options.open(path)?) })
+    }
+
+    fn write(&self, ask: &Ask, answer: &Recorded) {
+        let kind = ReplyKind::of(ask);
+        let (answer, error) = match answer {
+            Ok(reply) => (Some(to_wire(kind, reply)), None),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let line = Line { ask: ask.kind().to_owned(), key: Some(key_of(ask)), answer, error };
+        let written = serde_json::to_string(&line).map_err(io::Error::from).and_then(|line| {
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            writeln!(file, "{line}")
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "the answer could not be recorded");
+        }
+    }
+}
+
+impl<C: Corrector> Corrector for Record<C> {
+    fn is_available(&self) -> bool {
+        self.inner.is_available()
+    }
+
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        Box::pin(async move {
+            let answer = self.inner.correct(ask, budget).await;
+            self.write(ask, &answer);
+            answer
+        })
+    }
+
+    fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        self.inner.rejected(ask)
+    }
+}
+
+/// Identifies an ask, whoever answers it.
+fn key_of(ask: &Ask) -> String {
+    ContentHash::of(&ask_digest(ask)).to_string()
+}
+
+/// A hash over all that an ask consists of, each part with its length before it, so
+/// that no two asks run together.
+pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(ask.kind().as_bytes());
+    let (path, file, old, new) = match ask {
+        Ask::CorrectOld { path, file, old, new, .. }
+        | Ask::AdjustNew { path, file, old, new, .. }
+        | Ask::RepairEscapes { path, file, old, new, .. }
+        | Ask::Choose { path, file, old, new, .. } => (path, file, old, new),
+    };
+    part(path.as_bytes());
+    part(file.as_bytes());
+    part(old.as_bytes());
+    part(new.as_bytes());
+    let mut windows = |windows: &[crate::port::Window]| {
+        part(&windows.len().to_le_bytes());
+        for window in windows {
+            part(&window.start_line.to_le_bytes());
+            part(&window.end_line.to_le_bytes());
+            part(window.text.as_bytes());
+        }
+    };
+    match ask {
+        Ask::CorrectOld { expected, windows: shown, .. } => {
+            windows(shown);
+            part(format!("{expected:?}").as_bytes());
+        }
+        Ask::AdjustNew { corrected_old, .. } => part(corrected_old.as_bytes()),
+        Ask::RepairEscapes { .. } => {}
+        Ask::Choose { windows: shown, .. } => windows(shown),
+    }
+    let mut out = [0; 32];
+    out.copy_from_slice(&hash.finalize());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn ask(old: &str, new: &str) -> Ask {
+        Ask::RepairEscapes {
+            path: "a".into(),
+            file: ContentHash::of(b""),
+            old: old.into(),
+            new: new.into(),
+        }
+    }
+
+    #[test]
+    fn parts_do_not_run_together() {
+        let text = "abc---def";
+        let mut seen = std::collections::HashSet::new();
+        for split in 0..=text.len() {
+            assert!(seen.insert(ask_digest(&ask(&text[..split], &text[split..]))));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_was_recorded_is_played_again() {
+        let dir = tempfile::tempdir().expect("folder");
+        let path = dir.path().join("tape.jsonl");
+        let budget = Budget::new(Duration::from_secs(1), 4);
+        let tape = r#"{"ask":"repair_escapes","answer":{"corrected_string_escaping":"x"}}"#;
+        let first = Record::to(Replay::from_jsonl(tape).expect("tape"), &path).expect("file");
+        let answer = first.correct(&ask("o", "n"), &budget).await;
+        assert_eq!(answer, Ok(Reply::Text("x".into())));
+        assert!(first.correct(&ask("o", "m"), &budget).await.is_err(), "played once only");
+        let written = std::fs::read_to_string(&path).expect("recording");
+        let again = Replay::from_jsonl(&written).expect("recording");
+        for _ in 0..2 {
+            assert_eq!(again.correct(&ask("o", "n"), &budget).await, answer);
+        }
+        assert!(Replay::from_jsonl(r#"{"ask":"x","answer":{}}"#).is_err());
+        assert!(Replay::from_jsonl("{\"ask\":\"choose\",\"answer\":{\"x\":1}}").is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! The second layer of the cache: one small file a key, in a folder that only this
+//! user can enter. Off unless configured. Any trouble with it is a miss.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::port::Reply;
+use crate::text::ContentHash;
+
+/// Files larger than this are not ours.
+const MOST_BYTES: u64 = 2 << 20;
+/// Older answers are removed when the folder is opened.
+const MOST_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Answers in a folder.
+#[derive(Debug, Clone)]
+pub struct DiskCache {
+    folder: PathBuf,
+}
+
+impl DiskCache {
+    /// Opens the folder, makes it if need be, and refuses one that others can enter.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+        let meta = fs::symlink_metadata(folder)?;
+        let refuse = |why: &str| {
+            let why = format!("the cache folder {} {why}", folder.display());
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+        };
+        if !meta.is_dir() {
+            return refuse("is not a folder");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
+            if meta.mode() & 0o077 != 0 {
+                return refuse("can be entered by others; set its mode to 0700");
+            }
+            if meta.uid() != rustix::process::getuid().as_raw() {
+                return refuse("belongs to another user");
+            }
+        }
+        let cache = Self { folder: folder.to_owned() };
+        cache.sweep();
+        Ok(cache)
+    }
+
+    fn sweep(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for entry in entries.flatten() {
+            let age =
+                entry.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
+            if age.is_some_and(|age| age > MOST_AGE) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+
+    fn path(&self, key: &[u8; 32]) -> PathBuf {
+        let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(name)
+    }
+
+    /// The answer that was kept. A file that was tampered with or is broken is a miss.
+    pub fn get(&self, key: &[u8; 32]) -> Option<Reply> {
+        let path = self.path(key);
+        if fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len() > MOST_BYTES {
+            return None;
+        }
+        let bytes = fs::read(path).ok()?;
+        let (hash, body) = bytes.split_at_checked(64)?;
+        let hash = ContentHash::parse(std::str::from_utf8(hash).ok()?)?;
+        (ContentHash::of(body) == hash).then(|| serde_json::from_slice(body).ok())?
+    }
+
+    /// Keeps an answer.
+    pub fn put(&self, key: &[u8; 32], reply: &Reply) {
+        let write = || -> io::Result<()> {
+            let body = serde_json::to_vec(reply)?;
+            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+            write!(file, "{}", ContentHash::of(&body))?;
+            file.write_all(&body)?;
+            file.persist(self.path(key)).map_err(|error| error.error)?;
+            Ok(())
+        };
+        if let Err(error) = write() {
+            tracing::warn!(%error, "an answer could not be kept in the cache folder");
+        }
+    }
+
+    /// Drops an answer.
+    pub fn forget(&self, key: &[u8; 32]) {
+        let _ = fs::remove_file(self.path(key));
+    }
+}

@@ -1,0 +1,30 @@
+//! Correction by a language model: prompts, replies, and the layers around them.
+//!
+//! ```text
+//! Cached ─ Limited ─ ModelCorrector ─ port::ChatModel (adapters::openai)
+//! Record ─ anything · Replay ─ a file of recorded answers
+//! ```
+//!
+//! Nothing here decides: every answer is checked by [`crate::resolve`].
+
+#[cfg(feature = "llm")]
+mod cached;
+mod cassette;
+#[cfg(feature = "llm")]
+mod disk_cache;
+mod limited;
+mod model;
+mod prompts;
+mod reply;
+mod secrets;
+
+#[cfg(feature = "llm")]
+pub use cached::{CacheLimits, Cached};
+pub use cassette::{BadCassette, Record, Replay};
+#[cfg(feature = "llm")]
+pub use disk_cache::DiskCache;
+pub use limited::{Limited, Limits};
+pub use model::{LogContent, ModelCorrector};
+pub use prompts::{BadPrompt, PROMPTS, PromptBook, PromptSpec, Rendered, shown_excerpts};
+pub use reply::{ReplyKind, parse_reply};
+pub use secrets::Secrets;

@@ -1,0 +1,108 @@
+//! Asks a chat model: renders the prompt, reads the answer.
+
+use std::time::Instant;
+
+use super::prompts::PromptBook;
+use super::reply::{ReplyKind, parse_reply};
+use super::secrets::Secrets;
+use crate::port::{
+    Ask, BoxFuture, Budget, ChatError, ChatModel, ChatRequest, Corrector, CorrectorError, Reply,
+};
+use crate::text::ContentHash;
+
+/// Whether logs may hold what was sent and answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogContent {
+    /// Hashes and lengths only.
+    #[default]
+    Never,
+    /// The texts as well.
+    Always,
+}
+
+/// A corrector over a chat model.
+#[derive(Debug)]
+pub struct ModelCorrector<M> {
+    chat: M,
+    prompts: PromptBook,
+    secrets: Secrets,
+    log: LogContent,
+}
+
+impl<M: ChatModel> ModelCorrector<M> {
+    /// Asks `chat` with these prompts.
+    pub fn new(chat: M, prompts: PromptBook, secrets: Secrets) -> Self {
+        Self { chat, prompts, secrets, log: LogContent::Never }
+    }
+
+    /// Says what logs may hold.
+    #[must_use]
+    pub fn log(mut self, log: LogContent) -> Self {
+        self.log = log;
+        self
+    }
+
+    /// Names what an answer depends on beside the ask: server, model, prompts.
+    pub fn identity(&self) -> Vec<u8> {
+        let mut identity = self.chat.identity().into_bytes();
+        identity.extend_from_slice(self.prompts.digest());
+        identity
+    }
+
+    async fn answer(&self, ask: &Ask, budget: &Budget) -> Result<Reply, CorrectorError> {
+        self.secrets.allow(ask).map_err(CorrectorError::Sensitive)?;
+        let kind = ReplyKind::of(ask);
+        let rendered = self
+            .prompts
+            .render(ask)
+            .ok_or_else(|| CorrectorError::Failed(format!("no prompt for {}", ask.kind())))?;
+        let request = ChatRequest {
+            system: rendered.system,
+            user: rendered.user,
+            schema_name: kind.name(),
+            schema: kind.schema(),
+        };
+        if self.log == LogContent::Always {
+            tracing::debug!(ask = ask.kind(), user = request.user, "prompt");
+        }
+        let usable = |content: &str| parse_reply(kind, content).is_some();
+        let reply =
+            self.chat.ask(&request, budget, &usable).await.map_err(|error| match error {
+                ChatError::Timeout(_) => CorrectorError::Timeout,
+                ChatError::Budget => CorrectorError::Skipped(error.to_string()),
+                error => CorrectorError::Failed(error.to_string()),
+            })?;
+        if self.log == LogContent::Always {
+            tracing::debug!(ask = ask.kind(), content = reply.content, "answer");
+        }
+        parse_reply(kind, &reply.content)
+            .ok_or_else(|| CorrectorError::Failed("the model's answer cannot be read".into()))
+    }
+}
+
+impl<M: ChatModel> Corrector for ModelCorrector<M> {
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        Box::pin(async move {
+            let start = Instant::now();
+            let answer = self.answer(ask, budget).await;
+            let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+            budget.record(|spent| spent.millis += millis);
+            match &answer {
+                Ok(Reply::Text(text) | Reply::Located { text, .. }) => tracing::info!(
+                    ask = ask.kind(),
+                    millis,
+                    bytes = text.len(),
+                    sha256 = %ContentHash::of(text.as_bytes()),
+                    "answered"
+                ),
+                Ok(reply) => tracing::info!(ask = ask.kind(), millis, ?reply, "answered"),
+                Err(error) => tracing::warn!(ask = ask.kind(), millis, %error, "no answer"),
+            }
+            answer
+        })
+    }
+}

@@ -1,0 +1,259 @@
+//! The prompts: compiled in, each replaceable by configuration. Slots are checked
+//! when a prompt is loaded and filled in one pass; text that came in through a slot
+//! is never looked at again.
+//!
+//! Data stands between lines with a mark that is made new for each request and is in
+//! none of the data, so no content can close its own frame.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use sha2::{Digest as _, Sha256};
+
+use crate::port::{Ask, Window};
+
+/// A prompt: the ask it serves, its file name, its slots and the text compiled in.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptSpec {
+    /// The ask's stable word.
+    pub ask: &'static str,
+    /// The name of the file that may replace it.
+    pub file: &'static str,
+    /// The slots that it has to use, each at least once.
+    pub slots: &'static [&'static str],
+    /// The text compiled in.
+    pub text: &'static str,
+}
+
+/// Every prompt.
+pub const PROMPTS: &[PromptSpec] = &[
+    PromptSpec {
+        ask: "correct_old",
+        file: "correct_old.md",
+        slots: &["mark", "path", "old", "new", "expected", "windows"],
+        text: include_str!("../../prompts/correct_old.md"),
+    },
+    PromptSpec {
+        ask: "adjust_new",
+        file: "adjust_new.md",
+        slots: &["mark", "path", "old", "corrected_old", "new"],
+        text: include_str!("../../prompts/adjust_new.md"),
+    },
+    PromptSpec {
+        ask: "repair_escapes",
+        file: "repair_escapes.md",
+        slots: &["mark", "path", "old", "new"],
+        text: include_str!("../../prompts/repair_escapes.md"),
+    },
+    PromptSpec {
+        ask: "choose",
+        file: "choose_place.md",
+        slots: &["mark", "path", "old", "new", "windows"],
+        text: include_str!("../../prompts/choose_place.md"),
+    },
+];
+
+/// A prompt that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the prompt {file} {why}")]
+pub struct BadPrompt {
+    file: String,
+    why: String,
+}
+
+#[derive(Debug, Clone)]
+enum Part {
+    Text(String),
+    Slot(&'static str),
+}
+
+#[derive(Debug, Clone)]
+struct Template {
+    system: Vec<Part>,
+    user: Vec<Part>,
+}
+
+/// The prompts in use.
+#[derive(Debug, Clone)]
+pub struct PromptBook {
+    templates: HashMap<&'static str, Template>,
+    digest: [u8; 32],
+}
+
+/// A prompt with its slots filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The system message.
+    pub system: String,
+    /// The user message.
+    pub user: String,
+}
+
+impl PromptBook {
+    /// The prompts that are compiled in.
+    pub fn built_in() -> Result<Self, BadPrompt> {
+        Self::with(|_| None)
+    }
+
+    /// Prompts of which some are replaced: `replacement` is given a file name.
+    pub fn with(mut replacement: impl FnMut(&str) -> Option<String>) -> Result<Self, BadPrompt> {
+        let mut templates = HashMap::new();
+        let mut digest = Sha256::new();
+        for spec in PROMPTS {
+            let own = replacement(spec.file);
+            let text = own.as_deref().unwrap_or(spec.text);
+            digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+            digest.update(text.as_bytes());
+            templates.insert(spec.ask, template(spec, text)?);
+        }
+        let mut out = [0; 32];
+        out.copy_from_slice(&digest.finalize());
+        Ok(Self { templates, digest: out })
+    }
+
+    /// Identifies the prompts in use.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Fills the prompt of an ask.
+    pub fn render(&self, ask: &Ask) -> Option<Rendered> {
+        let template = self.templates.get(ask.kind())?;
+        let mark = unguessable(ask);
+        let framed = |name: &str, text: &str| frame(&mark, name, text);
+        let (path, old, new) = match ask {
+            Ask::CorrectOld { path, old, new, .. }
+            | Ask::AdjustNew { path, old, new, .. }
+            | Ask::RepairEscapes { path, old, new, .. }
+            | Ask::Choose { path, old, new, .. } => (path, old, new),
+        };
+        let value = |slot: &str| match (slot, ask) {
+            ("mark", _) => mark.clone(),
+            // A name is one line of data; control characters would let it look like more.
+            ("path", _) => path.escape_debug().to_string(),
+            ("old", _) => framed("old_str", old),
+            ("new", _) => framed("new_str", new),
+            ("corrected_old", Ask::AdjustNew { corrected_old, .. }) => {
+                framed("corrected_old_str", corrected_old)
+            }
+            ("expected", Ask::CorrectOld { expected: Some(1), .. }) => "once".into(),
+            ("expected", Ask::CorrectOld { expected: Some(n), .. }) => format!("{n} times"),
+            ("expected", _) => "as often as it is meant".into(),
+            ("windows", Ask::CorrectOld { windows, .. } | Ask::Choose { windows, .. }) => {
+                excerpts(&mark, windows)
+            }
+            _ => String::new(),
+        };
+        let fill = |parts: &[Part]| {
+            parts.iter().fold(String::new(), |mut out, part| {
+                match part {
+                    Part::Text(text) => out.push_str(text),
+                    Part::Slot(slot) => out.push_str(&value(slot)),
+                }
+                out
+            })
+        };
+        Some(Rendered { system: fill(&template.system), user: fill(&template.user) })
+    }
+}
+
+fn template(spec: &PromptSpec, text: &str) -> Result<Template, BadPrompt> {
+    let bad = |why: String| BadPrompt { file: spec.file.to_owned(), why };
+    let text = text.replace("\r\n", "\n");
+    let body = text
+        .strip_prefix("# system\n")
+        .ok_or_else(|| bad("does not begin with the line `# system`".into()))?;
+    let (system, user) =
+        body.split_once("\n# user\n").ok_or_else(|| bad("has no line `# user`".into()))?;
+    let mut used = Vec::new();
+    let mut parts = |text: &str| -> Result<Vec<Part>, BadPrompt> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            let (name, after) = after
+                .split_once("}}")
+                .ok_or_else(|| bad("has a `{{` that is never closed".into()))?;
+            let slot = spec.slots.iter().find(|slot| **slot == name.trim()).ok_or_else(|| {
+                bad(format!(
+                    "has a slot `{{{{{name}}}}}` that nobody fills; it may use: {}",
+                    spec.slots.join(", ")
+                ))
+            })?;
+            used.push(*slot);
+            parts.extend([Part::Text(before.to_owned()), Part::Slot(slot)]);
+            rest = after;
+        }
+        parts.push(Part::Text(rest.to_owned()));
+        Ok(parts)
+    };
+    let template = Template { system: parts(system)?, user: parts(user)? };
+    match spec.slots.iter().find(|slot| !used.contains(slot)) {
+        Some(missing) => Err(bad(format!("lacks the slot `{{{{{missing}}}}}`"))),
+        None => Ok(template),
+    }
+}
+
+/// A mark that nobody can guess and that is in no text of the ask.
+fn unguessable(ask: &Ask) -> String {
+    let texts: Vec<&str> = match ask {
+        Ask::CorrectOld { old, new, windows, .. } | Ask::Choose { old, new, windows, .. } => {
+            let windows = windows.iter().map(|w| w.text.as_str());
+            windows.chain([old.as_str(), new.as_str()]).collect()
+        }
+        Ask::AdjustNew { old, corrected_old, new, .. } => vec![old, corrected_old, new],
+        Ask::RepairEscapes { old, new, .. } => vec![old, new],
+    };
+    loop {
+        // Each state is keyed from the system's random source.
+        let half = || RandomState::new().build_hasher().finish();
+        let mark = format!("{:016x}{:016x}", half(), half());
+        if texts.iter().all(|text| !text.contains(&mark)) {
+            return mark;
+        }
+    }
+}
+
+/// Text between marked lines, byte for byte. A text without a final line break says so.
+fn frame(mark: &str, name: &str, text: &str) -> String {
+    let closed = text.is_empty() || text.ends_with('\n');
+    let (note, feed) = if closed { ("", "") } else { (" (no line break at the end)", "\n") };
+    format!("BEGIN {name} {mark}{note}\n{text}{feed}END {name} {mark}\n")
+}
+
+fn excerpts(mark: &str, windows: &[Window]) -> String {
+    let mut out = String::new();
+    for (n, window) in (1..).zip(windows) {
+        let mut numbered = String::with_capacity(window.text.len() * 5 / 4);
+        for (number, line) in (window.start_line..).zip(window.text.split_inclusive('\n')) {
+            let _ = write!(numbered, "{number}|{line}");
+        }
+        out.push_str(&frame(mark, &format!("excerpt {n}"), &numbered));
+    }
+    out
+}
+
+/// Reads the excerpts of a rendered prompt back, as a reader of the frames would.
+/// What it returns is what the model was shown.
+pub fn shown_excerpts(rendered: &Rendered) -> Option<Vec<(usize, String)>> {
+    let mark = rendered.system.split("the mark ").nth(1)?.split(' ').next()?;
+    let mut out = Vec::new();
+    let mut rest = rendered.user.as_str();
+    for n in 1.. {
+        let open = format!("BEGIN excerpt {n} {mark}");
+        let Some((_, after)) = rest.split_once(&open) else { break };
+        let (head, after) = after.split_once('\n')?;
+        let (body, after) = after.split_once(&format!("END excerpt {n} {mark}\n"))?;
+        let body = if head.is_empty() { body } else { body.strip_suffix('\n')? };
+        let mut text = String::new();
+        let mut first = None;
+        for line in body.split_inclusive('\n') {
+            let (number, line) = line.split_once('|')?;
+            first.get_or_insert(number.parse().ok()?);
+            text.push_str(line);
+        }
+        out.push((first.unwrap_or(0), text));
+        rest = after;
+    }
+    Some(out)
+}

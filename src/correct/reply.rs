@@ -1,0 +1,292 @@
+//! The answers on the wire: strict schemas for the server, lenient reading of what
+//! comes back. Reading decides nothing; the resolution checks.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::port::{Ask, Place, Reply};
+
+/// An exact text of the file.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct CorrectedOld {
+    /// An exact, literal, unique match in the file; empty if there is none.
+    #[serde(deserialize_with = "text_or_null")]
+    corrected_target_snippet: String,
+    /// The number of the excerpt that holds it, or null.
+    #[serde(default, deserialize_with = "lenient_number")]
+    candidate: Option<u32>,
+    /// The file's first line of the snippet, or null.
+    #[serde(default, deserialize_with = "lenient_number")]
+    start_line: Option<u32>,
+    /// The file's last line of the snippet, or null.
+    #[serde(default, deserialize_with = "lenient_number")]
+    end_line: Option<u32>,
+}
+
+/// The adjusted replacement.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct AdjustedNew {
+    /// new_str, adjusted to the file.
+    #[serde(deserialize_with = "text_or_null")]
+    corrected_new_string: String,
+}
+
+/// The text with surplus escapes undone.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct RepairedEscapes {
+    /// The text with surplus escapes undone, or as it is.
+    #[serde(deserialize_with = "text_or_null")]
+    corrected_string_escaping: String,
+}
+
+/// One of several places.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct ChosenPlace {
+    /// The number of the excerpt, or 0.
+    #[serde(deserialize_with = "lenient_number")]
+    candidate: Option<u32>,
+}
+
+fn text_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// A number, a number in a string, or nothing usable. The field is a hint only.
+fn lenient_number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Number(number) => number.as_u64().and_then(|n| u32::try_from(n).ok()),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    })
+}
+
+/// Which answer is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReplyKind {
+    /// To `correct_old`.
+    CorrectedOld,
+    /// To `adjust_new`.
+    AdjustedNew,
+    /// To `repair_escapes`.
+    RepairedEscapes,
+    /// To `choose`.
+    ChosenPlace,
+}
+
+impl ReplyKind {
+    /// What an ask wants.
+    pub fn of(ask: &Ask) -> Self {
+        match ask {
+            Ask::CorrectOld { .. } => Self::CorrectedOld,
+            Ask::AdjustNew { .. } => Self::AdjustedNew,
+            Ask::RepairEscapes { .. } => Self::RepairedEscapes,
+            Ask::Choose { .. } => Self::ChosenPlace,
+        }
+    }
+
+    /// The schema's name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CorrectedOld => "corrected_old_str",
+            Self::AdjustedNew => "adjusted_new_str",
+            Self::RepairedEscapes => "repaired_escapes",
+            Self::ChosenPlace => "chosen_place",
+        }
+    }
+
+    /// The schema, in the subset that strict servers take.
+    pub fn schema(self) -> Value {
+        let settings = SchemaSettings::draft2020_12().with(|settings| {
+            settings.inline_subschemas = true;
+            settings.meta_schema = None;
+            settings.transforms.push(Box::new(RecursiveTransform(strict)));
+        });
+        let generator = settings.into_generator();
+        let schema = match self {
+            Self::CorrectedOld => generator.into_root_schema_for::<CorrectedOld>(),
+            Self::AdjustedNew => generator.into_root_schema_for::<AdjustedNew>(),
+            Self::RepairedEscapes => generator.into_root_schema_for::<RepairedEscapes>(),
+            Self::ChosenPlace => generator.into_root_schema_for::<ChosenPlace>(),
+        };
+        schema.to_value()
+    }
+}
+
+/// Strict servers want every property required, nothing else allowed, and no keyword
+/// that limits numbers.
+fn strict(schema: &mut schemars::Schema) {
+    let Some(object) = schema.as_object_mut() else { return };
+    for keyword in ["title", "default", "format", "minimum", "maximum"] {
+        object.remove(keyword);
+    }
+    if let Some(Value::Object(properties)) = object.get("properties") {
+        let names: Vec<Value> = properties.keys().cloned().map(Value::String).collect();
+        object.insert("required".into(), names.into());
+        object.insert("additionalProperties".into(), false.into());
+    }
+}
+
+/// Reads an answer. `None` when it is none: not an object, a field missing or twice.
+pub fn parse_reply(kind: ReplyKind, content: &str) -> Option<Reply> {
+    objects(content).find_map(|json| read(kind, json))
+}
+
+fn read(kind: ReplyKind, json: &str) -> Option<Reply> {
+    let text = |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
+    Some(match kind {
+        ReplyKind::CorrectedOld => {
+            let answer: CorrectedOld = serde_json::from_str(json).ok()?;
+            let number = |n: Option<u32>| n.and_then(|n| usize::try_from(n).ok());
+            match (number(answer.candidate), number(answer.start_line), number(answer.end_line)) {
+                _ if answer.corrected_target_snippet.is_empty() => Reply::Declined,
+                (window, Some(start_line), Some(end_line)) => Reply::Located {
+                    text: answer.corrected_target_snippet,
+                    place: Place { window: window.unwrap_or(1), start_line, end_line },
+                },
+                _ => Reply::Text(answer.corrected_target_snippet),
+            }
+        }
+        // An empty adjustment is an answer: the edit deletes the text.
+        ReplyKind::AdjustedNew => {
+            Reply::Text(serde_json::from_str::<AdjustedNew>(json).ok()?.corrected_new_string)
+        }
+        ReplyKind::RepairedEscapes => {
+            text(serde_json::from_str::<RepairedEscapes>(json).ok()?.corrected_string_escaping)
+        }
+        ReplyKind::ChosenPlace => match serde_json::from_str::<ChosenPlace>(json).ok()?.candidate {
+            None | Some(0) => Reply::Declined,
+            Some(n) => Reply::Window(usize::try_from(n).ok()?),
+        },
+    })
+}
+
+/// Writes a reply as the wire has it, for cassettes.
+pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
+    let (text, place) = match reply {
+        Reply::Text(text) => (text.as_str(), None),
+        Reply::Located { text, place } => (text.as_str(), Some(place)),
+        Reply::Window(window) => return serde_json::json!({ "candidate": window }),
+        Reply::Declined => ("", None),
+    };
+    match kind {
+        ReplyKind::CorrectedOld => match place {
+            None => serde_json::json!({ "corrected_target_snippet": text }),
+            Some(place) => serde_json::json!({
+                "corrected_target_snippet": text, "candidate": place.window,
+                "start_line": place.start_line, "end_line": place.end_line,
+            }),
+        },
+        ReplyKind::AdjustedNew => serde_json::json!({ "corrected_new_string": text }),
+        ReplyKind::RepairedEscapes => serde_json::json!({ "corrected_string_escaping": text }),
+        ReplyKind::ChosenPlace => serde_json::json!({ "candidate": 0 }),
+    }
+}
+
+/// The balanced objects of a text, outermost ones in order; what a model thought
+/// aloud before does not count.
+fn objects(content: &str) -> impl Iterator<Item = &str> {
+    const MOST: usize = 16;
+    let content = content.rsplit_once("</think>").map_or(content, |(_, answer)| answer);
+    let mut rest = content;
+    std::iter::from_fn(move || {
+        loop {
+            let start = rest.find('{')?;
+            let from = &rest[start..];
+            match balanced(from) {
+                Some(len) => {
+                    rest = &from[len..];
+                    return Some(&from[..len]);
+                }
+                None => rest = &from[1..],
+            }
+        }
+    })
+    .take(MOST)
+}
+
+/// The length of the object that `text` begins with.
+fn balanced(text: &str) -> Option<usize> {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' if !in_string => depth += 1,
+            b'}' if !in_string => {
+                depth -= 1;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_are_strict() {
+        for kind in [
+            ReplyKind::CorrectedOld,
+            ReplyKind::AdjustedNew,
+            ReplyKind::RepairedEscapes,
+            ReplyKind::ChosenPlace,
+        ] {
+            let schema = kind.schema();
+            assert_eq!(schema["type"], "object", "{schema}");
+            assert_eq!(schema["additionalProperties"], false);
+            let properties = schema["properties"].as_object().expect("properties").len();
+            assert_eq!(schema["required"].as_array().map(Vec::len), Some(properties));
+            let text = schema.to_string();
+            for banned in ["$schema", "format", "minimum", "oneOf", "default"] {
+                assert!(!text.contains(&format!("\"{banned}\"")), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn answers_are_read_leniently() {
+        let read = |content: &str| parse_reply(ReplyKind::CorrectedOld, content);
+        let text = |text: &str| Some(Reply::Text(text.into()));
+        assert_eq!(read(r#"{"corrected_target_snippet":"a{\"}"}"#), text("a{\"}"));
+        assert_eq!(
+            read(
+                "<think>{\"corrected_target_snippet\":\"no\"}</think>```json\n{\"corrected_target_snippet\": \"b\", \"start_line\": null, \"why\": {}}\n```"
+            ),
+            text("b")
+        );
+        assert_eq!(read("{} {\"corrected_target_snippet\":\"c\"}"), text("c"));
+        assert_eq!(read(r#"{"corrected_target_snippet":""}"#), Some(Reply::Declined));
+        assert_eq!(read(r#"{"corrected_target_snippet":null}"#), Some(Reply::Declined));
+        let place = Place { window: 2, start_line: 3, end_line: 4 };
+        assert_eq!(
+            read(r#"{"corrected_target_snippet":"d","candidate":"2","start_line":3,"end_line":4}"#),
+            Some(Reply::Located { text: "d".into(), place })
+        );
+        for bad in [
+            "",
+            "null",
+            "[]",
+            "{",
+            "no",
+            r#"{"corrected_new_string":"x"}"#,
+            r#"{"corrected_target_snippet":1}"#,
+            r#"{"corrected_target_snippet":"a","corrected_target_snippet":"b"}"#,
+        ] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+        assert_eq!(read(&"{\"a\":".repeat(10_000)), None);
+        assert_eq!(
+            parse_reply(ReplyKind::ChosenPlace, r#"{"candidate":2}"#),
+            Some(Reply::Window(2))
+        );
+    }
+}

@@ -1,0 +1,260 @@
+//! The checks on an adjusted `new_str`. The model may drop what the file does not
+//! have, and put in what the file has in its place. It may not drop or reorder
+//! anything else that the caller wrote, bring in anything else, or take the edit back.
+
+use std::collections::{HashMap, HashSet};
+
+use super::tokens::{Token, tokens};
+
+/// Cells of the explanation table.
+const MOST_CELLS: usize = 16_000_000;
+
+/// What an answer is checked against.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Base<'a> {
+    /// The caller's `old_str`.
+    pub(super) old: &'a str,
+    /// The caller's `new_str`.
+    pub(super) new: &'a str,
+    /// The file's text that `old_str` was corrected to.
+    pub(super) region: &'a str,
+    /// What the three-way merge makes of it, where it is clean.
+    pub(super) merged: Option<&'a str>,
+}
+
+/// An answer that passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It says what the merge says; the merge's bytes are used.
+    Merge(String),
+    /// It stands on its own.
+    Own(String),
+}
+
+type Counts<'a> = HashMap<&'a str, usize>;
+
+pub(super) fn check(base: &Base<'_>, answer: &str) -> Result<Answer, String> {
+    if answer.contains('\0') {
+        return Err("the answer holds a NUL character".into());
+    }
+    let most = 2 * base.new.len() + base.region.len() + 256;
+    if answer.len() > most {
+        return Err(format!("the answer is {} bytes long, more than {most}", answer.len()));
+    }
+    let answer = with_endings_of(base.region, answer);
+    let (answered, _) = tokens(&answer);
+    if let Some(merged) = base.merged {
+        let (by_merge, _) = tokens(merged);
+        let (as_given, _) = tokens(base.new);
+        if same(&answered, &by_merge) || same(&answered, &as_given) {
+            return Ok(Answer::Merge(merged.to_owned()));
+        }
+    }
+    let (old, _) = tokens(base.old);
+    let (new, _) = tokens(base.new);
+    let (region, _) = tokens(base.region);
+    if !same(&new, &old) && (same(&answered, &region) || same(&answered, &old)) {
+        return Err("the answer takes the edit back".into());
+    }
+    let known: HashSet<&str> =
+        old.iter().chain(&new).chain(&region).map(|token| token.text).collect();
+    if let Some(unknown) = answered.iter().find(|token| !known.contains(token.text)) {
+        let shown: String = unknown.text.chars().take(40).collect();
+        return Err(format!("`{shown}` is neither in the call nor in the file's text"));
+    }
+    explained(&old, &new, &region, &answered)?;
+    gaps_known(&[base.old, base.new, base.region], &answered)?;
+    indents_consistent(base, &answer)?;
+    Ok(Answer::Own(answer))
+}
+
+fn same(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.text == b.text)
+}
+
+/// A model writes line feeds; the file may have CRLF.
+fn with_endings_of(region: &str, answer: &str) -> String {
+    let feeds = region.matches('\n').count();
+    if feeds > 0 && feeds == region.matches("\r\n").count() && !answer.contains('\r') {
+        answer.replace('\n', "\r\n")
+    } else {
+        answer.to_owned()
+    }
+}
+
+fn counts<'a>(tokens: &[Token<'a>]) -> Counts<'a> {
+    let mut counts = Counts::new();
+    for token in tokens {
+        *counts.entry(token.text).or_default() += 1;
+    }
+    counts
+}
+
+/// Reads the answer as `new_str` in which tokens that only `old_str` has were dropped
+/// and tokens that only the file has were put in.
+fn explained(
+    old: &[Token<'_>],
+    new: &[Token<'_>],
+    region: &[Token<'_>],
+    answer: &[Token<'_>],
+) -> Result<(), String> {
+    let (in_old, in_region) = (counts(old), counts(region));
+    let more = |a: &Counts<'_>, b: &Counts<'_>, token: &str| {
+        a.get(token).copied().unwrap_or(0) > b.get(token).copied().unwrap_or(0)
+    };
+    let stale = |token: &str| more(&in_old, &in_region, token);
+    let fresh = |token: &str| more(&in_region, &in_old, token);
+    if (new.len() + 1).saturating_mul(answer.len() + 1) > MOST_CELLS {
+        return Err("the answer is too long to be checked".into());
+    }
+    // least[j]: fewest tokens put in, to read the first j of the answer as the first i of new.
+    let mut least: Vec<Option<usize>> = vec![Some(0)];
+    for token in answer {
+        let last = least.last().copied().flatten();
+        least.push(last.filter(|_| fresh(token.text)).map(|n| n + 1));
+    }
+    for wanted in new {
+        let mut row: Vec<Option<usize>> = Vec::with_capacity(least.len());
+        row.push(least[0].filter(|_| stale(wanted.text)));
+        for (j, token) in answer.iter().enumerate() {
+            let kept = least[j].filter(|_| wanted.text == token.text);
+            let dropped = least[j + 1].filter(|_| stale(wanted.text));
+            let put_in = row[j].filter(|_| fresh(token.text)).map(|n| n + 1);
+            row.push([kept, dropped, put_in].into_iter().flatten().min());
+        }
+        least = row;
+    }
+    let allowed = region.iter().filter(|token| fresh(token.text)).count()
+        + new.iter().filter(|token| stale(token.text)).count();
+    match least.last().copied().flatten() {
+        Some(put_in) if put_in <= allowed => Ok(()),
+        Some(_) => Err("the answer repeats the file's text".into()),
+        None => Err("the answer drops, moves or adds words that the edit did not".into()),
+    }
+}
+
+/// White space between two tokens must be known from one of the texts. Line breaks
+/// count as such; how lines are indented is judged apart.
+fn gaps_known(texts: &[&str], answer: &[Token<'_>]) -> Result<(), String> {
+    let kind = |gap: &str| {
+        if gap.contains('\n') { "\n".repeat(gap.matches('\n').count().min(3)) } else { gap.into() }
+    };
+    let mut known: HashMap<(&str, &str), HashSet<String>> = HashMap::new();
+    for text in texts {
+        let (tokens, _) = tokens(text);
+        for pair in tokens.windows(2) {
+            known.entry((pair[0].text, pair[1].text)).or_default().insert(kind(pair[1].gap));
+        }
+    }
+    for pair in answer.windows(2) {
+        let gap = kind(pair[1].gap);
+        let fits = match known.get(&(pair[0].text, pair[1].text)) {
+            Some(gaps) => gaps.contains(&gap),
+            None => gap.is_empty() || gap == " " || gap == "\n",
+        };
+        if !fits {
+            return Err(format!(
+                "the answer changes the blanks between `{}` and `{}`",
+                pair[0].text, pair[1].text
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Lines of the answer that are lines of `new_str` must keep their order of depth: equal
+/// depths stay equal, deeper stays deeper. Lines of the file may stand as the file has them.
+fn indents_consistent(base: &Base<'_>, answer: &str) -> Result<(), String> {
+    let split = |line: &str| {
+        let body = line.trim_start();
+        (line[..line.len() - body.len()].to_owned(), body.trim_end().to_owned())
+    };
+    let lines = |text: &str| -> Vec<(String, String)> {
+        text.lines().map(split).filter(|(_, body)| !body.is_empty()).collect()
+    };
+    let (new, file) = (lines(base.new), lines(base.region));
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    let mut next = 0;
+    // The first line may start in mid-line.
+    for (indent, body) in lines(answer).into_iter().skip(1) {
+        let twin = new[next.min(new.len())..].iter().position(|(_, b)| *b == body);
+        let Some(at) = twin.map(|at| at + next) else { continue };
+        next = at + 1;
+        if file.iter().any(|line| *line == (indent.clone(), body.clone())) {
+            continue;
+        }
+        if at > 0 {
+            pairs.push((new[at].0.chars().count(), indent.chars().count()));
+        }
+    }
+    pairs.sort_unstable();
+    let consistent = pairs.windows(2).all(|pair| {
+        let ((a, x), (b, y)) = (pair[0], pair[1]);
+        (a == b && x == y) || (a < b && x < y)
+    });
+    if consistent { Ok(()) } else { Err("the answer changes the depth of some lines".into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OLD: &str = "const API_URL = 'https://old.api/v1';";
+    const NEW: &str = "const API_URL = 'https://new.api/v2';";
+    const REGION: &str = "const API_URL = \"https://old.api/v1\"";
+
+    fn verdict(answer: &str) -> Result<Answer, String> {
+        check(&Base { old: OLD, new: NEW, region: REGION, merged: None }, answer)
+    }
+
+    #[test]
+    fn the_quotes_of_the_file_may_replace_those_of_the_call() {
+        let good = "const API_URL = \"https://new.api/v2\"";
+        assert_eq!(verdict(good), Ok(Answer::Own(good.into())));
+        assert_eq!(verdict(NEW), Ok(Answer::Own(NEW.into())));
+    }
+
+    #[test]
+    fn nothing_else_may_change() {
+        for bad in [
+            "const API_URL = \"https://evil.api/v2\"",
+            "const API_URL = \"https://old.api/v1\"",
+            "const API_URL = \"https://api.new/v2\"",
+            "API_URL const = \"https://new.api/v2\"",
+            "const API_URL = \"https://new.api/\"",
+            "const API_URL = \"https://new.api/v2\" const API_URL = \"https://new.api/v2\"",
+            "constAPI_URL = \"https://new.api/v2\"",
+            "const API_URL = \"https://new.api / v2\"",
+            "const API_URL = \"https://new.api/v2\0\"",
+            "",
+        ] {
+            assert!(verdict(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_renamed_word_may_be_used_in_the_new_lines() {
+        let base = Base {
+            old: "    x = load()\n    use(x)\n",
+            new: "    x = load()\n    check(x)\n    use(x)\n",
+            region: "    y = load()\n    use(y)\n",
+            merged: None,
+        };
+        let good = "    y = load()\n    check(y)\n    use(y)\n";
+        assert!(check(&base, good).is_ok());
+        for bad in
+            ["    y = load()\n        check(y)\n    use(y)\n", "    y = load()\n    use(y)\n"]
+        {
+            assert!(check(&base, bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_clean_merge_wins_over_blanks_and_over_no_adjustment() {
+        let merged = "const API_URL = \"https://new.api/v2\"";
+        let base = Base { old: OLD, new: NEW, region: REGION, merged: Some(merged) };
+        for answer in [NEW, "const  API_URL =\n\"https://new.api/v2\""] {
+            assert_eq!(check(&base, answer), Ok(Answer::Merge(merged.into())));
+        }
+    }
+}
