@@ -172,19 +172,19 @@ fn indents_consistent(base: &Base<'_>, answer: &str) -> Result<(), String> {
     let lines = |text: &str| -> Vec<(String, String)> {
         text.lines().map(split).filter(|(_, body)| !body.is_empty()).collect()
     };
-    let (new, file) = (lines(base.new), lines(base.region));
+    let (new, file, answered) = (lines(base.new), lines(base.region), lines(answer));
+    let in_step = new.len() == answered.len();
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     let mut next = 0;
     // The first line may start in mid-line.
-    for (indent, body) in lines(answer).into_iter().skip(1) {
-        let twin = new[next.min(new.len())..].iter().position(|(_, b)| *b == body);
-        let Some(at) = twin.map(|at| at + next) else { continue };
-        next = at + 1;
-        if file.iter().any(|line| *line == (indent.clone(), body.clone())) {
+    for (number, line) in answered.iter().enumerate().skip(1) {
+        let twin = new[next.min(new.len())..].iter().position(|(_, body)| *body == line.1);
+        let Some(at) = (if in_step { Some(number) } else { twin.map(|at| at + next) }) else {
             continue;
-        }
-        if at > 0 {
-            pairs.push((new[at].0.chars().count(), indent.chars().count()));
+        };
+        next = at + 1;
+        if at > 0 && !file.contains(line) {
+            pairs.push((new[at].0.chars().count(), line.0.chars().count()));
         }
     }
     pairs.sort_unstable();
