@@ -183,7 +183,7 @@ fn indents_consistent(base: &Base<'_>, answer: &str) -> Result<(), String> {
             continue;
         };
         next = at + 1;
-        if at > 0 && !file.contains(line) {
+        if at > 0 && (in_step || !file.contains(line)) {
             pairs.push((new[at].0.chars().count(), line.0.chars().count()));
         }
     }
