@@ -205,8 +205,8 @@ fn zero_parity(bytes: &[u8]) -> Option<bool> {
     let zeroes = |start: usize| bytes.iter().skip(start).step_by(2).filter(|&&b| b == 0).count();
     let (even, odd, pairs) = (zeroes(0), zeroes(1), bytes.len() / 2);
     match (even, odd) {
-        (0, odd) if odd * 10 >= pairs * 3 => Some(false),
-        (even, 0) if even * 10 >= pairs * 3 => Some(true),
+        (0, odd) if odd * 10 >= pairs * 6 => Some(false),
+        (even, 0) if even * 10 >= pairs * 6 => Some(true),
         _ => None,
     }
 }

@@ -61,6 +61,8 @@ impl Line {
 pub struct LineIndex {
     starts: Vec<usize>,
     len: usize,
+    /// Whether the last line has an ending.
+    closed: bool,
 }
 
 impl LineIndex {
@@ -75,7 +77,7 @@ impl LineIndex {
         if next < text.len() {
             starts.push(next);
         }
-        Self { starts, len: text.len() }
+        Self { starts, len: text.len(), closed: text.ends_with('\n') }
     }
 
     /// The number of lines; 0 for an empty text.
@@ -98,8 +100,8 @@ impl LineIndex {
     /// The 1-based number of the line that holds `offset`. The end of a text that
     /// ends in a newline counts as line `total() + 1`.
     pub fn number_at(&self, offset: usize) -> usize {
-        if offset >= self.len && offset > 0 {
-            return self.total() + usize::from(self.starts.last().is_none_or(|&s| s == self.len));
+        if offset >= self.len && self.closed {
+            return self.total() + 1;
         }
         self.starts.partition_point(|&start| start <= offset).max(1)
     }

@@ -15,5 +15,6 @@ mod snapshot;
 
 pub use encoding::{Encoding, NotText, Unencodable};
 pub use hash::ContentHash;
+pub(crate) use lines::lines as each_line;
 pub use lines::{Ending, Line, LineIndex, LineSpan};
 pub use snapshot::Snapshot;

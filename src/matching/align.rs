@@ -1,0 +1,508 @@
+//! Alignment, the last deterministic rung: lines that the edit removes or rewrites
+//! must be explained exactly; lines that it only keeps as context may differ a
+//! little, since the file's version of them survives anyway.
+//!
+//! Limits: whole lines only; at least three lines that are not blank; a bounded
+//! number of places, those with the most lines in common first.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::Explained;
+use super::call::{Call, Read, merge_window, whole_piece};
+use super::indent::IndentMap;
+use super::ladder::Rung;
+use super::merge::{Event, events, new_lines};
+use super::refuse;
+use super::slack::Slack;
+use super::source::{BLANK, NO_WORD, Skeleton, Source, skeleton};
+use super::tokens::{self, is_comment, without_comment};
+use super::window::{Step, Window, differences, split};
+use crate::edit::{Expected, Refusal};
+
+/// The rung.
+pub(super) struct Aligned;
+
+/// At most so many places are aligned.
+const MOST_PLACES: usize = 48;
+/// A line that stands more often than this says nothing about the place.
+const COMMON: usize = 400;
+/// A context line may differ by so many tokens on both sides together.
+const MOST_TOKENS: usize = 4;
+
+impl Rung for Aligned {
+    fn id(&self) -> &'static str {
+        "aligned"
+    }
+
+    fn about(&self) -> &'static str {
+        "context lines or comments that are remembered a little wrong"
+    }
+
+    fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
+        call.readings().iter().find_map(|read| self.read(call, read))
+    }
+}
+
+/// One place, aligned.
+struct Alignment {
+    steps: Vec<Step>,
+    cost: usize,
+    lines: Range<usize>,
+}
+
+impl Aligned {
+    fn read(&self, call: &Call<'_>, read: &Read) -> Option<Result<Explained, Refusal>> {
+        let source = call.source();
+        let old = split(&read.reading.old);
+        let text = Text::new(&old)?;
+        let size = text.solid.len();
+        let budget = (size / 5).max(1);
+        let margin = (size / 10).max(1);
+        let mut found: Vec<Alignment> = text
+            .places(source)
+            .into_iter()
+            .filter_map(|start| text.align(source, start, budget + margin))
+            .collect();
+        found.sort_by_key(|alignment| (alignment.cost, alignment.lines.start));
+        let mut apart: Vec<Alignment> = Vec::new();
+        for alignment in found {
+            let overlaps = |seen: &Alignment| {
+                seen.lines.start < alignment.lines.end && alignment.lines.start < seen.lines.end
+            };
+            if !apart.iter().any(overlaps) {
+                apart.push(alignment);
+            }
+        }
+        let best = apart.first().filter(|best| best.cost <= budget)?;
+        if let Some(rival) = apart.get(1)
+            && rival.cost < best.cost + margin
+        {
+            let mut lines: Vec<usize> = [best, rival].map(|a| a.lines.start + 1).to_vec();
+            lines.sort_unstable();
+            return Some(Err(refuse::too_many(call, &lines, false)));
+        }
+        if self.expects_more(call) {
+            return Some(Err(refuse::too_many(call, &[best.lines.start + 1], false)));
+        }
+        let new = new_lines(&read.reading.old, &read.reading.new);
+        let window = Window { steps: best.steps.clone(), slack: Slack::PUNCTUATION };
+        if let Some(refusal) = call.covered_by_new(&window.range()) {
+            return Some(Err(refusal));
+        }
+        let events = events(&old, &new);
+        if let Err(line) = residue_is_context(source, &window, &old, &new, &events) {
+            return Some(Err(refuse::stale(call, &window, line)));
+        }
+        if fresh_lines_exist(source, &new, &events) {
+            return Some(Err(refuse::already_applied(best.lines.start + 1)));
+        }
+        let map = IndentMap::fit(window.indents(&old, source));
+        Some(match merge_window(source, &window, &old, &new, &map) {
+            Ok(candidate) => {
+                let mut rewrites: Vec<String> =
+                    read.reading.ids.iter().map(|id| (*id).to_owned()).collect();
+                rewrites.push("stale_context".to_owned());
+                call.finish(vec![candidate.splice], "aligned", rewrites)
+            }
+            Err(conflict) => Err(refuse::conflict(call, &window, &conflict)),
+        })
+    }
+
+    fn expects_more(&self, call: &Call<'_>) -> bool {
+        matches!(call.request.expected, Expected::Exactly(count) if count.get() > 1)
+    }
+}
+
+struct Text<'a> {
+    old: &'a [&'a str],
+    solid: Vec<usize>,
+    skeletons: Vec<Skeleton>,
+}
+
+impl<'a> Text<'a> {
+    fn new(old: &'a [&'a str]) -> Option<Self> {
+        let skeletons: Vec<Skeleton> = old.iter().map(|line| skeleton(line)).collect();
+        let solid: Vec<usize> = (0..old.len()).filter(|&at| skeletons[at] != BLANK).collect();
+        let skeletons = solid.iter().map(|&at| skeletons[at]).collect();
+        (solid.len() >= 3).then_some(Self { old, solid, skeletons })
+    }
+
+    /// Where the first line could be (among the file's solid lines), by the number of
+    /// lines that stand in the same distance, best first.
+    fn places(&self, source: &Source<'_>) -> Vec<usize> {
+        let file = source.solid();
+        let size = self.solid.len();
+        let band = (size / 5).max(1) + 1;
+        let mut votes: HashMap<usize, usize> = HashMap::new();
+        let mut silent = 0;
+        for (at, skeleton) in self.skeletons.iter().enumerate() {
+            let places = file.places(*skeleton);
+            if *skeleton == NO_WORD || places.len() > COMMON {
+                silent += 1;
+                continue;
+            }
+            for place in places {
+                // One more than the index, so that a first line above the file's first is kept.
+                let start = (*place as usize + size).saturating_sub(at);
+                *votes.entry(start / band).or_default() += 1;
+            }
+        }
+        let wanted = (size * 3).div_ceil(5).saturating_sub(silent).max(2);
+        let near = |bucket: usize| {
+            let count = |b: usize| votes.get(&b).copied().unwrap_or(0);
+            count(bucket) + count(bucket + 1)
+        };
+        let mut buckets: Vec<(usize, usize)> = votes
+            .keys()
+            .flat_map(|&bucket| [bucket.saturating_sub(1), bucket])
+            .map(|bucket| (near(bucket), bucket))
+            .filter(|(count, _)| *count >= wanted)
+            .collect();
+        buckets.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        buckets.dedup();
+        buckets.truncate(MOST_PLACES);
+        buckets.into_iter().map(|(_, bucket)| (bucket * band).saturating_sub(size)).collect()
+    }
+
+    /// The cheapest alignment that starts about there.
+    fn align(&self, source: &Source<'_>, start: usize, most: usize) -> Option<Alignment> {
+        let file = source.solid();
+        let size = self.solid.len();
+        let band = (size / 5).max(1) + 1;
+        let from = start.saturating_sub(band);
+        let to = (start + size + 3 * band).min(file.lines.len());
+        let width = to.checked_sub(from)?;
+        const FAR: usize = usize::MAX / 4;
+        let columns = width + 1;
+        let mut cost = vec![FAR; (size + 1) * columns];
+        cost[size * columns..].fill(0);
+        // Line i of the text beside line j: how much that costs.
+        let pair = |i: usize, j: usize| -> usize {
+            let (a, b) = (self.old[self.solid[i]], source.body(file.lines[from + j]));
+            if self.skeletons[i] == file.skeletons[from + j] && differences(a, b).is_some() {
+                0
+            } else if may_differ(a, b) {
+                1
+            } else {
+                FAR
+            }
+        };
+        let reach = 4 * band + 1;
+        for i in (0..size).rev() {
+            for j in (0..width).rev() {
+                if j > i + reach || i > j + reach {
+                    continue;
+                }
+                let mut best = FAR;
+                let behind = cost[(i + 1) * columns + j + 1];
+                if behind <= most {
+                    best = best.min(behind + pair(i, j));
+                }
+                best = best.min(cost[(i + 1) * columns + j].saturating_add(2));
+                // A line only the file has costs one, but not before the first line.
+                best = best.min(cost[i * columns + j + 1].saturating_add(1));
+                cost[i * columns + j] = best.min(FAR);
+            }
+        }
+        let first =
+            (0..width).filter(|&j| cost[j] <= most && pair(0, j) == 0).min_by_key(|&j| cost[j])?;
+        let mut pairs: Vec<(usize, Option<usize>)> = Vec::new();
+        let (mut i, mut j, mut explained) = (0, first, 0);
+        while i < size {
+            let here = cost[i * columns + j];
+            let behind = if j < width { cost[(i + 1) * columns + j + 1] } else { FAR };
+            if j < width && behind <= most && behind + pair(i, j) == here {
+                explained += usize::from(pair(i, j) == 0);
+                pairs.push((i, Some(j)));
+                i += 1;
+                j += 1;
+            } else if j < width && cost[i * columns + j + 1].saturating_add(1) == here {
+                j += 1;
+            } else {
+                pairs.push((i, None));
+                i += 1;
+            }
+        }
+        if explained < 2 || explained * 5 < size * 3 || pairs.last()?.1.is_none() {
+            return None;
+        }
+        let steps = self.steps(source, from, &pairs);
+        let line = |j: usize| file.lines[from + j];
+        let last = pairs.last()?.1?;
+        Some(Alignment { steps, cost: cost[first], lines: line(first)..line(last) + 1 })
+    }
+
+    /// The pairs as steps, blank lines included.
+    fn steps(
+        &self,
+        source: &Source<'_>,
+        from: usize,
+        pairs: &[(usize, Option<usize>)],
+    ) -> Vec<Step> {
+        let file = source.solid();
+        let mut steps = Vec::new();
+        let mut next_old = self.solid[0];
+        let mut next_file = pairs[0].1.map(|j| file.lines[from + j]);
+        for (i, j) in pairs {
+            let at = self.solid[*i];
+            let line = j.map(|j| file.lines[from + j]);
+            let mut blanks = next_old..at;
+            if let (Some(line), Some(begin)) = (line, next_file) {
+                for between in begin..line {
+                    let blank = source.body(between).trim().is_empty();
+                    match blanks.next().filter(|_| blank) {
+                        Some(old) => steps.push(Step::Pair(old, whole_piece(source, between))),
+                        None => steps.push(Step::FileOnly(whole_piece(source, between))),
+                    }
+                }
+            }
+            steps.extend(blanks.map(Step::OldOnly));
+            match line {
+                Some(line) => {
+                    steps.push(Step::Pair(at, whole_piece(source, line)));
+                    next_file = Some(line + 1);
+                }
+                None => steps.push(Step::OldOnly(at)),
+            }
+            next_old = at + 1;
+        }
+        steps.extend((next_old..self.old.len()).map(Step::OldOnly));
+        steps
+    }
+}
+
+/// Whether two lines may stand for each other as context: comments may, and code that
+/// differs in one short run of tokens.
+fn may_differ(a: &str, b: &str) -> bool {
+    let (a, b) = (a.trim(), b.trim());
+    if is_comment(a) && is_comment(b) {
+        return true;
+    }
+    let (code_a, code_b) = (without_comment(a), without_comment(b));
+    if !code_a.is_empty()
+        && (code_a.len() < a.len() || code_b.len() < b.len())
+        && differences(code_a, code_b).is_some()
+    {
+        return true;
+    }
+    if is_comment(a) || is_comment(b) || tokens::likeness(a, b) < 0.5 {
+        return false;
+    }
+    token_change(a, b).is_some_and(|(o, f)| o.len() + f.len() <= MOST_TOKENS)
+}
+
+/// The one run of tokens in which two lines differ; `None` for several runs.
+fn token_change<'a>(a: &'a str, b: &'a str) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
+    fn solid(text: &str) -> Vec<&str> {
+        tokens::tokens(text).into_iter().filter(|t| !t.trim().is_empty()).collect()
+    }
+    let (a, b) = (solid(a), solid(b));
+    let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
+    let mut changed = ops.iter().filter(|op| !matches!(op, DiffOp::Equal { .. }));
+    let op = changed.next()?;
+    if changed.next().is_some() {
+        return None;
+    }
+    Some((a[op.old_range()].to_vec(), b[op.new_range()].to_vec()))
+}
+
+fn is_comment_difference(a: &str, b: &str) -> bool {
+    let (a, b) = (a.trim(), b.trim());
+    is_comment(a) && is_comment(b) || differences(without_comment(a), without_comment(b)).is_some()
+}
+
+/// Checks that everything that differs is context which the edit keeps, away from its
+/// changes, and that nothing stale comes back with the new text. The error is the
+/// file line (0-based) at fault.
+fn residue_is_context(
+    source: &Source<'_>,
+    window: &Window,
+    old: &[&str],
+    new: &[&str],
+    events: &[Event],
+) -> Result<(), usize> {
+    let solid: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
+    let touched = touched(old, events);
+    let mut fresh: Vec<&str> = Vec::new();
+    for event in events {
+        if let Event::Insert(n) | Event::Change(_, n) = event {
+            fresh.extend(tokens::tokens(new[*n]));
+        }
+    }
+    let mut line = window.first().map_or(0, |piece| piece.line);
+    for step in &window.steps {
+        match step {
+            Step::Pair(at, piece) => {
+                line = piece.line;
+                let (a, b) = (old[*at], &source.text[piece.start..piece.end]);
+                if differences(a, b).is_some() {
+                    continue;
+                }
+                let index = solid.binary_search(at).map_err(|_| line)?;
+                let comment = is_comment_difference(a, b);
+                let at_end = index == 0 || index + 1 == solid.len();
+                if comment {
+                    let kept = events.iter().any(|e| {
+                        matches!(e, Event::Keep(o, _) if o == at)
+                            || matches!(e, Event::Change(o, _) if o == at && !is_comment(a))
+                    });
+                    if !kept {
+                        return Err(line);
+                    }
+                    continue;
+                }
+                if at_end || touched[*at] {
+                    return Err(line);
+                }
+                let Some((stale, _)) = token_change(a.trim(), b.trim()) else { return Err(line) };
+                let word = |t: &&&str| t.chars().any(char::is_alphanumeric);
+                if stale.iter().filter(word).any(|token| fresh.contains(token)) {
+                    return Err(line);
+                }
+            }
+            Step::OldOnly(at) if !old[*at].trim().is_empty() => {
+                let kept = events.iter().any(|e| matches!(e, Event::Keep(o, _) if o == at));
+                if touched[*at] && !(kept && is_comment(old[*at])) || !kept {
+                    return Err(line);
+                }
+            }
+            Step::OldOnly(_) | Step::FileOnly(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Which old lines the edit changes or stands right beside.
+fn touched(old: &[&str], events: &[Event]) -> Vec<bool> {
+    let mut out = vec![false; old.len()];
+    let mut last: Option<usize> = None;
+    let mut dirty = false;
+    for event in events {
+        match *event {
+            Event::Keep(o, _) => {
+                if old[o].trim().is_empty() {
+                    continue;
+                }
+                out[o] |= dirty;
+                dirty = false;
+                last = Some(o);
+            }
+            Event::Change(o, _) | Event::Delete(o) => {
+                out[o] = true;
+                if let Some(last) = last {
+                    out[last] = true;
+                }
+                dirty = true;
+            }
+            Event::Insert(_) => {
+                if let Some(last) = last {
+                    out[last] = true;
+                }
+                dirty = true;
+            }
+        }
+    }
+    out
+}
+
+/// Whether all new lines of the edit stand together somewhere in the file already.
+fn fresh_lines_exist(source: &Source<'_>, new: &[&str], events: &[Event]) -> bool {
+    let fresh: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Insert(n) | Event::Change(_, n) => Some(new[*n].trim()),
+            Event::Keep(..) | Event::Delete(_) => None,
+        })
+        .filter(|line| !line.is_empty())
+        .collect();
+    let letters: usize =
+        fresh.iter().map(|l| l.chars().filter(|c| c.is_alphanumeric()).count()).sum();
+    if letters < 12 {
+        return false;
+    }
+    let file = source.solid();
+    let skeletons: Vec<Skeleton> = fresh.iter().map(|line| skeleton(line)).collect();
+    let Some(rare) = (0..fresh.len()).find(|&at| skeletons[at] != NO_WORD) else { return false };
+    file.places(skeletons[rare]).iter().any(|&place| {
+        let Some(start) = (place as usize).checked_sub(rare) else { return false };
+        let Some(lines) = file.lines.get(start..start + fresh.len()) else { return false };
+        lines.iter().zip(&fresh).all(|(&line, fresh)| source.body(line).trim() == *fresh)
+    })
+}
+
+/// The window of `old` over a given range, every line of the range accounted for.
+pub(super) fn onto(source: &Source<'_>, old: &[&str], range: Range<usize>) -> Option<Window> {
+    if range.is_empty() || range.end > source.text.len() {
+        return None;
+    }
+    let text = &source.text[range.clone()];
+    let first = source.line_at(range.start);
+    let pieces: Vec<super::window::Piece> = crate::text::each_line(text)
+        .enumerate()
+        .map(|(at, line)| {
+            let file = &source.lines[first + at];
+            let (start, end) = (range.start + line.body.start, range.start + line.body.end);
+            super::window::Piece {
+                line: first + at,
+                start,
+                end,
+                from_start: start == file.start,
+                to_end: end == file.end,
+            }
+        })
+        .collect();
+    let body = |at: usize| &source.text[pieces[at].start..pieces[at].end];
+    let (rows, columns) = (old.len(), pieces.len());
+    if rows.saturating_mul(columns) > 250_000 {
+        return None;
+    }
+    let alike = |i: usize, j: usize| -> f64 {
+        match differences(old[i], body(j)) {
+            Some(_) if old[i].trim().is_empty() => 0.5,
+            Some(_) => 2.0,
+            None => tokens::likeness(old[i].trim(), body(j).trim()),
+        }
+    };
+    let mut table = vec![0.0_f64; rows * columns];
+    for i in 0..rows {
+        for j in 0..columns {
+            table[i * columns + j] = alike(i, j);
+        }
+    }
+    let one_for_one = rows == columns;
+    let value = |i: usize, j: usize| {
+        let like = table[i * columns + j];
+        if like >= 0.4 || one_for_one && i == j { like.max(0.1) } else { f64::NEG_INFINITY }
+    };
+    let width = columns + 1;
+    let mut best = vec![0.0_f64; (rows + 1) * width];
+    for i in (0..rows).rev() {
+        for j in (0..columns).rev() {
+            let paired = value(i, j) + best[(i + 1) * width + j + 1];
+            best[i * width + j] =
+                paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
+        }
+    }
+    let mut steps = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while i < rows && j < columns {
+        let here = best[i * width + j];
+        if value(i, j) + best[(i + 1) * width + j + 1] >= here {
+            steps.push(Step::Pair(i, pieces[j]));
+            i += 1;
+            j += 1;
+        } else if best[(i + 1) * width + j] >= here {
+            steps.push(Step::OldOnly(i));
+            i += 1;
+        } else {
+            steps.push(Step::FileOnly(pieces[j]));
+            j += 1;
+        }
+    }
+    steps.extend((i..rows).map(Step::OldOnly));
+    steps.extend(pieces[j..].iter().copied().map(Step::FileOnly));
+    Some(Window { steps, slack: Slack::PUNCTUATION })
+}

@@ -1,0 +1,315 @@
+//! One call on its way down the ladder: what was computed once, and how a set of
+//! candidates becomes a decision.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use super::Explained;
+use super::decode::{self, Reading};
+use super::indent::IndentMap;
+use super::merge::{Conflict, Merge, Merged, new_lines};
+use super::refuse;
+use super::slack::Slack;
+use super::source::Source;
+use super::tokens::QuoteMap;
+use super::window::{self, Piece, Step, Window, split, windows};
+use crate::edit::{Corrected, EditRequest, Expected, Explanation, Refusal, Splice};
+use crate::text::Snapshot;
+
+/// A call and what is known about it.
+#[derive(Debug)]
+pub struct Call<'a> {
+    pub(super) request: &'a EditRequest,
+    pub(super) snapshot: &'a Snapshot,
+    source: OnceCell<Source<'a>>,
+    readings: OnceCell<Vec<Read>>,
+}
+
+/// A reading and its windows.
+pub(super) struct Read {
+    pub(super) reading: Reading,
+    windows: OnceCell<Vec<Window>>,
+}
+
+impl Read {
+    pub(super) fn new(reading: Reading) -> Self {
+        Self { reading, windows: OnceCell::new() }
+    }
+}
+
+impl std::fmt::Debug for Read {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(&self.reading.ids).finish()
+    }
+}
+
+/// A merged candidate.
+pub(super) struct Candidate {
+    pub(super) splice: Splice,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn new(request: &'a EditRequest, snapshot: &'a Snapshot) -> Self {
+        Self { request, snapshot, source: OnceCell::new(), readings: OnceCell::new() }
+    }
+
+    pub(super) fn text(&self) -> &'a str {
+        self.snapshot.text()
+    }
+
+    pub(super) fn source(&self) -> &Source<'a> {
+        self.source.get_or_init(|| Source::new(self.snapshot))
+    }
+
+    /// The readings of the call, the plain one first.
+    pub(super) fn readings(&self) -> &[Read] {
+        self.readings.get_or_init(|| {
+            let readings = decode::readings(&self.request.old, &self.request.new);
+            readings.into_iter().map(Read::new).collect()
+        })
+    }
+
+    pub(super) fn windows<'r>(&self, read: &'r Read) -> &'r [Window] {
+        read.windows
+            .get_or_init(|| windows(self.source(), &read.reading.old, read.reading.whole_lines))
+    }
+
+    /// Decides between places where the text stands character for character.
+    pub(super) fn decide_exact(
+        &self,
+        old: &str,
+        new: &str,
+        explanation: Explanation,
+    ) -> Option<Result<Explained, Refusal>> {
+        let finder = memchr::memmem::Finder::new(old.as_bytes());
+        let text = self.text();
+        let first = finder.find(text.as_bytes())?;
+        let splice = |at: usize| Splice { range: at..at + old.len(), text: new.to_owned() };
+        if self.request.expected == Expected::default() {
+            let second = finder.find(&text.as_bytes()[first + 1..]).map(|at| first + 1 + at);
+            match second {
+                None => {
+                    return Some(Ok(self.explained(vec![splice(first)], explanation, Some(old))));
+                }
+                // Overlapping places are one place when the result is the same.
+                Some(second)
+                    if second < first + old.len()
+                        && finder.find(&text.as_bytes()[second + 1..]).is_none()
+                        && same_result(text, old, new, first, second) =>
+                {
+                    return Some(Ok(self.explained(vec![splice(first)], explanation, Some(old))));
+                }
+                Some(_) => {}
+            }
+        }
+        let all: Vec<usize> = finder.find_iter(text.as_bytes()).collect();
+        let overlapping = all.windows(2).any(|p| p[1] < p[0] + old.len()) || {
+            let inner = |&at: &usize| {
+                let from = at + 1;
+                let to = (at + 2 * old.len() - 1).min(text.len());
+                finder
+                    .find(&text.as_bytes()[from..to])
+                    .is_some_and(|next| from + next < at + old.len())
+            };
+            all.iter().any(inner)
+        };
+        let lines: Vec<usize> = all.iter().map(|&at| self.snapshot.lines().number_at(at)).collect();
+        Some(match self.request.expected {
+            Expected::All => {
+                Ok(self.explained(all.into_iter().map(splice).collect(), explanation, Some(old)))
+            }
+            Expected::Exactly(count) if count.get() == all.len() && !(overlapping) => {
+                Ok(self.explained(all.into_iter().map(splice).collect(), explanation, Some(old)))
+            }
+            Expected::Exactly(count) if count.get() == 1 => match self.nearest_line(&lines) {
+                Some(at) => Ok(self.explained(vec![splice(all[at])], explanation, Some(old))),
+                None => Err(refuse::too_many(self, &lines, overlapping)),
+            },
+            Expected::Exactly(_) => Err(refuse::too_many(self, &lines, overlapping)),
+        })
+    }
+
+    /// The one line that is nearer to `near_line` than all others.
+    fn nearest_line(&self, lines: &[usize]) -> Option<usize> {
+        let near = self.request.near_line?;
+        let distance = |at: &usize| lines[*at].abs_diff(near);
+        let best = (0..lines.len()).min_by_key(distance)?;
+        let tied = (0..lines.len()).filter(|at| distance(at) == distance(&best)).count();
+        (tied == 1).then_some(best)
+    }
+
+    pub(super) fn explained(
+        &self,
+        splices: Vec<Splice>,
+        mut explanation: Explanation,
+        old: Option<&str>,
+    ) -> Explained {
+        explanation.replacements = splices.len();
+        let first = splices.first();
+        let differs = first.is_some_and(|first| {
+            old != Some(self.request.old.as_str()) || first.text != self.request.new
+        });
+        if let Some(first) = first.filter(|_| differs) {
+            explanation.corrected = Some(Corrected {
+                old_str: self.text()[first.range.clone()].to_owned(),
+                new_str: first.text.clone(),
+            });
+        }
+        Explained { splices, explanation }
+    }
+
+    /// Decides between windows that a fold accepts. `allowed` is the fold.
+    pub(super) fn decide_windows(
+        &self,
+        read: &Read,
+        allowed: Slack,
+        rung: &'static str,
+    ) -> Option<Result<Explained, Refusal>> {
+        let all = self.windows(read);
+        let found: Vec<&Window> = all.iter().filter(|w| allowed.contains(w.slack)).collect();
+        if found.is_empty() {
+            return None;
+        }
+        let old = split(&read.reading.old);
+        let maps: Vec<IndentMap> =
+            found.iter().map(|w| IndentMap::fit(w.indents(&old, self.source()))).collect();
+        let best = maps.iter().map(IndentMap::rank).min().unwrap_or(0);
+        let chosen: Vec<(&Window, &IndentMap)> =
+            found.iter().copied().zip(&maps).filter(|(_, map)| map.rank() == best).collect();
+        // Another place that is nearer in some other way leaves the choice open.
+        let rival = all.iter().find(|w| {
+            !allowed.contains(w.slack) && chosen.iter().all(|(c, _)| !w.slack.contains(c.slack))
+        });
+        let line = |w: &Window| w.first().map_or(1, |piece| piece.line + 1);
+        let mut lines: Vec<usize> = chosen.iter().map(|(w, _)| line(w)).collect();
+        let picked: Vec<(&Window, &IndentMap)> = match self.request.expected {
+            Expected::All => chosen,
+            Expected::Exactly(count) if count.get() == chosen.len() && rival.is_none() => chosen,
+            Expected::Exactly(count) if count.get() == 1 && chosen.len() > 1 => {
+                match self.nearest_line(&lines) {
+                    Some(at) => vec![chosen[at]],
+                    None => return Some(Err(refuse::too_many(self, &lines, false))),
+                }
+            }
+            Expected::Exactly(_) => {
+                lines.extend(rival.map(line));
+                lines.sort_unstable();
+                return Some(Err(refuse::too_many(self, &lines, false)));
+            }
+        };
+        let mut rewrites: Vec<String> =
+            read.reading.ids.iter().map(|id| (*id).to_owned()).collect();
+        let slack = picked.iter().fold(Slack::NONE, |all, (w, _)| all | w.slack);
+        rewrites.extend(slack.names().map(str::to_owned));
+        let mut splices = Vec::new();
+        for (window, map) in picked {
+            if let Some(refusal) = self.covered_by_new(&window.range()) {
+                return Some(Err(refusal));
+            }
+            match self.merge(&read.reading, window, map) {
+                Ok(candidate) => splices.push(candidate.splice),
+                Err(conflict) => return Some(Err(refuse::conflict(self, window, &conflict))),
+            }
+        }
+        Some(self.finish(splices, rung, rewrites))
+    }
+
+    /// The last checks, common to every rung that merges.
+    pub(super) fn finish(
+        &self,
+        splices: Vec<Splice>,
+        rung: &'static str,
+        rewrites: Vec<String>,
+    ) -> Result<Explained, Refusal> {
+        let unchanged = splices.iter().all(|s| self.text()[s.range.clone()] == s.text);
+        if unchanged {
+            let line =
+                splices.first().map_or(1, |s| self.snapshot.lines().number_at(s.range.start));
+            return Err(refuse::already_applied(line));
+        }
+        let mut explanation = Explanation::plain(rung);
+        explanation.rewrites = rewrites;
+        Ok(self.explained(splices, explanation, None))
+    }
+
+    /// `new_str` stands where the candidate is: the edit was made already.
+    pub(super) fn covered_by_new(&self, range: &Range<usize>) -> Option<Refusal> {
+        let new = self.request.new.trim_matches('\n');
+        if new.trim().is_empty() {
+            return None;
+        }
+        let covers = |at: usize| at <= range.start && range.end <= at + new.len();
+        let from = range.start.saturating_sub(new.len());
+        let to = (range.end + new.len()).min(self.text().len());
+        let near = &self.text().as_bytes()[from..to];
+        let mut found = memchr::memmem::find_iter(near, new.as_bytes()).map(|at| from + at);
+        let at = found.find(|at| covers(*at))?;
+        Some(refuse::already_applied(self.snapshot.lines().number_at(at)))
+    }
+
+    pub(super) fn merge(
+        &self,
+        reading: &Reading,
+        window: &Window,
+        map: &IndentMap,
+    ) -> Result<Candidate, Conflict> {
+        let old = split(&reading.old);
+        let new = new_lines(&reading.old, &reading.new);
+        merge_window(self.source(), window, &old, &new, map)
+    }
+}
+
+/// Merges over one window.
+pub(super) fn merge_window(
+    source: &Source<'_>,
+    window: &Window,
+    old: &[&str],
+    new: &[&str],
+    map: &IndentMap,
+) -> Result<Candidate, Conflict> {
+    let pairs = window.steps.iter().filter_map(|step| match step {
+        Step::Pair(at, piece) => {
+            Some((old[*at].trim(), source.text[piece.start..piece.end].trim()))
+        }
+        _ => None,
+    });
+    let quotes = if window.slack.contains(Slack::PUNCTUATION) {
+        QuoteMap::learn(pairs)
+    } else {
+        QuoteMap::default()
+    };
+    let Merged { range, text } = Merge { source, window, old, new, map, quotes: &quotes }.run()?;
+    Ok(Candidate { splice: Splice { range, text } })
+}
+
+/// Whether replacing at either of two overlapping places gives the same text.
+fn same_result(text: &str, old: &str, new: &str, a: usize, b: usize) -> bool {
+    let end = b + old.len();
+    let at = |place: usize| format!("{}{new}{}", &text[a..place], &text[place + old.len()..end]);
+    at(a) == at(b)
+}
+
+/// See [`super::merge_onto`].
+pub(super) fn merge_onto(
+    request: &EditRequest,
+    snapshot: &Snapshot,
+    range: Range<usize>,
+) -> Option<String> {
+    let source = Source::new(snapshot);
+    let (old, new) = (split(&request.old), new_lines(&request.old, &request.new));
+    let window = super::align::onto(&source, &old, range.clone())?;
+    let map = IndentMap::fit(window.indents(&old, &source));
+    let candidate = merge_window(&source, &window, &old, &new, &map).ok()?;
+    let Splice { range: covered, text } = candidate.splice;
+    // The window may include the last line's ending; the caller replaces `range` alone.
+    if covered.start != range.start || covered.end < range.end {
+        return None;
+    }
+    let behind = &snapshot.text()[range.end..covered.end];
+    text.strip_suffix(behind).map(str::to_owned).or_else(|| text.is_empty().then(String::new))
+}
+
+/// A piece that covers a file line.
+pub(super) fn whole_piece(source: &Source<'_>, line: usize) -> Piece {
+    window::Piece::whole(line, &source.lines[line])
+}

@@ -1,0 +1,228 @@
+//! An elided middle: "... existing code ..." in `old_str` stands for the lines between
+//! the text above it and the text below it.
+//!
+//! What counts is the resulting text: two ways to fill the gap that lead to the same
+//! bytes are one. A placeholder at an end stands for nothing that the edit needs.
+
+use super::Explained;
+use super::call::{Call, Read, merge_window, whole_piece};
+use super::decode::Reading;
+use super::indent::IndentMap;
+use super::ladder::{Rung, folds};
+use super::merge::new_lines;
+use super::omission::is_placeholder;
+use super::refuse;
+use super::slack::Slack;
+use super::window::{Step, Window, split, windows};
+use crate::edit::{Expected, Refusal, Splice};
+
+/// The rung.
+pub(super) struct Elided;
+
+/// For each start at most so many ends, and so many chains in all.
+const ENDS: usize = 4;
+const CHAINS: usize = 400;
+
+impl Rung for Elided {
+    fn id(&self) -> &'static str {
+        "elided"
+    }
+
+    fn about(&self) -> &'static str {
+        "\"... existing code ...\" for lines of the file"
+    }
+
+    fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
+        call.readings().iter().find_map(|read| explain(call, &read.reading))
+    }
+}
+
+fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refusal>> {
+    let old = split(&reading.old);
+    if !old.iter().any(|line| is_placeholder(line)) {
+        return None;
+    }
+    let new = new_lines(&reading.old, &reading.new);
+    let (old, new) = without_outer(&old, &new);
+    let parts: Vec<&[&str]> = old.split(|line| is_placeholder(line)).collect();
+    let rewrites = || {
+        let mut names: Vec<String> = reading.ids.iter().map(|id| (*id).to_owned()).collect();
+        names.push("elision".to_owned());
+        names
+    };
+    if let [_] = parts[..] {
+        // The placeholder stood outside; what is left is an ordinary text of whole lines.
+        let text = |lines: &[&str]| lines.iter().map(|l| format!("{l}\n")).collect::<String>();
+        if new.iter().any(|line| is_placeholder(line)) || !enough(old) {
+            return None;
+        }
+        let mut ids = reading.ids.clone();
+        ids.push("elision");
+        let inner =
+            Reading { old: text(old), new: text(new), ids, rung: "elided", whole_lines: true };
+        let read = Read::new(inner);
+        return (0..=7).find_map(|at| call.decide_windows(&read, folds(at), "elided"));
+    }
+    if !parts.iter().all(|part| enough(part)) || call.request.expected != Expected::default() {
+        return None;
+    }
+    let placeholders = new.iter().filter(|line| is_placeholder(line)).count();
+    if placeholders != 0 && placeholders != parts.len() - 1 {
+        return None;
+    }
+    let source = call.source();
+    let found: Vec<Vec<Window>> =
+        parts.iter().map(|part| windows(source, &part.join("\n"), true)).collect();
+    for at in 0..=7 {
+        let chains = chains(&found, folds(at));
+        if chains.is_empty() {
+            continue;
+        }
+        let mut results: Vec<Splice> = Vec::new();
+        let mut trouble = None;
+        for chain in &chains {
+            match fill(call, chain, &parts, &new) {
+                Ok(splice) if results.iter().any(|seen| same(call.text(), seen, &splice)) => {}
+                Ok(splice) => results.push(splice),
+                Err(refusal) => trouble = Some(refusal),
+            }
+        }
+        return Some(match (results.len(), trouble) {
+            (1, _) => call.finish(results, "elided", rewrites()),
+            (0, Some(refusal)) => Err(refusal),
+            _ => {
+                let lines: Vec<usize> = chains
+                    .iter()
+                    .filter_map(|chain| Some(chain.last()?.first()?.line + 1))
+                    .collect();
+                Err(refuse::too_many(call, &lines, false))
+            }
+        });
+    }
+    None
+}
+
+/// Placeholders at the ends, and those at the same end of the new text, go.
+fn without_outer<'a, 'b>(old: &'a [&'b str], new: &'a [&'b str]) -> (&'a [&'b str], &'a [&'b str]) {
+    let (mut old, mut new) = (old, new);
+    while let [first, rest @ ..] = old
+        && (is_placeholder(first)
+            || first.trim().is_empty()
+                && rest.iter().any(|l| is_placeholder(l))
+                && rest.first().is_some_and(|l| is_placeholder(l)))
+    {
+        old = rest;
+        if let [first, rest @ ..] = new
+            && (is_placeholder(first) || first.trim().is_empty())
+        {
+            new = rest;
+        }
+    }
+    while let [rest @ .., last] = old
+        && is_placeholder(last)
+    {
+        old = rest;
+        if let [rest @ .., last] = new
+            && is_placeholder(last)
+        {
+            new = rest;
+        }
+    }
+    (old, new)
+}
+
+/// Whether a part says enough to be found: some line with a word of its own.
+fn enough(part: &[&str]) -> bool {
+    let letters = |line: &&str| line.chars().filter(|c| c.is_alphanumeric()).count();
+    let solid = part.iter().filter(|line| !line.trim().is_empty()).count();
+    solid > 0
+        && (part.iter().map(letters).sum::<usize>() >= 3
+            || solid >= 2
+            || part.iter().any(|l| l.trim().len() <= 3))
+}
+
+/// Ways to place the parts one after the other.
+fn chains<'w>(found: &'w [Vec<Window>], allowed: Slack) -> Vec<Vec<&'w Window>> {
+    let mut chains: Vec<Vec<&Window>> = vec![Vec::new()];
+    for windows in found {
+        let mut longer: Vec<Vec<&Window>> = Vec::new();
+        for chain in &chains {
+            let after = chain.last().and_then(|w| w.last()).map(|piece| piece.line);
+            let fits = windows.iter().filter(|w| {
+                allowed.contains(w.slack)
+                    && w.first().is_some_and(|first| after.is_none_or(|after| first.line > after))
+            });
+            let most = if chain.is_empty() { CHAINS } else { ENDS };
+            longer.extend(fits.take(most).map(|window| {
+                let mut chain = chain.clone();
+                chain.push(window);
+                chain
+            }));
+            if longer.len() > CHAINS {
+                break;
+            }
+        }
+        chains = longer;
+    }
+    chains.truncate(CHAINS);
+    chains
+}
+
+/// The call with its gaps filled by one chain.
+fn fill(
+    call: &Call<'_>,
+    chain: &[&Window],
+    parts: &[&[&str]],
+    new: &[&str],
+) -> Result<Splice, Refusal> {
+    let source = call.source();
+    let mut old: Vec<&str> = Vec::new();
+    let mut steps: Vec<Step> = Vec::new();
+    let mut gaps: Vec<Vec<&str>> = Vec::new();
+    let mut indents: Vec<(String, String)> = Vec::new();
+    let mut slack = Slack::NONE;
+    for (at, (window, part)) in chain.iter().zip(parts).enumerate() {
+        if at > 0 {
+            let from = chain[at - 1].last().map_or(0, |piece| piece.line + 1);
+            let to = window.first().map_or(from, |piece| piece.line);
+            let lines: Vec<&str> = (from..to).map(|line| source.body(line)).collect();
+            for line in from..to {
+                steps.push(Step::Pair(old.len(), whole_piece(source, line)));
+                old.push(source.body(line));
+            }
+            gaps.push(lines);
+        }
+        let base = old.len();
+        steps.extend(window.steps.iter().map(|step| match *step {
+            Step::Pair(i, piece) => Step::Pair(base + i, piece),
+            Step::OldOnly(i) => Step::OldOnly(base + i),
+            Step::FileOnly(piece) => Step::FileOnly(piece),
+        }));
+        old.extend_from_slice(part);
+        indents.extend(window.indents(part, source));
+        slack |= window.slack;
+    }
+    let mut filled: Vec<&str> = Vec::new();
+    let mut gaps = gaps.into_iter();
+    for line in new {
+        if is_placeholder(line) {
+            filled.extend(gaps.next().unwrap_or_default());
+        } else {
+            filled.push(line);
+        }
+    }
+    let window = Window { steps, slack };
+    let map = IndentMap::fit(indents);
+    merge_window(source, &window, &old, &filled, &map)
+        .map(|candidate| candidate.splice)
+        .map_err(|conflict| refuse::conflict(call, &window, &conflict))
+}
+
+/// Whether two replacements leave the same text.
+fn same(text: &str, a: &Splice, b: &Splice) -> bool {
+    let (start, end) = (a.range.start.min(b.range.start), a.range.end.max(b.range.end));
+    let result = |s: &Splice| {
+        format!("{}{}{}", &text[start..s.range.start], s.text, &text[s.range.end..end])
+    };
+    result(a) == result(b)
+}

@@ -1,0 +1,226 @@
+//! Reflow: the same statement with its line breaks in other places.
+//!
+//! The texts are compared without any white space, from the start of a line of the
+//! file to the end of one. Lines that break alike are paired as usual; where they do
+//! not, the lines between two common breaks are merged as one.
+
+use super::Explained;
+use super::call::{Call, merge_window, whole_piece};
+use super::decode::Reading;
+use super::indent::IndentMap;
+use super::ladder::Rung;
+use super::merge::{Event, events, new_lines};
+use super::refuse;
+use super::slack::Slack;
+use super::source::Source;
+use super::tokens::{self, QuoteMap};
+use super::window::{Step, Window, split};
+use crate::edit::{Expected, Refusal, Splice};
+
+/// The rung.
+pub(super) struct Reflowed;
+
+/// At most so many places are compared.
+const MOST: usize = 2_000;
+
+impl Rung for Reflowed {
+    fn id(&self) -> &'static str {
+        "reflowed"
+    }
+
+    fn about(&self) -> &'static str {
+        "line breaks in other places of a statement"
+    }
+
+    fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
+        call.readings().iter().find_map(|read| explain(call, &read.reading))
+    }
+}
+
+fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refusal>> {
+    let source = call.source();
+    let old = split(&reading.old);
+    let places = places(source, &old);
+    let [(first, last)] = places[..] else {
+        let lines: Vec<usize> = places.iter().map(|(first, _)| first + 1).collect();
+        return (!lines.is_empty()).then(|| Err(refuse::too_many(call, &lines, false)));
+    };
+    if call.request.expected != Expected::default() && call.request.expected != Expected::All {
+        return Some(Err(refuse::too_many(call, &[first + 1], false)));
+    }
+    let new = new_lines(&reading.old, &reading.new);
+    let mut rewrites: Vec<String> = reading.ids.iter().map(|id| (*id).to_owned()).collect();
+    rewrites.push("line_breaks".to_owned());
+    Some(merge(call, source, &old, &new, first, last).and_then(|splice| {
+        match call.covered_by_new(&splice.range) {
+            Some(refusal) => Err(refusal),
+            None => call.finish(vec![splice], "reflowed", rewrites),
+        }
+    }))
+}
+
+/// The places as first and last line.
+fn places(source: &Source<'_>, old: &[&str]) -> Vec<(usize, usize)> {
+    let bare: Vec<char> =
+        old.iter().flat_map(|l| l.chars()).filter(|c| !c.is_whitespace()).collect();
+    let words =
+        old.iter().flat_map(|l| l.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')));
+    let Some(word) = words.max_by_key(|w| w.len()).filter(|w| w.len() >= 3) else {
+        return Vec::new();
+    };
+    let Some(joined) = (bare.len() >= 8).then(|| old.join("\n")) else { return Vec::new() };
+    let Some(at) = joined.find(word) else { return Vec::new() };
+    let before: Vec<char> = joined[..at].chars().filter(|c| !c.is_whitespace()).collect();
+    let mut out = Vec::new();
+    for found in memchr::memmem::find_iter(source.text.as_bytes(), word.as_bytes()).take(MOST) {
+        let Some(start) = back(source.text, found, &before) else { continue };
+        let Some(end) = forth(source.text, start, &bare) else { continue };
+        let (first, last) = (source.line_at(start), source.line_at(end - 1));
+        let head = &source.text[source.lines[first].start..start];
+        let tail = &source.text[end..source.lines[last].end];
+        if head.trim().is_empty() && tail.trim().is_empty() && !out.contains(&(first, last)) {
+            out.push((first, last));
+        }
+    }
+    out
+}
+
+/// Walks back over `before`, white space aside.
+fn back(text: &str, from: usize, before: &[char]) -> Option<usize> {
+    let mut chars = text[..from].char_indices().rev().filter(|(_, c)| !c.is_whitespace());
+    let mut start = from;
+    for expected in before.iter().rev() {
+        let (at, c) = chars.next()?;
+        if c != *expected {
+            return None;
+        }
+        start = at;
+    }
+    Some(start)
+}
+
+/// Walks forth over `bare`, white space aside.
+fn forth(text: &str, from: usize, bare: &[char]) -> Option<usize> {
+    let mut chars = text[from..].char_indices().filter(|(_, c)| !c.is_whitespace());
+    let mut end = from;
+    for expected in bare {
+        let (at, c) = chars.next()?;
+        if c != *expected {
+            return None;
+        }
+        end = from + at + c.len_utf8();
+    }
+    Some(end)
+}
+
+/// Lines of the call and of the file between two common breaks.
+struct Segment {
+    old: std::ops::Range<usize>,
+    file: std::ops::Range<usize>,
+}
+
+fn segments(source: &Source<'_>, old: &[&str], first: usize, last: usize) -> Vec<Segment> {
+    let size = |line: &str| line.chars().filter(|c| !c.is_whitespace()).count();
+    let mut out = Vec::new();
+    let (mut i, mut j) = (0, first);
+    let (mut a, mut b) = (0, 0);
+    let mut start = (0, first);
+    while i < old.len() || j <= last {
+        if (a <= b && i < old.len()) || j > last {
+            a += size(old[i]);
+            i += 1;
+        } else {
+            b += size(source.body(j));
+            j += 1;
+        }
+        if a == b && i > start.0 && j > start.1 {
+            out.push(Segment { old: start.0..i, file: start.1..j });
+            start = (i, j);
+        }
+    }
+    if let Some(segment) = out.last_mut() {
+        segment.old.end = old.len();
+        segment.file.end = last + 1;
+    }
+    out
+}
+
+fn merge(
+    call: &Call<'_>,
+    source: &Source<'_>,
+    old: &[&str],
+    new: &[&str],
+    first: usize,
+    last: usize,
+) -> Result<Splice, Refusal> {
+    let events = events(old, new);
+    let stale = |line: usize| refuse::stale_line(call, line);
+    let mut old_lines: Vec<String> = Vec::new();
+    let mut new_lines: Vec<String> = Vec::new();
+    let mut steps = Vec::new();
+    let mut indents = Vec::new();
+    let mut at = 0;
+    for segment in segments(source, old, first, last) {
+        let alike = segment.old.len() == 1 && segment.file.len() == 1;
+        let begin = at;
+        while at < events.len() && !starts_beyond(&events[at], segment.old.end) {
+            at += 1;
+        }
+        let own = &events[begin..at];
+        let changed: Vec<&str> = own.iter().filter_map(|e| new_line(e)).map(|n| new[n]).collect();
+        if alike {
+            let line = segment.file.start;
+            steps.push(Step::Pair(old_lines.len(), whole_piece(source, line)));
+            indents.push((
+                super::indent::of(old[segment.old.start]).to_owned(),
+                super::indent::of(source.body(line)).to_owned(),
+            ));
+            old_lines.push(old[segment.old.start].to_owned());
+            new_lines.extend(changed.into_iter().map(str::to_owned));
+            continue;
+        }
+        let file: Vec<&str> = segment.file.clone().map(|line| source.body(line)).collect();
+        for line in segment.file.clone() {
+            steps.push(Step::Pair(old_lines.len(), whole_piece(source, line)));
+            old_lines.push(source.body(line).to_owned());
+        }
+        if own.iter().all(|e| matches!(e, Event::Keep(..))) {
+            new_lines.extend(file.into_iter().map(str::to_owned));
+        } else if changed.is_empty() {
+            // The whole statement is removed.
+        } else {
+            let joined = |lines: &[&str]| lines.join("\n").trim().to_owned();
+            let file_text = joined(&file);
+            let merged = tokens::merge(
+                &joined(&old[segment.old.clone()]),
+                &file_text,
+                &joined(&changed),
+                &QuoteMap::default(),
+            )
+            .ok_or_else(|| stale(segment.file.start))?;
+            let head = super::indent::of(file[0]);
+            new_lines.extend(format!("{head}{merged}").split('\n').map(str::to_owned));
+        }
+    }
+    let rest: Vec<&str> = events[at..].iter().filter_map(new_line).map(|n| new[n]).collect();
+    new_lines.extend(rest.into_iter().map(str::to_owned));
+    let window = Window { steps, slack: Slack::SPACING };
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        old_lines.iter().map(String::as_str).collect(),
+        new_lines.iter().map(String::as_str).collect(),
+    );
+    merge_window(source, &window, &old, &new, &IndentMap::fit(indents))
+        .map(|candidate| candidate.splice)
+        .map_err(|conflict| refuse::conflict(call, &window, &conflict))
+}
+
+fn starts_beyond(event: &Event, end: usize) -> bool {
+    matches!(event, Event::Keep(o, _) | Event::Change(o, _) | Event::Delete(o) if *o >= end)
+}
+
+fn new_line(event: &Event) -> Option<usize> {
+    match *event {
+        Event::Keep(_, n) | Event::Change(_, n) | Event::Insert(n) => Some(n),
+        Event::Delete(_) => None,
+    }
+}

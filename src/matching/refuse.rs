@@ -1,0 +1,175 @@
+//! Refusals that teach: the cause where it can be told, the places that matter, and
+//! what lets the next call succeed.
+
+use super::call::Call;
+use super::merge::Conflict;
+use super::near::{nearest, visible};
+use super::window::Window;
+use crate::edit::{EditCode, Expected, Refusal};
+
+/// Occurrences that are listed.
+const MOST_LINES: usize = 50;
+
+/// No rung found any place.
+pub(super) fn not_found(call: &Call<'_>) -> Refusal {
+    let old = &call.request.old;
+    if old.trim().is_empty() {
+        return Refusal::new(
+            EditCode::NoOccurrence,
+            "old_str is white space only, and not in the file as it is",
+        )
+        .hint("Quote a line with text in it next to the place, and repeat that line in new_str.");
+    }
+    if call.text().is_empty() {
+        return Refusal::new(EditCode::NoOccurrence, "the file is empty")
+            .hint("Send an empty old_str to fill it.");
+    }
+    let near = nearest(call.source(), old, 3);
+    let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
+    let Some(best) = near.first() else {
+        refusal.message.push_str(", and nothing in the file is like it");
+        return refusal.hint(
+            "Read the file again, or search for a name from the text: it may be in another file or gone.",
+        );
+    };
+    let (start, end) = (best.start_line, best.end_line);
+    if let Some(difference) = &best.first_difference {
+        refusal.message.push_str(&format!(
+            "; lines {start}-{end} are {:.0} % alike and first differ at line {}",
+            best.score * 100.0,
+            difference.line
+        ));
+    }
+    let hint = if best.score >= 0.6 {
+        format!(
+            "Quote lines {start}-{end} as they are in the file (read just these lines), then send the edit again."
+        )
+    } else {
+        "Read the file again; the text has changed or is in another file.".to_owned()
+    };
+    refusal.nearest = near;
+    refusal.hint(hint)
+}
+
+/// More or fewer places than expected.
+pub(super) fn too_many(call: &Call<'_>, lines: &[usize], overlapping: bool) -> Refusal {
+    let found = lines.len();
+    let mut lines = lines.to_vec();
+    lines.dedup();
+    let mut list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if lines.len() > 10 {
+        list.push_str(", …");
+    }
+    let wanted = match call.request.expected {
+        Expected::Exactly(count) => count.get(),
+        Expected::All => 1,
+    };
+    let message = match (overlapping, found > 1) {
+        (true, _) => format!(
+            "old_str occurs in overlapping places (at lines {list}), and which is meant decides the result"
+        ),
+        (false, true) => {
+            format!("old_str fits {found} places (at lines {list}), expected {wanted}")
+        }
+        (false, false) => format!("old_str fits {found} place (at line {list}), expected {wanted}"),
+    };
+    let hint = if wanted == 1 {
+        "Add lines above or below to old_str and new_str so that only one place fits; or give near_line; or, to change all of them, expected_replacements or replace_all."
+    } else {
+        "Set expected_replacements to the number found, or quote more lines."
+    };
+    let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(hint);
+    lines.truncate(MOST_LINES);
+    refusal.occurrences = lines;
+    refusal
+}
+
+/// The edit was made already.
+pub(super) fn already_applied(line: usize) -> Refusal {
+    Refusal::new(EditCode::AlreadyApplied, format!("the file already has new_str, at line {line}"))
+        .hint("The edit was made before; go on with the next step. Do not send it again.")
+}
+
+/// `old_str` is nowhere, `new_str` is at one place.
+pub(super) fn applied(call: &Call<'_>) -> Option<Refusal> {
+    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+    for read in call.readings() {
+        let new = read.reading.new.trim_matches('\n');
+        if letters(new) < 8 {
+            continue;
+        }
+        let text = call.text();
+        let mut found = memchr::memmem::find_iter(text.as_bytes(), new.as_bytes());
+        if let (Some(at), None) = (found.next(), found.next()) {
+            return Some(already_applied(call.snapshot.lines().number_at(at)));
+        }
+        if new.contains('\n') {
+            let crlf = new.replace("\r\n", "\n").replace('\n', "\r\n");
+            let mut found = memchr::memmem::find_iter(text.as_bytes(), crlf.as_bytes());
+            if let (Some(at), None) = (found.next(), found.next()) {
+                return Some(already_applied(call.snapshot.lines().number_at(at)));
+            }
+        }
+    }
+    None
+}
+
+/// A placeholder that would delete code.
+pub(super) fn omission(placeholder: &str) -> Refusal {
+    Refusal::new(
+        EditCode::Omission,
+        format!(
+            "new_str has the placeholder `{}`, which the file does not have",
+            visible(placeholder)
+        ),
+    )
+    .hint("Write the code out in full, or narrow old_str and new_str to the lines that change.")
+}
+
+/// The place is found, but the change runs over something the call does not know.
+pub(super) fn conflict(call: &Call<'_>, window: &Window, conflict: &Conflict) -> Refusal {
+    let mut refusal = stale_line(call, conflict.line);
+    refusal.message =
+        format!("{} (line {}: `{}`)", conflict.why, conflict.line + 1, shown(call, conflict.line));
+    if let (Some(first), Some(last)) = (window.first(), window.last()) {
+        refusal.hint = Some(format!(
+            "Quote lines {}-{} as they are in the file, then send the edit again.",
+            first.line + 1,
+            last.line + 1
+        ));
+    }
+    refusal
+}
+
+/// A line that the edit changes, or stands beside, is not in the file as quoted.
+pub(super) fn stale(call: &Call<'_>, window: &Window, line: usize) -> Refusal {
+    let mut refusal = stale_line(call, line);
+    if let (Some(first), Some(last)) = (window.first(), window.last()) {
+        refusal.hint = Some(format!(
+            "Quote lines {}-{} as they are in the file, then send the edit again.",
+            first.line + 1,
+            last.line + 1
+        ));
+    }
+    refusal
+}
+
+/// The same for a single line.
+pub(super) fn stale_line(call: &Call<'_>, line: usize) -> Refusal {
+    let mut refusal = Refusal::new(
+        EditCode::NoOccurrence,
+        format!(
+            "old_str is not in the file: line {} is `{}`, which is not what the edit changes",
+            line + 1,
+            shown(call, line)
+        ),
+    )
+    .hint(format!("Read around line {} and quote it as it is.", line + 1));
+    refusal.nearest = nearest(call.source(), &call.request.old, 3);
+    refusal
+}
+
+fn shown(call: &Call<'_>, line: usize) -> String {
+    let source = call.source();
+    if line < source.lines.len() { visible(source.body(line)) } else { String::new() }
+}

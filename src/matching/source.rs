@@ -1,0 +1,159 @@
+//! The file, cut into lines once, with a lax key for each that every fold respects.
+//!
+//! Two lines that are the same under any fold have the same *skeleton*: the hash of
+//! their letters and digits. One look-up by skeleton therefore finds every place that
+//! any fold could accept, and the strict comparison runs on those few places only.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::canon::{self, Fold};
+use crate::text::{Ending, Snapshot};
+
+/// A skeleton. 0 is a blank line, 1 a line of punctuation only.
+pub(super) type Skeleton = u64;
+
+pub(super) const BLANK: Skeleton = 0;
+pub(super) const NO_WORD: Skeleton = 1;
+
+/// One line of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileLine {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) ending: Ending,
+}
+
+impl FileLine {
+    pub(super) fn body(&self) -> Range<usize> {
+        self.start..self.end
+    }
+
+    pub(super) fn full_end(&self) -> usize {
+        self.end + self.ending.as_str().len()
+    }
+}
+
+/// The file's lines.
+#[derive(Debug)]
+pub(super) struct Source<'t> {
+    pub(super) snapshot: &'t Snapshot,
+    pub(super) text: &'t str,
+    pub(super) lines: Vec<FileLine>,
+    solid: OnceLock<Solid>,
+}
+
+/// The lines that are not blank.
+#[derive(Debug)]
+pub(super) struct Solid {
+    /// Indices into [`Source::lines`].
+    pub(super) lines: Vec<usize>,
+    pub(super) skeletons: Vec<Skeleton>,
+    places: HashMap<Skeleton, Vec<u32>, BuildHasherDefault<Identity>>,
+}
+
+impl<'t> Source<'t> {
+    pub(super) fn new(snapshot: &'t Snapshot) -> Self {
+        let text = snapshot.text();
+        let lines = crate::text::each_line(text)
+            .map(|line| FileLine {
+                start: line.body.start,
+                end: line.body.end,
+                ending: line.ending,
+            })
+            .collect();
+        Self { snapshot, text, lines, solid: OnceLock::new() }
+    }
+
+    /// The content of a line.
+    pub(super) fn body(&self, index: usize) -> &'t str {
+        &self.text[self.lines[index].body()]
+    }
+
+    /// The lines that are not blank, with their skeletons.
+    pub(super) fn solid(&self) -> &Solid {
+        self.solid.get_or_init(|| {
+            let mut solid =
+                Solid { lines: Vec::new(), skeletons: Vec::new(), places: HashMap::default() };
+            for index in 0..self.lines.len() {
+                let skeleton = skeleton(self.body(index));
+                if skeleton != BLANK {
+                    let at = u32::try_from(solid.lines.len()).unwrap_or(u32::MAX);
+                    solid.lines.push(index);
+                    solid.skeletons.push(skeleton);
+                    if skeleton != NO_WORD {
+                        solid.places.entry(skeleton).or_default().push(at);
+                    }
+                }
+            }
+            solid
+        })
+    }
+
+    /// The line that holds a text offset.
+    pub(super) fn line_at(&self, offset: usize) -> usize {
+        self.lines.partition_point(|line| line.start <= offset).saturating_sub(1)
+    }
+}
+
+impl Solid {
+    /// Where among the solid lines a skeleton stands.
+    pub(super) fn places(&self, skeleton: Skeleton) -> &[u32] {
+        self.places.get(&skeleton).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// The skeleton of a line.
+pub(super) fn skeleton(line: &str) -> Skeleton {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut solid = false;
+    let mut word = false;
+    let mut add =
+        |c: u32| hash = (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    if line.is_ascii() {
+        for b in line.bytes() {
+            if b.is_ascii_alphanumeric() || b == b'_' {
+                add(u32::from(b));
+                word = true;
+            } else if !b.is_ascii_whitespace() {
+                solid = true;
+            }
+        }
+    } else {
+        for canonical in canon::canonical(line, Fold::LookAlike) {
+            if canon::is_word(canonical.c) {
+                add(u32::from(canonical.c));
+                word = true;
+            } else if !canonical.c.is_whitespace() {
+                solid = true;
+            }
+        }
+    }
+    match (word, solid) {
+        (true, _) => hash.max(2),
+        (false, true) => NO_WORD,
+        (false, false) => BLANK,
+    }
+}
+
+/// The keys are hashes already.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &b in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(b);
+        }
+    }
+
+    fn write_u64(&mut self, n: u64) {
+        self.0 = n;
+    }
+}
