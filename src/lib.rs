@@ -21,9 +21,13 @@ pub mod correct;
 
 pub mod store;
 
+pub mod session;
+
 pub mod engine;
 
 pub mod tools;
+
+pub mod agent;
 
 pub mod adapters;
 

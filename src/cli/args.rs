@@ -88,7 +88,11 @@ pub(crate) struct BatchArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct McpArgs {}
+pub(crate) struct McpArgs {
+    /// Guard the session: exploration before edits, task_complete, no endless repeats.
+    #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = ["strict", "soft"])]
+    pub(crate) guard: Option<String>,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct SchemaArgs {

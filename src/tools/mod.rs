@@ -9,18 +9,23 @@ mod dialect;
 mod edit;
 mod edit_file;
 pub mod export;
+mod guarded;
 mod replace;
 mod reply;
 pub mod schema;
 mod text_editor;
 
 use std::fmt;
+use std::sync::MutexGuard;
 
 use serde_json::{Map, Value};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::BoxFuture;
+use crate::session::{Guard, Policy};
+use guarded::GuardedCalls;
+pub(crate) use guarded::paths_of;
 
 pub use arguments::SYNONYMS;
 pub use dialect::{Dialect, PHRASES};
@@ -44,6 +49,8 @@ pub enum Listed {
     Always,
     /// Where that dialect is spoken.
     In(Dialect),
+    /// In guarded sessions.
+    Guarded,
 }
 
 /// One tool.
@@ -72,8 +79,14 @@ impl fmt::Debug for ToolSpec {
 }
 
 /// Every tool.
-pub const TOOLS: &[ToolSpec] =
-    &[edit_file::TOOL, edit::TOOL, apply_patch::TOOL, replace::TOOL, text_editor::TOOL];
+pub const TOOLS: &[ToolSpec] = &[
+    edit_file::TOOL,
+    edit::TOOL,
+    apply_patch::TOOL,
+    replace::TOOL,
+    text_editor::TOOL,
+    guarded::TASK_COMPLETE,
+];
 
 /// Other tools' names for ours.
 const TOOL_NAMES: &[(&str, &str)] = &[
@@ -112,18 +125,30 @@ pub fn find(name: &str) -> Option<&'static ToolSpec> {
 pub struct Toolbox {
     engine: Engine,
     dialect: Dialect,
+    guard: Option<GuardedCalls>,
 }
 
 impl Toolbox {
     /// Tools over an engine.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, dialect: Dialect::default() }
+        Self { engine, dialect: Dialect::default(), guard: None }
     }
 
     /// The same tools, answering in the words of `dialect`.
     #[must_use]
     pub fn speaking(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
+    }
+
+    /// The same tools under a fresh guard: one session.
+    #[must_use]
+    pub fn guarded(self, policy: Policy) -> Self {
+        Self { guard: Some(GuardedCalls::new(policy)), ..self }
+    }
+
+    /// The session's guard, when there is one.
+    pub fn guard(&self) -> Option<MutexGuard<'_, Guard>> {
+        self.guard.as_ref().map(GuardedCalls::guard)
     }
 
     /// The engine.
@@ -145,6 +170,7 @@ impl Toolbox {
         TOOLS.iter().filter(|tool| match tool.listed {
             Listed::Always => true,
             Listed::In(dialect) => dialect == self.dialect,
+            Listed::Guarded => self.guard.is_some(),
         })
     }
 
@@ -160,7 +186,11 @@ impl Toolbox {
             }
         };
         let call = Call { engine: &self.engine, arguments: &arguments, options };
-        self.dialect.reword(&arguments, (tool.run)(call).await)
+        let reply = match &self.guard {
+            Some(guard) => guard.run(tool, call).await,
+            None => (tool.run)(call).await,
+        };
+        self.dialect.reword(&arguments, reply)
     }
 }
 

@@ -1,0 +1,267 @@
+//! The reference agent: a small loop of model turns and tool calls under the guard.
+//!
+//! It is the example to copy. The model is behind [`Chat`]; everything else is the
+//! public API: [`Toolbox`] executes and guards, [`export`] declares the tools.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::edit::EditCode;
+use crate::engine::CallOptions;
+use crate::port::BoxFuture;
+use crate::session::Policy;
+use crate::text::Snapshot;
+use crate::tools::export::{Format, export};
+use crate::tools::{ToolReply, Toolbox, paths_of};
+
+const SYSTEM: &str = include_str!("../../prompts/agent.md");
+/// A tool's answer is shown to the model up to this many characters.
+const MAX_ANSWER: usize = 30_000;
+/// How often a model that only talks is sent back to its tools.
+const MAX_REMINDERS: usize = 3;
+
+/// One call that the model makes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolUse {
+    /// Its id, for the answer.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as the model wrote them: JSON in a string.
+    pub arguments: String,
+}
+
+/// One turn of the model.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Turn {
+    /// What it said.
+    pub text: String,
+    /// What it calls.
+    pub calls: Vec<ToolUse>,
+}
+
+/// A model that takes a conversation and tools, in OpenAI's form.
+pub trait Chat: Send + Sync {
+    /// The next turn. The error is for people.
+    fn turn<'a>(
+        &'a self,
+        messages: &'a [Value],
+        tools: &'a Value,
+    ) -> BoxFuture<'a, Result<Turn, String>>;
+}
+
+/// What happens, for whoever watches.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// A turn begins: its number and the limit.
+    Step(usize, usize),
+    /// The model said something.
+    Said(&'a str),
+    /// The guard sent the model back.
+    Reminded(&'a str),
+    /// A tool was called.
+    Called {
+        /// The call.
+        call: &'a ToolUse,
+        /// Its answer.
+        reply: &'a ToolReply,
+    },
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Outcome {
+    /// Whether the task was completed under the guard.
+    pub ok: bool,
+    /// What was done, or what went wrong.
+    pub summary: String,
+    /// Files that are different from before.
+    pub files_changed: Vec<String>,
+    /// How many tool calls were made.
+    pub tool_calls: usize,
+    /// `NO_TOOL_CALLS`, `NOT_COMPLETED`, `STEP_LIMIT` or `MODEL_FAILED`.
+    pub error: Option<String>,
+    /// What changed, as one unified diff.
+    #[serde(skip)]
+    pub diff: String,
+}
+
+/// The loop.
+#[derive(Debug)]
+pub struct Agent<C> {
+    toolbox: Toolbox,
+    chat: C,
+    steps: usize,
+}
+
+impl<C: Chat> Agent<C> {
+    /// An agent over tools and a model, strictly guarded unless the tools are guarded already.
+    pub fn new(toolbox: Toolbox, chat: C) -> Self {
+        let toolbox =
+            if toolbox.guard().is_some() { toolbox } else { toolbox.guarded(Policy::strict()) };
+        Self { toolbox, chat, steps: 40 }
+    }
+
+    /// The most turns that the model gets.
+    #[must_use]
+    pub fn steps(self, steps: usize) -> Self {
+        Self { steps, ..self }
+    }
+
+    /// Runs one task to its end.
+    pub async fn run(&self, task: &str, mut watch: impl FnMut(Event<'_>)) -> Outcome {
+        let tools = export(Format::OpenAi, self.toolbox.listed());
+        let tools = without_strict(tools);
+        let mut messages = vec![json!({ "role": "system", "content": SYSTEM })];
+        let opening = self.toolbox.guard().and_then(|guard| guard.opening());
+        messages.extend(opening.map(user));
+        messages.push(user(task.to_owned()));
+        let mut run = Run { before: BTreeMap::new(), reminders: 0 };
+        for step in 1..=self.steps {
+            watch(Event::Step(step, self.steps));
+            let turn = match self.chat.turn(&messages, &tools).await {
+                Ok(turn) => turn,
+                Err(error) => return self.end(run, Err(("MODEL_FAILED", error))).await,
+            };
+            if !turn.text.is_empty() {
+                watch(Event::Said(&turn.text));
+            }
+            messages.push(assistant(&turn));
+            if turn.calls.is_empty() {
+                let reminder = self.toolbox.guard().and_then(|guard| guard.on_words());
+                let reminder = reminder.unwrap_or_else(|| UNFINISHED.to_owned());
+                run.reminders += 1;
+                if run.reminders > MAX_REMINDERS {
+                    return self.end(run, Err(("NOT_COMPLETED", turn.text))).await;
+                }
+                watch(Event::Reminded(&reminder));
+                messages.push(user(reminder));
+                continue;
+            }
+            for call in &turn.calls {
+                let reply = self.call(&mut run, call).await;
+                watch(Event::Called { call, reply: &reply });
+                messages.push(json!({
+                    "role": "tool",
+                    "tool_call_id": call.id,
+                    "content": shown(&call.name, &reply),
+                }));
+                if call.name == "task_complete" && reply.ok {
+                    let summary = reply.report["summary"].as_str().unwrap_or_default().to_owned();
+                    return self.end(run, Ok(summary)).await;
+                }
+            }
+        }
+        let why = format!("the task was not completed within {} steps", self.steps);
+        self.end(run, Err(("STEP_LIMIT", why))).await
+    }
+
+    async fn call(&self, run: &mut Run, call: &ToolUse) -> ToolReply {
+        let arguments = Value::String(call.arguments.clone());
+        let arguments = serde_json::from_str(&call.arguments).unwrap_or(arguments);
+        if let Value::Object(given) = &arguments {
+            for path in paths_of(given) {
+                let now = self.read(&path).await;
+                run.before.entry(path).or_insert(now);
+            }
+        }
+        self.toolbox.call(&call.name, arguments, &CallOptions::default()).await
+    }
+
+    async fn read(&self, path: &str) -> Option<Snapshot> {
+        let path = self.toolbox.engine().path(path).ok()?;
+        self.toolbox.engine().snapshot(&path).await.ok()
+    }
+
+    async fn end(&self, run: Run, end: Result<String, (&str, String)>) -> Outcome {
+        let (mut files_changed, mut diff) = (Vec::new(), String::new());
+        for (path, before) in run.before {
+            let after = self.read(&path).await;
+            if before != after {
+                diff.push_str(&whole_diff(&path, before.as_ref(), after.as_ref()));
+                files_changed.push(path);
+            }
+        }
+        let guard = self.toolbox.guard();
+        let tool_calls = guard.as_ref().map_or(0, |guard| guard.calls());
+        let nothing = guard.as_ref().and_then(|guard| guard.at_end());
+        let (summary, error) = match (end, nothing) {
+            // A model that failed says so; a model that did nothing has no excuse.
+            (Err(("MODEL_FAILED", why)), _) => (why, Some("MODEL_FAILED".to_owned())),
+            (_, Some((code, why))) => (why.to_owned(), Some(code.to_owned())),
+            (Err((code, why)), None) => (why, Some(code.to_owned())),
+            (Ok(summary), None) => (summary, None),
+        };
+        Outcome { ok: error.is_none(), summary, files_changed, tool_calls, error, diff }
+    }
+}
+
+const UNFINISHED: &str = "You have not called task_complete. If the task is done, call it with a \
+summary; if not, go on with the tools.";
+
+struct Run {
+    before: BTreeMap<String, Option<Snapshot>>,
+    reminders: usize,
+}
+
+fn user(text: String) -> Value {
+    json!({ "role": "user", "content": text })
+}
+
+fn assistant(turn: &Turn) -> Value {
+    let calls: Vec<Value> = turn
+        .calls
+        .iter()
+        .map(|call| {
+            json!({
+                "id": call.id,
+                "type": "function",
+                "function": { "name": call.name, "arguments": call.arguments },
+            })
+        })
+        .collect();
+    let mut message = json!({ "role": "assistant", "content": turn.text });
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    message
+}
+
+/// Many servers know tools but not strict ones; the tools check their arguments anyway.
+fn without_strict(mut tools: Value) -> Value {
+    for tool in tools.as_array_mut().into_iter().flatten() {
+        let name = tool["function"]["name"].as_str().unwrap_or_default().to_owned();
+        let Some(spec) = crate::tools::find(&name) else { continue };
+        tool["function"]["parameters"] = (spec.input)();
+        if let Some(function) = tool["function"].as_object_mut() {
+            function.remove("strict");
+        }
+    }
+    tools
+}
+
+/// What the model sees of an answer.
+fn shown(tool: &str, reply: &ToolReply) -> String {
+    let text = match (tool, reply.code) {
+        ("task_complete", Some(EditCode::Blocked)) => reply.report.to_string(),
+        _ => reply.message.clone(),
+    };
+    match text.char_indices().nth(MAX_ANSWER) {
+        Some((end, _)) => format!("{}\n… (cut here)", &text[..end]),
+        None => text,
+    }
+}
+
+fn whole_diff(path: &str, before: Option<&Snapshot>, after: Option<&Snapshot>) -> String {
+    let text = |side: Option<&Snapshot>| side.map_or(String::new(), |s| s.text().to_owned());
+    let name = |side: Option<&Snapshot>, letter: char| match side {
+        Some(_) => format!("{letter}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (old, new) = (text(before), text(after));
+    let diff = similar::TextDiff::from_lines(old.as_str(), new.as_str());
+    diff.unified_diff().header(&name(before, 'a'), &name(after, 'b')).to_string()
+}

@@ -1,0 +1,658 @@
+//! The guard: an agent explores before it edits, does not claim what it has not done,
+//! and does not repeat what has failed.
+//!
+//! Every rule is a row of [`RULES`]; a [`Policy`] says for each whether it refuses, only
+//! warns, or is off. No rule looks at the words of the task. The guard knows nothing of
+//! files: who asks it brings the hashes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::edit::EditCode;
+use crate::text::ContentHash;
+
+/// When a rule is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// Before the first turn.
+    Start,
+    /// The model answered without calling a tool.
+    Words,
+    /// The model calls a tool.
+    Call,
+    /// The model calls a tool that writes.
+    Edit,
+    /// The model says that the task is complete.
+    Complete,
+    /// The session ends.
+    End,
+}
+
+/// What a rule does when it is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Stops the call.
+    #[default]
+    Refuse,
+    /// Lets it pass and says so.
+    Warn,
+    /// Nothing.
+    Off,
+}
+
+/// One rule.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    /// The stable name.
+    pub id: &'static str,
+    /// When it is asked.
+    pub moment: Moment,
+    /// What went wrong, for the model.
+    pub error: &'static str,
+    /// What to do next, for the model.
+    pub hint: &'static str,
+    broken: fn(&Guard, &Asked<'_>) -> bool,
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule")
+            .field("id", &self.id)
+            .field("moment", &self.moment)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The rules, in the order in which they are asked.
+pub const RULES: &[Rule] = &[
+    Rule {
+        id: "explore_first",
+        moment: Moment::Start,
+        error: "MANDATORY FIRST STEP: before making any change, 1. call list_files to see the project's files, 2. call search to find the code that this request is about, 3. call read_file on the file that is most likely the right one.",
+        hint: "Do not edit and do not complete the task until you have explored.",
+        broken: |_, _| true,
+    },
+    Rule {
+        id: "tools_before_words",
+        moment: Moment::Words,
+        error: "You MUST use tools before responding.",
+        hint: "Call list_files first, then search to find the relevant code, then read_file on the target.",
+        broken: |guard, _| guard.calls == 0,
+    },
+    Rule {
+        id: "repeat_failed",
+        moment: Moment::Call,
+        error: "This same call was refused before and nothing has changed since.",
+        hint: "Do not repeat it.",
+        broken: |guard, asked| guard.failures_of(asked) > 0,
+    },
+    Rule {
+        id: "explore_before_edit",
+        moment: Moment::Edit,
+        error: "BLOCKED: You must explore the codebase first. Call list_files, search or read_file before editing.",
+        hint: "Start with list_files to see what files exist, then search to find the target code, then read_file.",
+        broken: |guard, _| guard.explorations == 0,
+    },
+    Rule {
+        id: "explore_before_complete",
+        moment: Moment::Complete,
+        error: "BLOCKED: You must explore the codebase first. Call list_files or search before completing.",
+        hint: "Start with list_files to see what files exist, then search to find the target code.",
+        broken: |guard, _| guard.explorations == 0,
+    },
+    Rule {
+        id: "unresolved_edit",
+        moment: Moment::Complete,
+        error: "BLOCKED: The last edit of a file was refused, and nothing was written to it since:",
+        hint: "Send the edit again as its refusal says; or, if it is not needed after all, read the file to see that it is right, then complete.",
+        broken: |guard, _| !guard.unresolved.is_empty(),
+    },
+    Rule {
+        id: "vanished_edit",
+        moment: Moment::Complete,
+        error: "BLOCKED: A file no longer holds what your edit wrote:",
+        hint: "Read the file, and edit it again if your change is still needed.",
+        broken: |guard, asked| !guard.vanished(asked.files).is_empty(),
+    },
+    Rule {
+        id: "meaningful_calls",
+        moment: Moment::End,
+        error: "NO_TOOL_CALLS",
+        hint: "The agent failed to explore the codebase. Please try again with a more specific request.",
+        broken: |guard, _| guard.meaningful < guard.policy.least_calls,
+    },
+];
+
+/// How strict a session is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    levels: BTreeMap<&'static str, Level>,
+    /// Calls other than `task_complete` that must have succeeded.
+    pub least_calls: usize,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { levels: BTreeMap::new(), least_calls: 1 }
+    }
+}
+
+impl Policy {
+    /// Every rule refuses.
+    pub fn strict() -> Self {
+        Self::default()
+    }
+
+    /// Rules warn; only a session without any meaningful call still fails.
+    pub fn soft() -> Self {
+        let soft =
+            RULES.iter().filter(|rule| rule.moment != Moment::End && rule.moment != Moment::Start);
+        Self { levels: soft.map(|rule| (rule.id, Level::Warn)).collect(), ..Self::default() }
+    }
+
+    /// Sets one rule; `None` when there is no rule of that name.
+    #[must_use]
+    pub fn with(mut self, id: &str, level: Level) -> Option<Self> {
+        let rule = RULES.iter().find(|rule| rule.id == id)?;
+        self.levels.insert(rule.id, level);
+        Some(self)
+    }
+
+    /// The level of a rule.
+    pub fn level(&self, id: &str) -> Level {
+        self.levels.get(id).copied().unwrap_or_default()
+    }
+}
+
+/// What a file holds now; `None` when it is not there.
+pub type FileState = Option<ContentHash>;
+
+/// A call that is about to be made.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments, canonical.
+    pub arguments: &'a Map<String, Value>,
+    /// Whether it can change files.
+    pub writes: bool,
+    /// The files that the call names, or that the session has edited, as they are now.
+    pub files: &'a BTreeMap<String, FileState>,
+}
+
+/// A call that was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Done<'a> {
+    /// Whether it did what was asked.
+    pub ok: bool,
+    /// The code of a refusal.
+    pub code: Option<EditCode>,
+    /// The answer in words.
+    pub message: &'a str,
+    /// The answer's report.
+    pub report: &'a Value,
+}
+
+/// What the guard says to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Go on; the warnings are told with the answer.
+    Pass(Vec<String>),
+    /// The call is not made.
+    Refuse {
+        /// The rule.
+        rule: &'static str,
+        /// The code to answer with.
+        code: EditCode,
+        /// What went wrong.
+        error: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+/// A file that the session has edited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Edited {
+    /// Its last revision.
+    pub revision: Option<u64>,
+    /// What it held then; null when it was removed.
+    pub after_sha256: Option<ContentHash>,
+}
+
+#[derive(Debug, Clone)]
+struct Failure {
+    times: u32,
+    code: EditCode,
+    cause: String,
+    near: Option<(u64, u64)>,
+}
+
+#[derive(Debug, Clone)]
+struct Unresolved {
+    cause: String,
+    named: bool,
+}
+
+/// What one session has done so far, under a policy.
+#[derive(Debug, Clone, Default)]
+pub struct Guard {
+    policy: Policy,
+    calls: usize,
+    meaningful: usize,
+    explorations: usize,
+    writes: usize,
+    failures: BTreeMap<String, Failure>,
+    unresolved: BTreeMap<String, Unresolved>,
+    edited: BTreeMap<String, Edited>,
+}
+
+/// Whether a call looks at the project.
+pub fn is_exploration(tool: &str, arguments: &Map<String, Value>) -> bool {
+    matches!(tool, "list_files" | "search" | "wildcard_search" | "read_file")
+        || arguments.get("command").is_some_and(|command| command == "view")
+}
+
+impl Guard {
+    /// A fresh session.
+    pub fn new(policy: Policy) -> Self {
+        Self { policy, ..Self::default() }
+    }
+
+    /// What a session begins with, whatever the task is.
+    pub fn opening(&self) -> Option<String> {
+        let said = RULES.iter().filter(|rule| {
+            rule.moment == Moment::Start && self.policy.level(rule.id) != Level::Off
+        });
+        let text: Vec<String> = said.map(|rule| format!("{} {}", rule.error, rule.hint)).collect();
+        (!text.is_empty()).then(|| text.join("\n"))
+    }
+
+    /// What to say to a model that answers without a tool; `None` when that is fine.
+    pub fn on_words(&self) -> Option<String> {
+        let nothing = Map::new();
+        let files = BTreeMap::new();
+        let asked = Asked { tool: "", arguments: &nothing, writes: false, files: &files };
+        let broken = self.broken(Moment::Words, &asked).next()?;
+        Some(format!("{} {} Do NOT respond without using tools.", broken.error, broken.hint))
+    }
+
+    /// The error that a session ends with when it did nothing.
+    pub fn at_end(&self) -> Option<(&'static str, &'static str)> {
+        let nothing = Map::new();
+        let files = BTreeMap::new();
+        let asked = Asked { tool: "", arguments: &nothing, writes: false, files: &files };
+        self.broken(Moment::End, &asked).next().map(|rule| (rule.error, rule.hint))
+    }
+
+    /// The files that the session has edited and what it left in them.
+    pub fn edited(&self) -> &BTreeMap<String, Edited> {
+        &self.edited
+    }
+
+    /// How many calls were made, `task_complete` included.
+    pub fn calls(&self) -> usize {
+        self.calls
+    }
+
+    /// Asks every rule about a call.
+    pub fn check(&self, asked: &Asked<'_>) -> Verdict {
+        let moments: &[Moment] = match asked.tool {
+            "task_complete" => &[Moment::Complete],
+            _ if asked.writes && !is_exploration(asked.tool, asked.arguments) => {
+                &[Moment::Call, Moment::Edit]
+            }
+            _ => &[Moment::Call],
+        };
+        let mut warnings = Vec::new();
+        for rule in moments.iter().flat_map(|moment| self.broken(*moment, asked)) {
+            let (code, error, hint) = self.words(rule, asked);
+            match self.policy.level(rule.id) {
+                Level::Refuse => return Verdict::Refuse { rule: rule.id, code, error, hint },
+                Level::Warn => warnings.push(format!("{error} {hint}")),
+                Level::Off => {}
+            }
+        }
+        Verdict::Pass(warnings)
+    }
+
+    fn broken<'a>(
+        &'a self,
+        moment: Moment,
+        asked: &'a Asked<'_>,
+    ) -> impl Iterator<Item = &'static Rule> + 'a {
+        RULES.iter().filter(move |rule| {
+            rule.moment == moment
+                && self.policy.level(rule.id) != Level::Off
+                && (rule.broken)(self, asked)
+        })
+    }
+
+    fn words(&self, rule: &Rule, asked: &Asked<'_>) -> (EditCode, String, String) {
+        let (mut error, mut hint) = (rule.error.to_owned(), rule.hint.to_owned());
+        let mut code = EditCode::Blocked;
+        match rule.id {
+            "repeat_failed" => {
+                if let Some(failure) = self.failures.get(&fingerprint(asked, self.writes)) {
+                    code = failure.code;
+                    let _ = write!(error, " Cause: {}", failure.cause);
+                    hint.push(' ');
+                    hint.push_str(&another_way(asked.tool, failure));
+                }
+            }
+            "unresolved_edit" => {
+                for (path, since) in &self.unresolved {
+                    let _ = write!(error, " {path} ({})", since.cause);
+                }
+            }
+            "vanished_edit" => {
+                let _ = write!(error, " {}", self.vanished(asked.files).join(", "));
+            }
+            _ => {}
+        }
+        (code, error, hint)
+    }
+
+    fn failures_of(&self, asked: &Asked<'_>) -> u32 {
+        self.failures.get(&fingerprint(asked, self.writes)).map_or(0, |failure| failure.times)
+    }
+
+    fn vanished(&self, files: &BTreeMap<String, FileState>) -> Vec<String> {
+        let gone = self.edited.iter().filter(|(path, edited)| {
+            files.get(*path).is_some_and(|now| *now != edited.after_sha256)
+        });
+        gone.map(|(path, _)| path.clone()).collect()
+    }
+
+    /// Counts a refusal by [`Guard::check`], so that the next one goes further.
+    pub fn refused(&mut self, asked: &Asked<'_>) {
+        self.calls += 1;
+        let writes = self.writes;
+        if let Some(failure) = self.failures.get_mut(&fingerprint(asked, writes)) {
+            failure.times += 1;
+        }
+    }
+
+    /// Remembers a call that was made.
+    pub fn record(&mut self, asked: &Asked<'_>, done: &Done<'_>) {
+        self.calls += 1;
+        if asked.tool == "task_complete" {
+            return;
+        }
+        if done.ok {
+            self.meaningful += 1;
+            if is_exploration(asked.tool, asked.arguments) {
+                self.explorations += 1;
+                self.unresolved
+                    .retain(|path, since| !(since.named && asked.files.contains_key(path)));
+            } else if asked.writes {
+                self.wrote(done.report);
+            }
+            return;
+        }
+        let Some(code) = done.code else { return };
+        if may_be_repeated(code, done.report) {
+            return;
+        }
+        let cause = first_line(done.message);
+        let near = done.report.get("nearest").and_then(|all| all.get(0)).and_then(|near| {
+            Some((near.get("start_line")?.as_u64()?, near.get("end_line")?.as_u64()?))
+        });
+        let key = fingerprint(asked, self.writes);
+        self.failures.entry(key).and_modify(|failure| failure.times += 1).or_insert(Failure {
+            times: 1,
+            code,
+            cause: cause.clone(),
+            near,
+        });
+        // What is there already needs no second try.
+        let settled = matches!(code, EditCode::AlreadyApplied | EditCode::NoChange);
+        if asked.writes
+            && !settled
+            && let Some(path) = done.report.get("path").and_then(Value::as_str)
+        {
+            let since = Unresolved { cause: code.as_str().to_owned(), named: false };
+            self.unresolved.insert(path.to_owned(), since);
+        }
+    }
+
+    /// Every file that a report says was written.
+    fn wrote(&mut self, report: &Value) {
+        let mut found = BTreeSet::new();
+        collect_edits(report, &mut found);
+        for (path, after, revision) in found {
+            self.unresolved.remove(&path);
+            let after_sha256 = after.as_deref().and_then(ContentHash::parse);
+            self.edited.insert(path, Edited { revision, after_sha256 });
+        }
+        self.writes += 1;
+    }
+
+    /// Unresolved edits were named to the model; one that looks at the file now and
+    /// completes then has decided that the edit is not needed.
+    pub fn named_unresolved(&mut self) {
+        for since in self.unresolved.values_mut() {
+            since.named = true;
+        }
+    }
+
+    /// The answer to `task_complete` in the form that agents know.
+    pub fn completion(&self, summary: &str, warnings: &[String]) -> Value {
+        let files: Vec<Value> = self
+            .edited
+            .iter()
+            .map(|(path, edited)| {
+                json!({ "path": path, "revision": edited.revision, "after_sha256": edited.after_sha256 })
+            })
+            .collect();
+        json!({
+            "acknowledged": true,
+            "summary": summary,
+            "files_changed": files,
+            "warnings": warnings,
+        })
+    }
+}
+
+/// The same tool with the same arguments on the same bytes. Calls that name no file are
+/// the same until something is written.
+fn fingerprint(asked: &Asked<'_>, writes: usize) -> String {
+    let arguments = Value::Object(asked.arguments.clone());
+    let mut out = format!("{} {arguments}", asked.tool);
+    let mut named = false;
+    for (path, state) in asked.files {
+        if out.contains(path.as_str()) {
+            named = true;
+            match state {
+                Some(hash) => drop(write!(out, " {hash}")),
+                None => out.push_str(" -"),
+            }
+        }
+    }
+    if !named {
+        let _ = write!(out, " {writes}");
+    }
+    ContentHash::of(out.as_bytes()).to_string()
+}
+
+/// Refusals that say themselves that the same call may be sent again.
+fn may_be_repeated(code: EditCode, report: &Value) -> bool {
+    let failed =
+        |attempt: &Value| attempt.get("outcome").is_some_and(|outcome| outcome == "failed");
+    let attempts = report.get("attempts").and_then(Value::as_array);
+    code == EditCode::Conflict
+        || code.is_fault()
+        || attempts.is_some_and(|attempts| attempts.iter().any(failed))
+}
+
+/// What to do instead: first the obvious, then another tool.
+fn another_way(tool: &str, failure: &Failure) -> String {
+    let lines = match failure.near {
+        Some((start, end)) => format!(" with ranges [{{\"start\": {start}, \"end\": {end}}}]"),
+        None => String::new(),
+    };
+    match (failure.times, tool) {
+        (1, "read_file" | "search" | "wildcard_search" | "list_files") => {
+            "Check the path with list_files, or use other words.".into()
+        }
+        (1, _) => format!("Call read_file{lines} and copy the text to replace from its answer."),
+        (2, "hashline_edit") => "Go another way: use edit_lines with line numbers from a fresh read_file.".into(),
+        (2, _) => format!(
+            "Go another way: call read_file{lines} with style hashline, then hashline_edit with those anchors."
+        ),
+        (3, _) => "Go another way: use edit_lines with line numbers from a fresh read_file.".into(),
+        (_, _) => "Leave this edit, and go on with another part of the task or tell the user what blocks you.".into(),
+    }
+}
+
+fn first_line(message: &str) -> String {
+    let line = message.lines().next().unwrap_or_default();
+    match line.char_indices().nth(120) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+/// Every `{path, after_sha256, revision}` in a report, at any depth.
+fn collect_edits(report: &Value, out: &mut BTreeSet<(String, Option<String>, Option<u64>)>) {
+    match report {
+        Value::Object(object) => {
+            let path = object.get("path").and_then(Value::as_str);
+            let dry = object.get("durability").is_some_and(|d| d == "dry-run" || d == "dry_run");
+            if let (Some(path), Some(after)) = (path, object.get("after_sha256"))
+                && !dry
+            {
+                let revision = object.get("revision").and_then(Value::as_u64);
+                out.insert((path.to_owned(), after.as_str().map(str::to_owned), revision));
+            }
+            object.values().for_each(|value| collect_edits(value, out));
+        }
+        Value::Array(items) => items.iter().for_each(|value| collect_edits(value, out)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().expect("object")
+    }
+
+    fn asked<'a>(
+        tool: &'a str,
+        arguments: &'a Map<String, Value>,
+        files: &'a BTreeMap<String, FileState>,
+    ) -> Asked<'a> {
+        Asked { tool, arguments, writes: tool.starts_with("edit"), files }
+    }
+
+    const FAILED: Done<'_> = Done {
+        ok: false,
+        code: Some(EditCode::NoOccurrence),
+        message: "EDIT_NO_OCCURRENCE_FOUND: old_str is not in the file",
+        report: &Value::Null,
+    };
+    const DONE: Done<'_> = Done { ok: true, code: None, message: "", report: &Value::Null };
+
+    #[test]
+    fn completion_without_exploration_is_blocked_in_the_known_form() {
+        let guard = Guard::default();
+        let (none, files) = (Map::new(), BTreeMap::new());
+        let Verdict::Refuse { rule, code, error, hint } =
+            guard.check(&asked("task_complete", &none, &files))
+        else {
+            panic!("passed")
+        };
+        assert_eq!((rule, code), ("explore_before_complete", EditCode::Blocked));
+        assert!(error.starts_with("BLOCKED: You must explore the codebase first."), "{error}");
+        assert!(hint.starts_with("Start with list_files"), "{hint}");
+    }
+
+    #[test]
+    fn an_identical_failure_is_answered_and_then_turned_elsewhere() {
+        let mut guard = Guard::default();
+        let call = arguments(json!({"path": "a", "old_str": "x", "new_str": "y"}));
+        let mut files = BTreeMap::from([("a".to_owned(), Some(ContentHash::of(b"1")))]);
+        guard.record(&asked("read_file", &Map::new(), &files), &DONE);
+        guard.record(&asked("edit_file", &call, &files), &FAILED);
+        let mut hints = Vec::new();
+        for _ in 0..9 {
+            let asked = asked("edit_file", &call, &files);
+            let Verdict::Refuse { rule, code, error, hint } = guard.check(&asked) else {
+                panic!("passed")
+            };
+            assert_eq!((rule, code), ("repeat_failed", EditCode::NoOccurrence));
+            assert!(error.contains("old_str is not in the file") && hint.contains("Do not repeat"));
+            assert!(error.len() + hint.len() <= 300, "{}", error.len() + hint.len());
+            hints.push(hint);
+            guard.refused(&asked);
+        }
+        assert_ne!(hints[0], hints[1]);
+        assert!(hints[1].contains("another way"), "{}", hints[1]);
+        // The file changed: the call deserves a new try.
+        files.insert("a".into(), Some(ContentHash::of(b"2")));
+        assert_eq!(guard.check(&asked("edit_file", &call, &files)), Verdict::Pass(Vec::new()));
+    }
+
+    #[test]
+    fn a_conflict_may_be_sent_again() {
+        let mut guard = Guard::default();
+        let (none, files) = (Map::new(), BTreeMap::new());
+        guard.record(&asked("read_file", &none, &files), &DONE);
+        let conflict = Done { code: Some(EditCode::Conflict), ..FAILED };
+        guard.record(&asked("edit_file", &none, &files), &conflict);
+        assert_eq!(guard.check(&asked("edit_file", &none, &files)), Verdict::Pass(Vec::new()));
+    }
+
+    #[test]
+    fn completion_is_tied_to_edits_that_are_in_the_files() {
+        let mut guard = Guard::default();
+        let (none, mut files) = (Map::new(), BTreeMap::new());
+        guard.record(&asked("search", &none, &files), &DONE);
+        let refused = json!({"path": "a"});
+        guard.record(&asked("edit_file", &none, &files), &Done { report: &refused, ..FAILED });
+        let complete = |guard: &Guard, files: &BTreeMap<String, FileState>| match guard
+            .check(&asked("task_complete", &Map::new(), files))
+        {
+            Verdict::Pass(_) => "pass",
+            Verdict::Refuse { rule, .. } => rule,
+        };
+        assert_eq!(complete(&guard, &files), "unresolved_edit");
+        guard.named_unresolved();
+        let here = BTreeMap::from([("a".to_owned(), None)]);
+        let mut looked = guard.clone();
+        looked.record(&asked("read_file", &none, &here), &DONE);
+        assert_eq!(complete(&looked, &files), "pass");
+        let hash = ContentHash::of(b"new");
+        let wrote =
+            json!({"path": "a", "after_sha256": hash, "revision": 3, "durability": "durable"});
+        guard.record(&asked("edit_file", &none, &files), &Done { report: &wrote, ..DONE });
+        files.insert("a".into(), Some(hash));
+        assert_eq!(complete(&guard, &files), "pass");
+        files.insert("a".into(), Some(ContentHash::of(b"someone else")));
+        assert_eq!(complete(&guard, &files), "vanished_edit");
+        assert_eq!(guard.completion("done", &[])["files_changed"][0]["revision"], 3);
+    }
+
+    #[test]
+    fn a_policy_softens_rule_by_rule() {
+        let (none, files) = (Map::new(), BTreeMap::new());
+        let soft = Guard::new(Policy::soft());
+        let Verdict::Pass(warnings) = soft.check(&asked("task_complete", &none, &files)) else {
+            panic!("refused")
+        };
+        assert_eq!(warnings.len(), 1);
+        assert!(soft.at_end().is_some(), "a session that did nothing still fails");
+        let off = Policy::strict().with("explore_before_complete", Level::Off).expect("rule");
+        assert_eq!(
+            Guard::new(off).check(&asked("task_complete", &none, &files)),
+            Verdict::Pass(Vec::new())
+        );
+        assert!(Policy::strict().with("no_such_rule", Level::Off).is_none());
+    }
+}

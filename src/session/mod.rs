@@ -1,0 +1,7 @@
+//! What is remembered between the calls of one session.
+
+mod guard;
+
+pub use guard::{
+    Asked, Done, FileState, Guard, Level, Moment, Policy, RULES, Rule, Verdict, is_exploration,
+};

@@ -1,0 +1,183 @@
+//! Calls under the guard: the rules are asked before a call, and told what came of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, Refusal};
+use crate::engine::Engine;
+use crate::patch::Patch;
+use crate::session::{Asked, Done, FileState, Guard, Policy, Verdict};
+
+/// `task_complete`, as it is listed in guarded sessions. [`GuardedCalls`] answers it.
+pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
+    name: "task_complete",
+    about: "Ends the task. Refused until the project was explored and every edit is really in its file.",
+    input: schema::input::<TaskCompleteArguments>,
+    output: || schema::reply(schema::report::<Completion>()),
+    listed: Listed::Guarded,
+    writes: false,
+    run: |_| {
+        Box::pin(async {
+            ToolReply::refused(
+                Refusal::new(
+                    EditCode::Blocked,
+                    "this session has no guard, so there is nothing to complete",
+                )
+                .hint("Start the server with --guard, or just end your answer."),
+            )
+        })
+    },
+};
+
+/// The arguments.
+#[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
+struct TaskCompleteArguments {
+    /// What was done, in a few sentences.
+    summary: String,
+}
+
+/// The answer: whether the completion was taken.
+#[derive(Debug, Clone, serde::Serialize, schemars::JsonSchema)]
+struct Completion {
+    /// False when the task is not complete.
+    acknowledged: bool,
+    /// Why not.
+    error: Option<String>,
+    /// What to do next.
+    hint: Option<String>,
+    /// What was done.
+    summary: Option<String>,
+    /// Files whose edits are verified.
+    files_changed: Option<Vec<Value>>,
+    /// Rules that only warn.
+    warnings: Option<Vec<String>>,
+}
+
+/// A session's guard, shared by its calls.
+#[derive(Debug, Clone)]
+pub(super) struct GuardedCalls {
+    guard: Arc<Mutex<Guard>>,
+}
+
+impl GuardedCalls {
+    pub(super) fn new(policy: Policy) -> Self {
+        Self { guard: Arc::new(Mutex::new(Guard::new(policy))) }
+    }
+
+    pub(super) fn guard(&self) -> MutexGuard<'_, Guard> {
+        // Every change is one method call; a panic elsewhere leaves it whole.
+        self.guard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks, runs, remembers.
+    pub(super) async fn run(&self, tool: &ToolSpec, call: Call<'_>) -> ToolReply {
+        let mut paths = paths_of(call.arguments);
+        if tool.name == TASK_COMPLETE.name {
+            paths.extend(self.guard().edited().keys().cloned());
+        }
+        let files = states(call.engine, paths).await;
+        let asked = Asked {
+            tool: tool.name,
+            arguments: call.arguments,
+            writes: tool.writes,
+            files: &files,
+        };
+        let verdict = self.guard().check(&asked);
+        let warnings = match verdict {
+            Verdict::Pass(warnings) => warnings,
+            Verdict::Refuse { rule, code, error, hint } => {
+                let mut guard = self.guard();
+                guard.refused(&asked);
+                if rule == "unresolved_edit" {
+                    guard.named_unresolved();
+                }
+                return blocked(tool.name, code, error, hint);
+            }
+        };
+        let mut reply = if tool.name == TASK_COMPLETE.name {
+            self.complete(call.arguments, &warnings)
+        } else {
+            (tool.run)(call).await
+        };
+        if !call.options.dry_run {
+            let done = Done {
+                ok: reply.ok,
+                code: reply.code,
+                message: &reply.message,
+                report: &reply.report,
+            };
+            self.guard().record(&asked, &done);
+        }
+        for warning in warnings {
+            reply.message.push_str("\nNote: ");
+            reply.message.push_str(&warning);
+        }
+        reply
+    }
+
+    fn complete(&self, arguments: &Map<String, Value>, warnings: &[String]) -> ToolReply {
+        match parse::<TaskCompleteArguments>(TASK_COMPLETE.name, arguments) {
+            Ok(given) => {
+                let report = self.guard().completion(&given.summary, warnings);
+                let changed = report["files_changed"].as_array().map_or(0, Vec::len);
+                ToolReply::answered(
+                    format!("Completed; {changed} files changed, as verified."),
+                    report,
+                )
+            }
+            Err(refusal) => ToolReply::refused(refusal),
+        }
+    }
+}
+
+fn blocked(tool: &str, code: EditCode, error: String, hint: String) -> ToolReply {
+    if tool == TASK_COMPLETE.name {
+        let message = format!("{error}\nNext: {hint}");
+        let report = json!({ "acknowledged": false, "error": error, "hint": hint });
+        return ToolReply { ok: false, code: Some(code), message, report };
+    }
+    ToolReply::refused(Refusal::new(code, error).hint(hint))
+}
+
+/// Every file that a call names: in `path` and `file_path` at any depth, and in patches.
+pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
+    fn walk(value: &Value, out: &mut BTreeSet<String>) {
+        match value {
+            Value::Object(object) => {
+                for (name, value) in object {
+                    match value {
+                        Value::String(path)
+                            if matches!(name.as_str(), "path" | "file_path" | "rename") =>
+                        {
+                            out.insert(path.clone());
+                        }
+                        other => walk(other, out),
+                    }
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| walk(item, out)),
+            _ => {}
+        }
+    }
+    let mut out = BTreeSet::new();
+    walk(&Value::Object(arguments.clone()), &mut out);
+    if let Some(patch) = arguments.get("patch").and_then(Value::as_str)
+        && let Ok(patch) = Patch::parse(patch, None)
+    {
+        out.extend(patch.files.into_iter().map(|file| file.path));
+    }
+    out
+}
+
+async fn states(engine: &Engine, paths: BTreeSet<String>) -> BTreeMap<String, FileState> {
+    let mut out = BTreeMap::new();
+    for raw in paths {
+        let Ok(path) = engine.path(&raw) else { continue };
+        let state = engine.snapshot(&path).await.ok().map(|snapshot| snapshot.hash());
+        out.insert(path.as_str().to_owned(), state);
+    }
+    out
+}
