@@ -3,6 +3,9 @@
 //! It is the example to copy. The model is behind [`Chat`]; everything else is the
 //! public API: [`Toolbox`] executes and guards, [`export`] declares the tools.
 
+#[cfg(feature = "llm")]
+mod openai;
+
 use std::collections::BTreeMap;
 
 use serde::Serialize;

@@ -46,6 +46,8 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
     Batch(BatchArgs),
+    /// Run the reference agent on a task.
+    Agent(AgentArgs),
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
     Apply(ApplyArgs),
     /// Print the tools as a model interface wants them declared.
@@ -107,4 +109,16 @@ pub(crate) struct ApplyArgs {
     /// Decide and report, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    /// What to do.
+    pub(crate) task: String,
+    /// The most turns that the model gets.
+    #[arg(long, value_name = "N", default_value_t = 40)]
+    pub(crate) steps: usize,
+    /// Let the guard warn where it would refuse.
+    #[arg(long)]
+    pub(crate) soft: bool,
 }

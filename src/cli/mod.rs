@@ -3,6 +3,7 @@
 //! stdout is data, stderr is for people and logs. Exit codes: 0 done, 1 refused,
 //! 2 wrong usage, 3 a fault of disk or network.
 
+mod agent;
 mod apply;
 mod args;
 mod batch;
@@ -38,6 +39,7 @@ async fn run(cli: Cli) -> Exit {
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
+        Command::Agent(args) => agent::run(&common, args).await,
         Command::Apply(args) => apply::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,

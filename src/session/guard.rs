@@ -92,7 +92,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         id: "explore_before_edit",
         moment: Moment::Edit,
-        error: "BLOCKED: You must explore the codebase first. Call list_files, search or read_file before editing.",
+        error: "You must explore the codebase first. Call list_files, search or read_file before editing.",
         hint: "Start with list_files to see what files exist, then search to find the target code, then read_file.",
         broken: |guard, _| guard.explorations == 0,
     },

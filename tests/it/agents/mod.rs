@@ -1,4 +1,6 @@
 //! What agents meet: tool forms, dialects, MCP, hooks, the guard and the agent.
 
+mod agent;
+mod server;
 mod snapshots;
 mod tools;

@@ -1,0 +1,74 @@
+//! `restitch agent`: the reference agent on a task. Progress goes to stderr; stdout
+//! gets the summary and the diff, or with `--json` one object.
+
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::args::{AgentArgs, Common};
+use super::exit::Exit;
+use super::{model, settings};
+use crate::adapters::openai::{OpenAi, WireLimits};
+use crate::agent::{Agent, Event};
+use crate::session::Policy;
+
+/// A turn of an agent takes longer than a correction.
+const TURN: Duration = Duration::from_secs(300);
+
+pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
+    let (toolbox, settings) = match (settings::toolbox(common), model::settings(common)) {
+        (Ok(toolbox), Ok(settings)) => (toolbox, settings),
+        (Err(exit), _) | (_, Err(exit)) => return exit,
+    };
+    let Some(endpoint) = settings.endpoint else {
+        return Exit::usage(
+            "the agent needs a model: set RESTITCH_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY, or give --model and --base-url",
+        );
+    };
+    let limits = WireLimits { first_byte: TURN, body_bytes: 8 << 20, ..WireLimits::default() };
+    let chat = match OpenAi::new(endpoint, limits) {
+        Ok(chat) => chat,
+        Err(error) => return Exit::usage(error.to_string()),
+    };
+    let policy = if args.soft { Policy::soft() } else { Policy::strict() };
+    let agent = Agent::new(toolbox.guarded(policy), chat).steps(args.steps);
+    let outcome = agent.run(&args.task, progress).await;
+    let mut out = io::stdout().lock();
+    let written = if common.json {
+        writeln!(out, "{}", json!(outcome))
+    } else {
+        let status = outcome.error.as_deref().unwrap_or("completed");
+        writeln!(out, "{status}: {}", outcome.summary)
+            .and_then(|()| write!(out, "{}", outcome.diff))
+    };
+    match (written, outcome.error.as_deref()) {
+        (Err(error), _) => Exit::fault(format!("cannot write to stdout: {error}")),
+        (Ok(()), None) => Exit::Done,
+        (Ok(()), Some("MODEL_FAILED")) => Exit::fault(outcome.summary),
+        (Ok(()), Some(_)) => Exit::Refused,
+    }
+}
+
+/// One line an event.
+fn progress(event: Event<'_>) {
+    let line = match event {
+        Event::Step(number, most) => format!("step {number} of {most}"),
+        Event::Said(text) => format!("  says: {}", clip(text)),
+        Event::Reminded(text) => format!("  guard: {}", clip(text)),
+        Event::Called { call, reply } => {
+            let mark = if reply.ok { "ok" } else { "refused" };
+            format!("  {} {}: {mark}: {}", call.name, clip(&call.arguments), clip(&reply.message))
+        }
+    };
+    // Nobody to tell is no reason to stop.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+fn clip(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(100) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

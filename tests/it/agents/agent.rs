@@ -1,0 +1,226 @@
+//! The reference agent against a scripted server: seed 001's four steps and its
+//! outcomes by name, and a whole task. The binary runs; nothing is mocked but the model.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::server::{Ran, Server, calls, restitch, says};
+
+const SOURCE: &str = "fn main() {\n    greet(\"world\");\n}\n\nfn greet(name: &str) {\n    println!(\"Hello, {name}\");\n}\n";
+
+fn project() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("folder");
+    std::fs::create_dir(dir.path().join("src")).expect("src");
+    std::fs::write(dir.path().join("src/main.rs"), SOURCE).expect("file");
+    dir
+}
+
+async fn agent(root: &Path, server: &Server, task: &str, more: &[&str]) -> Ran {
+    let mut args = vec!["agent", task, "--json", "--base-url", &server.url, "--model", "scripted"];
+    args.extend(more);
+    restitch(root, &args, "").await
+}
+
+fn outcome(ran: &Ran) -> Value {
+    let last = ran.stdout.lines().last().unwrap_or_else(|| panic!("no output: {}", ran.stderr));
+    serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
+}
+
+fn explore() -> Value {
+    look("read_file", json!({ "path": "src/main.rs" }))
+}
+
+/// A call that looks; by the text editor's view while a build has no such tool.
+fn look(name: &str, arguments: Value) -> Value {
+    match restitch::tools::find(name) {
+        Some(_) => calls(name, arguments),
+        None => calls(
+            "str_replace_based_edit_tool",
+            json!({ "command": "view", "path": "src/main.rs" }),
+        ),
+    }
+}
+
+fn edit(old: &str, new: &str) -> Value {
+    calls("edit_file", json!({ "path": "src/main.rs", "old_str": old, "new_str": new }))
+}
+
+fn complete(summary: &str) -> Value {
+    calls("task_complete", json!({ "summary": summary }))
+}
+
+/// The last message of a request: what the model was told about its last turn.
+fn told(request: &Value) -> String {
+    let messages = request["messages"].as_array().expect("messages");
+    messages.last().expect("one")["content"].as_str().expect("text").to_owned()
+}
+
+/// Step 1: the exploration is demanded on every request, whatever its words.
+#[tokio::test]
+async fn step_1_exploration_is_demanded_on_every_request() {
+    for task in ["Change the greeting", "Wie geht das hier?", "zzz", "what does greet do"] {
+        let dir = project();
+        let server = Server::play(vec![explore(), complete("looked")]).await;
+        let ran = agent(dir.path(), &server, task, &[]).await;
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let first = &server.requests()[0];
+        let said = first["messages"][1]["content"].as_str().expect("opening");
+        assert!(said.contains("MANDATORY FIRST STEP"), "{said}");
+        for name in ["list_files", "search", "read_file"] {
+            assert!(said.contains(name), "{said}");
+        }
+        assert_eq!(first["messages"][2]["content"], task);
+        let tools: Vec<_> = first["tools"]
+            .as_array()
+            .expect("tools")
+            .iter()
+            .map(|t| &t["function"]["name"])
+            .collect();
+        assert!(tools.iter().any(|name| *name == "task_complete"), "{tools:?}");
+    }
+}
+
+/// Step 2: `task_complete` without any exploration is blocked, in the seed's form.
+#[tokio::test]
+async fn step_2_task_complete_is_blocked_without_exploration() {
+    let dir = project();
+    let script = vec![complete("done!"), explore(), complete("now I looked")];
+    let server = Server::play(script).await;
+    let ran = agent(dir.path(), &server, "Update it", &[]).await;
+    let answer: Value = serde_json::from_str(&told(&server.requests()[1])).expect("JSON");
+    assert_eq!(answer["acknowledged"], false);
+    let error = answer["error"].as_str().expect("error");
+    assert!(error.starts_with("BLOCKED: You must explore the codebase first."), "{error}");
+    assert!(answer["hint"].as_str().expect("hint").starts_with("Start with list_files"));
+    assert_eq!(answer.as_object().map(serde_json::Map::len), Some(3));
+    assert_eq!(outcome(&ran)["summary"], "now I looked");
+    assert_eq!(ran.code, 0);
+}
+
+/// Step 3: words without tools are sent back, for any request.
+#[tokio::test]
+async fn step_3_words_without_tools_are_sent_back() {
+    let dir = project();
+    let server =
+        Server::play(vec![says("All done, I changed it."), explore(), complete("ok")]).await;
+    let ran = agent(dir.path(), &server, "tell me a story", &[]).await;
+    let reminder = told(&server.requests()[1]);
+    assert!(reminder.starts_with("You MUST use tools before responding."), "{reminder}");
+    assert!(reminder.contains("Do NOT respond without using tools."), "{reminder}");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}
+
+/// Step 4: a run without a meaningful call ends with `NO_TOOL_CALLS`, never with success.
+#[tokio::test]
+async fn step_4_no_meaningful_call_is_an_error() {
+    let refused = calls("read_file", json!({ "path": "no/such/file" }));
+    for script in
+        [vec![says("I fixed it.")], vec![complete("I fixed it.")], vec![refused, says("done")]]
+    {
+        let dir = project();
+        let server = Server::play(script).await;
+        let ran = agent(dir.path(), &server, "Fix the bug", &["--steps", "6"]).await;
+        let end = outcome(&ran);
+        assert_eq!(end["ok"], false);
+        assert_eq!(end["error"], "NO_TOOL_CALLS");
+        assert_eq!(end["files_changed"], json!([]));
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+    }
+}
+
+/// "The agent cannot claim completion" for an edit that never happened.
+#[tokio::test]
+async fn outcome_no_applied_without_visible_change() {
+    let dir = project();
+    let script = vec![
+        explore(),
+        edit("no such line at all", "whatever"),
+        complete("Applied."),
+        edit("    greet(\"world\");", "    greet(\"moon\");"),
+        complete("Now applied."),
+    ];
+    let server = Server::play(script).await;
+    let ran = agent(dir.path(), &server, "greet the moon", &[]).await;
+    let answer: Value = serde_json::from_str(&told(&server.requests()[3])).expect("JSON");
+    assert_eq!(answer["acknowledged"], false);
+    assert!(answer["error"].as_str().expect("error").contains("src/main.rs"), "{answer}");
+    assert_eq!(outcome(&ran)["summary"], "Now applied.");
+    assert_eq!(outcome(&ran)["files_changed"], json!(["src/main.rs"]));
+}
+
+/// "An identical failing call" gets the cause, then another way, and is never run again.
+#[tokio::test]
+async fn outcome_identical_failing_calls_do_not_loop() {
+    let dir = project();
+    let wrong = || edit("no such line at all", "whatever");
+    let script = vec![explore(), wrong(), wrong(), wrong(), wrong(), complete("gave up")];
+    let server = Server::play(script).await;
+    let ran = agent(dir.path(), &server, "x", &["--steps", "7"]).await;
+    let requests = server.requests();
+    let (second, third, fourth) = (told(&requests[3]), told(&requests[4]), told(&requests[5]));
+    assert!(second.contains("Do not repeat it") && second.contains("Cause:"), "{second}");
+    assert!(third.contains("another way"), "{third}");
+    assert_ne!(third, fourth);
+    assert!(second.len() < 450 && third.len() < 450, "{second}\n{third}");
+    assert_ne!(ran.code, 0);
+}
+
+/// A whole task: look, edit slightly wrong, complete; the file, the summary and the diff.
+#[tokio::test]
+async fn a_task_from_search_to_verified_completion() {
+    let dir = project();
+    let script = || {
+        vec![
+            look("list_files", json!({})),
+            look("search", json!({ "keyword": "Hello" })),
+            explore(),
+            // The model forgot the indentation.
+            edit("println!(\"Hello, {name}\");", "println!(\"Good day, {name}\");"),
+            complete("The greeting says Good day."),
+        ]
+    };
+    let server = Server::play(script()).await;
+    let ran = agent(dir.path(), &server, "Say good day instead of hello", &[]).await;
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let end = outcome(&ran);
+    assert_eq!(
+        end,
+        json!({
+            "ok": true,
+            "summary": "The greeting says Good day.",
+            "files_changed": ["src/main.rs"],
+            "tool_calls": 5,
+            "error": null,
+        })
+    );
+    let text = std::fs::read_to_string(dir.path().join("src/main.rs")).expect("file");
+    assert_eq!(text, SOURCE.replace("Hello", "Good day"));
+    assert!(ran.stderr.contains("step 5 of 40"), "{}", ran.stderr);
+
+    let dir = project();
+    let server = Server::play(script()).await;
+    let args = ["agent", "Say good day", "--base-url", &server.url, "--model", "scripted"];
+    let ran = restitch(dir.path(), &args, "").await;
+    assert!(ran.stdout.starts_with("completed: The greeting says Good day."), "{}", ran.stdout);
+    assert!(
+        ran.stdout.contains(
+            "\n-    println!(\"Hello, {name}\");\n+    println!(\"Good day, {name}\");\n"
+        ),
+        "{}",
+        ran.stdout
+    );
+}
+
+/// A server that fails is a fault, with the same object at the end.
+#[tokio::test]
+async fn a_failing_server_is_a_fault() {
+    let dir = project();
+    let args = ["agent", "x", "--json", "--base-url", "http://127.0.0.1:9/v1", "--model", "m"];
+    let ran = restitch(dir.path(), &args, "").await;
+    assert_eq!(outcome(&ran)["error"], "MODEL_FAILED");
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    let ran = restitch(dir.path(), &["agent", "x"], "").await;
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("needs a model"), "{}", ran.stderr);
+}

@@ -1,0 +1,111 @@
+//! A scripted chat completions server on loopback, and the binary run against it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+/// Answers each request with the next turn of a script, and keeps the requests.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    requests: Arc<Mutex<Vec<Value>>>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Server {
+    /// Plays `turns`; the last one is repeated.
+    pub(crate) async fn play(turns: Vec<Value>) -> Self {
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let kept = requests.clone();
+        let answer = move |axum::Json(body): axum::Json<Value>| {
+            let mut kept = kept.lock().expect("lock");
+            let turn = turns[kept.len().min(turns.len() - 1)].clone();
+            kept.push(body);
+            let message = json!({ "choices": [{ "index": 0, "message": turn }] });
+            async move { axum::Json(message) }
+        };
+        let router = axum::Router::new().route("/v1/chat/completions", axum::routing::post(answer));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("address"));
+        let task = tokio::spawn(async move {
+            axum::serve(listener, router).await.expect("serves");
+        });
+        Self { url, requests, task }
+    }
+
+    pub(crate) fn requests(&self) -> Vec<Value> {
+        self.requests.lock().expect("lock").clone()
+    }
+}
+
+/// A turn that calls one tool.
+pub(crate) fn calls(name: &str, arguments: Value) -> Value {
+    json!({
+        "role": "assistant",
+        "content": null,
+        "tool_calls": [{
+            "id": "c1",
+            "type": "function",
+            "function": { "name": name, "arguments": arguments.to_string() },
+        }],
+    })
+}
+
+/// A turn of words.
+pub(crate) fn says(text: &str) -> Value {
+    json!({ "role": "assistant", "content": text })
+}
+
+/// What a run of the binary left.
+pub(crate) struct Ran {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// Runs the binary in `root` with nothing of this process's environment that matters.
+pub(crate) async fn restitch(root: &Path, args: &[&str], stdin: &str) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    command
+        .args(args)
+        .current_dir(root)
+        .env("RESTITCH_STATE_DIR", root.join(".state"))
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    for name in [
+        "OPENAI_API_KEY",
+        "OPENAI_BASE_URL",
+        "RESTITCH_MODEL",
+        "RESTITCH_CONFIG",
+        "http_proxy",
+        "HTTP_PROXY",
+    ] {
+        command.env_remove(name);
+    }
+    let stdin = stdin.to_owned();
+    tokio::task::spawn_blocking(move || {
+        let mut child = command.spawn().expect("starts");
+        let mut pipe = child.stdin.take().expect("piped");
+        let writer = std::thread::spawn(move || {
+            let _ = std::io::Write::write_all(&mut pipe, stdin.as_bytes());
+        });
+        let out = child.wait_with_output().expect("ends");
+        writer.join().expect("writes");
+        Ran {
+            code: out.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(out.stdout).expect("UTF-8"),
+            stderr: String::from_utf8_lossy(&out.stderr).into_owned(),
+        }
+    })
+    .await
+    .expect("joins")
+}
