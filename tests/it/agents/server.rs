@@ -26,10 +26,16 @@ impl Server {
         let kept = requests.clone();
         let answer = move |axum::Json(body): axum::Json<Value>| {
             let mut kept = kept.lock().expect("lock");
+            if body["tools"].is_null() {
+                // A correction, not a turn of the agent: this server knows none.
+                let none = json!({ "role": "assistant", "content": "{\"corrected_target_snippet\": \"\"}" });
+                let message = json!({ "choices": [{ "index": 0, "message": none }] });
+                return std::future::ready(axum::Json(message));
+            }
             let turn = turns[kept.len().min(turns.len() - 1)].clone();
             kept.push(body);
             let message = json!({ "choices": [{ "index": 0, "message": turn }] });
-            async move { axum::Json(message) }
+            std::future::ready(axum::Json(message))
         };
         let router = axum::Router::new().route("/v1/chat/completions", axum::routing::post(answer));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("port");
