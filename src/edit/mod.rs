@@ -13,7 +13,8 @@ pub use error::{Attempt, Difference, EditCode, Near, Refusal};
 pub use path::WorkPath;
 pub use plan::{EditPlan, Splice};
 pub use report::{
-    Corrected, Durability, EditReport, Explanation, Extent, LineShift, ModelUse, Span, Verification,
+    Corrected, Durability, EditReport, Explanation, Extent, LineShift, ModelUse, Span,
+    Verification, WriteMethod,
 };
 pub use request::{EditRequest, Expected};
 pub use verify::{After, Rebase, VerifiedEdit};

@@ -136,6 +136,21 @@ pub struct LineShift {
     pub delta: i64,
 }
 
+/// How a file was written. Each file gets the way that keeps what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum WriteMethod {
+    /// A new file took the old one's place in one step.
+    Replaced,
+    /// The file was overwritten where it is, under a journal.
+    InPlace,
+    /// The file is new.
+    Created,
+    /// The file was removed.
+    Removed,
+}
+
 /// The outcome of an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct EditReport {
@@ -162,6 +177,8 @@ pub struct EditReport {
     pub revision: Option<u64>,
     /// How safely it is on the disk.
     pub durability: Durability,
+    /// How it was written; null when it was not.
+    pub write_method: Option<WriteMethod>,
 }
 
 /// Lines of context in diffs, and at most this many anchors per change.
@@ -210,6 +227,7 @@ impl EditReport {
             spans,
             revision: None,
             durability: Durability::DryRun,
+            write_method: None,
         }
     }
 

@@ -150,6 +150,9 @@ impl Engine {
         batch: Vec<VerifiedEdit>,
         options: &CallOptions,
     ) -> Result<Vec<EditReport>, Refusal> {
+        for edit in &batch {
+            self.store.admit(edit.path()).await?;
+        }
         if options.dry_run {
             return Ok(batch.iter().map(EditReport::new).collect());
         }
@@ -164,6 +167,7 @@ impl Engine {
                 let mut report = EditReport::new(&done.edit);
                 report.revision = Some(done.revision);
                 report.durability = done.durability;
+                report.write_method = Some(done.method);
                 report.explanation.warnings.extend(done.warnings);
                 report
             })

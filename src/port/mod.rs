@@ -9,7 +9,7 @@ use std::pin::Pin;
 
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, NoCorrector, Place, Reply, Window};
-pub use store::{CommitOptions, Committed, FileStore};
+pub use store::{Change, CommitOptions, Committed, FileStore, Revision, RevisionFile};
 
 /// A boxed future, so that the traits stay usable as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -4,7 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::BoxFuture;
-use crate::edit::{Durability, Refusal, VerifiedEdit, WorkPath};
+use serde::Serialize;
+use tokio::sync::broadcast;
+
+use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath, WriteMethod};
+use crate::text::ContentHash;
 
 /// How a commit is to be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -24,8 +28,49 @@ pub struct Committed {
     pub revision: u64,
     /// How safely it is on the disk.
     pub durability: Durability,
+    /// How it was written.
+    pub method: WriteMethod,
     /// What the caller should know: a hard link that was broken, a foreign version kept.
     pub warnings: Vec<String>,
+}
+
+/// One file of a commit, as the change feed announces it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// The commit.
+    pub revision: u64,
+    /// The file, relative to the root.
+    pub path: String,
+    /// Its content now; `None` when it was removed.
+    pub sha256: Option<ContentHash>,
+}
+
+/// A commit in the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Revision {
+    /// Its number.
+    pub revision: u64,
+    /// When, in milliseconds since 1970.
+    pub unix_millis: u64,
+    /// The files it changed.
+    pub files: Vec<RevisionFile>,
+    /// The revision that this one undid.
+    pub undoes: Option<u64>,
+    /// The revision that undid this one.
+    pub undone_by: Option<u64>,
+    /// Whether the process ended before it could confirm the commit.
+    pub interrupted: bool,
+}
+
+/// A file in a commit of the history.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RevisionFile {
+    /// The file, relative to the root.
+    pub path: String,
+    /// Its content before; `None` when it was created.
+    pub before_sha256: Option<ContentHash>,
+    /// Its content after; `None` when it was removed.
+    pub after_sha256: Option<ContentHash>,
 }
 
 /// A place for files below one root.
@@ -40,12 +85,52 @@ pub trait FileStore: Send + Sync {
     /// The bytes of a file. Refuses what is not a regular file, without hanging.
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>>;
 
-    /// Writes the batch, in the order given.
+    /// Whether policy lets anybody write there, existing or not. Asked before the
+    /// content is looked at, so that a refusal says nothing about it.
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        let _ = path;
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Writes the batch and answers in the order given.
     fn commit<'a>(
         &'a self,
         batch: Vec<VerifiedEdit>,
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>>;
+
+    /// Takes a commit back: the last one that still stands, or the one named.
+    fn undo(&self, revision: Option<u64>) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        let _ = revision;
+        Box::pin(async { Err(no_history()) })
+    }
+
+    /// The commits that can be undone or were, newest first.
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        Box::pin(async { Err(no_history()) })
+    }
+
+    /// Announces every commit of this store from now on; `None` when it does not.
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        None
+    }
+
+    /// The answer that was remembered for a request id.
+    fn recall<'a>(&'a self, request_id: &'a str) -> BoxFuture<'a, Option<String>> {
+        let _ = request_id;
+        Box::pin(async { None })
+    }
+
+    /// Remembers the answer to a request id, for deliveries of the same request.
+    fn remember<'a>(&'a self, request_id: &'a str, answer: String) -> BoxFuture<'a, ()> {
+        let _ = (request_id, answer);
+        Box::pin(async {})
+    }
+}
+
+fn no_history() -> Refusal {
+    Refusal::new(EditCode::Blocked, "this store keeps no history, so there is nothing to undo")
+        .hint("Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).")
 }
 
 impl<S: FileStore + ?Sized> FileStore for Arc<S> {
@@ -63,5 +148,29 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         (**self).commit(batch, options)
+    }
+
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        (**self).admit(path)
+    }
+
+    fn undo(&self, revision: Option<u64>) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        (**self).undo(revision)
+    }
+
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        (**self).log()
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        (**self).changes()
+    }
+
+    fn recall<'a>(&'a self, request_id: &'a str) -> BoxFuture<'a, Option<String>> {
+        (**self).recall(request_id)
+    }
+
+    fn remember<'a>(&'a self, request_id: &'a str, answer: String) -> BoxFuture<'a, ()> {
+        (**self).remember(request_id, answer)
     }
 }

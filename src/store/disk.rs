@@ -1,131 +1,422 @@
 //! Files on the disk below one root. The only module that writes files.
+//!
+//! Old or new content after any crash, no lost update, nothing outside the root, and
+//! every commit can be undone. `confine` finds files, `protect` says which are
+//! off limits, `lock` keeps writers apart, `commit` writes, `history` remembers.
+//!
+//! Limits: Unix only. Advisory locks keep out those who ask for them; a program that
+//! does not is noticed after the fact and its version kept. On NFS locks and the
+//! exchange of names are best effort.
 
-use std::fs;
-use std::io::{self, Write as _};
+use std::collections::HashMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{BoxFuture, CommitOptions, Committed, FileStore};
-use crate::text::{ContentHash, Snapshot};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use tokio::sync::broadcast;
 
-/// A store over a folder.
+use super::commit::{How, Order};
+use super::confine::{FileId, NotAFile, Place, Root, Walk};
+use super::feed::Feed;
+use super::history::{History, HistoryLimits};
+use super::in_place::Journals;
+use super::replace::read_all;
+use super::state::State;
+use super::{litter, protect, trouble};
+use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::port::{BoxFuture, Change, CommitOptions, Committed, FileStore, Revision};
+
+/// What a finished commit promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Promise {
+    /// It survives a power cut: file and folder are synced.
+    #[default]
+    Durable,
+    /// It is atomic, and written back when the system likes. Faster.
+    Rename,
+}
+
+/// How a [`DiskStore`] works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskOptions {
+    /// Folder for history and journals. Without one nothing can be undone.
+    pub state: Option<PathBuf>,
+    /// What a finished commit promises.
+    pub promise: Promise,
+    /// Protected paths, relative to the root, that may be written all the same; a folder
+    /// stands for everything in it.
+    pub allow_protected: Vec<String>,
+    /// Larger files are refused.
+    pub max_bytes: u64,
+    /// How long to wait for another writer.
+    pub lock_wait: Duration,
+    /// How much history is kept.
+    pub history: HistoryLimits,
+}
+
+impl Default for DiskOptions {
+    fn default() -> Self {
+        Self {
+            state: None,
+            promise: Promise::Durable,
+            allow_protected: Vec::new(),
+            max_bytes: 256 << 20,
+            lock_wait: Duration::from_secs(30),
+            history: HistoryLimits::default(),
+        }
+    }
+}
+
+/// A store over a folder. Cloning gives another handle to the same store.
+#[derive(Debug, Clone)]
+pub struct DiskStore(Arc<Disk>);
+
+/// The store itself; everything in it blocks.
 #[derive(Debug)]
-pub struct DiskStore {
-    root: PathBuf,
-    lock: Mutex<u64>,
+pub(super) struct Disk {
+    pub(super) root: Root,
+    pub(super) options: DiskOptions,
+    pub(super) history: Option<History>,
+    pub(super) journals: Option<Journals>,
+    pub(super) state: Option<State>,
+    /// Why the state folder cannot be used.
+    pub(super) state_trouble: Option<String>,
+    pub(super) feed: Feed,
+    /// The last revision this process has seen.
+    revision: AtomicU64,
+    /// When each folder was last searched for litter.
+    swept: Mutex<HashMap<FileId, Instant>>,
+    /// Protected folders that this root names itself.
+    further: Vec<String>,
 }
 
 impl DiskStore {
-    /// Opens the folder.
+    /// Opens a folder without a history.
     pub fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { root: root.canonicalize()?, lock: Mutex::new(0) })
+        Self::open_with(root, DiskOptions::default())
+    }
+
+    /// Opens a folder. A state folder that cannot be used is no error: edits then carry a
+    /// warning and cannot be undone.
+    pub fn open_with(root: &Path, options: DiskOptions) -> io::Result<Self> {
+        Disk::open(root, options, Walk::Kernel).map(|disk| Self(Arc::new(disk)))
+    }
+
+    /// Announces every commit of this store from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.0.feed.listen()
+    }
+}
+
+impl Disk {
+    fn open(root: &Path, options: DiskOptions, walk: Walk) -> io::Result<Self> {
+        let root = Root::open(root, walk)?;
+        let opened = options.state.as_deref().map(|path| {
+            let name = |error: io::Error| {
+                format!("the state folder {} cannot be used ({error})", path.display())
+            };
+            let state = State::open(path).map_err(name)?;
+            let history = History::open(&state, root.path(), options.history).map_err(name)?;
+            let journals = Journals::open(&state).map_err(name)?;
+            Ok::<_, String>((state, history, journals))
+        });
+        let (state, history, journals, state_trouble) = match opened {
+            Some(Ok((state, history, journals))) => {
+                (Some(state), Some(history), Some(journals), None)
+            }
+            Some(Err(trouble)) => (None, None, None, Some(trouble)),
+            None => (None, None, None, None),
+        };
+        if let Some(trouble) = &state_trouble {
+            tracing::warn!("{trouble}; edits cannot be undone");
+        }
+        let further = hook_folders(root.path());
+        let disk = Self {
+            root,
+            options,
+            history,
+            journals,
+            state,
+            state_trouble,
+            feed: Feed::new(),
+            revision: AtomicU64::new(0),
+            swept: Mutex::default(),
+            further,
+        };
+        disk.recover();
+        Ok(disk)
+    }
+
+    pub(super) fn next_revision(&self) -> u64 {
+        self.revision.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(super) fn seen_revision(&self, revision: u64) {
+        self.revision.fetch_max(revision, Ordering::Relaxed);
+    }
+
+    /// Puts right what writers left that died in the middle.
+    pub(super) fn recover(&self) {
+        if let Some(journals) = self.journals.as_ref().filter(|journals| journals.any()) {
+            journals.recover(&self.root);
+        }
+        self.recover_batches();
     }
 
     fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
-        let full = self.root.join(path.as_path());
-        let read = || {
-            let inside = full.canonicalize()?.starts_with(&self.root);
-            if !inside || !fs::metadata(&full)?.is_file() {
-                return Err(io::Error::new(
-                    io::ErrorKind::InvalidInput,
-                    "not a regular file below the root",
-                ));
-            }
-            fs::read(&full)
-        };
-        read().map_err(|error| match error.kind() {
-            io::ErrorKind::NotFound => {
-                Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
-                    .at(path.as_str())
-                    .hint(
-                        "Check the path with list_files, or create the file with an empty old_str.",
-                    )
-            }
-            io::ErrorKind::InvalidInput => {
-                Refusal::new(EditCode::InvalidPath, format!("`{path}`: {error}")).at(path.as_str())
-            }
-            _ => Refusal::new(EditCode::ReadError, format!("cannot read `{path}`: {error}"))
-                .at(path.as_str()),
-        })
+        self.recover();
+        // Between looking and opening the file may be replaced; a few times is bad luck.
+        for _ in 0..16 {
+            let place = self
+                .root
+                .place(path.as_path())
+                .map_err(|error| trouble::unreachable(path, &error))?;
+            let file = match place.open(OFlags::RDONLY) {
+                Ok(file) => file,
+                Err(NotAFile::Moved) => continue,
+                Err(why) => return Err(trouble::not_a_file(path, why)),
+            };
+            let size = file.metadata().map_or(0, |meta| meta.len());
+            return match read_all(&file, self.options.max_bytes) {
+                Err(error) if trouble::is(&error, &[Errno::FBIG]) => {
+                    Err(trouble::too_large(path, size, self.options.max_bytes))
+                }
+                other => other.map_err(|error| trouble::unreadable(path, &error)),
+            };
+        }
+        Err(trouble::not_a_file(path, NotAFile::Moved))
     }
 
-    fn write(&self, edit: VerifiedEdit) -> Result<VerifiedEdit, Refusal> {
-        let path = edit.path().clone();
-        let fault = |error: io::Error| {
-            Refusal::new(EditCode::WriteError, format!("cannot write `{path}`: {error}"))
-                .at(path.as_str())
-        };
-        let full = self.root.join(path.as_path());
-        let conflict = || Refusal::new(EditCode::Conflict, format!("`{path}` changed meanwhile"));
-        let edit = match edit.base() {
-            None => {
-                if full.exists() {
-                    return Err(Refusal::new(
-                        EditCode::CreateExisting,
-                        format!("`{path}` exists by now"),
-                    ));
-                }
-                edit
-            }
-            Some(base) => {
-                let now = self.read(&path)?;
-                if ContentHash::of(&now) == base {
-                    edit
-                } else {
-                    let snapshot = Snapshot::decode(now).map_err(|_| conflict())?;
-                    edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))?
-                }
-            }
-        };
-        let parent = full.parent().unwrap_or(&self.root);
-        match edit.after() {
-            After::Content(bytes) => {
-                fs::create_dir_all(parent).map_err(fault)?;
-                let mut temp = tempfile::NamedTempFile::new_in(parent).map_err(fault)?;
-                temp.write_all(bytes).map_err(fault)?;
-                if let Ok(meta) = fs::metadata(&full) {
-                    temp.as_file().set_permissions(meta.permissions()).map_err(fault)?;
-                }
-                temp.as_file().sync_all().map_err(fault)?;
-                temp.persist(&full).map_err(|e| fault(e.error))?;
-                fs::File::open(parent).and_then(|dir| dir.sync_all()).map_err(fault)?;
-            }
-            After::Removed => fs::remove_file(&full).map_err(fault)?,
+    /// Policy by the letters that the caller gave.
+    pub(super) fn admit_letters(&self, path: &WorkPath) -> Result<(), Refusal> {
+        self.admit_text(path, path.as_str())
+    }
+
+    /// Policy by the path without links.
+    pub(super) fn admit_real(&self, path: &WorkPath, real: &Path) -> Result<(), Refusal> {
+        if let Some(state) = &self.state
+            && self.root.path().join(real).starts_with(state.path())
+        {
+            return Err(Refusal::new(
+                EditCode::Blocked,
+                format!("`{path}` is restitch's own state"),
+            )
+            .at(path.as_str())
+            .hint("Use restitch undo and restitch log instead."));
         }
-        Ok(edit)
+        self.admit_text(path, &real.to_string_lossy())
+    }
+
+    fn admit_text(&self, path: &WorkPath, text: &str) -> Result<(), Refusal> {
+        let allowed = |free: &String| {
+            let free = free.trim_start_matches("./").trim_end_matches('/');
+            text == free || text.strip_prefix(free).is_some_and(|rest| rest.starts_with('/'))
+        };
+        match protect::reason(text, &self.further) {
+            Some(why) if !self.options.allow_protected.iter().any(allowed) => {
+                Err(trouble::blocked(path, text, why))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Policy by letters and by where the path really leads, whether it exists or not.
+    pub(super) fn admit_resolved(&self, path: &WorkPath) -> Result<(), Refusal> {
+        self.admit_letters(path)?;
+        match self.root.place(path.as_path()) {
+            Ok(place) => {
+                self.admit_real(path, &place.real)?;
+                match place.open(OFlags::RDONLY) {
+                    Ok(file) => self.admit_identity(path, &place, &file),
+                    Err(_) => Ok(()),
+                }
+            }
+            Err(error) if trouble::is(&error, &[Errno::XDEV, Errno::LOOP]) => {
+                Err(trouble::unreachable(path, &error))
+            }
+            // A folder is missing: what is there of it has no protected name, see above,
+            // and a commit looks again before it makes the rest.
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// A hard link to a protected file has a harmless name; its identity gives it away.
+    pub(super) fn admit_identity(
+        &self,
+        path: &WorkPath,
+        place: &Place,
+        file: &std::fs::File,
+    ) -> Result<(), Refusal> {
+        use std::os::unix::fs::MetadataExt as _;
+        let names = file.metadata().map_or(1, |meta| meta.nlink());
+        let Some(id) = FileId::of(file).ok().filter(|_| names > 1) else { return Ok(()) };
+        match self.protected_twin(id) {
+            Some(twin) if twin != place.real => {
+                let twin = twin.to_string_lossy();
+                self.admit_text(path, &twin)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The protected file at the top of the root that is this very file.
+    fn protected_twin(&self, id: FileId) -> Option<PathBuf> {
+        const MOST: usize = 20_000;
+        let mut looked = 0;
+        let mut waiting = vec![(self.root.folder().clone(), PathBuf::new())];
+        while let Some((folder, at)) = waiting.pop() {
+            for name in folder.names().ok()? {
+                let path = at.join(&name);
+                // Objects of git are not worth a look: they are read by their hash.
+                let protected = protect::reason(&path.to_string_lossy(), &self.further).is_some();
+                let outer = at.as_os_str().is_empty() && (name == ".github" || name == ".config");
+                if (!protected && !outer) || path == Path::new(".git/objects") {
+                    continue;
+                }
+                looked += 1;
+                let Ok(stat) = folder.stat(&name) else { continue };
+                if protected && FileId::of_stat(&stat) == id {
+                    return Some(path);
+                }
+                if looked < MOST
+                    && let Ok(inner) = folder.enter(&name)
+                {
+                    waiting.push((inner, path));
+                }
+            }
+        }
+        None
+    }
+
+    /// Looks for litter in the folder of a job, at most once a minute.
+    pub(super) fn sweep_folder(&self, place: &Place) {
+        let now = Instant::now();
+        let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = swept.insert(place.folder.id(), now);
+        drop(swept);
+        if last.is_none_or(|last| now.duration_since(last) > Duration::from_secs(60)) {
+            litter::reclaim(&place.folder);
+        }
+    }
+}
+
+/// The folder that git of this root takes its hooks from, if that is not its own.
+fn hook_folders(root: &Path) -> Vec<String> {
+    let Ok(config) = std::fs::read_to_string(root.join(".git/config")) else { return Vec::new() };
+    config
+        .lines()
+        .filter_map(|line| {
+            let (name, value) = line.split_once('=')?;
+            let value = value.trim().trim_matches('"');
+            let below = Path::new(value).strip_prefix(root).unwrap_or(Path::new(value));
+            (name.trim().eq_ignore_ascii_case("hookspath") && !below.is_absolute())
+                .then(|| protect::folder_form(&below.to_string_lossy()))
+        })
+        .filter(|folder| !folder.is_empty())
+        .collect()
+}
+
+/// Runs what blocks where it may block.
+async fn blocking<T: Send + 'static>(
+    path: Option<WorkPath>,
+    work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
+) -> Result<T, Refusal> {
+    let Ok(runtime) = tokio::runtime::Handle::try_current() else { return work() };
+    runtime.spawn_blocking(work).await.unwrap_or_else(|error| {
+        let refusal = Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
+            .hint("Read the file to see its state, then send the same call again.");
+        Err(match path {
+            Some(path) => refusal.at(path.as_str()),
+            None => refusal,
+        })
+    })
+}
+
+/// Tells a commit that nobody waits for it any more, so that it does not start to write.
+struct Abandon(Arc<AtomicBool>);
+
+impl Drop for Abandon {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
 impl FileStore for DiskStore {
     fn root(&self) -> &Path {
-        &self.root
+        self.0.root.path()
     }
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
-        Box::pin(async move { self.read(path) })
+        let (disk, path) = (self.0.clone(), path.clone());
+        Box::pin(blocking(Some(path.clone()), move || disk.read(&path)))
+    }
+
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        let (disk, path) = (self.0.clone(), path.clone());
+        Box::pin(blocking(Some(path.clone()), move || disk.admit_resolved(&path)))
     }
 
     fn commit<'a>(
         &'a self,
         batch: Vec<VerifiedEdit>,
-        _options: CommitOptions,
+        options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
+        let disk = self.0.clone();
         Box::pin(async move {
-            let mut revision = self.lock.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            batch
-                .into_iter()
-                .map(|edit| {
-                    let edit = self.write(edit)?;
-                    *revision += 1;
-                    Ok(Committed {
-                        edit,
-                        revision: *revision,
-                        durability: Durability::Durable,
-                        warnings: Vec::new(),
-                    })
-                })
-                .collect()
+            let abandon = Abandon(Arc::default());
+            let abandoned = abandon.0.clone();
+            let first = batch.first().map(|edit| edit.path().clone());
+            blocking(first, move || {
+                let orders: Vec<Order> = batch.into_iter().map(Order::from).collect();
+                let request = options.request_id.as_deref();
+                disk.commit(&orders, &How { request, undoes: None, abandoned: &abandoned })
+            })
+            .await
+        })
+    }
+
+    fn undo(&self, revision: Option<u64>) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+        let disk = self.0.clone();
+        Box::pin(async move {
+            let abandon = Abandon(Arc::default());
+            let abandoned = abandon.0.clone();
+            blocking(None, move || disk.undo(revision, &abandoned)).await
+        })
+    }
+
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        let disk = self.0.clone();
+        Box::pin(blocking(None, move || disk.log()))
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        Some(self.subscribe())
+    }
+
+    fn recall<'a>(&'a self, request_id: &'a str) -> BoxFuture<'a, Option<String>> {
+        let (disk, request) = (self.0.clone(), request_id.to_owned());
+        Box::pin(async move {
+            let recall = move || Ok(disk.history.as_ref().and_then(|all| all.recall(&request)));
+            blocking(None, recall).await.ok().flatten()
+        })
+    }
+
+    fn remember<'a>(&'a self, request_id: &'a str, answer: String) -> BoxFuture<'a, ()> {
+        let (disk, request) = (self.0.clone(), request_id.to_owned());
+        Box::pin(async move {
+            let remember = move || {
+                if let Some(Err(error)) =
+                    disk.history.as_ref().map(|all| all.remember(&request, &answer))
+                {
+                    tracing::debug!(%error, "cannot remember an answer");
+                }
+                Ok(())
+            };
+            let _ = blocking(None, remember).await;
         })
     }
 }

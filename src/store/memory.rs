@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WorkPath, WriteMethod};
 use crate::port::{BoxFuture, CommitOptions, Committed, FileStore};
 use crate::text::{ContentHash, Snapshot};
 
@@ -57,8 +57,14 @@ impl MemoryStore {
                     After::Removed => files.content.remove(edit.path()),
                 };
                 files.revision += 1;
+                let method = match (edit.base(), edit.after()) {
+                    (_, After::Removed) => WriteMethod::Removed,
+                    (None, _) => WriteMethod::Created,
+                    _ => WriteMethod::Replaced,
+                };
                 Committed {
                     edit,
+                    method,
                     revision: files.revision,
                     durability: Durability::Unknown,
                     warnings: Vec::new(),

@@ -1,7 +1,22 @@
 //! Stores: where edits are committed.
 
+mod commit;
+mod confine;
 mod disk;
+mod feed;
+mod history;
+mod in_place;
+mod litter;
+mod lock;
 mod memory;
+mod metadata;
+mod past;
+mod protect;
+mod replace;
+mod state;
+mod trouble;
+mod undo;
 
-pub use disk::DiskStore;
+pub use disk::{DiskOptions, DiskStore, Promise};
+pub use history::HistoryLimits;
 pub use memory::MemoryStore;

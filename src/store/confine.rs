@@ -1,0 +1,489 @@
+//! Finds files below one root by folder handles, so that no link and no renaming
+//! race can lead outside.
+//!
+//! On Linux the kernel resolves a path that has no symlink in it (`openat2`). Paths
+//! with symlinks, and other systems, take a checked walk: one folder handle after the
+//! other, never following a link blindly, `..` by going back to a handle that is held.
+//! What comes out is a folder handle and one name in it; everything later happens
+//! relative to that handle, and no later step follows a link.
+//!
+//! Limit: a folder that somebody moves out of the root while a commit is under way
+//! is still that folder; a handle follows the folder, not its name.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+/// As many links as Linux follows in one path.
+const MOST_LINKS: usize = 40;
+
+/// Which file, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct FileId {
+    dev: u64,
+    ino: u64,
+}
+
+impl FileId {
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        let meta = file.metadata()?;
+        Ok(Self { dev: meta.dev(), ino: meta.ino() })
+    }
+
+    #[allow(clippy::unnecessary_cast, reason = "the width of these fields differs by system")]
+    pub(super) fn of_stat(stat: &Stat) -> Self {
+        Self { dev: stat.st_dev as u64, ino: stat.st_ino as u64 }
+    }
+}
+
+/// A folder that is held open.
+#[derive(Debug)]
+pub(super) struct Folder {
+    handle: OwnedFd,
+    id: FileId,
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.handle.as_fd()
+    }
+}
+
+impl Folder {
+    fn hold(handle: OwnedFd) -> io::Result<Arc<Self>> {
+        let id = FileId::of_stat(&rustix::fs::fstat(&handle)?);
+        Ok(Arc::new(Self { handle, id }))
+    }
+
+    pub(super) fn id(&self) -> FileId {
+        self.id
+    }
+
+    /// What stands under `name`, links not followed.
+    pub(super) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
+        Ok(rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Opens `name`, never through a link and never waiting for a peer.
+    pub(super) fn open(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(self, name, flags, Mode::empty())?))
+    }
+
+    /// A new file that only its owner can open.
+    pub(super) fn create(&self, name: &OsStr, mode: u32) -> io::Result<File> {
+        let flags = OFlags::CREATE
+            | OFlags::EXCL
+            | OFlags::RDWR
+            | OFlags::NOFOLLOW
+            | OFlags::NOCTTY
+            | OFlags::CLOEXEC;
+        Ok(File::from(rustix::fs::openat(self, name, flags, Mode::from_raw_mode(mode))?))
+    }
+
+    pub(super) fn unlink(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(self, name, AtFlags::empty())?)
+    }
+
+    pub(super) fn remove_folder(&self, name: &OsStr) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(self, name, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Makes the names in this folder durable.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let readable = rustix::fs::openat(self, ".", flags, Mode::empty())?;
+        File::from(readable).sync_all()
+    }
+
+    /// The names in this folder.
+    pub(super) fn names(&self) -> io::Result<Vec<OsString>> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let readable = rustix::fs::openat(self, ".", flags, Mode::empty())?;
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(readable)? {
+            let name = OsString::from_vec(entry?.file_name().to_bytes().to_vec());
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// The folder `name` in this one, if it is a folder and not a link to one.
+    pub(super) fn enter(&self, name: &OsStr) -> io::Result<Arc<Self>> {
+        let flags = FOLDER | OFlags::NOFOLLOW;
+        Self::hold(rustix::fs::openat(self, name, flags, Mode::empty())?)
+    }
+
+    /// Where the link `name` points; `None` when it is no link.
+    fn link(&self, name: &OsStr) -> io::Result<Option<OsString>> {
+        match rustix::fs::readlinkat(self, name, Vec::new()) {
+            Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
+            Err(Errno::INVAL | Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// A name in a folder that was reached below the root.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The folder.
+    pub(super) folder: Arc<Folder>,
+    /// The name in it. It was no link when it was looked at.
+    pub(super) name: OsString,
+    /// The path from the root without links, for policy, history and messages.
+    pub(super) real: PathBuf,
+}
+
+/// A folder that was made on the way.
+#[derive(Debug)]
+pub(super) struct Made {
+    /// Where.
+    pub(super) parent: Arc<Folder>,
+    /// Its name there.
+    pub(super) name: OsString,
+    /// Its path from the root.
+    pub(super) real: PathBuf,
+}
+
+/// What to do about folders that are missing.
+enum Missing<'a> {
+    Fail,
+    Make { made: &'a mut Vec<Made>, allow: &'a dyn Fn(&Path) -> bool },
+}
+
+/// How paths are resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Walk {
+    /// By the kernel where it can, else by the checked walk.
+    Kernel,
+    /// Always by the checked walk.
+    #[cfg_attr(not(test), expect(dead_code, reason = "what other systems do, tested on this one"))]
+    Checked,
+}
+
+/// The folder that nothing leads out of.
+#[derive(Debug)]
+pub(super) struct Root {
+    folder: Arc<Folder>,
+    path: PathBuf,
+    walk: Walk,
+}
+
+impl Root {
+    pub(super) fn open(path: &Path, walk: Walk) -> io::Result<Self> {
+        let path = path.canonicalize()?;
+        let handle = rustix::fs::open(&path, FOLDER, Mode::empty())?;
+        Ok(Self { folder: Folder::hold(handle)?, path, walk })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn folder(&self) -> &Arc<Folder> {
+        &self.folder
+    }
+
+    /// Finds the folder and name that `path` means. The name itself may be missing.
+    pub(super) fn place(&self, path: &Path) -> io::Result<Place> {
+        if self.walk == Walk::Kernel
+            && let Some(place) = self.place_by_kernel(path)?
+        {
+            return Ok(place);
+        }
+        self.walk(path, Missing::Fail)
+    }
+
+    /// The same, and makes the folders above that are missing. `allow` sees the real path
+    /// before the first of them is made.
+    pub(super) fn place_making(
+        &self,
+        path: &Path,
+        made: &mut Vec<Made>,
+        allow: &dyn Fn(&Path) -> bool,
+    ) -> io::Result<Place> {
+        match self.place(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.walk(path, Missing::Make { made, allow })
+            }
+            other => other,
+        }
+    }
+
+    /// `None` when a link is in the way or the kernel cannot: then the walk decides.
+    fn place_by_kernel(&self, path: &Path) -> io::Result<Option<Place>> {
+        let (Some(name), parent) = (path.file_name(), path.parent()) else { return Ok(None) };
+        let folder = match parent.filter(|parent| !parent.as_os_str().is_empty()) {
+            None => self.folder.clone(),
+            Some(parent) => match open_beneath(&self.folder, parent) {
+                Ok(handle) => Folder::hold(handle)?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+                Err(_) => return Ok(None),
+            },
+        };
+        match folder.stat(name) {
+            Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => Ok(None),
+            _ => Ok(Some(Place { folder, name: name.to_owned(), real: path.to_owned() })),
+        }
+    }
+
+    fn walk(&self, path: &Path, mut missing: Missing<'_>) -> io::Result<Place> {
+        let mut pending: VecDeque<OsString> = parts(path);
+        let mut above: Vec<(Arc<Folder>, OsString)> = Vec::new();
+        let mut links = 0;
+        while let Some(part) = pending.pop_front() {
+            if part == ".." {
+                above.pop().ok_or(Errno::XDEV)?;
+                continue;
+            }
+            let here = above.last().map_or(&self.folder, |(folder, _)| folder).clone();
+            if let Some(target) = here.link(&part)? {
+                links += 1;
+                if links > MOST_LINKS {
+                    return Err(Errno::LOOP.into());
+                }
+                let target = Path::new(&target);
+                let target = if target.is_absolute() {
+                    above.clear();
+                    // The letters only say where to look; the walk goes there by handles.
+                    target.strip_prefix(&self.path).map_err(|_| Errno::XDEV)?
+                } else {
+                    target
+                };
+                for part in parts(target).into_iter().rev() {
+                    pending.push_front(part);
+                }
+                continue;
+            }
+            let real = || above.iter().map(|(_, name)| name).chain([&part]).collect::<PathBuf>();
+            if pending.is_empty() {
+                let real = real();
+                return Ok(Place { folder: here, name: part, real });
+            }
+            let next = match (here.enter(&part), &mut missing) {
+                (Ok(folder), _) => folder,
+                (Err(error), Missing::Make { made, allow })
+                    if error.kind() == io::ErrorKind::NotFound =>
+                {
+                    // What is missing holds no links, so the rest of the path is its letters.
+                    let rest: PathBuf = pending.iter().collect();
+                    if !allow(&real().join(rest)) {
+                        return Err(Errno::PERM.into());
+                    }
+                    match rustix::fs::mkdirat(&here, &part, Mode::from_raw_mode(0o777)) {
+                        Ok(()) => {
+                            made.push(Made {
+                                parent: here.clone(),
+                                name: part.clone(),
+                                real: real(),
+                            });
+                        }
+                        Err(Errno::EXIST) => {}
+                        Err(error) => return Err(error.into()),
+                    }
+                    here.enter(&part)?
+                }
+                (Err(error), _) => return Err(error),
+            };
+            above.push((next, part));
+        }
+        Err(Errno::ISDIR.into())
+    }
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter_map(|part| match part {
+            Component::Normal(part) => Some(part.to_owned()),
+            Component::ParentDir => Some(OsString::from("..")),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn open_beneath(root: &Folder, path: &Path) -> io::Result<OwnedFd> {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
+    Ok(rustix::fs::openat2(root, path, FOLDER, Mode::empty(), resolve)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn open_beneath(_root: &Folder, _path: &Path) -> io::Result<OwnedFd> {
+    Err(Errno::NOSYS.into())
+}
+
+/// Why a name cannot be opened as a file to edit.
+#[derive(Debug)]
+pub(super) enum NotAFile {
+    /// Nothing is there.
+    Missing,
+    /// It is something else.
+    Kind(&'static str),
+    /// It changed under our hands; look again.
+    Moved,
+    /// The system refused.
+    Io(io::Error),
+}
+
+impl From<io::Error> for NotAFile {
+    fn from(error: io::Error) -> Self {
+        match error.raw_os_error().map(Errno::from_raw_os_error) {
+            Some(Errno::NOENT) => Self::Missing,
+            Some(Errno::LOOP) => Self::Moved,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+impl Place {
+    /// Opens the regular file that stands here. Looks before it opens, because opening
+    /// a device or a pipe can have effects or wait.
+    pub(super) fn open(&self, flags: OFlags) -> Result<File, NotAFile> {
+        let seen = self.folder.stat(&self.name)?;
+        if let Some(kind) = kind(FileType::from_raw_mode(seen.st_mode)) {
+            return Err(NotAFile::Kind(kind));
+        }
+        if FileType::from_raw_mode(seen.st_mode) == FileType::Symlink {
+            return Err(NotAFile::Moved);
+        }
+        let file = self.folder.open(&self.name, flags)?;
+        if FileId::of(&file)? != FileId::of_stat(&seen) {
+            return Err(NotAFile::Moved);
+        }
+        if is_kernel_made(&file)? {
+            return Err(NotAFile::Kind("a file that the kernel makes up"));
+        }
+        Ok(file)
+    }
+
+    /// Whether `file` is still what stands here.
+    pub(super) fn is(&self, file: &File) -> io::Result<bool> {
+        match self.folder.stat(&self.name) {
+            Ok(stat) => Ok(FileId::of_stat(&stat) == FileId::of(file)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The real path as text; bytes that are not UTF-8 are replaced.
+    pub(super) fn display(&self) -> String {
+        String::from_utf8_lossy(self.real.as_os_str().as_bytes()).into_owned()
+    }
+}
+
+fn kind(found: FileType) -> Option<&'static str> {
+    match found {
+        FileType::RegularFile | FileType::Symlink => None,
+        FileType::Directory => Some("a folder"),
+        FileType::Fifo => Some("a named pipe"),
+        FileType::Socket => Some("a socket"),
+        FileType::CharacterDevice | FileType::BlockDevice => Some("a device"),
+        FileType::Unknown => Some("not a regular file"),
+    }
+}
+
+/// Files of proc, sysfs and their like have no content that could be kept.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the width of the field differs by system")]
+fn is_kernel_made(file: &File) -> io::Result<bool> {
+    // proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, configfs, bpf, efivarfs
+    const MADE_UP: [u32; 10] = [
+        0x9fa0,
+        0x6265_6572,
+        0x27e0eb,
+        0x6367_7270,
+        0x6462_6720,
+        0x7472_6163,
+        0x7363_6673,
+        0x6265_6570,
+        0xcafe_4a11,
+        0xde5e_81e4,
+    ];
+    let system = rustix::fs::fstatfs(file)?.f_type as u32;
+    Ok(MADE_UP.contains(&system))
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn is_kernel_made(_file: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn roots(path: &Path) -> [Root; 2] {
+        [Walk::Kernel, Walk::Checked].map(|walk| Root::open(path, walk).expect("root"))
+    }
+
+    #[test]
+    fn links_inside_are_followed_and_links_outside_are_not() {
+        let temp = tempfile::tempdir().expect("temp");
+        let root = temp.path().join("root");
+        std::fs::create_dir_all(root.join("a/b")).expect("folders");
+        std::fs::create_dir_all(temp.path().join("outside")).expect("folders");
+        std::fs::write(root.join("a/b/f"), "x").expect("file");
+        symlink("a/b", root.join("in")).expect("link");
+        symlink("../b/f", root.join("a/b/up")).expect("link");
+        symlink(root.join("a/b/f"), root.join("absolute")).expect("link");
+        symlink("../outside", root.join("out")).expect("link");
+        symlink("/etc", root.join("etc")).expect("link");
+        symlink("loop", root.join("loop")).expect("link");
+        symlink("missing/x", root.join("dangling")).expect("link");
+        for root in roots(&root) {
+            for path in ["a/b/f", "in/f", "in/up", "absolute", "a/b/up"] {
+                let place = root.place(Path::new(path)).expect(path);
+                assert_eq!(place.real, Path::new("a/b/f"), "{path}");
+                assert!(place.open(OFlags::RDONLY).is_ok(), "{path}");
+            }
+            for path in ["out/x", "out", "etc/passwd", "loop", "loop/x", "a/b/f/x", "dangling"] {
+                assert!(root.place(Path::new(path)).is_err(), "{path} is reached");
+            }
+        }
+    }
+
+    #[test]
+    fn a_chain_of_links_ends() {
+        let temp = tempfile::tempdir().expect("temp");
+        std::fs::write(temp.path().join("l0"), "x").expect("file");
+        for n in 1..=45 {
+            symlink(format!("l{}", n - 1), temp.path().join(format!("l{n}"))).expect("link");
+        }
+        for root in roots(temp.path()) {
+            assert_eq!(root.place(Path::new("l39")).expect("39 links").real, Path::new("l0"));
+            assert!(root.place(Path::new("l45")).is_err());
+        }
+    }
+
+    #[test]
+    fn missing_folders_are_made_below_the_root_only() {
+        let temp = tempfile::tempdir().expect("temp");
+        for (n, root) in roots(temp.path()).into_iter().enumerate() {
+            let mut made = Vec::new();
+            let path = format!("new{n}/deep/file");
+            let place = root.place_making(Path::new(&path), &mut made, &|_| true).expect("made");
+            assert_eq!((place.real.to_str(), made.len()), (Some(path.as_str()), 2));
+            assert!(temp.path().join(format!("new{n}/deep")).is_dir());
+        }
+    }
+}

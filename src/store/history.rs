@@ -1,0 +1,453 @@
+//! What was replaced, so that it can be put back: a log of commits and the bytes they
+//! replaced, addressed by content, for one root.
+//!
+//! A commit is written to the log before it happens and confirmed afterwards; one that
+//! was never confirmed is told from the file itself. The log is read line by line, so a
+//! line that a crash cut off is skipped. Bytes are checked against their name when read.
+//!
+//! Limits: the history is not synced with each commit, because that would double the
+//! cost of an edit: a power cut can take the history of the last seconds, never the
+//! edit. It is bounded by size and age; what falls out can no longer be undone.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use super::metadata::Metadata;
+use super::state::State;
+use crate::text::ContentHash;
+
+/// How much history is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryLimits {
+    /// At most this many bytes of replaced content.
+    pub bytes: u64,
+    /// At most this long.
+    pub age: Duration,
+}
+
+impl Default for HistoryLimits {
+    fn default() -> Self {
+        Self { bytes: 512 << 20, age: Duration::from_secs(30 * 24 * 3600) }
+    }
+}
+
+/// A version of a file that was replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Version {
+    pub(super) sha256: ContentHash,
+    pub(super) metadata: Metadata,
+}
+
+/// One file of a commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct FileEntry {
+    /// The path from the root, without links.
+    pub(super) path: String,
+    /// `None` when the file was created.
+    pub(super) before: Option<Version>,
+    /// `None` when the file was removed.
+    pub(super) after: Option<ContentHash>,
+    /// Folders that were made for it, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) made: Vec<PathBuf>,
+}
+
+/// A commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) revision: u64,
+    pub(super) unix_millis: u64,
+    pub(super) files: Vec<FileEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) request: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) undoes: Option<u64>,
+    /// Whether it was confirmed; not in the log itself.
+    #[serde(skip)]
+    pub(super) done: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Line {
+    Begin(Entry),
+    Done(u64),
+    Failed(u64),
+    /// What a commit really displaced, when that was not what it was made for.
+    Displaced {
+        revision: u64,
+        path: String,
+        before: Version,
+    },
+}
+
+/// What a commit is about to do to one file.
+#[derive(Debug)]
+pub(super) struct Intent<'a> {
+    pub(super) path: String,
+    pub(super) before: Option<(&'a [u8], Metadata)>,
+    pub(super) after: Option<&'a [u8]>,
+    pub(super) made: Vec<PathBuf>,
+}
+
+/// Whether the history itself must survive a power cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    /// As the system writes it back.
+    Lazily,
+    /// Synced before the commit goes on, because a rollback depends on it.
+    Synced,
+}
+
+/// The history of one root.
+#[derive(Debug)]
+pub(super) struct History {
+    folder: PathBuf,
+    blobs: PathBuf,
+    limits: HistoryLimits,
+}
+
+/// The lock on the log; others wait while it is held.
+struct Writing {
+    log: File,
+    _lock: File,
+}
+
+impl History {
+    pub(super) fn open(state: &State, root: &Path, limits: HistoryLimits) -> io::Result<Self> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
+        let folder = state.folder("history")?.join(&key[..16]);
+        let blobs = folder.join("blobs");
+        DirBuilder::new().recursive(true).mode(0o700).create(&blobs)?;
+        fs::write(folder.join("root"), root.as_os_str().as_bytes())?;
+        Ok(Self { folder, blobs, limits })
+    }
+
+    fn writing(&self) -> io::Result<Writing> {
+        let open = |name: &str| {
+            OpenOptions::new()
+                .read(true)
+                .append(true)
+                .create(true)
+                .mode(0o600)
+                .open(self.folder.join(name))
+        };
+        let lock = open("lock")?;
+        lock.lock()?;
+        Ok(Writing { log: open("log")?, _lock: lock })
+    }
+
+    /// Records what is about to happen and keeps what will be replaced.
+    pub(super) fn begin(
+        &self,
+        intents: &[Intent<'_>],
+        request: Option<&str>,
+        undoes: Option<u64>,
+        keep: Keep,
+    ) -> io::Result<u64> {
+        let mut writing = self.writing()?;
+        let mut files = Vec::new();
+        for intent in intents {
+            let before = match &intent.before {
+                Some((bytes, metadata)) => {
+                    let sha256 = self.store(bytes, keep)?;
+                    Some(Version { sha256, metadata: metadata.clone() })
+                }
+                None => None,
+            };
+            // The next edit replaces this very version, so it is kept one edit early.
+            let after = intent.after.map(|bytes| self.store(bytes, keep)).transpose()?;
+            files.push(FileEntry {
+                path: intent.path.clone(),
+                before,
+                after,
+                made: intent.made.clone(),
+            });
+        }
+        let revision = last_revision(&mut writing.log)? + 1;
+        let entry = Entry {
+            revision,
+            unix_millis: now_millis(),
+            files,
+            request: request.map(str::to_owned),
+            undoes,
+            done: false,
+        };
+        writing.append(&Line::Begin(entry))?;
+        if keep == Keep::Synced {
+            writing.log.sync_all()?;
+            File::open(&self.blobs)?.sync_all()?;
+            File::open(&self.folder)?.sync_all()?;
+        }
+        if revision.is_multiple_of(64) {
+            self.prune(&mut writing)?;
+        }
+        Ok(revision)
+    }
+
+    pub(super) fn done(&self, revision: u64) -> io::Result<()> {
+        self.writing()?.append(&Line::Done(revision))
+    }
+
+    pub(super) fn failed(&self, revision: u64) -> io::Result<()> {
+        self.writing()?.append(&Line::Failed(revision))
+    }
+
+    /// Corrects what a commit displaced: another program's version.
+    pub(super) fn displaced(
+        &self,
+        revision: u64,
+        path: &str,
+        bytes: &[u8],
+        metadata: Metadata,
+    ) -> io::Result<()> {
+        let mut writing = self.writing()?;
+        let before = Version { sha256: self.store(bytes, Keep::Synced)?, metadata };
+        writing.append(&Line::Displaced { revision, path: path.to_owned(), before })
+    }
+
+    fn store(&self, bytes: &[u8], keep: Keep) -> io::Result<ContentHash> {
+        let hash = ContentHash::of(bytes);
+        let path = self.blobs.join(hash.to_string());
+        if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
+            return Ok(hash);
+        }
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+        let written = file.write_all(bytes).and_then(|()| match keep {
+            Keep::Lazily => Ok(()),
+            Keep::Synced => file.sync_all(),
+        });
+        if written.is_err() {
+            let _ = fs::remove_file(&path);
+        }
+        written.map(|()| hash)
+    }
+
+    /// The bytes of a version, if they are still there and whole.
+    pub(super) fn bytes(&self, hash: ContentHash) -> io::Result<Vec<u8>> {
+        let bytes = fs::read(self.blobs.join(hash.to_string()))?;
+        if ContentHash::of(&bytes) != hash {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the kept bytes are damaged"));
+        }
+        Ok(bytes)
+    }
+
+    /// Every commit that happened or may have happened, oldest first.
+    pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
+        let mut text = Vec::new();
+        match File::open(self.folder.join("log")) {
+            Ok(mut log) => log.read_to_end(&mut text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        Ok(parse(&text))
+    }
+
+    /// Marks a commit of several files as under way; the lock on the mark says that we live.
+    pub(super) fn mark_open(&self, revision: u64) -> io::Result<File> {
+        let folder = self.folder.join("open");
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let draft = folder.join(format!("{revision}.draft"));
+        let file =
+            OpenOptions::new().write(true).create(true).mode(0o600).truncate(true).open(&draft)?;
+        file.lock()?;
+        file.sync_all()?;
+        fs::rename(&draft, folder.join(revision.to_string()))?;
+        File::open(&folder)?.sync_all()?;
+        Ok(file)
+    }
+
+    pub(super) fn unmark(&self, revision: u64) {
+        if let Err(error) = fs::remove_file(self.folder.join("open").join(revision.to_string())) {
+            tracing::debug!(%error, revision, "cannot remove the mark of a commit");
+        }
+    }
+
+    /// The commits that are marked, by live processes or dead ones.
+    pub(super) fn marked(&self) -> Vec<(u64, PathBuf)> {
+        let Ok(marks) = fs::read_dir(self.folder.join("open")) else { return Vec::new() };
+        marks
+            .flatten()
+            .filter_map(|mark| Some((mark.file_name().to_str()?.parse().ok()?, mark.path())))
+            .collect()
+    }
+
+    /// The answer that was remembered for a request.
+    pub(super) fn recall(&self, request: &str) -> Option<String> {
+        fs::read_to_string(self.answer_path(request)).ok()
+    }
+
+    pub(super) fn remember(&self, request: &str, answer: &str) -> io::Result<()> {
+        let path = self.answer_path(request);
+        if let Some(folder) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let draft = path.with_extension(format!("{:016x}", super::lock::random()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+        file.write_all(answer.as_bytes())?;
+        fs::rename(draft, path)
+    }
+
+    fn answer_path(&self, request: &str) -> PathBuf {
+        self.folder.join("answers").join(ContentHash::of(request.as_bytes()).to_string())
+    }
+
+    /// Forgets what is too old or too much. The newest commit always stays, for its number.
+    fn prune(&self, writing: &mut Writing) -> io::Result<()> {
+        let entries = self.entries()?;
+        let oldest = now_millis()
+            .saturating_sub(u64::try_from(self.limits.age.as_millis()).unwrap_or(u64::MAX));
+        let mut size = 0_u64;
+        let mut wanted: HashSet<String> = HashSet::new();
+        let mut kept: Vec<&Entry> = Vec::new();
+        for entry in entries.iter().rev() {
+            let mut blobs: Vec<String> = Vec::new();
+            let before = entry.files.iter().filter_map(|file| file.before.as_ref());
+            let after = entry.files.iter().filter_map(|file| file.after);
+            for hash in before.map(|version| version.sha256).chain(after) {
+                let name = hash.to_string();
+                if !wanted.contains(&name) {
+                    size += fs::metadata(self.blobs.join(&name)).map_or(0, |meta| meta.len());
+                    blobs.push(name);
+                }
+            }
+            let over = size > self.limits.bytes || entry.unix_millis < oldest;
+            if over && !kept.is_empty() {
+                break;
+            }
+            wanted.extend(blobs);
+            kept.push(entry);
+        }
+        if kept.len() == entries.len() {
+            return Ok(());
+        }
+        let draft = self.folder.join("log.draft");
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        for entry in kept.into_iter().rev() {
+            file.write_all(&line(&Line::Begin(entry.clone()))?)?;
+            if entry.done {
+                file.write_all(&line(&Line::Done(entry.revision))?)?;
+            }
+        }
+        file.sync_all()?;
+        fs::rename(&draft, self.folder.join("log"))?;
+        writing.log = OpenOptions::new().read(true).append(true).open(self.folder.join("log"))?;
+        for blob in fs::read_dir(&self.blobs)?.flatten() {
+            if !wanted.contains(blob.file_name().to_string_lossy().as_ref()) {
+                let _ = fs::remove_file(blob.path());
+            }
+        }
+        self.prune_answers(oldest);
+        Ok(())
+    }
+
+    fn prune_answers(&self, oldest: u64) {
+        let Ok(answers) = fs::read_dir(self.folder.join("answers")) else { return };
+        for answer in answers.flatten() {
+            let written = answer.metadata().and_then(|meta| meta.modified());
+            if written.is_ok_and(|time| millis(time) < oldest) {
+                let _ = fs::remove_file(answer.path());
+            }
+        }
+    }
+}
+
+impl Writing {
+    fn append(&mut self, what: &Line) -> io::Result<()> {
+        let mut text = line(what)?;
+        // A line that a crash cut off must not swallow this one.
+        if self.log.seek(SeekFrom::End(-1)).is_ok() {
+            let mut last = [0];
+            self.log.read_exact(&mut last)?;
+            if last != *b"\n" {
+                text.insert(0, b'\n');
+            }
+        }
+        let end = self.log.seek(SeekFrom::End(0))?;
+        let written = self.log.write_all(&text);
+        if written.is_err() {
+            let _ = self.log.set_len(end);
+        }
+        written
+    }
+}
+
+fn line(what: &Line) -> io::Result<Vec<u8>> {
+    let mut text = serde_json::to_vec(what)?;
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn parse(text: &[u8]) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    let mut failed: HashSet<u64> = HashSet::new();
+    for text in text.split(|byte| *byte == b'\n') {
+        match serde_json::from_slice(text) {
+            Ok(Line::Begin(entry)) => {
+                places.insert(entry.revision, entries.len());
+                entries.push(entry);
+            }
+            Ok(Line::Done(revision)) => {
+                if let Some(at) = places.get(&revision) {
+                    entries[*at].done = true;
+                }
+            }
+            Ok(Line::Failed(revision)) => {
+                failed.insert(revision);
+            }
+            Ok(Line::Displaced { revision, path, before }) => {
+                let files = places.get(&revision).map(|at| &mut entries[*at].files);
+                for file in files.into_iter().flatten().filter(|file| file.path == path) {
+                    file.before = Some(before.clone());
+                }
+            }
+            Err(_) => {}
+        }
+    }
+    entries.retain(|entry| !failed.contains(&entry.revision));
+    entries
+}
+
+/// The highest revision in the log, from its end.
+fn last_revision(log: &mut File) -> io::Result<u64> {
+    let size = log.seek(SeekFrom::End(0))?;
+    let mut reach = 16 << 10;
+    loop {
+        let from = size.saturating_sub(reach);
+        log.seek(SeekFrom::Start(from))?;
+        let mut tail = Vec::new();
+        log.read_to_end(&mut tail)?;
+        let newest = tail
+            .split(|byte| *byte == b'\n')
+            .filter_map(|text| match serde_json::from_slice(text) {
+                Ok(Line::Begin(entry)) => Some(entry.revision),
+                Ok(Line::Done(revision) | Line::Failed(revision)) => Some(revision),
+                _ => None,
+            })
+            .max();
+        match newest {
+            Some(revision) => return Ok(revision),
+            None if from == 0 => return Ok(0),
+            None => reach *= 16,
+        }
+    }
+}
+
+fn now_millis() -> u64 {
+    millis(SystemTime::now())
+}
+
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,263 @@
+//! Writing a file where it is, for files whose identity must stay: hard links, bind
+//! mounts, owners and access lists that we cannot reproduce, folders we cannot write.
+//!
+//! Such a write can be cut in two by a crash. So both versions go to a journal in the
+//! state folder first, and whoever finds a journal whose writer is dead puts the file
+//! right: what is neither version, yet made of both, goes back to the old one. A
+//! file that somebody else has written since is left alone, and the journal is kept.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FallocateFlags, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use super::confine::Root;
+use super::lock::{self, Locked, Patience};
+use super::state::State;
+use super::trouble;
+
+/// Puts `after` into the file and makes it durable. On an error the caller puts the old
+/// bytes back.
+pub(super) fn overwrite(file: &File, before: usize, after: &[u8]) -> io::Result<()> {
+    if after.len() > before {
+        // A full disk shall show before the first byte changes.
+        let grow = (after.len() - before) as u64;
+        match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, before as u64, grow) {
+            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    file.write_all_at(after, 0)?;
+    file.set_len(after.len() as u64)?;
+    file.sync_all()
+}
+
+/// The journals of a state folder.
+#[derive(Debug)]
+pub(super) struct Journals {
+    folder: PathBuf,
+}
+
+/// The first line of a journal; the bytes of both versions follow.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    /// The file, absolute and without links.
+    target: PathBuf,
+    before: usize,
+    after: usize,
+}
+
+/// One write under way. Holds the journal's lock, so that nobody takes us for dead.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Journals {
+    pub(super) fn open(state: &State) -> io::Result<Self> {
+        Ok(Self { folder: state.folder("in-place")? })
+    }
+
+    /// Writes a journal and makes it durable.
+    pub(super) fn begin(&self, target: &Path, before: &[u8], after: &[u8]) -> io::Result<Journal> {
+        let header = Header { target: target.to_owned(), before: before.len(), after: after.len() };
+        let name = format!("{}-{:016x}", std::process::id(), lock::random());
+        let draft = self.folder.join(format!("{name}.draft"));
+        let path = self.folder.join(format!("{name}.journal"));
+        let write = || {
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+            file.try_lock()?;
+            let mut head = serde_json::to_vec(&header)?;
+            head.push(b'\n');
+            file.write_all(&head)?;
+            file.write_all(before)?;
+            file.write_all(after)?;
+            file.sync_all()?;
+            fs::rename(&draft, &path)?;
+            File::open(&self.folder)?.sync_all()?;
+            Ok(file)
+        };
+        match write() {
+            Ok(file) => Ok(Journal { path, _lock: file }),
+            Err(error) => {
+                let _ = fs::remove_file(&draft);
+                let _ = fs::remove_file(&path);
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes the journal of a write that is whole. Durable, because a journal that came
+    /// back after a power cut would speak of a version long gone.
+    pub(super) fn end(&self, journal: Journal) -> io::Result<()> {
+        fs::remove_file(&journal.path)?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    /// Whether there is any journal, of a live writer or a dead one.
+    pub(super) fn any(&self) -> bool {
+        let open = |path: PathBuf| path.extension().is_some_and(|ending| ending != "kept");
+        fs::read_dir(&self.folder)
+            .is_ok_and(|entries| entries.flatten().any(|entry| open(entry.path())))
+    }
+
+    /// Puts right what dead writers left below `root`. Returns the paths that were touched.
+    pub(super) fn recover(&self, root: &Root) -> Vec<PathBuf> {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
+        let mut touched = Vec::new();
+        for path in entries.flatten().map(|entry| entry.path()) {
+            match path.extension().and_then(|ending| ending.to_str()) {
+                Some("journal") => match recover_one(&path, root) {
+                    Ok(Some(target)) => touched.push(target),
+                    Ok(None) => {}
+                    Err(error) => {
+                        tracing::warn!(journal = %path.display(), %error, "cannot recover a file from its journal");
+                    }
+                },
+                // A draft is not complete, so its file was not touched yet.
+                Some("draft") => {
+                    let idle = File::open(&path)
+                        .is_ok_and(|file| matches!(lock::try_lock(&file), Ok(Locked::Held)));
+                    if idle {
+                        let _ = fs::remove_file(&path);
+                    }
+                }
+                _ => {}
+            }
+        }
+        touched
+    }
+}
+
+fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
+    let mut journal = File::open(path)?;
+    if lock::try_lock(&journal)? == Locked::Busy {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    journal.read_to_end(&mut bytes)?;
+    let broken = || io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged");
+    let line = memchr::memchr(b'\n', &bytes).ok_or_else(broken)?;
+    let header: Header = serde_json::from_slice(&bytes[..line])?;
+    let Ok(below) = header.target.strip_prefix(root.path()) else { return Ok(None) };
+    let versions = &bytes[line + 1..];
+    if versions.len() != header.before.saturating_add(header.after) {
+        return Err(broken());
+    }
+    let (before, after) = versions.split_at(header.before);
+    let place = root.place(below)?;
+    let Ok(file) = place.open(OFlags::RDWR) else {
+        // The file is gone or something else by now: nothing to put right.
+        fs::rename(path, path.with_extension("kept"))?;
+        return Ok(None);
+    };
+    let mut patience = Patience::until(Instant::now() + Duration::from_secs(5));
+    while lock::try_lock(&file)? == Locked::Busy {
+        if !patience.wait() {
+            return Ok(None);
+        }
+    }
+    let mut now = Vec::new();
+    (&file).read_to_end(&mut now)?;
+    let whole = now == before || now == after;
+    if !whole && is_mixed(&now, before, after) {
+        overwrite(&file, now.len(), before)?;
+        tracing::warn!(file = %header.target.display(), "put back the version before an interrupted write");
+    } else if !whole {
+        tracing::warn!(file = %header.target.display(), "an interrupted write was overwritten by another program; its journal is kept");
+        fs::rename(path, path.with_extension("kept"))?;
+        return Ok(None);
+    }
+    fs::remove_file(path)?;
+    if let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok((!whole).then_some(header.target))
+}
+
+/// Whether `now` can be what a cut write of `after` over `before` left: every small block
+/// is that of one version, or zeros that a file system fills in.
+fn is_mixed(now: &[u8], before: &[u8], after: &[u8]) -> bool {
+    const BLOCK: usize = 512;
+    let part =
+        |of: &'_ [u8], at: usize, end: usize| of.get(at..end.min(of.len())).map(<[u8]>::to_vec);
+    now.len() <= before.len().max(after.len())
+        && (0..now.len()).step_by(BLOCK).all(|at| {
+            let end = (at + BLOCK).min(now.len());
+            let here = &now[at..end];
+            let is = |of: &[u8]| part(of, at, end).is_some_and(|bytes| mixes(here, &bytes));
+            is(before)
+                || is(after)
+                || here.iter().all(|byte| *byte == 0)
+                || spliced(here, before, after, at)
+        })
+}
+
+fn mixes(here: &[u8], version: &[u8]) -> bool {
+    version.starts_with(here)
+        || here.starts_with(version) && here[version.len()..].iter().all(|b| *b == 0)
+}
+
+/// A block in which a killed writer stopped: the new bytes up to some point, then the old.
+fn spliced(here: &[u8], before: &[u8], after: &[u8], at: usize) -> bool {
+    let new = after.get(at..).unwrap_or_default();
+    let old = before.get(at..).unwrap_or_default();
+    let same = here.iter().zip(new).take_while(|(a, b)| a == b).count();
+    (0..=same).any(|cut| old.get(cut..here.len().max(cut)).is_some_and(|rest| rest == &here[cut..]))
+}
+
+/// Whether an error of a write means that the file must be written where it is.
+pub(super) fn keeps_identity(error: &io::Error) -> bool {
+    trouble::is(error, &[Errno::BUSY, Errno::ACCESS, Errno::PERM])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_write_is_told_from_a_foreign_one() {
+        let before = vec![b'a'; 3000];
+        let mut after = vec![b'b'; 3500];
+        after[0] = b'a';
+        for cut in [0, 1, 511, 512, 700, 2999, 3000] {
+            let now = [&after[..cut], &before[cut..]].concat();
+            assert!(is_mixed(&now, &before, &after), "cut at {cut}");
+        }
+        assert!(is_mixed(&after[..3200], &before, &after));
+        assert!(!is_mixed(b"something else", &before, &after));
+        assert!(!is_mixed(&[b'a'; 4000], &before, &after));
+    }
+
+    #[test]
+    fn a_dead_writers_journal_puts_the_file_right() {
+        let temp = tempfile::tempdir().expect("temp");
+        let work = temp.path().join("work");
+        fs::create_dir(&work).expect("work");
+        let state = State::open(&temp.path().join("state")).expect("state");
+        let journals = Journals::open(&state).expect("journals");
+        let root = Root::open(&work, super::super::confine::Walk::Kernel).expect("root");
+        let target = root.path().join("f");
+        for (now, wanted) in [("newold", "oldold"), ("newnew", "newnew"), ("alien", "alien")] {
+            fs::write(&target, now).expect("torn");
+            drop(journals.begin(&target, b"oldold", b"newnew").expect("journal"));
+            journals.recover(&root);
+            assert_eq!(fs::read_to_string(&target).expect("file"), wanted);
+        }
+        let left = fs::read_dir(temp.path().join("state/in-place")).expect("state").count();
+        assert_eq!(left, 1, "only the journal of the file that somebody else wrote is kept");
+        // A live writer's journal is not touched.
+        fs::write(&target, "newold").expect("torn");
+        let live = journals.begin(&target, b"oldold", b"newnew").expect("journal");
+        journals.recover(&root);
+        assert_eq!(fs::read_to_string(&target).expect("file"), "newold");
+        journals.end(live).expect("end");
+    }
+}

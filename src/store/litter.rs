@@ -1,0 +1,94 @@
+//! Temporary files: their names, and taking away those that a dead process left.
+//!
+//! A temp file is reclaimed only if all of this holds: its name has our form, it is a
+//! regular file of ours with one name, its process is dead, nobody holds its lock (a
+//! process in another container looks dead, its lock does not), and it is a minute old.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::fs::MetadataExt as _;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{FileType, OFlags};
+use rustix::process::Pid;
+
+use super::confine::{FileId, Folder};
+use super::lock::{self, Locked};
+
+const START: &str = ".restitch-";
+const END: &str = ".tmp";
+const OLD: Duration = Duration::from_secs(60);
+
+/// A fresh name: `.restitch-PID-RANDOM.tmp`.
+pub(super) fn temp_name() -> OsString {
+    format!("{START}{}-{:016x}{END}", std::process::id(), lock::random()).into()
+}
+
+/// The process in a name of our form.
+fn process_of(name: &OsStr) -> Option<i32> {
+    let (pid, random) = name.to_str()?.strip_prefix(START)?.strip_suffix(END)?.split_once('-')?;
+    let form = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let pid: i32 = pid.parse().ok()?;
+    (form && pid > 0).then_some(pid)
+}
+
+fn is_dead(pid: i32) -> bool {
+    Pid::from_raw(pid)
+        .is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
+}
+
+/// Removes what dead processes left in `folder`; returns how many. Trouble is no reason
+/// to fail an edit, so it is only logged.
+pub(super) fn reclaim(folder: &Folder) -> usize {
+    let names = match folder.names() {
+        Ok(names) => names,
+        Err(error) => {
+            tracing::debug!(%error, "cannot look for left-over temp files");
+            return 0;
+        }
+    };
+    names.into_iter().filter(|name| reclaim_one(folder, name)).count()
+}
+
+fn reclaim_one(folder: &Folder, name: &OsStr) -> bool {
+    if !process_of(name).is_some_and(is_dead) {
+        return false;
+    }
+    let Ok(seen) = folder.stat(name) else { return false };
+    if FileType::from_raw_mode(seen.st_mode) != FileType::RegularFile {
+        return false;
+    }
+    let Ok(file) = folder.open(name, OFlags::RDONLY) else { return false };
+    let Ok(meta) = file.metadata() else { return false };
+    let age = meta.modified().ok().and_then(|time| SystemTime::now().duration_since(time).ok());
+    let ours = meta.uid() == rustix::process::geteuid().as_raw()
+        && meta.nlink() == 1
+        && FileId::of(&file).ok() == Some(FileId::of_stat(&seen));
+    let idle = matches!(lock::try_lock(&file), Ok(Locked::Held | Locked::Unsupported));
+    let reclaimed =
+        ours && idle && age.is_some_and(|age| age >= OLD) && folder.unlink(name).is_ok();
+    if reclaimed {
+        tracing::info!(name = %name.to_string_lossy(), "removed a temp file of a dead process");
+    }
+    reclaimed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_form_of_name_counts() {
+        assert_eq!(process_of(&temp_name()), i32::try_from(std::process::id()).ok());
+        for other in [
+            ".restitch-.tmp",
+            ".restitch-12-xyz.tmp",
+            ".restitch-0-0123456789abcdef.tmp",
+            ".restitch--5-0123456789abcdef.tmp",
+            "restitch-12-0123456789abcdef.tmp",
+            ".restitch-12-0123456789abcdef.tmp.bak",
+            ".restitch-12-0123456789abcde.tmp",
+        ] {
+            assert_eq!(process_of(OsStr::new(other)), None, "{other}");
+        }
+    }
+}

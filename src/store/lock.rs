@@ -1,0 +1,127 @@
+//! One writer at a time: a queue for the threads of this process, and an advisory
+//! lock on the file itself for other processes.
+//!
+//! The lock sits on the file, not on a name, so symlinks, hard links and bind mounts
+//! cannot get around it, and the system frees it when its holder dies. Because a commit
+//! puts a new file under the name, whoever gets the lock must check that the name
+//! still means the file that was locked; `disk.rs` does that and starts over if not.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{File, TryLockError};
+use std::hash::{BuildHasher as _, RandomState};
+use std::io;
+use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::confine::{FileId, Place};
+
+/// A file by its folder and name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key(FileId, OsString);
+
+impl Key {
+    pub(super) fn of(place: &Place) -> Self {
+        Self(place.folder.id(), place.name.clone())
+    }
+}
+
+#[derive(Default)]
+struct Turns {
+    taken: Mutex<HashSet<Key>>,
+    freed: Condvar,
+}
+
+/// One for the process: two stores over the same folder queue together.
+static TURNS: LazyLock<Turns> = LazyLock::new(Turns::default);
+
+/// The turn of this thread for some files. All are taken at once, so that no two
+/// threads can each hold what the other waits for.
+#[derive(Debug)]
+pub(super) struct Turn(Vec<Key>);
+
+impl Turn {
+    /// `None` when the deadline passes.
+    pub(super) fn take(keys: Vec<Key>, deadline: Instant) -> Option<Self> {
+        // The set is whole after a panic elsewhere: each change is one insert or remove.
+        let mut taken = TURNS.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        while keys.iter().any(|key| taken.contains(key)) {
+            let left = deadline.checked_duration_since(Instant::now())?;
+            let waited = TURNS.freed.wait_timeout(taken, left);
+            taken = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        taken.extend(keys.iter().cloned());
+        Some(Self(keys))
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut taken = TURNS.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in &self.0 {
+            taken.remove(key);
+        }
+        drop(taken);
+        TURNS.freed.notify_all();
+    }
+}
+
+/// What came of asking for the lock of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Locked {
+    /// We hold it until the file is closed.
+    Held,
+    /// The file system has no locks.
+    Unsupported,
+    /// Somebody else holds it.
+    Busy,
+}
+
+/// Asks once.
+pub(super) fn try_lock(file: &File) -> io::Result<Locked> {
+    match file.try_lock() {
+        Ok(()) => Ok(Locked::Held),
+        Err(TryLockError::WouldBlock) => Ok(Locked::Busy),
+        Err(TryLockError::Error(error)) => match error.kind() {
+            io::ErrorKind::Interrupted => Ok(Locked::Busy),
+            io::ErrorKind::Unsupported => Ok(Locked::Unsupported),
+            _ if super::trouble::is(
+                &error,
+                &[rustix::io::Errno::NOLCK, rustix::io::Errno::BADF, rustix::io::Errno::OPNOTSUPP],
+            ) =>
+            {
+                Ok(Locked::Unsupported)
+            }
+            _ => Err(error),
+        },
+    }
+}
+
+/// Waits between two attempts, each time a little longer and never in step with others.
+#[derive(Debug)]
+pub(super) struct Patience {
+    deadline: Instant,
+    micros: u64,
+}
+
+impl Patience {
+    pub(super) fn until(deadline: Instant) -> Self {
+        Self { deadline, micros: 50 }
+    }
+
+    /// `false` when the time is over.
+    pub(super) fn wait(&mut self) -> bool {
+        if Instant::now() >= self.deadline {
+            return false;
+        }
+        let jitter = random() % self.micros;
+        std::thread::sleep(Duration::from_micros(self.micros / 2 + jitter));
+        self.micros = (self.micros * 2).min(2_000);
+        true
+    }
+}
+
+/// A number that no other process is likely to have drawn.
+pub(super) fn random() -> u64 {
+    RandomState::new().hash_one(Instant::now())
+}

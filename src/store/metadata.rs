@@ -1,0 +1,109 @@
+//! Mode, owner, access lists and extended attributes of a file, and carrying them over
+//! to the file that takes its place. Nothing is ever widened: a copy starts as 0600,
+//! and what cannot be reproduced is reported, so that the write is done in place instead.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+
+use rustix::fs::{Gid, Mode, Uid, XattrFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+/// The part of a file that is not its content.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Metadata {
+    mode: u32,
+    uid: u32,
+    gid: u32,
+    /// Extended attributes, access lists among them; values in hexadecimal.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attributes: Vec<(String, String)>,
+}
+
+/// Signatures over the content and the layers of an overlay: wrong on a copy.
+const NOT_COPIED: &[&str] = &["security.ima", "security.evm", "trusted.overlay."];
+const ACCESS_LIST: &str = "system.posix_acl_access";
+
+impl Metadata {
+    pub(super) fn of(file: &File) -> io::Result<Self> {
+        let meta = file.metadata()?;
+        Ok(Self {
+            mode: meta.mode() & 0o7777,
+            uid: meta.uid(),
+            gid: meta.gid(),
+            attributes: attributes(file)?,
+        })
+    }
+
+    /// Whether nobody may write the file. Asked by mode, since root may write anything.
+    pub(super) fn is_read_only(&self) -> bool {
+        self.mode & 0o222 == 0
+    }
+
+    /// Gives `copy` this metadata. The error names what cannot be reproduced.
+    pub(super) fn apply(&self, copy: &File) -> Result<(), String> {
+        let fresh = copy.metadata().map_err(|error| error.to_string())?;
+        if fresh.uid() != self.uid || fresh.gid() != self.gid {
+            let owner = (fresh.uid() != self.uid).then(|| Uid::from_raw(self.uid));
+            rustix::fs::fchown(copy, owner, Some(Gid::from_raw(self.gid)))
+                .map_err(|error| format!("its owner {}:{} ({error})", self.uid, self.gid))?;
+        }
+        let inherited = attributes(copy).map_err(|error| error.to_string())?;
+        for (name, value) in &self.attributes {
+            if inherited.iter().any(|have| have.0 == *name && have.1 == *value) {
+                continue;
+            }
+            let bytes = unhex(value).ok_or_else(|| format!("its attribute {name}"))?;
+            rustix::fs::fsetxattr(copy, name.as_str(), &bytes, XattrFlags::empty())
+                .map_err(|error| format!("its attribute {name} ({error})"))?;
+        }
+        // A folder's default access list would let in people whom the file did not.
+        let has = |list: &[(String, String)]| list.iter().any(|(name, _)| name == ACCESS_LIST);
+        if has(&inherited) && !has(&self.attributes) {
+            rustix::fs::fremovexattr(copy, ACCESS_LIST)
+                .map_err(|error| format!("the absence of an access list ({error})"))?;
+        }
+        // Last, because changing owner or access list changes the mode.
+        rustix::fs::fchmod(copy, Mode::from_raw_mode(self.mode))
+            .map_err(|error| format!("its mode {:o} ({error})", self.mode))
+    }
+}
+
+fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
+    let mut names = vec![0_u8; 1024];
+    let length = loop {
+        match rustix::fs::flistxattr(file, names.as_mut_slice()) {
+            Ok(length) => break length,
+            Err(Errno::RANGE) if names.len() < 1 << 20 => names = vec![0; names.len() * 8],
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let mut found = Vec::new();
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        let name = String::from_utf8_lossy(name).into_owned();
+        if NOT_COPIED.iter().any(|skip| name.starts_with(skip)) {
+            continue;
+        }
+        let size = rustix::fs::fgetxattr_query(file, name.as_str())?;
+        let mut value = vec![0_u8; size];
+        let length = if size == 0 {
+            0
+        } else {
+            rustix::fs::fgetxattr(file, name.as_str(), value.as_mut_slice())?
+        };
+        found.push((name, hex(&value[..length])));
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u32>> = text.chars().map(|c| c.to_digit(16)).collect();
+    digits?.chunks(2).map(|pair| u8::try_from(pair[0] * 16 + pair.get(1)?).ok()).collect()
+}

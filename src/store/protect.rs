@@ -1,0 +1,299 @@
+//! Paths that decide what runs or who gets in: version control, hooks, editor and agent
+//! configuration, keys, dotenv files. They are refused unless the user allows them.
+//!
+//! Names are compared the way a careless file system would: without regard to case,
+//! to characters that HFS+ ignores, to trailing dots and blanks, to NTFS streams and short
+//! names, with `\` as a separator. So a spelling that is harmless here is refused too,
+//! because the same tree may be checked out elsewhere. A name is protected whether or
+//! not it exists.
+
+/// Folders in which everything is protected.
+const FOLDERS: &[(&str, &str)] = &[
+    (".git", "version control runs what is written there"),
+    (".hg", "version control runs what is written there"),
+    (".svn", "version control runs what is written there"),
+    (".jj", "version control runs what is written there"),
+    (".bzr", "version control runs what is written there"),
+    (".husky", "hooks run on commit"),
+    (".githooks", "hooks run on commit"),
+    (".vscode", "editor configuration can run commands"),
+    (".idea", "editor configuration can run commands"),
+    (".vs", "editor configuration can run commands"),
+    (".zed", "editor configuration can run commands"),
+    (".fleet", "editor configuration can run commands"),
+    (".devcontainer", "editor configuration can run commands"),
+    (".claude", "agent configuration decides what agents may do"),
+    (".cursor", "agent configuration decides what agents may do"),
+    (".gemini", "agent configuration decides what agents may do"),
+    (".codex", "agent configuration decides what agents may do"),
+    (".windsurf", "agent configuration decides what agents may do"),
+    (".continue", "agent configuration decides what agents may do"),
+    (".roo", "agent configuration decides what agents may do"),
+    (".kiro", "agent configuration decides what agents may do"),
+    (".opencode", "agent configuration decides what agents may do"),
+    (".qwen", "agent configuration decides what agents may do"),
+    (".restitch", "agent configuration decides what agents may do"),
+    (".ssh", "it holds keys"),
+    (".gnupg", "it holds keys"),
+    (".aws", "it holds keys"),
+    (".kube", "it holds keys"),
+    (".docker", "it holds keys"),
+];
+
+/// Folders that are protected only in another.
+const FOLDERS_IN: &[(&str, &str, &str)] = &[
+    (".github", "workflows", "workflows run with the project's secrets"),
+    (".github", "hooks", "hooks run on commit"),
+    (".github", "agents", "agent configuration decides what agents may do"),
+    (".config", "fish", "shells run it at start"),
+];
+
+/// Files by their whole name.
+const FILES: &[(&str, &str)] = &[
+    (".gitmodules", "version control runs what is written there"),
+    (".gitconfig", "version control runs what is written there"),
+    (".git-credentials", "it holds keys"),
+    (".netrc", "it holds keys"),
+    ("_netrc", "it holds keys"),
+    (".pgpass", "it holds keys"),
+    (".npmrc", "it holds keys"),
+    (".yarnrc", "package managers run what it names"),
+    (".yarnrc.yml", "package managers run what it names"),
+    (".pypirc", "it holds keys"),
+    (".envrc", "shells run it on entering the folder"),
+    (".mcp.json", "agent configuration decides what agents may do"),
+    (".cursorrules", "agent configuration decides what agents may do"),
+    (".windsurfrules", "agent configuration decides what agents may do"),
+    (".clinerules", "agent configuration decides what agents may do"),
+    (".roomodes", "agent configuration decides what agents may do"),
+    (".aider.conf.yml", "agent configuration decides what agents may do"),
+    (".bashrc", "shells run it at start"),
+    (".bash_profile", "shells run it at start"),
+    (".bash_login", "shells run it at start"),
+    (".bash_logout", "shells run it at exit"),
+    (".profile", "shells run it at start"),
+    (".zshrc", "shells run it at start"),
+    (".zprofile", "shells run it at start"),
+    (".zshenv", "shells run it at start"),
+    (".zlogin", "shells run it at start"),
+    (".zlogout", "shells run it at exit"),
+    (".kshrc", "shells run it at start"),
+    (".cshrc", "shells run it at start"),
+    (".tcshrc", "shells run it at start"),
+    (".inputrc", "shells run it at start"),
+    (".pre-commit-config.yaml", "hooks run on commit"),
+    ("lefthook.yml", "hooks run on commit"),
+    (".lefthook.yml", "hooks run on commit"),
+    ("id_rsa", "it is a key"),
+    ("id_dsa", "it is a key"),
+    ("id_ecdsa", "it is a key"),
+    ("id_ecdsa_sk", "it is a key"),
+    ("id_ed25519", "it is a key"),
+    ("id_ed25519_sk", "it is a key"),
+    ("authorized_keys", "it decides who may log in"),
+];
+
+/// Files by their ending.
+const ENDINGS: &[(&str, &str)] = &[
+    (".code-workspace", "editor configuration can run commands"),
+    (".pem", "it may hold a key"),
+    (".key", "it may hold a key"),
+    (".ppk", "it may hold a key"),
+    (".p12", "it may hold a key"),
+    (".pfx", "it may hold a key"),
+    (".jks", "it may hold a key"),
+    (".keystore", "it may hold a key"),
+    (".kdbx", "it may hold keys"),
+];
+
+/// Why a path from the root is protected, if it is. `further` are folders that this
+/// root protects beside the tables, such as the one git takes its hooks from.
+pub(super) fn reason(path: &str, further: &[String]) -> Option<&'static str> {
+    let parts: Vec<String> =
+        path.split(['/', '\\']).map(plain).filter(|part| !part.is_empty() && part != ".").collect();
+    let folder = |part: &String| lookup(part, FOLDERS);
+    if let Some(why) = parts.iter().find_map(folder) {
+        return Some(why);
+    }
+    for pair in parts.windows(2) {
+        let inner = |(outer, inner, why): &(&str, &str, &'static str)| {
+            (same(&pair[0], outer) && same(&pair[1], inner)).then_some(*why)
+        };
+        if let Some(why) = FOLDERS_IN.iter().find_map(inner) {
+            return Some(why);
+        }
+    }
+    let joined = parts.join("/");
+    let below = |folder: &String| {
+        joined == *folder
+            || joined.strip_prefix(folder.as_str()).is_some_and(|r| r.starts_with('/'))
+    };
+    if further.iter().any(below) {
+        return Some("hooks run on commit");
+    }
+    // A protected file's name can also be a folder on the way; only the last part counts,
+    // but dotenv names and keys count anywhere, because they hide as folders nowhere.
+    let name = parts.last()?;
+    if name == ".env" || name.starts_with(".env.") || name.starts_with(".env-") || name == "env~1" {
+        return Some("dotenv files hold keys");
+    }
+    let ending = |(ending, why): &(&str, &'static str)| name.ends_with(ending).then_some(*why);
+    lookup(name, FILES).or_else(|| ENDINGS.iter().find_map(ending))
+}
+
+/// A folder in the form that `reason` compares, for its list of further folders.
+pub(super) fn folder_form(path: &str) -> String {
+    let parts: Vec<String> = path.split(['/', '\\']).map(plain).collect();
+    parts.into_iter().filter(|p| !p.is_empty() && p != ".").collect::<Vec<_>>().join("/")
+}
+
+fn lookup(part: &str, table: &[(&str, &'static str)]) -> Option<&'static str> {
+    table.iter().find(|(name, _)| same(part, name)).map(|(_, why)| *why)
+}
+
+/// Whether a plain part is `name` or an NTFS short name of it.
+fn same(part: &str, name: &str) -> bool {
+    if part == name {
+        return true;
+    }
+    let Some((stem, tail)) = part.split_once('~') else { return false };
+    let digits = tail.split('.').next().unwrap_or_default();
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return false;
+    }
+    let letters: String = name.trim_start_matches('.').chars().filter(|c| *c != '.').collect();
+    !stem.is_empty() && stem == letters.chars().take(6).collect::<String>()
+}
+
+/// A path part as the most forgiving file system would read it.
+fn plain(part: &str) -> String {
+    let visible = part.chars().filter(|c| !is_ignorable(*c));
+    let folded: String =
+        visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
+    // `name:stream` and `name::$DATA` are the file `name` to NTFS.
+    let stem = match folded.split_once(':') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => &folded,
+    };
+    if stem == ".." { stem.to_owned() } else { stem.trim_end_matches(['.', ' ']).to_owned() }
+}
+
+/// The characters that HFS+ leaves out when it compares names.
+fn is_ignorable(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Why a new file should not get this name: some system cannot hold it, or reads it as
+/// another name.
+pub(super) fn unportable(path: &str) -> Option<&'static str> {
+    const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
+    path.split('/').find_map(|part| {
+        let stem = part.split(['.', ':']).next().unwrap_or_default().trim_end().to_lowercase();
+        let numbered = ["com", "lpt"].iter().any(|port| {
+            stem.strip_prefix(port).is_some_and(|n| {
+                let mut digits = n.chars();
+                matches!(digits.next(), Some('0'..='9' | '¹' | '²' | '³'))
+                    && digits.next().is_none()
+            })
+        });
+        if part.chars().any(char::is_control) {
+            Some("holds a control character")
+        } else if part.chars().any(is_ignorable) {
+            Some("holds an invisible character")
+        } else if part.contains('\\') {
+            Some("holds a backslash; separate folders by `/`")
+        } else if part.ends_with(['.', ' ']) {
+            Some("ends in a dot or a blank, which Windows drops")
+        } else if part.contains("::") || part.contains(":$") {
+            Some("names an NTFS stream")
+        } else if DEVICES.contains(&stem.as_str()) || numbered {
+            Some("is the name of a device on Windows")
+        } else {
+            None
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordinary_project_files_are_free() {
+        for path in [
+            "src/main.rs",
+            "src/hooks/useThing.ts",
+            "hooks/use.ts",
+            ".gitignore",
+            ".gitattributes",
+            ".github/ISSUE_TEMPLATE.md",
+            "README.md",
+            "environment.ts",
+            "src/env.rs",
+            "keys.rs",
+            "monkey.ts",
+            ".editorconfig",
+            "package.json",
+            "docs/git~notes.md",
+            "a~1.txt",
+            "AGENTS.md",
+            "src/.envoy/x",
+            "gitlab/x",
+            ".prettierrc",
+            "profile",
+            "git",
+        ] {
+            assert_eq!(reason(path, &[]), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn spellings_of_git_are_one() {
+        for name in [
+            ".git",
+            ".GIT",
+            ".Git",
+            ".gI\u{200c}T",
+            "git~1",
+            "GIT~1",
+            ".git ",
+            ".git.",
+            ".git. ",
+            ".git...",
+            ".git:stream",
+            ".git...:stream",
+            ".git::$INDEX_ALLOCATION",
+            ".\u{feff}git",
+        ] {
+            for path in [format!("{name}/config"), name.to_owned(), format!("a/b/{name}/hooks/x")] {
+                assert!(reason(&path, &[]).is_some(), "{path:?}");
+            }
+        }
+        assert!(reason(".\\.GIT\\foobar", &[]).is_some());
+        assert!(reason("tools/Hooks/x", &[folder_form("./tools/hooks/")]).is_some());
+        assert!(reason("tools/hooks2/x", &[folder_form("tools/hooks")]).is_none());
+    }
+
+    #[test]
+    fn names_that_some_system_cannot_hold_are_named() {
+        for bad in [
+            "CON",
+            "nul.txt",
+            "a/COM1",
+            "com¹.log",
+            "x.",
+            "x ",
+            "x::$DATA",
+            "a\\b",
+            "a\u{200c}",
+            "a\tb",
+        ] {
+            assert!(unportable(bad).is_some(), "{bad:?}");
+        }
+        for good in
+            ["console.rs", "a.b.c", "nullable.ts", "com10.txt", "a b.txt", "x:y", "日本.md", "icon"]
+        {
+            assert_eq!(unportable(good), None, "{good:?}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Putting a new file under a name in one step, and taking that back.
+//!
+//! The new content goes to a fresh file beside the target, complete and synced. Where the
+//! system can, the two files then swap names: a reader sees the old file or the new one,
+//! and what was really displaced can be looked at. If it is not what the edit was made
+//! for, a program without locks has saved in that very moment; its version is kept.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::sync::Arc;
+
+use rustix::fs::AtFlags;
+use rustix::io::Errno;
+
+use super::confine::{Folder, Place};
+use super::litter;
+use super::metadata::Metadata;
+use super::trouble;
+
+/// A file beside the target that goes away unless it is told to stay.
+#[derive(Debug)]
+pub(super) struct Temp {
+    folder: Arc<Folder>,
+    name: OsString,
+    file: File,
+    stays: bool,
+}
+
+impl Drop for Temp {
+    fn drop(&mut self) {
+        if !self.stays {
+            // What cannot be removed now is reclaimed as litter later.
+            let _ = self.folder.unlink(&self.name);
+        }
+    }
+}
+
+/// Why there is no temp file.
+#[derive(Debug)]
+pub(super) enum NoTemp {
+    /// The copy would not be the same file to others; says what differs.
+    NotTheSame(String),
+    /// The write failed.
+    Io(io::Error),
+}
+
+impl From<io::Error> for NoTemp {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Temp {
+    /// Writes `bytes` to a fresh file beside `place`, with `metadata` if it replaces one.
+    /// Holds the file's lock, so that a writer who finds it under its final name waits.
+    pub(super) fn write(
+        place: &Place,
+        bytes: &[u8],
+        metadata: Option<&Metadata>,
+    ) -> Result<Self, NoTemp> {
+        let mode = if metadata.is_some() { 0o600 } else { 0o666 };
+        let folder = place.folder.clone();
+        let name = litter::temp_name();
+        let file = folder.create(&name, mode)?;
+        let mut temp = Self { folder, name, file, stays: false };
+        let _ = super::lock::try_lock(&temp.file)?;
+        temp.file.write_all(bytes)?;
+        if let Some(metadata) = metadata {
+            metadata.apply(&temp.file).map_err(NoTemp::NotTheSame)?;
+        }
+        Ok(temp)
+    }
+
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    /// Gives the new file the name `place` that must be free.
+    pub(super) fn create_at(mut self, place: &Place) -> Result<File, (Self, io::Error)> {
+        let moved = match rename_to_free(&self.folder, &self.name, &place.name) {
+            Err(error) if trouble::is(&error, NO_FLAGS) => {
+                link(&self.folder, &self.name, &place.name)
+            }
+            other => other.map(|()| self.stays = true),
+        };
+        if let Err(error) = moved {
+            return Err((self, error));
+        }
+        match self.file.try_clone() {
+            Ok(file) => Ok(file),
+            Err(error) => Err((self, error)),
+        }
+    }
+
+    /// Swaps names with the file at `place`.
+    pub(super) fn exchange_with(mut self, place: &Place) -> Result<Displaced, (Self, io::Error)> {
+        match exchange(&self.folder, &self.name, &place.name) {
+            Ok(()) => {
+                self.stays = true;
+                Ok(Displaced { place: place.clone(), name: self.name.clone(), new: self })
+            }
+            Err(error) => Err((self, error)),
+        }
+    }
+
+    /// Takes the place of the file there, whose bytes are then gone.
+    pub(super) fn replace_at(mut self, place: &Place) -> Result<File, (Self, io::Error)> {
+        let replaced = rustix::fs::renameat(&*self.folder, &self.name, &*self.folder, &place.name);
+        match replaced {
+            Ok(()) => self.stays = true,
+            Err(error) => return Err((self, error.into())),
+        }
+        match self.file.try_clone() {
+            Ok(file) => Ok(file),
+            Err(error) => Err((self, error)),
+        }
+    }
+}
+
+/// Errors that mean: this system or file system cannot exchange names.
+pub(super) const NO_FLAGS: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
+
+/// The file that was displaced by an exchange. It keeps its temp name until
+/// [`Displaced::discard`], so that everything can still be taken back.
+#[derive(Debug)]
+pub(super) struct Displaced {
+    place: Place,
+    name: OsString,
+    new: Temp,
+}
+
+impl Displaced {
+    /// The bytes that were displaced.
+    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
+        let mut file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub(super) fn new_file(&self) -> &File {
+        &self.new.file
+    }
+
+    /// Removes the displaced file.
+    pub(super) fn discard(self) -> io::Result<()> {
+        self.new.folder.unlink(&self.name)
+    }
+
+    /// Gives the displaced file a name that people see; returns it.
+    pub(super) fn keep(self) -> io::Result<OsString> {
+        let mut kept = self.place.name.clone();
+        kept.push(format!(".restitch-kept-{:08x}", super::lock::random() >> 32));
+        rename_to_free(&self.new.folder, &self.name, &kept)?;
+        Ok(kept)
+    }
+
+    /// Swaps back. What comes out must be `ours`; else somebody saved meanwhile, whose
+    /// version then stays beside under the temp name and is reported.
+    pub(super) fn take_back(self, ours: &[u8]) -> io::Result<()> {
+        exchange(&self.new.folder, &self.name, &self.place.name)?;
+        if self.bytes()? == ours {
+            return self.new.folder.unlink(&self.name);
+        }
+        let kept = self.keep()?;
+        Err(io::Error::other(format!(
+            "another program saved it meanwhile; that version is now `{}`",
+            kept.to_string_lossy()
+        )))
+    }
+}
+
+/// Moves the file at `place` to a temp name, to remove it.
+pub(super) fn set_aside(place: &Place) -> io::Result<Aside> {
+    let name = litter::temp_name();
+    match rename_to_free(&place.folder, &place.name, &name) {
+        Err(error) if trouble::is(&error, NO_FLAGS) => {
+            rustix::fs::renameat(&*place.folder, &place.name, &*place.folder, &name)?;
+        }
+        other => other?,
+    }
+    Ok(Aside { place: place.clone(), name })
+}
+
+/// A file that was moved aside.
+#[derive(Debug)]
+pub(super) struct Aside {
+    place: Place,
+    name: OsString,
+}
+
+impl Aside {
+    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
+        let mut file = self.place.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub(super) fn discard(self) -> io::Result<()> {
+        self.place.folder.unlink(&self.name)
+    }
+
+    pub(super) fn take_back(self) -> io::Result<()> {
+        match rename_to_free(&self.place.folder, &self.name, &self.place.name) {
+            Err(error) if trouble::is(&error, NO_FLAGS) => {
+                link(&self.place.folder, &self.name, &self.place.name)?;
+                self.place.folder.unlink(&self.name)
+            }
+            other => other,
+        }
+    }
+}
+
+fn link(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    Ok(rustix::fs::linkat(folder, from, folder, to, AtFlags::empty())?)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn rename_to_free(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    let flags = rustix::fs::RenameFlags::NOREPLACE;
+    Ok(rustix::fs::renameat_with(folder, from, folder, to, flags)?)
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn exchange(folder: &Folder, one: &OsStr, other: &OsStr) -> io::Result<()> {
+    let flags = rustix::fs::RenameFlags::EXCHANGE;
+    Ok(rustix::fs::renameat_with(folder, one, folder, other, flags)?)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn rename_to_free(_folder: &Folder, _from: &OsStr, _to: &OsStr) -> io::Result<()> {
+    Err(Errno::NOSYS.into())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn exchange(_folder: &Folder, _one: &OsStr, _other: &OsStr) -> io::Result<()> {
+    Err(Errno::NOSYS.into())
+}
+
+/// All bytes of an open file, from its start, refusing more than `most`.
+pub(super) fn read_all(mut file: &File, most: u64) -> io::Result<Vec<u8>> {
+    file.rewind()?;
+    let size = file.metadata()?.len();
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or_default());
+    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(Errno::FBIG.into());
+    }
+    Ok(bytes)
+}

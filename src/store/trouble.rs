@@ -1,0 +1,134 @@
+//! Refusals of the disk: what happened, where, and what to do next.
+
+use std::io;
+
+use rustix::io::Errno;
+
+use super::confine::NotAFile;
+use crate::edit::{EditCode, Refusal, WorkPath};
+
+fn errno(error: &io::Error) -> Option<Errno> {
+    error.raw_os_error().map(Errno::from_raw_os_error)
+}
+
+pub(super) fn is(error: &io::Error, any_of: &[Errno]) -> bool {
+    errno(error).is_some_and(|errno| any_of.contains(&errno))
+}
+
+pub(super) fn missing(path: &WorkPath) -> Refusal {
+    Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
+        .at(path.as_str())
+        .hint("Check the path with list_files, or create the file with an empty old_str.")
+}
+
+pub(super) fn exists(path: &WorkPath) -> Refusal {
+    Refusal::new(EditCode::CreateExisting, format!("`{path}` exists by now"))
+        .at(path.as_str())
+        .hint("Read the file and edit it instead of creating it.")
+}
+
+pub(super) fn conflict(path: &WorkPath, why: &str) -> Refusal {
+    Refusal::new(EditCode::Conflict, format!("`{path}` {why}"))
+        .at(path.as_str())
+        .hint("Nothing was written. Send the same call again.")
+}
+
+pub(super) fn too_large(path: &WorkPath, size: u64, most: u64) -> Refusal {
+    Refusal::new(
+        EditCode::TooLarge,
+        format!("`{path}` has {size} bytes; files over {most} bytes are not edited"),
+    )
+    .at(path.as_str())
+    .hint("Edit it with a stream editor, or split the file.")
+}
+
+/// A path that cannot be followed to a place below the root.
+pub(super) fn unreachable(path: &WorkPath, error: &io::Error) -> Refusal {
+    let invalid = |why: &str, hint: &str| {
+        Refusal::new(EditCode::InvalidPath, format!("`{path}` {why}")).at(path.as_str()).hint(hint)
+    };
+    match errno(error) {
+        Some(Errno::NOENT) => missing(path),
+        Some(Errno::XDEV) => invalid(
+            "leads outside the root through a symbolic link",
+            "Name a file below the root, or start restitch with a root that holds the target.",
+        ),
+        Some(Errno::LOOP) => invalid(
+            "runs in a circle of symbolic links",
+            "Correct the links, or name the file itself.",
+        ),
+        Some(Errno::NOTDIR) => {
+            invalid("goes through a file as if it were a folder", "Check the path with list_files.")
+        }
+        Some(Errno::ISDIR) => invalid("is a folder, not a file", "Name a file in it."),
+        Some(Errno::NAMETOOLONG) => {
+            invalid("has a part that is too long for the file system", "Give a shorter name.")
+        }
+        _ => unreadable(path, error),
+    }
+}
+
+pub(super) fn unreadable(path: &WorkPath, error: &io::Error) -> Refusal {
+    let hint = match errno(error) {
+        Some(Errno::ACCESS | Errno::PERM) => "Ask the user for read permission on it.",
+        Some(Errno::MFILE | Errno::NFILE) => "Too many files are open. Try again later.",
+        _ => "Check the disk, then send the same call again.",
+    };
+    Refusal::new(EditCode::ReadError, format!("cannot read `{path}`: {error}"))
+        .at(path.as_str())
+        .hint(hint)
+}
+
+pub(super) fn not_a_file(path: &WorkPath, why: NotAFile) -> Refusal {
+    match why {
+        NotAFile::Missing => missing(path),
+        NotAFile::Kind(kind) => {
+            Refusal::new(EditCode::InvalidPath, format!("`{path}` is {kind}, not a regular file"))
+                .at(path.as_str())
+                .hint("Only regular files can be read and edited. Check the path with list_files.")
+        }
+        NotAFile::Moved => conflict(path, "was moved again and again while it was opened"),
+        NotAFile::Io(error) => unreadable(path, &error),
+    }
+}
+
+/// A write that failed before it had any effect on the file.
+pub(super) fn unwritten(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
+    let hint = match errno(error) {
+        Some(Errno::NOSPC) => "The disk is full. Free some space, then send the same call again.",
+        Some(Errno::DQUOT) => {
+            "The disk quota is used up. Free some space, then send the same call again."
+        }
+        Some(Errno::FBIG) => {
+            "The result is over the process's file size limit (ulimit -f). Raise it."
+        }
+        Some(Errno::ROFS) => "The file system is mounted read-only. Ask the user.",
+        Some(Errno::ACCESS | Errno::PERM) => "Ask the user for write permission on it.",
+        Some(Errno::TXTBSY) => "The file is a program that is running. Stop it first.",
+        Some(Errno::MFILE | Errno::NFILE) => "Too many files are open. Try again later.",
+        _ => "Check the disk, then send the same call again.",
+    };
+    Refusal::new(
+        EditCode::WriteError,
+        format!("cannot write `{path}`: {doing}: {error}; the file is as it was"),
+    )
+    .at(path.as_str())
+    .hint(hint)
+}
+
+pub(super) fn read_only(path: &WorkPath) -> Refusal {
+    Refusal::new(EditCode::WriteError, format!("`{path}` is read-only; nothing was written"))
+        .at(path.as_str())
+        .hint("If the user wants it changed, make it writable first (chmod u+w).")
+}
+
+pub(super) fn blocked(path: &WorkPath, real: &str, why: &str) -> Refusal {
+    let what = if real == path.as_str() {
+        format!("`{path}` is protected: {why}")
+    } else {
+        format!("`{path}` (in truth `{real}`) is protected: {why}")
+    };
+    Refusal::new(EditCode::Blocked, what).at(path.as_str()).hint(format!(
+        "Do not work around this. Tell the user; they can allow it with --allow-protected {real}"
+    ))
+}
