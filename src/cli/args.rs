@@ -38,6 +38,23 @@ pub(crate) struct Common {
     /// The configuration file [env: RESTITCH_CONFIG].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// What a finished edit promises: `durable` survives a power cut, `rename` is faster.
+    #[arg(long, global = true, value_name = "WHICH", value_enum, default_value_t)]
+    pub(crate) durability: DurabilityArg,
+    /// Allow writing a protected path (.git, hooks, keys, dotenv files, editor and agent
+    /// configuration); relative to the root, a folder stands for all in it. Repeatable.
+    #[arg(long, global = true, value_name = "PATH")]
+    pub(crate) allow_protected: Vec<String>,
+}
+
+/// What a finished edit promises.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+pub(crate) enum DurabilityArg {
+    /// It survives a power cut.
+    #[default]
+    Durable,
+    /// It is atomic; the system writes it to the disk when it likes.
+    Rename,
 }
 
 #[derive(Debug, Subcommand)]
@@ -48,6 +65,10 @@ pub(crate) enum Command {
     Batch(BatchArgs),
     /// Run the reference agent on a task.
     Agent(AgentArgs),
+    /// Take back an edit, byte for byte: the last one, or the one with this revision.
+    Undo(UndoArgs),
+    /// List what was done, newest first.
+    Log,
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
     Apply(ApplyArgs),
     /// Print the tools as a model interface wants them declared.
@@ -77,6 +98,9 @@ pub(crate) struct EditArgs {
     /// A line near which the text stands; breaks a tie.
     #[arg(long, value_name = "LINE")]
     pub(crate) near: Option<usize>,
+    /// An id for this edit: sent again with the same id it answers with the first result.
+    #[arg(long, value_name = "ID")]
+    pub(crate) request_id: Option<String>,
     /// Decide and report, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -94,6 +118,15 @@ pub(crate) struct McpArgs {
     /// Guard the session: exploration before edits, task_complete, no endless repeats.
     #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = ["strict", "soft"])]
     pub(crate) guard: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UndoArgs {
+    /// The revision, as restitch log shows it.
+    pub(crate) revision: Option<u64>,
+    /// Report what would change, but write nothing.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]

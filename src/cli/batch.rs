@@ -60,7 +60,8 @@ async fn answer(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolRe
     let Some(arguments) = request.remove("arguments") else {
         return (id, malformed("`arguments` is missing".into()));
     };
-    let options = CallOptions { dry_run: dry || dry_run, request_id: None };
+    let request_id = request.get("request_id").and_then(Value::as_str).map(str::to_owned);
+    let options = CallOptions { dry_run: dry || dry_run, request_id };
     let reply = toolbox.call(&tool, arguments, &options).await;
     (id, reply)
 }

@@ -13,8 +13,10 @@ mod harness;
 mod logs;
 mod mcp;
 mod model;
+mod past;
 mod schema;
 mod settings;
+mod signals;
 
 use std::process::ExitCode;
 
@@ -31,7 +33,12 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
     };
-    runtime.block_on(run(cli)).report()
+    runtime
+        .block_on(async {
+            signals::heed();
+            run(cli).await
+        })
+        .report()
 }
 
 async fn run(cli: Cli) -> Exit {
@@ -40,6 +47,8 @@ async fn run(cli: Cli) -> Exit {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
         Command::Agent(args) => agent::run(&common, args).await,
+        Command::Undo(args) => past::undo(&common, &args).await,
+        Command::Log => past::log(&common).await,
         Command::Apply(args) => apply::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,

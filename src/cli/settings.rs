@@ -1,15 +1,18 @@
 //! From flags and environment to an engine: the one composition root.
 
-use super::args::Common;
+use std::env;
+use std::path::PathBuf;
+
+use super::args::{Common, DurabilityArg};
 use super::exit::Exit;
 use super::model;
 use crate::engine::Engine;
-use crate::store::DiskStore;
+use crate::store::{DiskOptions, DiskStore, Promise};
 use crate::tools::{Dialect, Toolbox};
 
 /// The tools over the folder that the flags name.
 pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
-    let store = DiskStore::open(&common.root).map_err(|error| {
+    let store = DiskStore::open_with(&common.root, disk_options(common)).map_err(|error| {
         Exit::usage(format!("cannot open the root {}: {error}", common.root.display()))
     })?;
     let settings = model::settings(common)?;
@@ -18,6 +21,26 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         engine = engine.corrector(corrector);
     }
     Ok(Toolbox::new(engine.build()).speaking(dialect(common)?))
+}
+
+fn disk_options(common: &Common) -> DiskOptions {
+    DiskOptions {
+        state: state_folder(),
+        promise: match common.durability {
+            DurabilityArg::Durable => Promise::Durable,
+            DurabilityArg::Rename => Promise::Rename,
+        },
+        allow_protected: common.allow_protected.clone(),
+        ..DiskOptions::default()
+    }
+}
+
+/// The folder for history and journals, as the XDG rules have it.
+fn state_folder() -> Option<PathBuf> {
+    let folder = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    folder("RESTITCH_STATE_DIR")
+        .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("restitch")))
+        .or_else(|| folder("HOME").map(|home| home.join(".local/state/restitch")))
 }
 
 fn dialect(common: &Common) -> Result<Dialect, Exit> {

@@ -137,7 +137,7 @@ pub struct LineShift {
 }
 
 /// How a file was written. Each file gets the way that keeps what it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum WriteMethod {

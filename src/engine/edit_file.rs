@@ -33,6 +33,7 @@ impl Engine {
         path: &WorkPath,
         request: &EditRequest,
     ) -> Result<VerifiedEdit, Refusal> {
+        self.admit(path).await?;
         match self.snapshot(path).await {
             Ok(snapshot) => self.decide(path, request, &snapshot).await,
             Err(refusal) if refusal.code == EditCode::FileNotFound && request.old.is_empty() => {

@@ -4,6 +4,7 @@
 //! and policies are added there.
 
 mod edit_file;
+mod past;
 mod progress;
 
 use std::fmt;
@@ -11,8 +12,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::edit::{EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{CommitOptions, Corrector, FileStore, NoCorrector};
+use crate::edit::{Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
+use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector};
 use crate::resolve::Policy;
 use crate::text::Snapshot;
 
@@ -161,16 +162,18 @@ impl Engine {
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
         let committed = self.store.commit(batch, commit).await?;
-        Ok(committed
-            .into_iter()
-            .map(|done| {
-                let mut report = EditReport::new(&done.edit);
-                report.revision = Some(done.revision);
-                report.durability = done.durability;
-                report.write_method = Some(done.method);
-                report.explanation.warnings.extend(done.warnings);
-                report
-            })
-            .collect())
+        Ok(committed.into_iter().map(reported).collect())
     }
+}
+
+/// What the store did, as a report.
+fn reported(done: Committed) -> EditReport {
+    let mut report = EditReport::new(&done.edit);
+    report.durability = done.durability;
+    if done.durability != Durability::DryRun {
+        report.revision = Some(done.revision);
+        report.write_method = Some(done.method);
+    }
+    report.explanation.warnings.extend(done.warnings);
+    report
 }

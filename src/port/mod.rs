@@ -9,7 +9,9 @@ use std::pin::Pin;
 
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, NoCorrector, Place, Reply, Window};
-pub use store::{Change, CommitOptions, Committed, FileStore, Revision, RevisionFile};
+pub use store::{
+    Change, CommitOptions, Committed, FileStore, Revision, RevisionFile, UndoHow, Undone,
+};
 
 /// A boxed future, so that the traits stay usable as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -34,6 +34,24 @@ pub struct Committed {
     pub warnings: Vec<String>,
 }
 
+/// Whether an undo is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoHow {
+    /// Do it.
+    Write,
+    /// Say what it would do.
+    Rehearse,
+}
+
+/// A commit that was taken back.
+#[derive(Debug, Clone)]
+pub struct Undone {
+    /// The revision that no longer stands.
+    pub revision: u64,
+    /// The commit that took it back, file by file.
+    pub committed: Vec<Committed>,
+}
+
 /// One file of a commit, as the change feed announces it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
@@ -100,8 +118,8 @@ pub trait FileStore: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>>;
 
     /// Takes a commit back: the last one that still stands, or the one named.
-    fn undo(&self, revision: Option<u64>) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        let _ = revision;
+    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        let _ = (revision, how);
         Box::pin(async { Err(no_history()) })
     }
 
@@ -154,8 +172,8 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         (**self).admit(path)
     }
 
-    fn undo(&self, revision: Option<u64>) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
-        (**self).undo(revision)
+    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        (**self).undo(revision, how)
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {

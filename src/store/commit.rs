@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
+use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -17,7 +18,7 @@ use rustix::fs::{Access, AtFlags, OFlags};
 use rustix::io::Errno;
 
 use super::confine::{FileId, Made, NotAFile, Place};
-use super::disk::{Disk, Promise};
+use super::disk::{Disk, Promise, UNDER_WAY};
 use super::history::{Entry, Intent, Keep};
 use super::in_place::{self, Journal};
 use super::lock::{self, Key, Locked, Patience, Turn};
@@ -57,6 +58,8 @@ pub(super) struct How<'a> {
 struct Job<'a> {
     at: usize,
     order: &'a Order,
+    /// What a new file shall be like, when it takes over from another.
+    like: Option<Metadata>,
     edit: VerifiedEdit,
     place: Place,
     made: Grown,
@@ -162,6 +165,7 @@ impl Disk {
             }
         }
         refuse_one_file_twice(&jobs)?;
+        carry_over_a_move(&mut jobs);
         for job in &mut jobs {
             if let Some(entry) = self.look_again(job)? {
                 if orders.len() == 1 {
@@ -170,6 +174,8 @@ impl Disk {
                 return Err(trouble::conflict(job.edit.path(), "has this very change already"));
             }
         }
+        // The waiting is over; from here to the end a signal lets us finish.
+        let _under_way = UNDER_WAY.read().unwrap_or_else(PoisonError::into_inner);
         let mut steps = Vec::new();
         for job in &mut jobs {
             steps.push(self.prepare(job)?);
@@ -231,7 +237,16 @@ impl Disk {
             .hint("Choose a name that every system can hold."));
         }
         let edit = order.edit.clone();
-        Ok(Job { at, order, edit, place, made, held: None, warnings: Vec::new() })
+        Ok(Job {
+            at,
+            order,
+            like: order.metadata.clone(),
+            edit,
+            place,
+            made,
+            held: None,
+            warnings: Vec::new(),
+        })
     }
 
     /// Locks the file; `false` when that has to be tried again from the start.
@@ -378,7 +393,7 @@ impl Disk {
         }
         if job.edit.base().is_none() || job.held.is_none() {
             self.sweep_folder(&job.place);
-            let temp = Temp::write(&job.place, &after, job.order.metadata.as_ref());
+            let temp = Temp::write(&job.place, &after, job.like.as_ref());
             let temp = match temp {
                 Ok(temp) => temp,
                 Err(NoTemp::Io(error)) => return Err(fault("cannot write the new file", error)),
@@ -828,6 +843,23 @@ fn refuse_one_file_twice(jobs: &[Job<'_>]) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// One file removed and one made in the same commit is a file that moved: it keeps what it is.
+fn carry_over_a_move(jobs: &mut [Job<'_>]) {
+    let removed: Vec<&Job<'_>> =
+        jobs.iter().filter(|job| matches!(job.edit.after(), After::Removed)).collect();
+    let metadata = match removed.as_slice() {
+        [one] => one.held.as_ref().map(|held| held.metadata.clone()),
+        _ => None,
+    };
+    let mut made: Vec<&mut Job<'_>> =
+        jobs.iter_mut().filter(|job| job.edit.base().is_none()).collect();
+    if let [one] = made.as_mut_slice()
+        && one.like.is_none()
+    {
+        one.like = metadata;
+    }
 }
 
 fn twice(job: &Job<'_>) -> Refusal {

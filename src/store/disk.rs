@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
@@ -28,7 +28,9 @@ use super::replace::read_all;
 use super::state::State;
 use super::{litter, protect, trouble};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{BoxFuture, Change, CommitOptions, Committed, FileStore, Revision};
+use crate::port::{
+    BoxFuture, Change, CommitOptions, Committed, FileStore, Revision, UndoHow, Undone,
+};
 
 /// What a finished commit promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -69,6 +71,15 @@ impl Default for DiskOptions {
             history: HistoryLimits::default(),
         }
     }
+}
+
+/// Held for reading by every commit under way in this process.
+pub(super) static UNDER_WAY: RwLock<()> = RwLock::new(());
+
+/// Waits for the commits under way and lets no other start: for a process that is about to
+/// end because of a signal.
+pub fn quiesce() {
+    std::mem::forget(UNDER_WAY.write().unwrap_or_else(PoisonError::into_inner));
 }
 
 /// A store over a folder. Cloning gives another handle to the same store.
@@ -379,12 +390,12 @@ impl FileStore for DiskStore {
         })
     }
 
-    fn undo(&self, revision: Option<u64>) -> BoxFuture<'_, Result<Vec<Committed>, Refusal>> {
+    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let disk = self.0.clone();
         Box::pin(async move {
             let abandon = Abandon(Arc::default());
             let abandoned = abandon.0.clone();
-            blocking(None, move || disk.undo(revision, &abandoned)).await
+            blocking(None, move || disk.undo(revision, how, &abandoned)).await
         })
     }
 

@@ -17,6 +17,6 @@ mod state;
 mod trouble;
 mod undo;
 
-pub use disk::{DiskOptions, DiskStore, Promise};
+pub use disk::{DiskOptions, DiskStore, Promise, quiesce};
 pub use history::HistoryLimits;
 pub use memory::MemoryStore;

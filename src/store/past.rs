@@ -19,7 +19,7 @@ use super::undo::{Later, take_out};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, VerifiedEdit, WorkPath, WriteMethod,
 };
-use crate::port::{Committed, Revision, RevisionFile};
+use crate::port::{Committed, Revision, RevisionFile, UndoHow, Undone};
 use crate::text::{ContentHash, Snapshot};
 
 /// What made a version of a file: a revision, or a program that is not restitch.
@@ -38,8 +38,9 @@ impl Disk {
     pub(super) fn undo(
         &self,
         revision: Option<u64>,
+        how: UndoHow,
         abandoned: &AtomicBool,
-    ) -> Result<Vec<Committed>, Refusal> {
+    ) -> Result<Undone, Refusal> {
         let history = self.kept_history()?;
         self.recover();
         let mut attempts = 0;
@@ -51,12 +52,16 @@ impl Disk {
                 .iter()
                 .map(|file| self.undo_file(history, &entries, entry, file))
                 .collect::<Result<Vec<_>, _>>()?;
+            let undone = |committed| Undone { revision: entry.revision, committed };
+            if how == UndoHow::Rehearse {
+                return Ok(undone(orders.into_iter().map(rehearsed).collect()));
+            }
             let how = How { request: None, undoes: Some(entry.revision), abandoned };
             attempts += 1;
             match self.commit(&orders, &how) {
                 // The file changed between our look and the lock: look again.
                 Err(refusal) if refusal.code == EditCode::Conflict && attempts < 4 => {}
-                other => return other,
+                other => return other.map(undone),
             }
         }
     }
@@ -352,6 +357,16 @@ impl Disk {
         }
         history.failed(revision).map_err(|error| unreadable(&error))
     }
+}
+
+fn rehearsed(order: Order) -> Committed {
+    let method = match (order.edit.base(), order.edit.after()) {
+        (_, After::Removed) => WriteMethod::Removed,
+        (None, _) => WriteMethod::Created,
+        _ => WriteMethod::Replaced,
+    };
+    let (edit, durability) = (order.edit, Durability::DryRun);
+    Committed { edit, revision: 0, durability, method, warnings: Vec::new() }
 }
 
 /// Which revisions are undone, and by which.

@@ -14,6 +14,7 @@ mod replace;
 mod reply;
 pub mod schema;
 mod text_editor;
+mod undo;
 
 use std::fmt;
 use std::sync::MutexGuard;
@@ -79,6 +80,7 @@ impl fmt::Debug for ToolSpec {
 }
 
 /// Every tool.
+<<<<<<< HEAD
 pub const TOOLS: &[ToolSpec] = &[
     edit_file::TOOL,
     edit::TOOL,
@@ -87,6 +89,10 @@ pub const TOOLS: &[ToolSpec] = &[
     text_editor::TOOL,
     guarded::TASK_COMPLETE,
 ];
+=======
+pub const TOOLS: &[ToolSpec] =
+    &[edit_file::TOOL, edit::TOOL, apply_patch::TOOL, replace::TOOL, text_editor::TOOL, undo::TOOL];
+>>>>>>> 6279e1b (store: undo, log, request ids, protected paths and durability on the command line)
 
 /// Other tools' names for ours.
 const TOOL_NAMES: &[(&str, &str)] = &[
@@ -185,12 +191,31 @@ impl Toolbox {
                 return self.dialect.reword(&Map::new(), ToolReply::refused(refusal));
             }
         };
+        let request = options.request_id.as_deref().filter(|_| tool.writes && !options.dry_run);
+        if let Some(answer) = match request {
+            Some(id) => self.engine.recall(id).await,
+            None => None,
+        } && let Some(reply) = ToolReply::from_json(&answer)
+        {
+            return reply;
+        }
         let call = Call { engine: &self.engine, arguments: &arguments, options };
+<<<<<<< HEAD
         let reply = match &self.guard {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
         };
         self.dialect.reword(&arguments, reply)
+=======
+        let reply = self.dialect.reword(&arguments, (tool.run)(call).await);
+        // A refusal is not remembered: the same request may succeed once its cause is gone.
+        if let (Some(id), true) = (request, reply.ok)
+            && let Ok(answer) = serde_json::to_string(&reply)
+        {
+            self.engine.remember(id, answer).await;
+        }
+        reply
+>>>>>>> 6279e1b (store: undo, log, request ids, protected paths and durability on the command line)
     }
 }
 

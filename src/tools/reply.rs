@@ -30,6 +30,22 @@ impl ToolReply {
         }
     }
 
+    /// A reply as [`serde_json`] wrote it, for a request that is delivered again.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let mut reply: Value = serde_json::from_str(text).ok()?;
+        let code = match reply.get("code")? {
+            Value::Null => None,
+            code => Some(EditCode::parse(code.as_str()?)?),
+        };
+        let message = reply.get("message")?.as_str()?.to_owned();
+        Some(Self {
+            ok: reply.get("ok")?.as_bool()?,
+            code,
+            message,
+            report: reply["report"].take(),
+        })
+    }
+
     /// An edit that went through.
     pub fn edited(report: &EditReport) -> Self {
         Self::answered(report.text(), report)

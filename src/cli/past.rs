@@ -1,0 +1,105 @@
+//! `restitch undo` and `restitch log`
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use serde_json::json;
+
+use super::args::{Common, UndoArgs};
+use super::exit::Exit;
+use super::settings;
+use crate::engine::CallOptions;
+use crate::port::Revision;
+use crate::tools::ToolReply;
+
+pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Exit {
+    let toolbox = match settings::toolbox(common) {
+        Ok(toolbox) => toolbox,
+        Err(exit) => return exit,
+    };
+    let options = CallOptions { dry_run: args.dry_run, request_id: None };
+    let reply = toolbox.call("undo", json!({ "revision": args.revision }), &options).await;
+    print(common, &reply)
+}
+
+pub(crate) async fn log(common: &Common) -> Exit {
+    let toolbox = match settings::toolbox(common) {
+        Ok(toolbox) => toolbox,
+        Err(exit) => return exit,
+    };
+    let reply = match toolbox.engine().log().await {
+        Ok(revisions) => {
+            let text: Vec<String> = revisions.iter().map(describe).collect();
+            ToolReply::answered(text.join("\n"), json!({ "revisions": revisions }))
+        }
+        Err(refusal) => ToolReply::refused(refusal),
+    };
+    print(common, &reply)
+}
+
+fn print(common: &Common, reply: &ToolReply) -> Exit {
+    let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
+    let mut out = io::stdout().lock();
+    let written = if text.is_empty() { Ok(()) } else { writeln!(out, "{text}") };
+    match written {
+        Ok(()) => Exit::of(reply),
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}
+
+/// One line: number, time, what happened to which files, and whether it still stands.
+fn describe(revision: &Revision) -> String {
+    let mut line = format!("{:>6}  {}", revision.revision, utc(revision.unix_millis));
+    for file in &revision.files {
+        let what = match (file.before_sha256, file.after_sha256) {
+            (None, _) => "created",
+            (_, None) => "removed",
+            _ => "edited",
+        };
+        let _ = write!(line, "  {what} {}", file.path);
+    }
+    if let Some(of) = revision.undoes {
+        let _ = write!(line, "  (undoes {of})");
+    }
+    if let Some(by) = revision.undone_by {
+        let _ = write!(line, "  (undone by {by})");
+    }
+    if revision.interrupted {
+        line.push_str("  (interrupted: it may not have happened)");
+    }
+    line
+}
+
+/// `2026-11-21 08:40:00Z`
+fn utc(unix_millis: u64) -> String {
+    let seconds = unix_millis / 1000;
+    let (days, time) = (seconds / 86_400, seconds % 86_400);
+    // Years that start in March, so that a leap day is the last day of one.
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let march_month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z",
+        time / 3600,
+        time / 60 % 60,
+        time % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn times_are_read_off_the_calendar() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00Z");
+        assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00Z");
+        assert_eq!(utc(1_795_250_399_000), "2026-11-21 08:39:59Z");
+    }
+}

@@ -1,0 +1,32 @@
+//! Signals: a commit that is under way is finished before the process ends, so that an
+//! interrupted edit leaves no temp file, and writing past the file size limit is an error
+//! instead of death.
+
+#[cfg(unix)]
+pub(crate) fn heed() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    // Having a handler is all it takes: the write then fails with EFBIG.
+    if let Ok(mut file_size) = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))
+    {
+        tokio::spawn(async move { while file_size.recv().await.is_some() {} });
+    }
+    for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        let Ok(mut stream) = signal(kind) else { continue };
+        tokio::spawn(async move {
+            if stream.recv().await.is_some() {
+                end(128 + kind.as_raw_value());
+            }
+        });
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn heed() {}
+
+#[cfg(unix)]
+#[expect(clippy::exit, reason = "a signal ends the process, as its sender wants")]
+fn end(code: i32) {
+    crate::store::quiesce();
+    std::process::exit(code);
+}

@@ -1,0 +1,47 @@
+//! What was done before: undo, the log, the change feed, repeated requests.
+
+use tokio::sync::broadcast;
+
+use super::{CallOptions, Engine, reported};
+use crate::edit::{EditReport, Refusal, WorkPath};
+use crate::port::{Change, Revision, UndoHow};
+
+impl Engine {
+    /// Takes back a commit: the last one that still stands, or the one named. Answers with
+    /// the revision that was undone and a report for each file.
+    pub async fn undo(
+        &self,
+        revision: Option<u64>,
+        options: &CallOptions,
+    ) -> Result<(u64, Vec<EditReport>), Refusal> {
+        let how = if options.dry_run { UndoHow::Rehearse } else { UndoHow::Write };
+        let undone = self.store.undo(revision, how).await?;
+        Ok((undone.revision, undone.committed.into_iter().map(reported).collect()))
+    }
+
+    /// The commits that can be undone or were, newest first.
+    pub async fn log(&self) -> Result<Vec<Revision>, Refusal> {
+        self.store.log().await
+    }
+
+    /// Announces every commit from now on, so that a preview can refresh; `None` when
+    /// the store does not.
+    pub fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        self.store.changes()
+    }
+
+    /// Whether policy lets anybody write there. Ask before the content is looked at.
+    pub async fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
+        self.store.admit(path).await
+    }
+
+    /// The answer that was remembered for a request id.
+    pub async fn recall(&self, request_id: &str) -> Option<String> {
+        self.store.recall(request_id).await
+    }
+
+    /// Remembers the answer to a request id.
+    pub async fn remember(&self, request_id: &str, answer: String) {
+        self.store.remember(request_id, answer).await;
+    }
+}
