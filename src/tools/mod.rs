@@ -80,19 +80,15 @@ impl fmt::Debug for ToolSpec {
 }
 
 /// Every tool.
-<<<<<<< HEAD
 pub const TOOLS: &[ToolSpec] = &[
     edit_file::TOOL,
     edit::TOOL,
     apply_patch::TOOL,
     replace::TOOL,
     text_editor::TOOL,
+    undo::TOOL,
     guarded::TASK_COMPLETE,
 ];
-=======
-pub const TOOLS: &[ToolSpec] =
-    &[edit_file::TOOL, edit::TOOL, apply_patch::TOOL, replace::TOOL, text_editor::TOOL, undo::TOOL];
->>>>>>> 6279e1b (store: undo, log, request ids, protected paths and durability on the command line)
 
 /// Other tools' names for ours.
 const TOOL_NAMES: &[(&str, &str)] = &[
@@ -200,14 +196,11 @@ impl Toolbox {
             return reply;
         }
         let call = Call { engine: &self.engine, arguments: &arguments, options };
-<<<<<<< HEAD
         let reply = match &self.guard {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
         };
-        self.dialect.reword(&arguments, reply)
-=======
-        let reply = self.dialect.reword(&arguments, (tool.run)(call).await);
+        let reply = self.dialect.reword(&arguments, reply);
         // A refusal is not remembered: the same request may succeed once its cause is gone.
         if let (Some(id), true) = (request, reply.ok)
             && let Ok(answer) = serde_json::to_string(&reply)
@@ -215,7 +208,6 @@ impl Toolbox {
             self.engine.remember(id, answer).await;
         }
         reply
->>>>>>> 6279e1b (store: undo, log, request ids, protected paths and durability on the command line)
     }
 }
 
