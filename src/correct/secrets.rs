@@ -322,27 +322,31 @@ fn assigns_secret(line: &str) -> bool {
         if !SECRET_NAMES.iter().any(|secret| name.ends_with(secret)) {
             continue;
         }
-        let value =
-            line[at + 1..].trim_start_matches(|c: char| c.is_whitespace() || c == '=' || c == '>');
-        let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
-        let value = match quote {
-            Some(quote) => value[1..].split(quote).next().unwrap_or_default(),
-            None => value
-                .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '#'))
-                .next()
-                .unwrap_or_default(),
-        };
-        // A bare value is code as often as not: only one that no identifier is counts.
-        let literal = if quote.is_some() {
-            value.len() >= 6 && !value.contains(char::is_whitespace)
-        } else {
-            value.len() >= 12 && !value.contains(['(', '[', '{', '<', '&', '.', ':'])
-        };
-        if literal && is_random(value) && !is_placeholder(value) {
+        // `name: Type = value` has its value behind the second mark.
+        let rest = &line[at + 1..];
+        let typed = rest.find('=').map(|equals| &rest[equals + 1..]);
+        if [Some(rest), typed].into_iter().flatten().any(is_secret_value) {
             return true;
         }
     }
     false
+}
+
+fn is_secret_value(text: &str) -> bool {
+    let value = text.trim_start_matches(|c: char| c.is_whitespace() || c == '=' || c == '>');
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
+    let value = match quote {
+        Some(quote) => value[1..].split(quote).next(),
+        None => value.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '#')).next(),
+    };
+    let value = value.unwrap_or_default();
+    // A bare value is code as often as not: only one that no identifier is counts.
+    let literal = if quote.is_some() {
+        value.len() >= 6 && !value.contains(char::is_whitespace)
+    } else {
+        value.len() >= 12 && !value.contains(['(', '[', '{', '<', '&', '.', ':'])
+    };
+    literal && is_random(value) && !is_placeholder(value)
 }
 
 /// Letters and digits mixed, or many different characters: not a word.
@@ -431,6 +435,7 @@ mod tests {
             "-----BEGIN RSA PRIVATE KEY-----".to_owned(),
             "postgres://user:hunter2pass@db/x".to_owned(),
             "password = \"hunter2x\"".to_owned(),
+            "const PASSWORD: &str = \"s3cr3tCanary\";".to_owned(),
             "\"clientSecret\": \"8f3a91c2b7\"".to_owned(),
             "DB_PASSWORD=s3cr3tValue99".to_owned(),
             "Authorization: Bearer abcdef1234567890".to_owned(),

@@ -90,46 +90,108 @@ fn counts<'a>(tokens: &[Token<'a>]) -> Counts<'a> {
     counts
 }
 
-/// Reads the answer as `new_str` in which tokens that only `old_str` has were dropped
-/// and tokens that only the file has were put in.
+/// The answer must read in two ways: as `new_str`, in which tokens that only `old_str`
+/// has were dropped and tokens that only the file has were put in; and as the file's
+/// text, from which was dropped what the edit drops (and what the file has beside it),
+/// and into which was put what the edit puts in.
 fn explained(
     old: &[Token<'_>],
     new: &[Token<'_>],
     region: &[Token<'_>],
     answer: &[Token<'_>],
 ) -> Result<(), String> {
-    let (in_old, in_region) = (counts(old), counts(region));
+    let (in_old, in_new, in_region) = (counts(old), counts(new), counts(region));
     let more = |a: &Counts<'_>, b: &Counts<'_>, token: &str| {
         a.get(token).copied().unwrap_or(0) > b.get(token).copied().unwrap_or(0)
     };
     let stale = |token: &str| more(&in_old, &in_region, token);
     let fresh = |token: &str| more(&in_region, &in_old, token);
-    if (new.len() + 1).saturating_mul(answer.len() + 1) > MOST_CELLS {
+    if (new.len().max(region.len()) + 1).saturating_mul(answer.len() + 1) > MOST_CELLS {
         return Err("the answer is too long to be checked".into());
     }
-    // least[j]: fewest tokens put in, to read the first j of the answer as the first i of new.
-    let mut least: Vec<Option<usize>> = vec![Some(0)];
-    for token in answer {
-        let last = least.last().copied().flatten();
-        least.push(last.filter(|_| fresh(token.text)).map(|n| n + 1));
-    }
-    for wanted in new {
-        let mut row: Vec<Option<usize>> = Vec::with_capacity(least.len());
-        row.push(least[0].filter(|_| stale(wanted.text)));
-        for (j, token) in answer.iter().enumerate() {
-            let kept = least[j].filter(|_| wanted.text == token.text);
-            let dropped = least[j + 1].filter(|_| stale(wanted.text));
-            let put_in = row[j].filter(|_| fresh(token.text)).map(|n| n + 1);
-            row.push([kept, dropped, put_in].into_iter().flatten().min());
-        }
-        least = row;
-    }
+    let by_caller =
+        Reading { drops: &stale, drops_beside: &|_| false, puts_in: &fresh }.least(new, answer);
     let allowed = region.iter().filter(|token| fresh(token.text)).count()
         + new.iter().filter(|token| stale(token.text)).count();
-    match least.last().copied().flatten() {
-        Some(put_in) if put_in <= allowed => Ok(()),
-        Some(_) => Err("the answer repeats the file's text".into()),
-        None => Err("the answer drops, moves or adds words that the edit did not".into()),
+    match by_caller {
+        Some(put_in) if put_in <= allowed => {}
+        Some(_) => return Err("the answer repeats the file's text".into()),
+        None => return Err("the answer drops, moves or adds words that the edit did not".into()),
+    }
+    let (gone, come) = changes(old, new);
+    let removed = |token: &str| more(&in_old, &in_new, token) || gone.contains(token);
+    let added = |token: &str| come.contains(token) || fresh(token);
+    let by_file = Reading { drops: &removed, drops_beside: &fresh, puts_in: &added };
+    match by_file.least(region, answer) {
+        Some(_) => Ok(()),
+        None => Err("the answer changes text of the file that the edit did not touch".into()),
+    }
+}
+
+/// The tokens that an edit takes out and puts in, by a line of least difference.
+fn changes<'a>(old: &[Token<'a>], new: &[Token<'a>]) -> (HashSet<&'a str>, HashSet<&'a str>) {
+    let texts = |tokens: &[Token<'a>]| tokens.iter().map(|t| t.text).collect::<Vec<&str>>();
+    let (old, new) = (texts(old), texts(new));
+    let (mut gone, mut come) = (HashSet::new(), HashSet::new());
+    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
+        if op.tag() != similar::DiffTag::Equal {
+            gone.extend(&old[op.old_range()]);
+            come.extend(&new[op.new_range()]);
+        }
+    }
+    (gone, come)
+}
+
+/// A way to read an answer as another text: what may be dropped, what may be dropped
+/// only in one run with such, and what may be put in.
+struct Reading<'a> {
+    drops: &'a dyn Fn(&str) -> bool,
+    drops_beside: &'a dyn Fn(&str) -> bool,
+    puts_in: &'a dyn Fn(&str) -> bool,
+}
+
+/// Fewest tokens put in, by the state of the run of dropped tokens: there is none, it
+/// has no reason yet, it has one.
+type Cell = [Option<usize>; 3];
+
+impl Reading<'_> {
+    /// The fewest tokens that have to be put in to read `answer` as `text`; `None` when
+    /// it cannot be read so.
+    fn least(&self, text: &[Token<'_>], answer: &[Token<'_>]) -> Option<usize> {
+        let fewer = |a: Option<usize>, b: Option<usize>| a.into_iter().chain(b).min();
+        let any = |cell: &Cell| cell.iter().copied().fold(None, fewer);
+        let put_in = |cell: Cell, token: &str| -> Cell {
+            if (self.puts_in)(token) { cell.map(|n| n.map(|n| n + 1)) } else { Cell::default() }
+        };
+        let mut row: Vec<Cell> = vec![[Some(0), None, None]];
+        for token in answer {
+            let last = row.last().copied().unwrap_or_default();
+            row.push(put_in(last, token.text));
+        }
+        for wanted in text {
+            let mut next: Vec<Cell> = Vec::with_capacity(row.len());
+            for (j, above) in row.iter().enumerate() {
+                let mut cell = Cell::default();
+                if (self.drops)(wanted.text) {
+                    cell[2] = any(above);
+                } else if (self.drops_beside)(wanted.text) {
+                    cell = [None, fewer(above[0], above[1]), above[2]];
+                }
+                if let Some(before) = j.checked_sub(1) {
+                    let token = answer[before].text;
+                    if token == wanted.text {
+                        cell[0] = fewer(row[before][0], row[before][2]);
+                    }
+                    let more = put_in(next[before], token);
+                    for (state, more) in cell.iter_mut().zip(more) {
+                        *state = fewer(*state, more);
+                    }
+                }
+                next.push(cell);
+            }
+            row = next;
+        }
+        row.last().and_then(|cell| fewer(cell[0], cell[2]))
     }
 }
 
@@ -225,6 +287,7 @@ mod tests {
             "const API_URL = \"https://new.api/v2\" const API_URL = \"https://new.api/v2\"",
             "constAPI_URL = \"https://new.api/v2\"",
             "const API_URL = \"https://new.api / v2\"",
+            "const = API_URL \"https://new.api/v2\"",
             "const API_URL = \"https://new.api/v2\0\"",
             "",
         ] {

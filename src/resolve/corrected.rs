@@ -124,11 +124,13 @@ fn near_enough(
         ..index.start(index.number_at(first.end.max(1) - 1) + 1);
     let here = folded(&snapshot.text()[whole]);
     let here = wanted.iter().map(|wanted| best_part(wanted, &here).0).fold(near, f64::max);
+    let one = 1.0 / f64::from(u32::try_from(wanted[0].len().max(1)).unwrap_or(u32::MAX)) - 1e-9;
     let rival = survey.regions.iter().find(|region| {
         let apart = |range: &Range<usize>| {
             range.end <= region.range.start || region.range.end <= range.start
         };
-        region.score >= here && found.iter().all(apart)
+        // One character of old_str is the least that has to speak for this place.
+        here - region.score < one && found.iter().all(apart)
     });
     match rival {
         Some(rival) => other(format!(

@@ -29,7 +29,7 @@ use serde::Deserialize;
 use crate::edit::{
     Attempt, Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Splice,
 };
-use crate::matching::{Explained, explain};
+use crate::matching::{Explained, explain, merge_onto};
 use crate::port::{Ask, CorrectorError, Reply};
 use crate::text::Snapshot;
 
@@ -601,13 +601,4 @@ fn spliced(text: &str, splices: &[Splice]) -> String {
     }
     out.push_str(text.get(at..).unwrap_or_default());
     out
-}
-
-/// What `new_str` means on the text at `range`, when `old_str` was meant to be that text.
-fn merge_onto(
-    _request: &EditRequest,
-    _snapshot: &Snapshot,
-    _range: Range<usize>,
-) -> Option<String> {
-    None
 }

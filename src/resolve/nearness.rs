@@ -23,6 +23,12 @@ pub(super) fn alike(a: &[char], b: &[char]) -> f64 {
     levenshtein::normalized_similarity(a.iter(), b.iter())
 }
 
+/// What a character of `wanted` costs that the text lacks, and what one costs that
+/// only the text has. Files grow between a model's reading and its edit, so that what
+/// is missing says more than what was added.
+const LACKING: u32 = 4;
+const ADDED: u32 = 1;
+
 /// The part of `text` that is nearest to `wanted`: how near, from where, to where.
 pub(super) fn best_part(wanted: &[char], text: &[char]) -> (f64, usize, usize) {
     if wanted.is_empty() || text.is_empty() {
@@ -36,19 +42,19 @@ pub(super) fn best_part(wanted: &[char], text: &[char]) -> (f64, usize, usize) {
     let mut above: Vec<(u32, usize)> = (0..=text.len()).map(|start| (0, start)).collect();
     let mut row = above.clone();
     for (i, a) in (1_u32..).zip(wanted) {
-        row[0] = (i, 0);
+        row[0] = (i.saturating_mul(LACKING), 0);
         for (j, b) in text.iter().enumerate() {
             let (cost, start) = above[j];
-            let replaced = (cost + u32::from(a != b), start);
-            let dropped = (above[j + 1].0 + 1, above[j + 1].1);
-            let added = (row[j].0 + 1, row[j].1);
+            let replaced = (cost + if a == b { 0 } else { LACKING }, start);
+            let dropped = (above[j + 1].0 + LACKING, above[j + 1].1);
+            let added = (row[j].0 + ADDED, row[j].1);
             row[j + 1] = replaced.min(dropped).min(added);
         }
         std::mem::swap(&mut above, &mut row);
     }
     let best = above.iter().enumerate().min_by_key(|(_, (cost, _))| *cost);
     let Some((end, &(cost, start))) = best else { return (0.0, 0, 0) };
-    let most = u32::try_from(wanted.len()).unwrap_or(u32::MAX);
+    let most = u32::try_from(wanted.len()).unwrap_or(u32::MAX).saturating_mul(LACKING);
     (1.0 - f64::from(cost.min(most)) / f64::from(most), start, end)
 }
 

@@ -23,6 +23,8 @@ const SHARE: usize = 24;
 const LEAST_WINDOW_BYTES: usize = 2 << 10;
 /// Regions that are looked at closely.
 const MOST_REGIONS: usize = 10;
+/// Lines by which a region may begin earlier or end later than its votes say.
+const SLACK: usize = 2;
 /// Lines of context around a region.
 const CONTEXT: usize = 8;
 /// Places among which a model may choose.
@@ -195,16 +197,29 @@ fn regions(old: &str, snapshot: &Snapshot) -> Vec<Region> {
         }
     }
     let wanted = folded(old);
-    let mut regions: Vec<Region> =
-        starts.into_iter().map(|start| region(&wanted, snapshot, start + 1, span)).collect();
+    let mut regions: Vec<Region> = Vec::with_capacity(starts.len());
+    for start in starts {
+        let mut found = region(&wanted, snapshot, start + 1, span, SLACK.min(span));
+        let taken = |found: &Region| {
+            let apart =
+                |r: &Region| r.range.end <= found.range.start || found.range.end <= r.range.start;
+            !regions.iter().all(apart)
+        };
+        // Two neighbours that are drawn to the same text are two places all the same.
+        if taken(&found) {
+            found = region(&wanted, snapshot, start + 1, span, 0);
+        }
+        if !taken(&found) {
+            regions.push(found);
+        }
+    }
     regions.sort_by(|a, b| b.score.total_cmp(&a.score));
     regions
 }
 
 /// The part nearest to `wanted` around `span` lines from `line` on, as a range of the text.
-fn region(wanted: &[char], snapshot: &Snapshot, line: usize, span: usize) -> Region {
+fn region(wanted: &[char], snapshot: &Snapshot, line: usize, span: usize, slack: usize) -> Region {
     let index = snapshot.lines();
-    let slack = 2.min(span);
     let from = index.start(line.saturating_sub(slack).max(1));
     let to = index.start((line + span + slack).min(index.total() + 1));
     let (chars, offsets) = folded_with_offsets(&snapshot.text()[from..to]);

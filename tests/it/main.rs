@@ -1,3 +1,4 @@
 //! Integration tests: the real binary and the public library, one link step.
 
 mod agents;
+mod model;

@@ -1,0 +1,88 @@
+//! Correction by a model: the rules of seed 004 on the pure machine, and the real
+//! binary against a scriptable OpenAI-compatible server on loopback.
+
+mod broken;
+mod evil;
+mod figures;
+mod prompt;
+mod rules;
+mod server;
+mod wire;
+
+use restitch::edit::EditRequest;
+use restitch::port::{Ask, Reply};
+use restitch::resolve::{Model, Policy, Resolution, Step};
+use restitch::text::Snapshot;
+
+/// A file, and a call that no mechanical reading explains: name and parameters have
+/// changed since the model saw them.
+const FILE: &str = "\
+use crate::item::Item;
+
+pub fn total_price(items: &[Item], tax: f64) -> f64 {
+    items.iter().map(|item| item.price).sum::<f64>() * tax
+}
+
+pub fn count(items: &[Item]) -> usize {
+    items.len()
+}
+";
+const OLD: &str = "pub fn total(items: &[Item]) -> f64 {";
+const NEW: &str = "pub fn total(items: &[Item], discount: f64) -> f64 {";
+const CORRECTED_OLD: &str = "pub fn total_price(items: &[Item], tax: f64) -> f64 {";
+const ADJUSTED_NEW: &str = "pub fn total_price(items: &[Item], tax: f64, discount: f64) -> f64 {";
+
+fn after() -> String {
+    FILE.replace(CORRECTED_OLD, ADJUSTED_NEW)
+}
+
+fn request() -> EditRequest {
+    EditRequest::new(OLD, NEW)
+}
+
+fn start(request: &EditRequest, file: &str) -> Step {
+    start_with(request, file, Policy::default())
+}
+
+fn start_with(request: &EditRequest, file: &str, policy: Policy) -> Step {
+    Resolution::start("lib.rs", request, &Snapshot::from_text(file), Model::Present(policy))
+}
+
+fn asked(step: Step) -> Box<Resolution> {
+    match step {
+        Step::Ask(resolution) => resolution,
+        other => panic!("expected a question, got {other:?}"),
+    }
+}
+
+/// Feeds a machine with one answer for each ask, and says what was asked.
+fn play(mut step: Step, mut answer: impl FnMut(&Ask) -> Reply) -> (Step, Vec<&'static str>) {
+    let mut kinds = Vec::new();
+    while let Step::Ask(resolution) = step {
+        kinds.push(resolution.ask().kind());
+        let reply = answer(resolution.ask());
+        step = resolution.reply(Ok(reply)).0;
+    }
+    (step, kinds)
+}
+
+/// The file after a resolved call; `None` when it was refused.
+fn result(step: &Step, file: &str) -> Option<String> {
+    match step {
+        Step::Done(resolved) => {
+            let snapshot = Snapshot::from_text(file);
+            let plan = restitch::edit::EditPlan::new(&snapshot, resolved.explained.splices.clone());
+            Some(plan.expect("disjoint").text_after(&snapshot))
+        }
+        _ => None,
+    }
+}
+
+/// What a good model answers to the call above.
+fn good(ask: &Ask) -> Reply {
+    Reply::Text(match ask {
+        Ask::CorrectOld { .. } => CORRECTED_OLD.into(),
+        Ask::AdjustNew { .. } => ADJUSTED_NEW.into(),
+        other => panic!("unexpected ask {other:?}"),
+    })
+}

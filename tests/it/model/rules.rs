@@ -1,0 +1,317 @@
+//! The requirements and rules of seed 004, by name, on the pure machine: no server,
+//! no clock, no double.
+
+use restitch::edit::{EditCode, EditRequest, Expected, Refusal};
+use restitch::port::{Ask, CorrectorError, Place, Reply};
+use restitch::resolve::{Adjust, Again, Choice, Model, Policy, Resolution, Step, Verdict};
+use restitch::text::Snapshot;
+
+use super::*;
+
+fn refusal(step: Step) -> Refusal {
+    match step {
+        Step::Refused(refusal) => *refusal,
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+}
+
+fn text(text: &str) -> Reply {
+    Reply::Text(text.into())
+}
+
+#[test]
+fn r2_an_old_str_that_is_nowhere_is_corrected_by_the_model() {
+    let (step, asked) = play(start(&request(), FILE), good);
+    assert_eq!(asked, ["correct_old", "adjust_new"]);
+    assert_eq!(result(&step, FILE), Some(after()));
+    let Step::Done(resolved) = step else { panic!("done") };
+    let explanation = &resolved.explained.explanation;
+    assert_eq!(explanation.rung, "model");
+    let corrected = explanation.corrected.as_ref().expect("said");
+    assert_eq!(
+        (corrected.old_str.as_str(), corrected.new_str.as_str()),
+        (CORRECTED_OLD, ADJUSTED_NEW)
+    );
+    assert_eq!(explanation.attempts.len(), 2);
+    assert!(explanation.attempts.iter().all(|a| a.outcome == "accepted"));
+}
+
+#[test]
+fn r2_only_a_missing_text_is_corrected() {
+    for (old, file, code) in [
+        ("x", "x x", EditCode::OccurrenceMismatch),
+        ("", "x", EditCode::CreateExisting),
+        ("x", "x", EditCode::NoChange),
+    ] {
+        let step = start(&EditRequest::new(old, "x"), file);
+        // Whatever the ladder says to these, nobody is asked.
+        assert!(!matches!(step, Step::Ask(_)), "{code}: {step:?}");
+    }
+}
+
+#[test]
+fn r3_the_adjustment_follows_the_correction_and_is_checked() {
+    let evil = "pub fn total_price(items: &[Item], tax: f64, evil: f64) -> f64 {";
+    for bad in [
+        evil,
+        CORRECTED_OLD,
+        OLD,
+        "",
+        "discount",
+        "pub fn total_price(tax: f64, items: &[Item], discount: f64) -> f64 {",
+    ] {
+        let (step, asked) = play(start(&request(), FILE), |ask| match ask {
+            Ask::CorrectOld { .. } => text(CORRECTED_OLD),
+            _ => text(bad),
+        });
+        assert_eq!(asked, ["correct_old", "adjust_new"], "{bad}");
+        // The merge may stand in its place; the answer never does.
+        if let Some(written) = result(&step, FILE) {
+            assert_eq!(written, after(), "{bad}");
+        } else {
+            let refusal = refusal(step);
+            assert_eq!(refusal.code, EditCode::NoOccurrence);
+            assert_eq!(refusal.attempts.last().map(|a| a.outcome), Some("rejected"), "{bad}");
+        }
+    }
+}
+
+#[test]
+fn r3_by_the_merge_alone_there_is_no_second_question() {
+    let policy = Policy { adjust: Adjust::Merge, ..Policy::default() };
+    let (step, asked) = play(start_with(&request(), FILE, policy), good);
+    assert_eq!(asked, ["correct_old"]);
+    if let Some(written) = result(&step, FILE) {
+        assert_eq!(written, after());
+    }
+}
+
+const ESCAPED: &str = r#"    start();\n    say(\"hi\");"#;
+
+fn escaped_call() -> (EditRequest, &'static str) {
+    (EditRequest::new("    start();", ESCAPED), "function f() {\n    start();\n}\n")
+}
+
+fn start_js(request: &EditRequest, file: &str) -> Step {
+    let model = Model::Present(Policy::default());
+    Resolution::start("a.js", request, &Snapshot::from_text(file), model)
+}
+
+#[test]
+fn r4_surplus_escapes_are_repaired_on_evidence_and_only_mechanically() {
+    let (request, file) = escaped_call();
+    let fixed = "    start();\n    say(\"hi\");";
+    let written = |answer: &str| {
+        let (step, asked) = play(start_js(&request, file), |_| text(answer));
+        assert_eq!(asked, ["repair_escapes"]);
+        result(&step, file).expect("the call itself is valid")
+    };
+    assert_eq!(written(fixed), file.replace("    start();", fixed));
+    // Anything that is not a reading of new_str leaves it as it was given.
+    for bad in ["    start();\n    evil();", "", ESCAPED, "    start();"] {
+        assert_eq!(written(bad), file.replace("    start();", ESCAPED), "{bad}");
+    }
+}
+
+#[test]
+fn r4_without_evidence_nobody_is_asked() {
+    for (path, new) in [
+        ("a.js", r#"say("a\nb");"#),
+        ("a.tex", r"\newcommand"),
+        ("a.rs", r#"println!("\"{}\"", x);"#),
+        ("notes.md", r"a\nb"),
+    ] {
+        let request = EditRequest::new("start", new);
+        let model = Model::Present(Policy::default());
+        let step = Resolution::start(path, &request, &Snapshot::from_text("start\n"), model);
+        let file = result(&step, "start\n").expect("explained");
+        assert_eq!(file, format!("{new}\n"), "{path}");
+    }
+}
+
+#[test]
+fn r6_a_failed_correction_returns_the_original_error_with_the_attempt() {
+    let original =
+        match Resolution::start("lib.rs", &request(), &Snapshot::from_text(FILE), Model::Absent) {
+            Step::Refused(refusal) => *refusal,
+            other => panic!("{other:?}"),
+        };
+    let failures = [
+        (Err(CorrectorError::Timeout), "failed"),
+        (Err(CorrectorError::Failed("the server answered 500".into())), "failed"),
+        (Err(CorrectorError::Sensitive("a key".into())), "skipped"),
+        (Ok(Reply::Declined), "declined"),
+        (Ok(text("not in the file at all")), "rejected"),
+    ];
+    for (answer, outcome) in failures {
+        let (step, _) = asked(start(&request(), FILE)).reply(answer);
+        let mut refusal = refusal(step);
+        assert_eq!(refusal.attempts.len(), 1);
+        assert_eq!(refusal.attempts[0].outcome, outcome);
+        refusal.attempts.clear();
+        assert_eq!(refusal, original);
+    }
+}
+
+#[test]
+fn r7_a_corrected_text_that_occurs_too_often_is_a_mismatch() {
+    let file = format!("{FILE}{FILE}");
+    let (step, _) = play(start(&request(), &file), good);
+    let refusal = refusal(step);
+    assert_eq!(refusal.code, EditCode::OccurrenceMismatch);
+    assert_eq!(refusal.occurrences, [3, 12]);
+    assert_eq!(refusal.attempts.len(), 1);
+}
+
+#[test]
+fn r7_the_expected_count_is_that_of_the_corrected_text() {
+    let file = format!("{FILE}{FILE}");
+    let two = Expected::Exactly(2.try_into().expect("positive"));
+    let (step, _) = play(start(&request().expecting(two), &file), good);
+    assert_eq!(result(&step, &file), Some(format!("{0}{0}", after())));
+    let (step, _) = play(start(&request().expecting(Expected::All), &file), good);
+    assert_eq!(result(&step, &file), Some(format!("{0}{0}", after())));
+    let (step, _) = play(start(&request().expecting(two), FILE), good);
+    assert_eq!(refusal(step).code, EditCode::NoOccurrence, "fewer is a failed correction");
+}
+
+#[test]
+fn r8_a_correct_call_asks_nobody() {
+    let step = start(&EditRequest::new("items.len()", "items.len() + 1"), FILE);
+    assert!(matches!(step, Step::Done(_)));
+}
+
+#[test]
+fn rl1_unescaping_comes_before_any_question() {
+    let file = "print(\"Hello\nWorld\")\n";
+    let request =
+        EditRequest::new("print(\\\"Hello\\nWorld\\\")", "print(\\\"Hello New World\\\")");
+    match start(&request, file) {
+        Step::Done(_) => {}
+        // Only while the ladder cannot unescape.
+        Step::Ask(resolution) => {
+            panic!("asked {} before unescaping", resolution.ask().kind())
+        }
+        Step::Refused(refusal) => panic!("{refusal}"),
+    }
+}
+
+#[test]
+fn rl2_no_correction_is_a_tool() {
+    for tool in restitch::tools::TOOLS {
+        for word in ["correct", "adjust", "escape", "choose"] {
+            assert!(!tool.name.contains(word), "{}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn rl4_no_adjustment_without_a_correction_that_differs() {
+    let (_, asked) = play(start(&request(), FILE), |ask| match ask {
+        Ask::CorrectOld { .. } => Reply::Declined,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(asked, ["correct_old"]);
+}
+
+#[test]
+fn rl5_the_prompt_demands_an_exact_literal_unique_match_and_empty_means_none() {
+    let resolution = asked(start(&request(), FILE));
+    let book = restitch::correct::PromptBook::built_in().expect("prompts");
+    let prompt = book.render(resolution.ask()).expect("prompt").system;
+    assert!(prompt.contains("exact, literal, unique match"), "{prompt}");
+    assert!(prompt.contains("empty `corrected_target_snippet`"), "{prompt}");
+    let empty = restitch::correct::parse_reply(
+        restitch::correct::ReplyKind::CorrectedOld,
+        r#"{"corrected_target_snippet": ""}"#,
+    );
+    let (step, verdict) = resolution.reply(Ok(empty.expect("readable")));
+    assert_eq!(verdict, Verdict::NoAnswer);
+    assert_eq!(refusal(step).code, EditCode::NoOccurrence);
+}
+
+#[test]
+fn the_lines_may_be_named_instead_of_copied() {
+    let place = |start_line, end_line| Place { window: 1, start_line, end_line };
+    let answer = |place| Reply::Located { text: "pub fn total_price(…) {".into(), place };
+    let (step, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(place(3, 3))));
+    assert_eq!(verdict, Verdict::Accepted, "{step:?}");
+    for bad in [
+        place(7, 7),
+        place(0, 3),
+        place(3, 99),
+        place(4, 3),
+        Place { window: 2, start_line: 3, end_line: 3 },
+    ] {
+        let (_, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(bad)));
+        assert_eq!(verdict, Verdict::Rejected, "{bad:?}");
+    }
+}
+
+#[test]
+fn a_place_that_is_no_nearer_than_another_is_not_taken() {
+    let file = "let timeout_read = get(\"a\");\nlet timeout_rest = get(\"a\");\n";
+    let request =
+        EditRequest::new("let timeout_re = fetch(\"a\");", "let timeout_re = fetch(\"b\");");
+    for line in file.lines() {
+        let (step, _) = play(start(&request, file), |ask| match ask {
+            Ask::CorrectOld { .. } => text(line),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(refusal(step).code, EditCode::NoOccurrence, "{line}");
+    }
+}
+
+#[test]
+fn choosing_is_off_unless_the_policy_says_so() {
+    let file = "a();\nb();\na();\n";
+    let request = EditRequest::new("a();", "c();");
+    assert_eq!(refusal(start(&request, file)).code, EditCode::OccurrenceMismatch);
+    let policy = Policy { choose: Choice::Model, ..Policy::default() };
+    let (step, asked) = play(start_with(&request, file, policy), |_| Reply::Window(2));
+    assert_eq!(asked, ["choose"]);
+    assert_eq!(result(&step, file).as_deref(), Some("a();\nb();\nc();\n"));
+    for bad in [Reply::Window(0), Reply::Window(3), Reply::Declined, text("a();")] {
+        let (step, _) = play(start_with(&request, file, policy), |_| bad.clone());
+        assert_eq!(refusal(step).code, EditCode::OccurrenceMismatch, "{bad:?}");
+    }
+}
+
+#[test]
+fn a_decided_correction_holds_on_another_version_only_if_the_text_is_the_same() {
+    let (step, _) = play(start(&request(), FILE), good);
+    let Step::Done(resolved) = step else { panic!("done") };
+    assert!(matches!(resolved.again, Again::Exact(..)));
+    let moved = Snapshot::from_text(format!("// a new first line\n{FILE}"));
+    let again = resolved.again.decide(&moved).expect("the text is still there");
+    assert_eq!(again.explanation.rung, "model");
+    for gone in [FILE.replace("tax: f64", "vat: f64"), format!("{FILE}{FILE}"), String::new()] {
+        let refusal = resolved.again.decide(&Snapshot::from_text(gone)).expect_err("conflict");
+        assert_eq!(refusal.code, EditCode::Conflict);
+    }
+}
+
+#[test]
+fn without_a_model_the_machine_asks_nobody() {
+    let snapshot = Snapshot::from_text(FILE);
+    let step = Resolution::start("lib.rs", &request(), &snapshot, Model::Absent);
+    let refusal = refusal(step);
+    assert_eq!(refusal.code, EditCode::NoOccurrence);
+    assert!(refusal.attempts.is_empty());
+}
+
+#[test]
+fn a_file_with_crlf_is_corrected_by_its_own_line_endings() {
+    let file = FILE.replace('\n', "\r\n");
+    let request = EditRequest::new(
+        format!("{OLD}\n    items.iter().map(|item| item.cost).sum()\n"),
+        format!("{NEW}\n    items.iter().map(|item| item.cost).sum()\n"),
+    );
+    let region = "pub fn total_price(items: &[Item], tax: f64) -> f64 {\n    items.iter().map(|item| item.price).sum::<f64>() * tax\n";
+    let adjusted = region.replace(CORRECTED_OLD, ADJUSTED_NEW);
+    let (step, _) = play(start(&request, &file), |ask| match ask {
+        Ask::CorrectOld { .. } => text(region),
+        _ => text(&adjusted),
+    });
+    assert_eq!(result(&step, &file), Some(after().replace('\n', "\r\n")), "{step:?}");
+}

@@ -1,0 +1,303 @@
+//! The real binary against a server on loopback: bodies, headers, number of calls.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use super::server::{Answer, ModelServer};
+use super::*;
+
+pub const KEY: &str = "sk-test-canary-9f8e7d6c5b4a39281706";
+
+/// The command, with nothing of the surroundings that names a model.
+pub fn restitch(root: &Path, state: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    for name in
+        ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTITCH_MODEL", "RESTITCH_CONFIG", "RESTITCH_LOG"]
+    {
+        command.env_remove(name);
+    }
+    command.env("RESTITCH_STATE_DIR", state).env("XDG_CONFIG_HOME", state).env("HOME", state);
+    command.arg("--root").arg(root).arg("--json");
+    command
+}
+
+pub struct Bench {
+    pub root: tempfile::TempDir,
+    pub state: tempfile::TempDir,
+}
+
+impl Bench {
+    pub fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
+        let bench = Self {
+            root: tempfile::tempdir().expect("folder"),
+            state: tempfile::tempdir().expect("folder"),
+        };
+        bench.put(name, content);
+        bench
+    }
+
+    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+        fs::write(self.root.path().join(name), content).expect("written");
+    }
+
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.root.path().join(name)).expect("readable")
+    }
+
+    pub fn edit(&self, server: &ModelServer, name: &str, old: &str, new: &str) -> (Value, Output) {
+        self.edit_with(server, name, old, new, |command| command)
+    }
+
+    pub fn edit_with(
+        &self,
+        server: &ModelServer,
+        name: &str,
+        old: &str,
+        new: &str,
+        change: impl FnOnce(&mut Command) -> &mut Command,
+    ) -> (Value, Output) {
+        let mut command = restitch(self.root.path(), self.state.path());
+        command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
+        command.env("RESTITCH_MODEL", "test-model").env("RESTITCH_LOG", "trace");
+        command.args(["edit", name, "--old", old, "--new", new]);
+        let output = change(&mut command).output().expect("runs");
+        let reply = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
+        (reply, output)
+    }
+}
+
+fn good_server() -> ModelServer {
+    ModelServer::answering(&[
+        ("correct_old", json!({"corrected_target_snippet": CORRECTED_OLD})),
+        ("adjust_new", json!({"corrected_new_string": ADJUSTED_NEW})),
+    ])
+}
+
+#[test]
+fn a_miss_is_recovered_with_two_requests_and_all_is_said() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = good_server();
+    let (reply, output) = bench.edit(&server, "lib.rs", OLD, NEW);
+    assert_eq!(bench.read("lib.rs"), after(), "{reply}");
+    assert_eq!(output.status.code(), Some(0));
+    let report = &reply["report"];
+    assert_eq!(report["rung"], "model");
+    assert_eq!(report["corrected"], json!({"old_str": CORRECTED_OLD, "new_str": ADJUSTED_NEW}));
+    assert_eq!(report["attempts"].as_array().map(Vec::len), Some(2));
+    assert_eq!(report["model"]["calls"], 2);
+    assert_eq!(report["model"]["prompt_tokens"], 200);
+    let seen = server.seen();
+    let sent: usize = seen.iter().map(|s| s.bytes).sum();
+    assert_eq!(report["model"]["prompt_bytes"], sent);
+    for request in &seen {
+        assert_eq!(request.line, "POST /v1/chat/completions HTTP/1.1");
+        assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+        assert_eq!(request.body["model"], "test-model");
+        assert_eq!(request.format(), "json_schema");
+        let schema = &request.body["response_format"]["json_schema"];
+        assert_eq!(schema["strict"], true);
+        assert_eq!(schema["schema"]["additionalProperties"], false);
+    }
+    assert_eq!(seen[0].kind(), "correct_old");
+    assert_eq!(seen[1].kind(), "adjust_new");
+    let logs = String::from_utf8_lossy(&output.stderr);
+    assert!(logs.contains("correct_old") && logs.contains("sha256"), "{logs}");
+    assert!(!logs.contains(KEY), "the key is in the logs");
+    assert!(!logs.contains("total_price"), "content is in the logs: {logs}");
+}
+
+#[test]
+fn seed_004_example_2_comes_out_as_written() {
+    let file = "// Existing content in config.js\nconst API_URL = \"https://old.api/v1\"; // Note: double quotes, missing semicolon\n";
+    let bench = Bench::with("config.js", file);
+    let server = ModelServer::answering(&[
+        (
+            "correct_old",
+            json!({"corrected_target_snippet": "const API_URL = \"https://old.api/v1\""}),
+        ),
+        ("adjust_new", json!({"corrected_new_string": "const API_URL = \"https://new.api/v2\""})),
+    ]);
+    let (reply, _) = bench.edit(
+        &server,
+        "config.js",
+        "const API_URL = 'https://old.api/v1';",
+        "const API_URL = 'https://new.api/v2';",
+    );
+    assert_eq!(bench.read("config.js"), file.replace("old.api/v1", "new.api/v2"), "{reply}");
+}
+
+#[test]
+fn seed_004_example_1_needs_no_model() {
+    let bench = Bench::with("my_file.txt", "print(\"Hello\nWorld\")\n");
+    let server = good_server();
+    let (reply, _) = bench.edit(
+        &server,
+        "my_file.txt",
+        "print(\\\"Hello\\nWorld\\\")",
+        "print(\\\"Hello New World\\\")",
+    );
+    assert_eq!(bench.read("my_file.txt"), "print(\"Hello New World\")\n", "{reply}");
+    assert_eq!(server.seen().len(), 0, "RL1: unescaping comes first");
+}
+
+#[test]
+fn no_model_means_no_request() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = good_server();
+    let (reply, output) =
+        bench.edit_with(&server, "lib.rs", OLD, NEW, |command| command.arg("--no-model"));
+    assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(server.seen().len(), 0);
+    let (reply, _) = bench.edit_with(&server, "lib.rs", OLD, NEW, |command| {
+        command
+            .env_remove("OPENAI_BASE_URL")
+            .env_remove("OPENAI_API_KEY")
+            .env_remove("RESTITCH_MODEL")
+    });
+    assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
+    assert_eq!(reply["report"]["attempts"], json!([]));
+}
+
+#[test]
+fn a_dry_run_asks_and_writes_nothing() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = good_server();
+    let (reply, _) =
+        bench.edit_with(&server, "lib.rs", OLD, NEW, |command| command.arg("--dry-run"));
+    assert_eq!(reply["report"]["rung"], "model");
+    assert_eq!(bench.read("lib.rs"), FILE);
+}
+
+#[test]
+fn an_escaped_new_str_is_repaired() {
+    let bench = Bench::with("a.js", "function f() {\n    start();\n}\n");
+    let fixed = "    start();\n    say(\"hi\");";
+    let server =
+        ModelServer::answering(&[("repair_escapes", json!({"corrected_string_escaping": fixed}))]);
+    let (reply, _) =
+        bench.edit(&server, "a.js", "    start();", r#"    start();\n    say(\"hi\");"#);
+    assert_eq!(bench.read("a.js"), format!("function f() {{\n{fixed}\n}}\n"), "{reply}");
+    assert_eq!(server.seen().len(), 1);
+}
+
+/// Servers that know only some forms of structured answers.
+fn picky(known: &'static [&'static str]) -> ModelServer {
+    ModelServer::start(move |seen, _| {
+        let strict = seen.body["response_format"]["json_schema"]["strict"] == true;
+        let form = if strict { "strict" } else { seen.format() };
+        if !known.contains(&form) {
+            let body = json!({"error": "'response_format.type' is not supported"});
+            return Answer::Json(400, body);
+        }
+        let content = match seen.kind() {
+            "correct_old" => json!({"corrected_target_snippet": CORRECTED_OLD}),
+            _ => json!({"corrected_new_string": ADJUSTED_NEW}),
+        };
+        Answer::Content(format!("<think>hm {{}}</think>\n```json\n{content}\n```"))
+    })
+}
+
+#[test]
+fn servers_without_strict_schemas_are_asked_more_simply_and_remembered() {
+    for (known, first) in
+        [(&["strict"][..], 2), (&["json_schema"][..], 3), (&["json_object"][..], 4)]
+    {
+        let server = picky(known);
+        let bench = Bench::with("lib.rs", FILE);
+        let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+        assert_eq!(bench.read("lib.rs"), after(), "{known:?} {reply}");
+        assert_eq!(server.seen().len(), first, "{known:?}");
+        // Another process knows by now.
+        bench.put("lib.rs", FILE);
+        bench.edit(&server, "lib.rs", OLD, NEW);
+        assert_eq!(bench.read("lib.rs"), after(), "{known:?}");
+        assert_eq!(server.seen().len(), first + 2, "{known:?}");
+    }
+}
+
+#[test]
+fn a_server_for_plain_text_only_never_costs_more_than_four_requests() {
+    let server = picky(&["none"]);
+    let bench = Bench::with("lib.rs", FILE);
+    bench.edit(&server, "lib.rs", OLD, NEW);
+    assert_eq!(server.seen().len(), 4, "the first call finds out");
+    bench.put("lib.rs", FILE);
+    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    assert_eq!(bench.read("lib.rs"), after(), "{reply}");
+    assert_eq!(server.seen().len(), 6);
+}
+
+#[test]
+fn files_and_lines_that_look_like_secrets_are_never_sent() {
+    let canary = "s3cr3tCanary99x";
+    let secret_line = format!("{FILE}const PASSWORD: &str = \"{canary}\";\n");
+    for (name, content) in [(".env", FILE.to_owned()), ("lib.rs", secret_line)] {
+        let bench = Bench::with(name, &content);
+        let server = good_server();
+        let (reply, output) = bench.edit(&server, name, OLD, NEW);
+        assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
+        let attempt = &reply["report"]["attempts"][0];
+        assert_eq!(attempt["outcome"], "skipped");
+        let detail = attempt["detail"].as_str().expect("detail");
+        assert!(detail.contains("CORRECTION_SKIPPED_SENSITIVE"), "{detail}");
+        assert!(!detail.contains(canary));
+        assert!(!String::from_utf8_lossy(&output.stderr).contains(canary));
+        assert_eq!(server.seen().len(), 0);
+        assert_eq!(bench.read(name), content);
+    }
+}
+
+#[test]
+fn the_configuration_file_works_and_never_comes_from_the_workspace() {
+    let server = good_server();
+    let config = format!(
+        "[model]\nname = \"from-config\"\nbase_url = \"{}\"\napi_key = \"{KEY}\"\nadjust = \"model\"\n",
+        server.base_url()
+    );
+    let bench = Bench::with("lib.rs", FILE);
+    let path = bench.state.path().join("restitch/config.toml");
+    fs::create_dir_all(path.parent().expect("folder")).expect("made");
+    fs::write(&path, &config).expect("written");
+    let run = |change: &dyn Fn(&mut Command)| {
+        let mut command = restitch(bench.root.path(), bench.state.path());
+        command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]);
+        change(&mut command);
+        command.output().expect("runs")
+    };
+    run(&|_| {});
+    assert_eq!(bench.read("lib.rs"), after());
+    assert_eq!(server.seen()[0].body["model"], "from-config");
+    bench.put("lib.rs", FILE);
+    run(&|command| {
+        command.args(["--model", "from-flag"]);
+    });
+    assert_eq!(server.seen().last().expect("asked").body["model"], "from-flag");
+    // In the workspace: refused by name, and never looked for.
+    fs::rename(&path, bench.root.path().join("restitch.toml")).expect("moved");
+    bench.put("lib.rs", FILE);
+    let before = server.seen().len();
+    let output = run(&|_| {});
+    assert_eq!(output.status.code(), Some(1), "no model, so a plain refusal");
+    let named = bench.root.path().join("restitch.toml");
+    let output = run(&|command| {
+        command.arg("--config").arg(&named);
+    });
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!String::from_utf8_lossy(&output.stderr).contains(KEY));
+    assert_eq!(server.seen().len(), before);
+}
+
+#[test]
+fn a_key_that_is_no_header_is_refused_without_a_panic() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = good_server();
+    let (_, output) = bench.edit_with(&server, "lib.rs", OLD, NEW, |command| {
+        command.env("OPENAI_API_KEY", "sk-\u{1}broken")
+    });
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("API key"));
+}
