@@ -12,28 +12,28 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(super) struct Seen {
     /// `POST /v1/chat/completions HTTP/1.1`
-    pub line: String,
+    pub(super) line: String,
     /// Names in lower case.
-    pub headers: Vec<(String, String)>,
+    pub(super) headers: Vec<(String, String)>,
     /// The body.
-    pub body: Value,
+    pub(super) body: Value,
     /// Its size.
-    pub bytes: usize,
+    pub(super) bytes: usize,
 }
 
 impl Seen {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    pub fn format(&self) -> &str {
+    pub(super) fn format(&self) -> &str {
         self.body["response_format"]["type"].as_str().unwrap_or("none")
     }
 
     /// Which ask it is, by the field that the prompt demands.
-    pub fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> &'static str {
         let system = self.body["messages"][0]["content"].as_str().unwrap_or_default();
         [
             ("corrected_target_snippet", "correct_old"),
@@ -48,7 +48,7 @@ impl Seen {
 
 /// What the server does.
 #[derive(Debug, Clone)]
-pub enum Answer {
+pub(super) enum Answer {
     /// A chat completion with this content.
     Content(String),
     /// A status with a JSON body.
@@ -65,7 +65,7 @@ pub enum Answer {
     Flood(Vec<u8>),
 }
 
-pub fn completion(content: &str) -> Value {
+pub(super) fn completion(content: &str) -> Value {
     json!({
         "id": "x", "object": "chat.completion", "created": 0, "model": "m",
         "choices": [{"index": 0, "finish_reason": "stop",
@@ -76,8 +76,8 @@ pub fn completion(content: &str) -> Value {
 
 type Script = dyn Fn(&Seen, usize) -> Answer + Send + Sync;
 
-pub struct ModelServer {
-    pub address: SocketAddr,
+pub(super) struct ModelServer {
+    pub(super) address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     // Ends the server's thread when dropped.
     _stop: tokio::sync::oneshot::Sender<()>,
@@ -85,7 +85,7 @@ pub struct ModelServer {
 
 impl ModelServer {
     /// Starts a server; the script is given the request and its number, from 0.
-    pub fn start(script: impl Fn(&Seen, usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub(super) fn start(script: impl Fn(&Seen, usize) -> Answer + Send + Sync + 'static) -> Self {
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -108,7 +108,7 @@ impl ModelServer {
     }
 
     /// Answers each ask with the given fields.
-    pub fn answering(answers: &[(&'static str, Value)]) -> Self {
+    pub(super) fn answering(answers: &[(&'static str, Value)]) -> Self {
         let answers = answers.to_vec();
         Self::start(move |seen, _| {
             let answer = answers.iter().find(|(kind, _)| *kind == seen.kind());
@@ -116,11 +116,11 @@ impl ModelServer {
         })
     }
 
-    pub fn base_url(&self) -> String {
+    pub(super) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    pub fn seen(&self) -> Vec<Seen> {
+    pub(super) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().expect("log").clone()
     }
 }
@@ -197,7 +197,7 @@ async fn answer(socket: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
 }
 
 /// The field in which an ask is answered.
-pub fn field(ask: &Ask) -> &'static str {
+pub(super) fn field(ask: &Ask) -> &'static str {
     match ask {
         Ask::CorrectOld { .. } => "corrected_target_snippet",
         Ask::AdjustNew { .. } => "corrected_new_string",

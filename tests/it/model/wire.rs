@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::server::{Answer, ModelServer};
 use super::*;
 
-pub const KEY: &str = "sk-test-canary-9f8e7d6c5b4a39281706";
+pub(super) const KEY: &str = "sk-test-canary-9f8e7d6c5b4a39281706";
 
 /// The command, with nothing of the surroundings that names a model.
-pub fn restitch(root: &Path, state: &Path) -> Command {
+pub(super) fn restitch(root: &Path, state: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
     for name in
         ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTITCH_MODEL", "RESTITCH_CONFIG", "RESTITCH_LOG"]
@@ -24,13 +24,13 @@ pub fn restitch(root: &Path, state: &Path) -> Command {
     command
 }
 
-pub struct Bench {
-    pub root: tempfile::TempDir,
-    pub state: tempfile::TempDir,
+pub(super) struct Bench {
+    pub(super) root: tempfile::TempDir,
+    pub(super) state: tempfile::TempDir,
 }
 
 impl Bench {
-    pub fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
+    pub(super) fn with(name: &str, content: impl AsRef<[u8]>) -> Self {
         let bench = Self {
             root: tempfile::tempdir().expect("folder"),
             state: tempfile::tempdir().expect("folder"),
@@ -39,19 +39,25 @@ impl Bench {
         bench
     }
 
-    pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
+    pub(super) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
         fs::write(self.root.path().join(name), content).expect("written");
     }
 
-    pub fn read(&self, name: &str) -> String {
+    pub(super) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.root.path().join(name)).expect("readable")
     }
 
-    pub fn edit(&self, server: &ModelServer, name: &str, old: &str, new: &str) -> (Value, Output) {
+    pub(super) fn edit(
+        &self,
+        server: &ModelServer,
+        name: &str,
+        old: &str,
+        new: &str,
+    ) -> (Value, Output) {
         self.edit_with(server, name, old, new, |command| command)
     }
 
-    pub fn edit_with(
+    pub(super) fn edit_with(
         &self,
         server: &ModelServer,
         name: &str,
