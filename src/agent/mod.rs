@@ -85,7 +85,8 @@ pub struct Outcome {
     pub files_changed: Vec<String>,
     /// How many tool calls were made.
     pub tool_calls: usize,
-    /// `NO_TOOL_CALLS`, `NOT_COMPLETED`, `STEP_LIMIT` or `MODEL_FAILED`.
+    /// `NO_TOOL_CALLS`, `NOT_COMPLETED`, `STEP_LIMIT`, `MODEL_FAILED`, or `NOT_COMMITTED`
+    /// when staged edits met a file that changed.
     pub error: Option<String>,
     /// What changed, as one unified diff.
     #[serde(skip)]
@@ -106,6 +107,11 @@ impl<C: Chat> Agent<C> {
         let toolbox =
             if toolbox.guard().is_some() { toolbox } else { toolbox.guarded(Policy::strict()) };
         Self { toolbox, chat, steps: 40 }
+    }
+
+    /// The tools.
+    pub fn toolbox(&self) -> &Toolbox {
+        &self.toolbox
     }
 
     /// The most turns that the model gets.

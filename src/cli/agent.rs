@@ -11,6 +11,7 @@ use super::exit::Exit;
 use super::{model, settings};
 use crate::adapters::openai::{OpenAi, WireLimits};
 use crate::agent::{Agent, Event};
+use crate::port::CommitOptions;
 use crate::session::Policy;
 
 /// A turn of an agent takes longer than a correction.
@@ -33,7 +34,15 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
     };
     let policy = if args.soft { Policy::soft() } else { Policy::strict() };
     let agent = Agent::new(toolbox.guarded(policy), chat).steps(args.steps);
-    let outcome = agent.run(&args.task, progress).await;
+    let mut outcome = agent.run(&args.task, progress).await;
+    if let Some(staging) = agent.toolbox().engine().staging()
+        && outcome.ok
+        && let Err(refusal) = staging.commit_staged(CommitOptions::default()).await
+    {
+        outcome.ok = false;
+        outcome.error = Some("NOT_COMMITTED".to_owned());
+        outcome.summary = format!("the staged edits were not committed: {}", refusal.text());
+    }
     let mut out = io::stdout().lock();
     let written = if common.json {
         writeln!(out, "{}", json!(outcome))

@@ -23,6 +23,10 @@ pub(crate) struct Common {
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// Keep edits in memory until the tool `staging` commits them together; `agent`
+    /// commits when its task is complete.
+    #[arg(long, global = true)]
+    pub(crate) stage: bool,
     /// Answer in the words of another edit tool: anthropic, claude-code, gemini, opencode, codex.
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) dialect: Option<String>,

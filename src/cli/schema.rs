@@ -23,7 +23,7 @@ pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
     let listed = TOOLS.iter().filter(|tool| match tool.listed {
         Listed::Always => true,
         Listed::In(only) => only == dialect,
-        Listed::Guarded => false,
+        Listed::Guarded | Listed::Staged => false,
     });
     let mut out = io::stdout().lock();
     match writeln!(out, "{:#}", export::export(format, listed)) {

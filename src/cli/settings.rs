@@ -20,7 +20,9 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     if let Some(corrector) = settings.corrector()? {
         engine = engine.corrector(corrector);
     }
-    Ok(Toolbox::new(engine.build()).speaking(dialect(common)?))
+    let engine = engine.build();
+    let engine = if common.stage { engine.staged() } else { engine };
+    Ok(Toolbox::new(engine).speaking(dialect(common)?))
 }
 
 fn disk_options(common: &Common) -> DiskOptions {

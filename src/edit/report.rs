@@ -80,6 +80,8 @@ pub enum Durability {
     Unknown,
     /// Nothing was written, as asked.
     DryRun,
+    /// Kept in memory until staged edits are committed together.
+    Staged,
 }
 
 /// One side of a changed span.
@@ -234,7 +236,11 @@ impl EditReport {
     /// The text for a model: short, with numbers to check by.
     pub fn text(&self) -> String {
         let v = &self.verification;
-        let verb = if self.durability == Durability::DryRun { "Would edit" } else { "Edited" };
+        let verb = match self.durability {
+            Durability::DryRun => "Would edit",
+            Durability::Staged => "Staged",
+            Durability::Durable | Durability::Unknown => "Edited",
+        };
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => format!("Created {} ({} lines).", self.path, v.total_lines),
             (_, None) => format!("Removed {}.", self.path),

@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::edit::{Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector};
 use crate::resolve::Policy;
+use crate::store::StagingStore;
 use crate::text::Snapshot;
 
 pub use progress::{Observer, Stage};
@@ -36,6 +37,7 @@ pub struct Engine {
     observer: Option<Observer>,
     policy: Policy,
     allowance: Allowance,
+    staging: Option<Arc<StagingStore>>,
 }
 
 /// What one call may spend on a model.
@@ -103,6 +105,7 @@ impl Engine {
                 observer: None,
                 policy: Policy::default(),
                 allowance: Allowance::default(),
+                staging: None,
             },
         }
     }
@@ -115,6 +118,19 @@ impl Engine {
             observer: observer.clone(),
         };
         Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
+    }
+
+    /// The same engine over a staging layer: edits stay in memory until they are
+    /// committed together.
+    #[must_use]
+    pub fn staged(&self) -> Self {
+        let staging = Arc::new(StagingStore::over(self.store.clone()));
+        Self { store: staging.clone(), staging: Some(staging), ..self.clone() }
+    }
+
+    /// The staging layer, when there is one.
+    pub fn staging(&self) -> Option<&Arc<StagingStore>> {
+        self.staging.as_ref()
     }
 
     fn reached(&self, stage: Stage, subject: &str) {
@@ -170,7 +186,7 @@ impl Engine {
 fn reported(done: Committed) -> EditReport {
     let mut report = EditReport::new(&done.edit);
     report.durability = done.durability;
-    if done.durability != Durability::DryRun {
+    if !matches!(done.durability, Durability::DryRun | Durability::Staged) {
         report.revision = Some(done.revision);
         report.write_method = Some(done.method);
     }

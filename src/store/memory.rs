@@ -75,7 +75,7 @@ impl MemoryStore {
 }
 
 /// The edit as it applies to what the store has now.
-fn current(
+pub(super) fn current(
     edit: VerifiedEdit,
     files: &BTreeMap<WorkPath, Vec<u8>>,
 ) -> Result<VerifiedEdit, Refusal> {
@@ -99,7 +99,7 @@ fn current(
     }
 }
 
-fn not_found(path: &WorkPath) -> Refusal {
+pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
         .hint("Check the path with list_files, or create the file with an empty old_str.")

@@ -13,6 +13,7 @@ mod guarded;
 mod replace;
 mod reply;
 pub mod schema;
+mod staging;
 mod text_editor;
 mod undo;
 
@@ -52,6 +53,8 @@ pub enum Listed {
     In(Dialect),
     /// In guarded sessions.
     Guarded,
+    /// In staged sessions.
+    Staged,
 }
 
 /// One tool.
@@ -87,6 +90,7 @@ pub const TOOLS: &[ToolSpec] = &[
     replace::TOOL,
     text_editor::TOOL,
     undo::TOOL,
+    staging::TOOL,
     guarded::TASK_COMPLETE,
 ];
 
@@ -173,6 +177,7 @@ impl Toolbox {
             Listed::Always => true,
             Listed::In(dialect) => dialect == self.dialect,
             Listed::Guarded => self.guard.is_some(),
+            Listed::Staged => self.engine.staging().is_some(),
         })
     }
 

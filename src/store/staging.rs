@@ -1,0 +1,266 @@
+//! A layer over another store: edits stay in memory until they are committed together.
+//!
+//! Reads see the staged files, searches that walk the disk do not. Commit writes every
+//! staged file in one batch of the store below, which refuses the whole batch when one
+//! of the files has changed there since it was staged.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio::sync::{Mutex, broadcast};
+
+use super::memory::current;
+use crate::edit::{
+    After, Durability, EditCode, Explanation, Refusal, VerifiedEdit, WorkPath, WriteMethod,
+};
+use crate::port::{BoxFuture, Change, CommitOptions, Committed, FileStore, Revision};
+use crate::text::Snapshot;
+
+/// The layer.
+pub struct StagingStore {
+    below: Arc<dyn FileStore>,
+    staged: Mutex<Staged>,
+}
+
+impl std::fmt::Debug for StagingStore {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StagingStore").field("root", &self.below.root()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Staged {
+    files: BTreeMap<WorkPath, File>,
+    revision: u64,
+}
+
+/// A staged file: what the store below has, and what it shall have; `None` for no file.
+#[derive(Debug)]
+struct File {
+    base: Option<Vec<u8>>,
+    now: Option<Vec<u8>>,
+}
+
+/// One staged file, for showing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StagedFile {
+    /// The file.
+    pub path: WorkPath,
+    /// Its content below; `None` when there is none.
+    pub before: Option<Vec<u8>>,
+    /// Its staged content; `None` when it is staged for removal.
+    pub after: Option<Vec<u8>>,
+}
+
+impl StagingStore {
+    /// An empty layer.
+    pub fn over(below: Arc<dyn FileStore>) -> Self {
+        Self { below, staged: Mutex::default() }
+    }
+
+    /// The files that are staged and differ from the store below.
+    pub async fn staged(&self) -> Vec<StagedFile> {
+        let staged = self.staged.lock().await;
+        let changed = staged.files.iter().filter(|(_, file)| file.base != file.now);
+        changed
+            .map(|(path, file)| StagedFile {
+                path: path.clone(),
+                before: file.base.clone(),
+                after: file.now.clone(),
+            })
+            .collect()
+    }
+
+    /// All staged changes as one unified diff.
+    pub async fn diff(&self) -> String {
+        self.staged().await.iter().map(diff).collect()
+    }
+
+    /// Forgets everything that is staged and says how many files that were.
+    pub async fn discard(&self) -> usize {
+        let count = self.staged().await.len();
+        self.staged.lock().await.files.clear();
+        count
+    }
+
+    /// Writes everything that is staged to the store below, all or nothing.
+    pub async fn commit_staged(&self, options: CommitOptions) -> Result<Vec<Committed>, Refusal> {
+        let mut staged = self.staged.lock().await;
+        let mut batch = Vec::new();
+        for (path, file) in &staged.files {
+            if file.base == file.now {
+                continue;
+            }
+            let before = match &file.base {
+                Some(bytes) => Some(Snapshot::decode(bytes.clone()).map_err(|why| {
+                    Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
+                        .at(path.as_str())
+                })?),
+                None => None,
+            };
+            let after = match &file.now {
+                Some(bytes) => After::Content(bytes.as_slice().into()),
+                None => After::Removed,
+            };
+            let why = Explanation::plain("staged");
+            batch.push(VerifiedEdit::restore(path.clone(), before, after, why));
+        }
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        let committed = self.below.commit(batch, options).await?;
+        staged.files.clear();
+        Ok(committed)
+    }
+
+    async fn read(&self, staged: &Staged, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
+        match staged.files.get(path) {
+            Some(File { now: Some(bytes), .. }) => Ok(bytes.clone()),
+            Some(File { now: None, .. }) => Err(super::memory::not_found(path)),
+            None => self.below.load(path).await,
+        }
+    }
+
+    async fn stage(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
+        let mut staged = self.staged.lock().await;
+        let mut files = BTreeMap::new();
+        for edit in &batch {
+            match self.read(&staged, edit.path()).await {
+                Ok(bytes) => drop(files.insert(edit.path().clone(), bytes)),
+                Err(refusal) if refusal.code == EditCode::FileNotFound => {}
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        let batch: Vec<VerifiedEdit> =
+            batch.into_iter().map(|edit| current(edit, &files)).collect::<Result<_, _>>()?;
+        let mut out = Vec::new();
+        for edit in batch {
+            let base = files.get(edit.path()).cloned();
+            let file = staged.files.entry(edit.path().clone()).or_insert(File { base, now: None });
+            let method = match (edit.after(), edit.before()) {
+                (After::Removed, _) => WriteMethod::Removed,
+                (After::Content(_), None) => WriteMethod::Created,
+                (After::Content(_), Some(_)) => WriteMethod::Replaced,
+            };
+            file.now = match edit.after() {
+                After::Content(bytes) => Some(bytes.to_vec()),
+                After::Removed => None,
+            };
+            staged.revision += 1;
+            out.push(Committed {
+                edit,
+                revision: staged.revision,
+                durability: Durability::Staged,
+                method,
+                warnings: vec![
+                    "staged only: nothing is on the disk until `staging` commits it".to_owned(),
+                ],
+            });
+        }
+        Ok(out)
+    }
+}
+
+fn diff(file: &StagedFile) -> String {
+    let text = |side: &Option<Vec<u8>>| {
+        let decoded = side.as_ref().and_then(|bytes| Snapshot::decode(bytes.clone()).ok());
+        decoded.map_or(String::new(), |snapshot| snapshot.text().to_owned())
+    };
+    let name = |side: &Option<Vec<u8>>, letter: char| match side {
+        Some(_) => format!("{letter}/{}", file.path),
+        None => "/dev/null".to_owned(),
+    };
+    let (old, new) = (text(&file.before), text(&file.after));
+    similar::TextDiff::from_lines(old.as_str(), new.as_str())
+        .unified_diff()
+        .header(&name(&file.before, 'a'), &name(&file.after, 'b'))
+        .to_string()
+}
+
+impl FileStore for StagingStore {
+    fn root(&self) -> &Path {
+        self.below.root()
+    }
+
+    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
+        Box::pin(async move {
+            let staged = self.staged.lock().await;
+            self.read(&staged, path).await
+        })
+    }
+
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        self.below.admit(path)
+    }
+
+    fn commit<'a>(
+        &'a self,
+        batch: Vec<VerifiedEdit>,
+        _options: CommitOptions,
+    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
+        Box::pin(self.stage(batch))
+    }
+
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        self.below.log()
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        self.below.changes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::EditRequest;
+    use crate::engine::{CallOptions, Engine};
+    use crate::store::MemoryStore;
+
+    fn path(name: &str) -> WorkPath {
+        WorkPath::parse(name, Path::new("/")).expect("path")
+    }
+
+    fn stores() -> (Arc<MemoryStore>, Engine, Arc<StagingStore>) {
+        let below = Arc::new(MemoryStore::new());
+        below.put(path("a"), b"one\n".to_vec());
+        below.put(path("b"), b"two\n".to_vec());
+        let engine = Engine::builder(below.clone()).build().staged();
+        let staging = engine.staging().expect("staged").clone();
+        (below, engine, staging)
+    }
+
+    async fn edit(engine: &Engine, name: &str, old: &str, new: &str) -> Result<(), Refusal> {
+        let request = EditRequest::new(old, new);
+        engine.edit_file(&path(name), &request, &CallOptions::default()).await.map(drop)
+    }
+
+    #[tokio::test]
+    async fn edits_pile_up_and_are_committed_together() {
+        let (below, engine, staging) = stores();
+        edit(&engine, "a", "one", "uno").await.expect("edit");
+        edit(&engine, "a", "uno", "un").await.expect("sees the staged file");
+        edit(&engine, "c", "", "new\n").await.expect("creates");
+        assert_eq!(below.load(&path("a")).await.expect("a"), b"one\n");
+        let diff = staging.diff().await;
+        assert!(diff.contains("-one\n+un\n") && diff.contains("--- /dev/null\n+++ b/c"), "{diff}");
+        staging.commit_staged(CommitOptions::default()).await.expect("commits");
+        assert_eq!(below.load(&path("a")).await.expect("a"), b"un\n");
+        assert_eq!(below.load(&path("c")).await.expect("c"), b"new\n");
+        assert!(staging.staged().await.is_empty());
+    }
+
+    #[tokio::test]
+    async fn a_change_below_refuses_the_whole_commit() {
+        let (below, engine, staging) = stores();
+        edit(&engine, "a", "one", "uno").await.expect("edit");
+        edit(&engine, "b", "two", "due").await.expect("edit");
+        below.put(path("b"), b"someone else\n".to_vec());
+        let refused = staging.commit_staged(CommitOptions::default()).await.expect_err("conflict");
+        assert_eq!(refused.code, EditCode::Conflict);
+        assert_eq!(below.load(&path("a")).await.expect("a"), b"one\n");
+        assert_eq!(staging.discard().await, 2);
+        assert_eq!(engine.snapshot(&path("b")).await.expect("b").text(), "someone else\n");
+    }
+}

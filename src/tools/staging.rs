@@ -1,0 +1,92 @@
+//! `staging`: shows, commits or discards what a staged session has piled up.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, Refusal};
+use crate::port::CommitOptions;
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "staging",
+    about: "Staged edits: diff shows them all, commit writes them all or none, discard forgets them.",
+    input: schema::input::<StagingArguments>,
+    output: schema::output::<StagingReport>,
+    listed: Listed::Staged,
+    writes: true,
+    run: |call| Box::pin(async move { run(call).await }),
+};
+
+/// What to do.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum Action {
+    Diff,
+    Commit,
+    Discard,
+}
+
+/// The arguments.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct StagingArguments {
+    /// What to do.
+    action: Action,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct StagingReport {
+    /// The files it is about.
+    files: Vec<StagedReport>,
+    /// Their changes as one unified diff.
+    diff: String,
+}
+
+/// One file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct StagedReport {
+    /// The file.
+    path: String,
+    /// The revision, once committed.
+    revision: Option<u64>,
+}
+
+async fn run(call: Call<'_>) -> ToolReply {
+    match act(call).await {
+        Ok((message, report)) => ToolReply::answered(message, report),
+        Err(refusal) => ToolReply::refused(refusal),
+    }
+}
+
+async fn act(call: Call<'_>) -> Result<(String, StagingReport), Refusal> {
+    let given: StagingArguments = parse(TOOL.name, call.arguments)?;
+    let staging = call.engine.staging().ok_or_else(|| {
+        Refusal::new(EditCode::Blocked, "this session is not staged: its edits are written at once")
+            .hint("Start restitch with --stage to stage edits.")
+    })?;
+    let diff = staging.diff().await;
+    let paths = staging.staged().await;
+    let mut files: Vec<StagedReport> = paths
+        .iter()
+        .map(|file| StagedReport { path: file.path.as_str().to_owned(), revision: None })
+        .collect();
+    let message = match given.action {
+        Action::Diff if files.is_empty() => "Nothing is staged.".to_owned(),
+        Action::Diff => format!("{} files staged:\n{diff}", files.len()),
+        Action::Discard => {
+            format!("Discarded the staged changes of {} files.", staging.discard().await)
+        }
+        Action::Commit => {
+            let options = CommitOptions { request_id: call.options.request_id.clone() };
+            let committed = staging.commit_staged(options).await?;
+            for done in &committed {
+                let path = done.edit.path().as_str();
+                for file in files.iter_mut().filter(|file| file.path == path) {
+                    file.revision = Some(done.revision);
+                }
+            }
+            format!("Committed the staged changes of {} files.", committed.len())
+        }
+    };
+    Ok((message, StagingReport { files, diff }))
+}
