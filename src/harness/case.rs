@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::judge::Aim;
 use crate::edit::{EditCode, EditRequest, Expected};
 
 /// A file, a call on it, and the truth.
@@ -45,6 +46,16 @@ pub enum Truth {
     Refused(Vec<EditCode>),
 }
 
+impl Truth {
+    /// What the case is there to show.
+    pub fn aim(&self) -> Aim {
+        match self {
+            Self::Right { .. } => Aim::Right,
+            Self::Refused(_) => Aim::Refusal,
+        }
+    }
+}
+
 impl Case {
     /// The call.
     pub fn request(&self) -> EditRequest {
@@ -58,9 +69,16 @@ impl Case {
 
     /// The first right result; nothing for a case that must be refused.
     pub fn wanted(&self) -> Option<Vec<u8>> {
+        self.all_wanted().into_iter().next()
+    }
+
+    /// Every right result.
+    pub fn all_wanted(&self) -> Vec<Vec<u8>> {
         match &self.truth {
-            Truth::Right { range, texts } => texts.first().map(|text| self.with(range, text)),
-            Truth::Refused(_) => None,
+            Truth::Right { range, texts } => {
+                texts.iter().map(|text| self.with(range, text)).collect()
+            }
+            Truth::Refused(_) => Vec::new(),
         }
     }
 

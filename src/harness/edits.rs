@@ -160,6 +160,23 @@ impl RealEdit {
         side(true) != side(false)
     }
 
+    /// The same edit in a shorter file: so many lines above and below.
+    #[must_use]
+    pub fn excerpt(&self, around: usize) -> Self {
+        let feeds = |text: &str| text.match_indices('\n').map(|(at, _)| at + 1).collect::<Vec<_>>();
+        let above = feeds(self.head());
+        let from =
+            above.len().checked_sub(around + 1).and_then(|at| above.get(at)).copied().unwrap_or(0);
+        let below = feeds(self.tail());
+        let to = self.end + below.get(around).copied().unwrap_or(self.file.len() - self.end);
+        Self {
+            file: self.file[from..to].into(),
+            start: self.start - from,
+            end: self.end - from,
+            ..self.clone()
+        }
+    }
+
     /// The file's lines above the edit, as text.
     pub fn head(&self) -> &str {
         &self.file[..self.start]

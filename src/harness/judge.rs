@@ -22,8 +22,28 @@ pub enum Verdict {
     Missed(EditCode),
     /// Refused as it must be, for another reason than the true one.
     OtherCode(EditCode),
+    /// The right bytes, by another rung than the case names.
+    OtherRung(String),
     /// The engine or the fixture broke.
     Broken(String),
+}
+
+/// What a case is there to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// There is a right answer.
+    Right,
+    /// It must be refused.
+    Refusal,
+}
+
+/// What a decision cost in model calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ModelCost {
+    /// Requests.
+    pub calls: u64,
+    /// Bytes of all prompts.
+    pub prompt_bytes: u64,
 }
 
 impl Verdict {
@@ -40,6 +60,7 @@ impl Verdict {
             Self::Wrong => "wrong",
             Self::Missed(_) => "missed",
             Self::OtherCode(_) => "other-code",
+            Self::OtherRung(_) => "other-rung",
             Self::Broken(_) => "broken",
         }
     }
@@ -50,14 +71,33 @@ impl Verdict {
 pub struct Judged {
     /// The verdict.
     pub verdict: Verdict,
+    /// What the case is there to show.
+    pub aim: Aim,
     /// The rung that matched, or the code of the refusal.
     pub by: String,
     /// The result, when something was applied.
     pub got: Option<Vec<u8>>,
     /// The refusal, when there was one.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<String>,
     /// Time to decide.
     pub took: Duration,
+    /// What the model cost.
+    pub model: ModelCost,
+}
+
+impl Judged {
+    /// The verdict on a case that could not be run.
+    pub fn broken(aim: Aim, why: impl Into<String>) -> Self {
+        Self {
+            verdict: Verdict::Broken(why.into()),
+            aim,
+            by: "broken".into(),
+            got: None,
+            refusal: None,
+            took: Duration::ZERO,
+            model: ModelCost::default(),
+        }
+    }
 }
 
 /// Decides a case in memory: explain, plan, verify; no disk, no model.
@@ -76,6 +116,8 @@ pub fn judge(case: &Case) -> Judged {
     // A case that brings the engine down is a verdict like any other; the run goes on.
     let decided = catch_unwind(AssertUnwindSafe(|| decide(case)));
     let took = start.elapsed();
+    let aim = case.truth.aim();
+    let judged = Judged { took, ..Judged::broken(aim, "the engine panicked") };
     match decided {
         Ok(Ok(edit)) => {
             let got = match edit.after() {
@@ -84,17 +126,14 @@ pub fn judge(case: &Case) -> Judged {
             };
             let verdict = if case.accepts(&got) { Verdict::Right } else { Verdict::Wrong };
             let by = edit.explanation().rung.clone();
-            Judged { verdict, by, got: Some(got), refusal: None, took }
+            Judged { verdict, by, got: Some(got), ..judged }
         }
         Ok(Err(refusal)) => {
             let verdict = verdict_of(&case.truth, refusal.code);
             let by = refusal.code.as_str().to_owned();
-            Judged { verdict, by, got: None, refusal: Some(refusal), took }
+            Judged { verdict, by, refusal: Some(refusal.text()), ..judged }
         }
-        Err(_) => {
-            let verdict = Verdict::Broken("the engine panicked".into());
-            Judged { verdict, by: "panic".into(), got: None, refusal: None, took }
-        }
+        Err(_) => judged,
     }
 }
 

@@ -42,6 +42,21 @@ pub fn edits(pairs: &[Pair], seed: u64) -> Vec<RealEdit> {
     parallel(pairs, |pair| between(pair, seed)).into_iter().flatten().collect()
 }
 
+/// So many of the edits, languages taking turns.
+pub fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealEdit> {
+    let mut edits = edits;
+    Rng::new(seed, "sample").shuffle(&mut edits);
+    let mut seen: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut keyed: Vec<(usize, RealEdit)> = Vec::with_capacity(edits.len());
+    for edit in edits {
+        let turn = seen.entry(edit.language.name).or_default();
+        *turn += 1;
+        keyed.push((*turn, edit));
+    }
+    keyed.sort_by_key(|(turn, _)| *turn);
+    keyed.into_iter().take(count).map(|(_, edit)| edit).collect()
+}
+
 /// The cases of one way. Languages take turns, so that a large package does not
 /// crowd out the others.
 pub fn cases<'e>(
@@ -56,7 +71,10 @@ pub fn cases<'e>(
         turns.entry(edit.language.name).or_default().push(edit);
     }
     let mut order: Vec<(usize, &RealEdit)> = Vec::with_capacity(edits.len());
-    for group in turns.values_mut() {
+    // No language is always first, or few cases would all be of the first few.
+    let mut groups: Vec<Vec<&RealEdit>> = turns.into_values().collect();
+    rng.shuffle(&mut groups);
+    for group in &mut groups {
         rng.shuffle(group);
         order.extend(group.iter().copied().enumerate());
     }
@@ -75,7 +93,7 @@ pub fn measure(edits: &[RealEdit], plan: &Plan, keep: fn(&Judged) -> bool) -> (S
         let mut kept = Vec::new();
         for case in cases(way, edits, plan) {
             let judged = judge(&case);
-            score.add(way.family, way.id, &case, &judged);
+            score.add(way.family, way.id, &judged);
             if keep(&judged) {
                 kept.push((case, judged));
             }

@@ -29,20 +29,26 @@ impl MemoryStore {
 
     /// Puts a file there, as it is.
     pub fn put(&self, path: WorkPath, bytes: Vec<u8>) {
-        self.files().content.insert(path, bytes);
+        self.lock().content.insert(path, bytes);
     }
 
-    fn files(&self) -> MutexGuard<'_, Files> {
+    /// Every file that is there now.
+    pub fn files(&self) -> Vec<(WorkPath, Vec<u8>)> {
+        let files = self.lock();
+        files.content.iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Files> {
         // A panic elsewhere leaves the map whole: every change is one insert or remove.
         self.files.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
-        self.files().content.get(path).cloned().ok_or_else(|| not_found(path))
+        self.lock().content.get(path).cloned().ok_or_else(|| not_found(path))
     }
 
     fn write(&self, batch: Vec<VerifiedEdit>) -> Result<Vec<Committed>, Refusal> {
-        let mut files = self.files();
+        let mut files = self.lock();
         let batch: Vec<VerifiedEdit> = batch
             .into_iter()
             .map(|edit| current(edit, &files.content))

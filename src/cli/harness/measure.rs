@@ -51,7 +51,10 @@ impl Show {
         match self {
             Self::Wrong => *verdict == Verdict::Wrong,
             Self::Refused => matches!(verdict, Verdict::Missed(_)),
-            Self::Other => matches!(verdict, Verdict::OtherCode(_) | Verdict::Broken(_)),
+            Self::Other => matches!(
+                verdict,
+                Verdict::OtherCode(_) | Verdict::OtherRung(_) | Verdict::Broken(_)
+            ),
             Self::Bad => !verdict.is_good(),
             Self::Right => verdict.is_good(),
         }
@@ -150,7 +153,7 @@ fn show(out: &mut impl Write, case: &Case, judged: &Judged) -> io::Result<()> {
         _ => {}
     }
     if let Some(refusal) = &judged.refusal {
-        writeln!(out, "── refused: {}", refusal.text())?;
+        writeln!(out, "── refused: {refusal}")?;
     }
     writeln!(out)
 }

@@ -1,6 +1,8 @@
 //! `restitch harness`: replay, score and make test cases of failed edits.
 
+mod generate;
 mod measure;
+mod run;
 
 use std::path::PathBuf;
 
@@ -20,6 +22,12 @@ pub(crate) struct HarnessArgs {
 
 #[derive(Debug, Subcommand)]
 enum HarnessCommand {
+    /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
+    Run(run::RunArgs),
+    /// Make what the engine does now the expectation of cases that do something else.
+    Bless(run::RunArgs),
+    /// Make cases from two versions of a package or from a git history.
+    Generate(generate::GenerateArgs),
     /// Generate spoiled edits, decide them in memory, and count by way.
     Measure(measure::MeasureArgs),
 }
@@ -81,6 +89,9 @@ impl Material {
 
 pub(crate) fn run(common: &Common, args: HarnessArgs) -> Exit {
     match args.command {
+        HarnessCommand::Run(args) => run::run(common, args),
+        HarnessCommand::Bless(args) => run::bless(common, args),
+        HarnessCommand::Generate(args) => generate::run(common, &args),
         HarnessCommand::Measure(args) => measure::run(common, &args),
     }
 }

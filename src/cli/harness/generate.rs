@@ -1,0 +1,92 @@
+//! `restitch harness generate`: the spoiled-edit corpus as cases to keep.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::super::args::Common;
+use super::super::exit::Exit;
+use super::Material;
+use crate::harness::case::Case;
+use crate::harness::fixture::Fixture;
+use crate::harness::measure::{Plan, cases, edits, parallel, sample};
+use crate::harness::pack;
+
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    #[command(flatten)]
+    material: Material,
+    /// Where the cases go; a name that ends in .pack.jsonl makes one file of all.
+    #[arg(long, value_name = "PATH", default_value = "fixtures/generated")]
+    out: PathBuf,
+    /// Only these ways or families, by the start of their name.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    ways: Vec<String>,
+    /// Cases of each way, at most.
+    #[arg(long, default_value_t = 3, value_name = "N")]
+    max: usize,
+    /// Use only so many of the real edits, which keeps a pack small.
+    #[arg(long, value_name = "N")]
+    edits: Option<usize>,
+    /// Keep only so many lines of the file above and below the edit; 0 keeps all.
+    #[arg(long, default_value_t = 60, value_name = "LINES")]
+    around: usize,
+}
+
+pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
+    let pairs = match args.material.pairs() {
+        Ok(pairs) => pairs,
+        Err(exit) => return exit,
+    };
+    let plan = Plan { seed: args.material.seed, max: args.max, ways: args.ways.clone() };
+    let ways = plan.chosen();
+    if ways.is_empty() {
+        return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
+    }
+    let mut edits = edits(&pairs, plan.seed);
+    if let Some(count) = args.edits {
+        edits = sample(edits, count, plan.seed);
+    }
+    if args.around > 0 {
+        edits = parallel(&edits, |edit| edit.excerpt(args.around));
+    }
+    let made: Vec<Case> = parallel(&ways, |way| cases(way, &edits, &plan).collect::<Vec<_>>())
+        .into_iter()
+        .flatten()
+        .collect();
+    if made.is_empty() {
+        return Exit::usage("the material has no edit that these ways can spoil");
+    }
+    let out = common.root.join(&args.out);
+    match write(&made, &out) {
+        Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
+        Ok(()) => {
+            let said = format!(
+                "{} cases from {} real edits, {} ways, in {}",
+                made.len(),
+                edits.len(),
+                ways.len(),
+                out.display()
+            );
+            match writeln!(io::stdout().lock(), "{said}") {
+                Ok(()) => Exit::Done,
+                Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+            }
+        }
+    }
+}
+
+fn write(made: &[Case], out: &std::path::Path) -> io::Result<()> {
+    if out.to_string_lossy().ends_with(pack::SUFFIX) {
+        if let Some(parent) = out.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        return std::fs::write(out, pack::write(made.iter().map(|case| (case, None)))?);
+    }
+    made.iter().try_for_each(|case| {
+        let origin =
+            format!("generated from {}", case.id.split_once('@').map_or("", |(_, edit)| edit));
+        Fixture::of_case(case, out, &origin).save()
+    })
+}

@@ -1,0 +1,290 @@
+//! `restitch harness run` and `bless`: every case below a folder, counted by family and
+//! cause, and compared with the baseline.
+
+use std::fmt::Write as _;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::args::Common;
+use super::super::exit::Exit;
+use crate::harness::baseline::{Baseline, Change, Scope};
+use crate::harness::fixture::{Status, Tree};
+use crate::harness::judge::{Judged, Verdict};
+use crate::harness::measure::parallel;
+use crate::harness::pack;
+use crate::harness::score::Score;
+use crate::harness::suite::{Entry, Kind, Shard, Standing, load, select};
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The folder with the cases.
+    #[arg(default_value = "fixtures")]
+    dir: PathBuf,
+    /// Only cases whose path, family, cause or language holds this.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Only a part, for example 2/4 for the second of four.
+    #[arg(long, value_name = "I/N")]
+    shard: Option<Shard>,
+    /// Verdicts to compare with. Without it, baseline.json in the folder, if there is one.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Make what the engine does now the expectation, and show it.
+    #[arg(long)]
+    bless: bool,
+    /// Rows of the table.
+    #[arg(long, value_enum, default_value_t = By::Cause)]
+    by: By,
+    /// How many unexpected verdicts to show in full.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum By {
+    Family,
+    Cause,
+    Language,
+}
+
+/// A case with what came of it.
+struct Seen {
+    entry: Entry,
+    judged: Judged,
+    files: Tree,
+    standing: Standing,
+}
+
+pub(crate) fn bless(common: &Common, args: RunArgs) -> Exit {
+    run(common, RunArgs { bless: true, ..args })
+}
+
+pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
+    let dir = common.root.join(&args.dir);
+    let entries = match load(&dir) {
+        Ok(entries) => entries,
+        Err(error) => {
+            return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
+        }
+    };
+    if entries.is_empty() {
+        return Exit::usage(format!(
+            "there is no case below {}: a case is a folder with a case.toml, or a line of a {} file",
+            dir.display(),
+            pack::SUFFIX
+        ));
+    }
+    let scope =
+        if args.filter.is_none() && args.shard.is_none() { Scope::Whole } else { Scope::Part };
+    let entries = select(entries, args.filter.as_deref(), args.shard);
+    if entries.is_empty() {
+        return Exit::usage("the filter leaves no case");
+    }
+    let start = Instant::now();
+    let mut seen = judge_all(entries);
+    let took = start.elapsed();
+    if args.bless
+        && let Err(error) = bless_all(&mut seen)
+    {
+        return Exit::fault(format!("cannot write a case: {error}"));
+    }
+    let mut now = Baseline::default();
+    seen.iter().for_each(|case| now.set(&case.entry.id, &case.judged.verdict));
+    let file = args.baseline.clone().unwrap_or_else(|| dir.join("baseline.json"));
+    let was = match baseline(&file, args.baseline.is_some()) {
+        Ok(was) => was,
+        Err(exit) => return exit,
+    };
+    let changes = was.as_ref().map(|was| was.changes(&now, scope)).unwrap_or_default();
+    if args.bless {
+        let mut kept = was.unwrap_or_default();
+        kept.absorb(now, scope);
+        let written = serde_json::to_string_pretty(&kept).map_err(io::Error::other);
+        if let Err(error) = written.and_then(|text| std::fs::write(&file, text + "\n")) {
+            return Exit::fault(format!("cannot write {}: {error}", file.display()));
+        }
+    }
+    let lost = changes.iter().any(Change::is_loss) && !args.bless;
+    let bad = seen.iter().any(|case| matches!(case.standing, Standing::Bad | Standing::Promote));
+    let text =
+        if common.json { as_json(&seen, &changes) } else { as_text(&args, &seen, &changes, took) };
+    if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
+        return Exit::fault(format!("cannot write to stdout: {error}"));
+    }
+    if bad || lost { Exit::Refused } else { Exit::Done }
+}
+
+fn judge_all(entries: Vec<Entry>) -> Vec<Seen> {
+    let (done, all) = (AtomicUsize::new(0), entries.len());
+    let watched = io::stderr().is_terminal();
+    let judged = parallel(&entries, |entry| {
+        let result = entry.judge_files();
+        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
+        if watched && (count.is_multiple_of(20) || count == all) {
+            // Nobody is harmed when a progress line is lost.
+            let _ = write!(io::stderr().lock(), "\r{count}/{all}");
+        }
+        result
+    });
+    if watched {
+        let _ = write!(io::stderr().lock(), "\r\x1b[K");
+    }
+    entries
+        .into_iter()
+        .zip(judged)
+        .map(|(entry, (judged, files))| {
+            let standing = entry.standing(&judged.verdict);
+            Seen { entry, judged, files, standing }
+        })
+        .collect()
+}
+
+fn baseline(file: &Path, named: bool) -> Result<Option<Baseline>, Exit> {
+    match std::fs::read_to_string(file) {
+        Ok(text) => serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|error| Exit::usage(format!("{} is no baseline: {error}", file.display()))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound && !named => Ok(None),
+        Err(error) => Err(Exit::usage(format!("cannot read {}: {error}", file.display()))),
+    }
+}
+
+/// Rewrites the expectation of every case that did something else. A packed case keeps its
+/// truth, which its generator knows; only its standing as a known failure is set.
+fn bless_all(seen: &mut [Seen]) -> io::Result<()> {
+    let mut packs: Vec<PathBuf> = Vec::new();
+    for case in seen.iter_mut() {
+        if matches!(case.standing, Standing::Good | Standing::Known) {
+            continue;
+        }
+        match &mut case.entry.kind {
+            Kind::Folder(fixture) if !matches!(case.judged.verdict, Verdict::Broken(_)) => {
+                fixture.bless(&case.judged, &case.files)?;
+                case.entry.status = Status::Pass;
+                let (judged, files) = case.entry.judge_files();
+                (case.judged, case.files) = (judged, files);
+                case.standing = case.entry.standing(&case.judged.verdict);
+            }
+            Kind::Packed(_, file) => {
+                packs.push(file.clone());
+                let fails = !case.judged.verdict.is_good();
+                case.entry.status = if fails { Status::KnownFailure } else { Status::Pass };
+                case.standing = if fails { Standing::Known } else { Standing::Good };
+            }
+            Kind::Folder(_) | Kind::Unreadable(_) => {}
+        }
+    }
+    packs.sort();
+    packs.dedup();
+    for file in packs {
+        let mut all = pack::read(&std::fs::read_to_string(&file)?)
+            .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why))?;
+        for (case, known) in &mut all {
+            if let Some(seen) = seen.iter().find(|seen| seen.entry.id == case.id) {
+                let fails = seen.entry.status == Status::KnownFailure;
+                *known =
+                    fails.then(|| format!("{} by {}", seen.judged.verdict.word(), seen.judged.by));
+            }
+        }
+        let text = pack::write(all.iter().map(|(case, known)| (case, known.as_deref())))?;
+        std::fs::write(&file, text)?;
+    }
+    Ok(())
+}
+
+fn as_text(args: &RunArgs, seen: &[Seen], changes: &[Change], took: std::time::Duration) -> String {
+    let mut score = Score::default();
+    let mut known = 0;
+    for case in seen {
+        if case.standing == Standing::Known {
+            known += 1;
+            continue;
+        }
+        let e = &case.entry;
+        let name = |name: &str| if name.is_empty() { "other".to_owned() } else { name.to_owned() };
+        match args.by {
+            By::Family => score.add("", &name(&e.family), &case.judged),
+            By::Cause => score.add(&name(&e.family), &name(&e.cause), &case.judged),
+            By::Language => score.add("", &name(&e.language), &case.judged),
+        }
+    }
+    let mut out = String::new();
+    let bad = |case: &&Seen| matches!(case.standing, Standing::Bad | Standing::Promote);
+    for case in seen.iter().filter(bad).take(args.limit) {
+        if case.standing == Standing::Promote {
+            let _ = writeln!(
+                out,
+                "{}: known to fail, and it passes now. Promote it: restitch harness bless --filter {}\n",
+                case.entry.id, case.entry.id
+            );
+        } else {
+            let _ = writeln!(out, "{}\n", case.entry.explain(&case.judged, &case.files));
+        }
+    }
+    let all_bad = seen.iter().filter(bad).count();
+    if all_bad > args.limit {
+        let _ =
+            writeln!(out, "… and {} more (--limit {all_bad} shows them)\n", all_bad - args.limit);
+    }
+    out.push_str(&score.table());
+    if !changes.is_empty() {
+        let _ = writeln!(out, "\nchanged since the baseline:");
+        changes.iter().for_each(|change| {
+            let _ = writeln!(out, "  {}{change}", if change.is_loss() { "LOSS " } else { "" });
+        });
+        if !changes.iter().any(Change::is_loss) && !args.bless {
+            let _ = writeln!(out, "  none is a loss; `restitch harness bless` takes them over");
+        }
+    }
+    let promote = seen.iter().filter(|case| case.standing == Standing::Promote).count();
+    let mut last = score.last_line_with(promote);
+    if known > 0 {
+        let _ = write!(last, ", {known} known failures");
+    }
+    let _ = write!(out, "\n{} cases in {:.2} s\n{last}", seen.len(), took.as_secs_f64());
+    out
+}
+
+fn as_json(seen: &[Seen], changes: &[Change]) -> String {
+    let cases: Vec<_> = seen
+        .iter()
+        .map(|case| {
+            let j = &case.judged;
+            json!({
+                "id": case.entry.id, "family": case.entry.family, "cause": case.entry.cause,
+                "language": case.entry.language, "verdict": j.verdict.word(), "by": j.by,
+                "standing": match case.standing {
+                    Standing::Good => "expected",
+                    Standing::Bad => "unexpected",
+                    Standing::Known => "known_failure",
+                    Standing::Promote => "promote",
+                },
+                "micros": u64::try_from(j.took.as_micros()).unwrap_or(u64::MAX),
+                "model_calls": j.model.calls, "prompt_bytes": j.model.prompt_bytes,
+            })
+        })
+        .collect();
+    let count = |good: fn(&Verdict) -> bool| {
+        seen.iter().filter(|c| c.standing != Standing::Known && good(&c.judged.verdict)).count()
+    };
+    let changes: Vec<_> = changes
+        .iter()
+        .map(|c| json!({ "id": c.id, "was": c.was, "is": c.is, "loss": c.is_loss() }))
+        .collect();
+    json!({
+        "right": count(|v| *v == Verdict::Right),
+        "refused": count(|v| matches!(v, Verdict::Refused(_))),
+        "silently_wrong": count(|v| *v == Verdict::Wrong),
+        "failed": count(|v| !v.is_good() && *v != Verdict::Wrong),
+        "known_failures": seen.iter().filter(|c| c.standing == Standing::Known).count(),
+        "promote": seen.iter().filter(|c| c.standing == Standing::Promote).count(),
+        "changes": changes,
+        "cases": cases,
+    })
+    .to_string()
+}

@@ -1,0 +1,122 @@
+//! What each case came to when somebody last looked, and what has changed since.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::judge::Verdict;
+
+/// Verdicts by case, as stable words.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Baseline(BTreeMap<String, String>);
+
+/// A verdict that is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The case.
+    pub id: String,
+    /// What it was; `None` for a new case.
+    pub was: Option<String>,
+    /// What it is; `None` for a case that is gone.
+    pub is: Option<String>,
+}
+
+impl Change {
+    /// Whether something good was lost, or something became silently wrong.
+    pub fn is_loss(&self) -> bool {
+        let good = |word: &Option<String>| matches!(word.as_deref(), Some("right" | "refused"));
+        let wrong = |word: &Option<String>| word.as_deref() == Some("wrong");
+        good(&self.was) && !good(&self.is) || wrong(&self.is) && !wrong(&self.was)
+    }
+}
+
+impl std::fmt::Display for Change {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "·".into());
+        write!(f, "{} → {}  {}", word(&self.was), word(&self.is), self.id)
+    }
+}
+
+impl Baseline {
+    /// Remembers a verdict.
+    pub fn set(&mut self, id: &str, verdict: &Verdict) {
+        self.0.insert(id.to_owned(), verdict.word().to_owned());
+    }
+
+    /// How many cases it knows.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What `now` has in another way than this.
+    pub fn changes(&self, now: &Self, scope: Scope) -> Vec<Change> {
+        let gone = self
+            .0
+            .iter()
+            .filter(|(id, _)| scope == Scope::Whole && !now.0.contains_key(*id))
+            .map(|(id, was)| Change { id: id.clone(), was: Some(was.clone()), is: None });
+        let changed = now.0.iter().filter_map(|(id, is)| {
+            let was = self.0.get(id);
+            (was != Some(is)).then(|| Change {
+                id: id.clone(),
+                was: was.cloned(),
+                is: Some(is.clone()),
+            })
+        });
+        let mut all: Vec<Change> = gone.chain(changed).collect();
+        all.sort_by(|a, b| b.is_loss().cmp(&a.is_loss()).then_with(|| a.id.cmp(&b.id)));
+        all
+    }
+
+    /// Takes over the verdicts of a run.
+    pub fn absorb(&mut self, now: Self, scope: Scope) {
+        if scope == Scope::Whole {
+            self.0 = now.0;
+        } else {
+            self.0.extend(now.0);
+        }
+    }
+}
+
+/// Whether a run saw every case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Every case of the suite.
+    Whole,
+    /// Some, by filter or shard.
+    Part,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn baseline(of: &[(&str, &str)]) -> Baseline {
+        Baseline(of.iter().map(|(id, word)| ((*id).to_owned(), (*word).to_owned())).collect())
+    }
+
+    #[test]
+    fn losses_come_first_and_gains_are_no_losses() {
+        let was = baseline(&[("a", "right"), ("b", "missed"), ("c", "refused"), ("d", "right")]);
+        let now = baseline(&[
+            ("a", "missed"),
+            ("b", "right"),
+            ("c", "refused"),
+            ("e", "wrong"),
+            ("f", "right"),
+        ]);
+        let changes = was.changes(&now, Scope::Whole);
+        let losses: Vec<_> =
+            changes.iter().filter(|c| c.is_loss()).map(|c| c.id.as_str()).collect();
+        assert_eq!(losses, ["a", "d", "e"]);
+        assert_eq!(changes.len(), 5);
+        assert_eq!(was.changes(&now, Scope::Part).iter().filter(|c| c.is_loss()).count(), 2);
+        assert!(was.changes(&was, Scope::Whole).is_empty());
+    }
+}

@@ -1,0 +1,460 @@
+//! A case as a folder that a person can read and write.
+//!
+//! ```text
+//! my-case/
+//!   case.toml      tool, arguments, what is expected, where it comes from
+//!   before/        the files before, byte for byte
+//!   after/         the files afterwards; after-2/ … for other acceptable results
+//!   old.txt        old_str, raw: no quoting blurs an escape, and no final newline is added
+//!   new.txt        new_str, raw
+//!   replies.jsonl  what the model answered, replayed in order
+//! ```
+//!
+//! A case runs through the whole tool, with files in memory and recorded answers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::case::{Case, Truth};
+use super::judge::{Aim, Judged, ModelCost, Verdict};
+use crate::edit::{EditCode, Expected, WorkPath};
+use crate::engine::{CallOptions, Engine};
+use crate::store::MemoryStore;
+use crate::tools::Toolbox;
+
+/// Files by path.
+pub type Tree = BTreeMap<String, Vec<u8>>;
+
+/// `case.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// The group it is scored with.
+    pub family: String,
+    /// What went wrong, in a word or two; a row of the score.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub cause: String,
+    /// Where the case comes from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub origin: String,
+    /// The file's language.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub language: String,
+    /// The tool that is called.
+    #[serde(default = "edit_file")]
+    pub tool: String,
+    /// The file, for tools that take `path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// As in the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_replacements: Option<u64>,
+    /// As in the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replace_all: Option<bool>,
+    /// As in the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_line: Option<u64>,
+    /// Whether the case passes today.
+    #[serde(default, skip_serializing_if = "Status::is_pass")]
+    pub status: Status,
+    /// Why it does not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The file before was pieced together from a transcript.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reconstructed: Option<bool>,
+    /// What must come of it.
+    pub expect: Expect,
+    /// Further arguments of the call, as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<toml::Table>,
+}
+
+fn edit_file() -> String {
+    "edit_file".into()
+}
+
+/// Whether a case is expected to pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// It passes.
+    #[default]
+    Pass,
+    /// It does not yet. When it does, the run fails until it is promoted.
+    KnownFailure,
+}
+
+impl Status {
+    fn is_pass(&self) -> bool {
+        *self == Self::Pass
+    }
+}
+
+/// What must come of a case: `ok = true`, or `refuse = ["EDIT_…"]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expect {
+    /// It must be applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ok: Option<bool>,
+    /// By this rung.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rung: Option<String>,
+    /// It must be refused with one of these codes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refuse: Vec<String>,
+    /// How often the model may be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_calls: Option<u64>,
+}
+
+/// A case in a folder.
+#[derive(Debug, Clone)]
+pub struct Fixture {
+    /// The folder.
+    pub dir: PathBuf,
+    /// `case.toml`.
+    pub spec: Spec,
+    /// `before/`.
+    pub before: Tree,
+    /// `after*/`.
+    pub after: Vec<Tree>,
+    /// `old.txt`.
+    pub old: Option<Vec<u8>>,
+    /// `new.txt`.
+    pub new: Option<Vec<u8>>,
+    /// `replies.jsonl`.
+    pub replies: Option<String>,
+}
+
+impl Fixture {
+    /// Reads a folder that holds a `case.toml`.
+    pub fn load(dir: &Path) -> Result<Self, String> {
+        let spec =
+            fs::read_to_string(dir.join("case.toml")).map_err(|e| format!("case.toml: {e}"))?;
+        let spec: Spec = toml::from_str(&spec).map_err(|e| format!("case.toml: {e}"))?;
+        let said = |e: io::Error| e.to_string();
+        let mut after = Vec::new();
+        for entry in fs::read_dir(dir).map_err(said)? {
+            let entry = entry.map_err(said)?;
+            if entry.file_name().to_string_lossy().starts_with("after") {
+                after.push((entry.file_name(), tree(&entry.path()).map_err(said)?));
+            }
+        }
+        after.sort();
+        let fixture = Self {
+            before: tree(&dir.join("before")).map_err(said)?,
+            after: after.into_iter().map(|(_, tree)| tree).collect(),
+            old: optional(&dir.join("old.txt")).map_err(said)?,
+            new: optional(&dir.join("new.txt")).map_err(said)?,
+            replies: optional(&dir.join("replies.jsonl"))
+                .map_err(said)?
+                .map(|bytes| String::from_utf8(bytes).map_err(|e| format!("replies.jsonl: {e}")))
+                .transpose()?,
+            dir: dir.to_owned(),
+            spec,
+        };
+        fixture.check()?;
+        Ok(fixture)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let expect = &self.spec.expect;
+        if expect.ok.is_none() && expect.refuse.is_empty() {
+            return Err("case.toml: expect needs `ok = true` or `refuse = [\"EDIT_…\"]`".into());
+        }
+        if let Some(code) = expect.refuse.iter().find(|code| EditCode::parse(code).is_none()) {
+            return Err(format!("case.toml: `{code}` is no code of the engine"));
+        }
+        if self.spec.status == Status::KnownFailure && self.spec.reason.is_empty() {
+            return Err("case.toml: a known failure needs a reason".into());
+        }
+        if self.aim() == Aim::Right && self.after.is_empty() {
+            return Err(
+                "after/ is missing: write the result by hand, or let `harness bless` write it"
+                    .into(),
+            );
+        }
+        Ok(())
+    }
+
+    /// What the case wants.
+    pub fn aim(&self) -> Aim {
+        if self.spec.expect.refuse.is_empty() { Aim::Right } else { Aim::Refusal }
+    }
+
+    /// The arguments of the call.
+    pub fn arguments(&self) -> Result<Value, String> {
+        let mut all = match &self.spec.arguments {
+            None => Map::new(),
+            Some(table) => match serde_json::to_value(table) {
+                Ok(Value::Object(map)) => map,
+                Ok(_) => Map::new(),
+                Err(error) => return Err(format!("case.toml: arguments: {error}")),
+            },
+        };
+        if let Some(path) = &self.spec.path {
+            all.insert("path".into(), path.clone().into());
+        }
+        for (name, bytes) in [("old_str", &self.old), ("new_str", &self.new)] {
+            if let Some(bytes) = bytes {
+                let text = String::from_utf8(bytes.clone()).map_err(|e| format!("{name}: {e}"))?;
+                all.insert(name.into(), text.into());
+            }
+        }
+        if let Some(count) = self.spec.expected_replacements {
+            all.insert("expected_replacements".into(), count.into());
+        }
+        if let Some(all_of_them) = self.spec.replace_all {
+            all.insert("replace_all".into(), all_of_them.into());
+        }
+        if let Some(line) = self.spec.near_line {
+            all.insert("near_line".into(), line.into());
+        }
+        Ok(Value::Object(all))
+    }
+
+    /// Runs the case and judges what came of it; also the files afterwards.
+    pub fn judge(&self) -> (Judged, Tree) {
+        match self.run() {
+            Ok(done) => done,
+            Err(why) => (Judged::broken(self.aim(), why), Tree::new()),
+        }
+    }
+
+    fn run(&self) -> Result<(Judged, Tree), String> {
+        let store = Arc::new(MemoryStore::new());
+        let path =
+            |raw: &str| WorkPath::parse(raw, Path::new("/")).map_err(|refusal| refusal.to_string());
+        for (name, bytes) in &self.before {
+            store.put(path(name)?, bytes.clone());
+        }
+        let toolbox = Toolbox::new(self.engine(Arc::clone(&store))?);
+        let arguments = self.arguments()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| format!("cannot start the runtime: {error}"))?;
+        let start = Instant::now();
+        let reply =
+            runtime.block_on(toolbox.call(&self.spec.tool, arguments, &CallOptions::default()));
+        let took = start.elapsed();
+        let files: Tree =
+            store.files().into_iter().map(|(path, b)| (path.as_str().to_owned(), b)).collect();
+        let number = |name: &str| reply.report["model"][name].as_u64().unwrap_or(0);
+        let model = ModelCost { calls: number("calls"), prompt_bytes: number("prompt_bytes") };
+        let by = match (reply.code, reply.report["rung"].as_str()) {
+            (Some(code), _) => code.as_str().to_owned(),
+            (None, Some(rung)) => rung.to_owned(),
+            (None, None) => self.spec.tool.clone(),
+        };
+        let verdict = self.verdict(reply.code, &by, model, &files);
+        let judged = Judged {
+            verdict,
+            aim: self.aim(),
+            by,
+            got: None,
+            refusal: reply.code.map(|_| reply.message),
+            took,
+            model,
+        };
+        Ok((judged, files))
+    }
+
+    fn engine(&self, store: Arc<MemoryStore>) -> Result<Engine, String> {
+        let builder = Engine::builder(store);
+        match &self.replies {
+            None => Ok(builder.build()),
+            Some(_) => Err("replies.jsonl: this build has no replay of recorded answers".into()),
+        }
+    }
+
+    fn verdict(&self, code: Option<EditCode>, by: &str, model: ModelCost, files: &Tree) -> Verdict {
+        let expect = &self.spec.expect;
+        match code {
+            Some(_) if *files != self.before => Verdict::Wrong,
+            Some(code) if self.aim() == Aim::Right => Verdict::Missed(code),
+            Some(code) if expect.refuse.iter().any(|wanted| wanted == code.as_str()) => {
+                self.priced(Verdict::Refused(code), model)
+            }
+            Some(code) => Verdict::OtherCode(code),
+            None if self.aim() == Aim::Refusal => Verdict::Wrong,
+            None if !self.after.contains(files) => Verdict::Wrong,
+            None if expect.rung.as_ref().is_some_and(|rung| rung != by) => {
+                Verdict::OtherRung(by.to_owned())
+            }
+            None => self.priced(Verdict::Right, model),
+        }
+    }
+
+    fn priced(&self, verdict: Verdict, model: ModelCost) -> Verdict {
+        match self.spec.expect.model_calls {
+            Some(wanted) if wanted != model.calls => Verdict::Broken(format!(
+                "the model was asked {} times, and {wanted} are expected",
+                model.calls
+            )),
+            _ => verdict,
+        }
+    }
+
+    /// Makes what the engine does now the expectation. The caller shows it to a person.
+    pub fn bless(&mut self, judged: &Judged, files: &Tree) -> io::Result<()> {
+        self.spec.status = Status::Pass;
+        self.spec.reason.clear();
+        match &judged.verdict {
+            Verdict::Right | Verdict::Refused(_) => {}
+            Verdict::Missed(code) | Verdict::OtherCode(code) => {
+                self.spec.expect =
+                    Expect { refuse: vec![code.as_str().into()], ..Expect::default() };
+                for number in 1..=self.after.len() {
+                    fs::remove_dir_all(self.dir.join(after_name(number)))?;
+                }
+                self.after.clear();
+            }
+            Verdict::OtherRung(rung) => self.spec.expect.rung = Some(rung.clone()),
+            Verdict::Wrong => {
+                self.spec.expect =
+                    Expect { ok: Some(true), rung: Some(judged.by.clone()), ..Expect::default() };
+                self.after = vec![files.clone()];
+            }
+            Verdict::Broken(_) => return Ok(()),
+        }
+        self.save()
+    }
+
+    /// Writes the folder.
+    pub fn save(&self) -> io::Result<()> {
+        fs::create_dir_all(&self.dir)?;
+        let spec = toml::to_string(&self.spec).map_err(io::Error::other)?;
+        fs::write(self.dir.join("case.toml"), spec)?;
+        put_tree(&self.dir.join("before"), &self.before)?;
+        for (at, tree) in self.after.iter().enumerate() {
+            put_tree(&self.dir.join(after_name(at + 1)), tree)?;
+        }
+        for (name, bytes) in [("old.txt", &self.old), ("new.txt", &self.new)] {
+            if let Some(bytes) = bytes {
+                fs::write(self.dir.join(name), bytes)?;
+            }
+        }
+        if let Some(replies) = &self.replies {
+            fs::write(self.dir.join("replies.jsonl"), replies)?;
+        }
+        Ok(())
+    }
+
+    /// The folder of a generated case below `root`.
+    pub fn of_case(case: &Case, root: &Path, origin: &str) -> Self {
+        let name = case.path.rsplit('/').next().unwrap_or(&case.path).to_owned();
+        let one = |bytes: Vec<u8>| Tree::from([(name.clone(), bytes)]);
+        let (expect, after) = match &case.truth {
+            Truth::Refused(codes) => {
+                let refuse = codes.iter().map(|code| code.as_str().to_owned()).collect();
+                (Expect { refuse, ..Expect::default() }, Vec::new())
+            }
+            Truth::Right { .. } => (
+                Expect { ok: Some(true), ..Expect::default() },
+                case.all_wanted().into_iter().map(one).collect(),
+            ),
+        };
+        Self {
+            dir: root.join(slug(&case.id)),
+            spec: Spec {
+                family: case.family.clone(),
+                cause: case.way.clone(),
+                origin: origin.to_owned(),
+                language: case.language.clone(),
+                tool: edit_file(),
+                path: Some(name.clone()),
+                expected_replacements: match case.expected {
+                    Expected::Exactly(count) if count.get() > 1 => Some(count.get() as u64),
+                    _ => None,
+                },
+                replace_all: (case.expected == Expected::All).then_some(true),
+                near_line: case.near_line.map(|line| line as u64),
+                status: Status::Pass,
+                reason: String::new(),
+                reconstructed: None,
+                expect,
+                arguments: None,
+            },
+            before: one(case.before.clone()),
+            after,
+            old: Some(case.old.clone().into_bytes()),
+            new: Some(case.new.clone().into_bytes()),
+            replies: None,
+        }
+    }
+}
+
+fn after_name(number: usize) -> String {
+    if number == 1 { "after".into() } else { format!("after-{number}") }
+}
+
+/// A name that every file system takes.
+pub fn slug(id: &str) -> String {
+    let mut out = String::new();
+    for c in id.chars() {
+        match c {
+            'a'..='z' | '0'..='9' | '.' => out.push(c),
+            'A'..='Z' => out.push(c.to_ascii_lowercase()),
+            _ if out.ends_with('-') => {}
+            _ => out.push('-'),
+        }
+    }
+    let short: String = out.trim_matches(['-', '.']).chars().take(80).collect();
+    let hash = xxhash_rust::xxh3::xxh3_64(id.as_bytes()) & 0xff_ffff;
+    format!("{short}-{hash:06x}")
+}
+
+fn optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn tree(root: &Path) -> io::Result<Tree> {
+    let mut found = Tree::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        let entries = match fs::read_dir(&dir) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        for entry in entries {
+            let path = entry?.path();
+            if path.is_dir() {
+                open.push(path);
+            } else if let Ok(below) = path.strip_prefix(root) {
+                let name = below.to_string_lossy().replace('\\', "/");
+                found.insert(name, fs::read(&path)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn put_tree(root: &Path, tree: &Tree) -> io::Result<()> {
+    if root.exists() {
+        fs::remove_dir_all(root)?;
+    }
+    for (name, bytes) in tree {
+        let path = root.join(name);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, bytes)?;
+    }
+    Ok(())
+}

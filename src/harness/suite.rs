@@ -1,0 +1,254 @@
+//! All cases below a folder: found, filtered, sharded, judged, and compared with what
+//! they are expected to do.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::case::{Case, Truth};
+use super::fixture::{Fixture, Status, Tree};
+use super::judge::{Aim, Judged, Verdict, judge};
+use super::pack;
+
+/// One case of a suite.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The folder's path below the suite, or the id in a pack.
+    pub id: String,
+    /// The group it is scored with.
+    pub family: String,
+    /// Its row of the score.
+    pub cause: String,
+    /// The file's language.
+    pub language: String,
+    /// Whether it is expected to pass.
+    pub status: Status,
+    /// The case itself.
+    pub kind: Kind,
+}
+
+/// Where a case is kept.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// In its own folder.
+    Folder(Box<Fixture>),
+    /// In a pack.
+    Packed(Box<Case>, PathBuf),
+    /// In a folder that cannot be read.
+    Unreadable(String),
+}
+
+/// How a verdict stands to the expectation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// As expected.
+    Good,
+    /// Not as expected.
+    Bad,
+    /// Known to fail, and it does.
+    Known,
+    /// Known to fail, and it passes: promote it.
+    Promote,
+}
+
+impl Entry {
+    /// Runs the case.
+    pub fn judge(&self) -> Judged {
+        self.judge_files().0
+    }
+
+    /// Runs the case; with the files afterwards, for cases in folders.
+    pub fn judge_files(&self) -> (Judged, Tree) {
+        match &self.kind {
+            Kind::Folder(fixture) => fixture.judge(),
+            Kind::Packed(case, _) => (judge(case), Tree::new()),
+            Kind::Unreadable(why) => (Judged::broken(Aim::Right, why.clone()), Tree::new()),
+        }
+    }
+
+    /// How a verdict on this case is to be taken.
+    pub fn standing(&self, verdict: &Verdict) -> Standing {
+        match (self.status, verdict.is_good()) {
+            (Status::Pass, true) => Standing::Good,
+            (Status::Pass, false) => Standing::Bad,
+            (Status::KnownFailure, true) => Standing::Promote,
+            (Status::KnownFailure, false) => Standing::Known,
+        }
+    }
+
+    /// What is wrong, for a person: wanted against got.
+    pub fn explain(&self, judged: &Judged, files: &Tree) -> String {
+        let mut out = format!("{}: {}", self.id, judged.verdict.word());
+        if let Verdict::Broken(why) = &judged.verdict {
+            out.push_str(&format!(" ({why})"));
+        } else {
+            out.push_str(&format!(" by {}", judged.by));
+        }
+        let diff = |title: &str, a: &[u8], b: &[u8]| {
+            let (a, b) = (String::from_utf8_lossy(a), String::from_utf8_lossy(b));
+            let diff = similar::TextDiff::from_lines(a.as_ref(), b.as_ref());
+            format!("\n{title}\n{}", diff.unified_diff().context_radius(2))
+        };
+        match &self.kind {
+            Kind::Folder(fixture) => {
+                let wanted = fixture.after.first().unwrap_or(&fixture.before);
+                for (name, bytes) in files {
+                    let was = wanted.get(name).map_or(&[][..], Vec::as_slice);
+                    if was != bytes.as_slice() && !matches!(judged.verdict, Verdict::Missed(_)) {
+                        out.push_str(&diff(&format!("{name}: wanted → got"), was, bytes));
+                    }
+                }
+            }
+            Kind::Packed(case, _) => match (&judged.got, &case.truth) {
+                (Some(got), Truth::Right { .. }) if !case.accepts(got) => {
+                    out.push_str(&diff("wanted → got", &case.wanted().unwrap_or_default(), got));
+                }
+                (Some(got), Truth::Refused(_)) => {
+                    out.push_str(&diff("must be refused; the file → got", &case.before, got));
+                }
+                _ => {}
+            },
+            Kind::Unreadable(_) => {}
+        }
+        if let Some(refusal) = &judged.refusal {
+            out.push_str(&format!("\n{refusal}"));
+        }
+        out
+    }
+}
+
+/// The cases below a folder, by id.
+pub fn load(root: &Path) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        if dir.join("case.toml").is_file() {
+            entries.push(folder(root, &dir));
+            continue;
+        }
+        for entry in fs::read_dir(&dir)? {
+            let path = entry?.path();
+            let name =
+                path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+            if path.is_dir() && !name.starts_with('.') {
+                open.push(path);
+            } else if name.ends_with(pack::SUFFIX) {
+                entries.extend(packed(&path)?);
+            }
+        }
+    }
+    entries.sort_by(|a, b| a.id.cmp(&b.id));
+    Ok(entries)
+}
+
+fn folder(root: &Path, dir: &Path) -> Entry {
+    let id = dir.strip_prefix(root).unwrap_or(dir).to_string_lossy().replace('\\', "/");
+    let id = if id.is_empty() {
+        dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
+    } else {
+        id
+    };
+    match Fixture::load(dir) {
+        Ok(fixture) => Entry {
+            id,
+            family: fixture.spec.family.clone(),
+            cause: fixture.spec.cause.clone(),
+            language: fixture.spec.language.clone(),
+            status: fixture.spec.status,
+            kind: Kind::Folder(Box::new(fixture)),
+        },
+        Err(why) => Entry {
+            id,
+            family: "unreadable".into(),
+            cause: String::new(),
+            language: String::new(),
+            status: Status::Pass,
+            kind: Kind::Unreadable(why),
+        },
+    }
+}
+
+fn packed(path: &Path) -> io::Result<Vec<Entry>> {
+    let text = fs::read_to_string(path)?;
+    let cases = pack::read(&text).map_err(|why| {
+        io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
+    })?;
+    Ok(cases
+        .into_iter()
+        .map(|(case, known)| Entry {
+            id: case.id.clone(),
+            family: case.family.clone(),
+            cause: case.way.clone(),
+            language: case.language.clone(),
+            status: pack::status(known.as_deref()),
+            kind: Kind::Packed(Box::new(case), path.to_owned()),
+        })
+        .collect())
+}
+
+/// A part of the suite: every `of`-th case from the `number`-th on, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// Which part.
+    pub number: usize,
+    /// Of how many.
+    pub of: usize,
+}
+
+impl std::str::FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || format!("`{text}` is not a shard; write 2/4 for the second of four");
+        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
+        let number: usize = number.trim().parse().map_err(|_| wrong())?;
+        let of: usize = of.trim().parse().map_err(|_| wrong())?;
+        if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(wrong()) }
+    }
+}
+
+/// The entries whose id, family, cause or language holds `filter`, and of these the shard.
+pub fn select(entries: Vec<Entry>, filter: Option<&str>, shard: Option<Shard>) -> Vec<Entry> {
+    let named = |entry: &Entry| {
+        filter.is_none_or(|filter| {
+            [&entry.id, &entry.family, &entry.cause, &entry.language]
+                .iter()
+                .any(|name| name.contains(filter))
+        })
+    };
+    entries
+        .into_iter()
+        .filter(named)
+        .enumerate()
+        .filter(|(at, _)| shard.is_none_or(|shard| at % shard.of == shard.number - 1))
+        .map(|(_, entry)| entry)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_are_counted_from_one_and_part_the_whole() {
+        let entry = |n: usize| Entry {
+            id: format!("{n}"),
+            family: "f".into(),
+            cause: "c".into(),
+            language: String::new(),
+            status: Status::Pass,
+            kind: Kind::Unreadable(String::new()),
+        };
+        let all: Vec<Entry> = (0..10).map(entry).collect();
+        let part = |text: &str| {
+            let shard = text.parse().expect("shard");
+            select(all.clone(), None, Some(shard)).into_iter().map(|e| e.id).collect::<Vec<_>>()
+        };
+        let mut ids = [part("1/3"), part("2/3"), part("3/3")].concat();
+        ids.sort();
+        assert_eq!(ids.len(), 10);
+        ids.dedup();
+        assert_eq!(ids.len(), 10);
+        assert!("0/3".parse::<Shard>().is_err() && "4/3".parse::<Shard>().is_err());
+    }
+}
