@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use super::case::{Case, Truth};
 use super::judge::{Aim, Judged, ModelCost, Verdict};
+use crate::correct::Replay;
 use crate::edit::{EditCode, Expected, WorkPath};
 use crate::engine::{CallOptions, Engine};
 use crate::store::MemoryStore;
@@ -274,7 +275,11 @@ impl Fixture {
         let builder = Engine::builder(store);
         match &self.replies {
             None => Ok(builder.build()),
-            Some(_) => Err("replies.jsonl: this build has no replay of recorded answers".into()),
+            Some(replies) => {
+                let replay =
+                    Replay::from_jsonl(replies).map_err(|e| format!("replies.jsonl: {e}"))?;
+                Ok(builder.corrector(replay).build())
+            }
         }
     }
 

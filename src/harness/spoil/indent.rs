@@ -43,13 +43,6 @@ pub(super) fn tab_few(call: &mut Call, _: &mut Rng) -> Option<()> {
     both(call, |line| line.strip_prefix('\t').map(str::to_owned))
 }
 
-/// The copied text is one tab short, the new text is at the file's depth.
-pub(super) fn tab_few_in_old(call: &mut Call, _: &mut Rng) -> Option<()> {
-    leads(&call.new).all(|lead| lead.starts_with('\t')).then_some(())?;
-    call.old = map_lines(&call.old, |line| line.strip_prefix('\t').map(str::to_owned))?;
-    Some(())
-}
-
 /// Context is quoted one tab short, inserted lines are at the file's depth. Certain
 /// only where the inserted lines stand at the depth of both kept neighbours and the
 /// line above opens no block, so that one level deeper would make no sense.

@@ -9,18 +9,37 @@ use super::{Cell, Draft, Kind};
 
 const BLANKS: &[&str] = &["  ", " ", "\t", "    "];
 
-/// The file has blanks at the end of context and removed lines.
+/// The file has blanks at the end of context lines.
 pub(super) fn trailing_in_file(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     let marks = draft.which(Cell::is_kept_text);
-    (!marks.is_empty()).then_some(())?;
     let sure = *rng.pick(&marks)?;
-    for at in 0..draft.cells.len() {
-        if draft.cells[at].kind != Kind::Add && (at == sure || rng.chance(40)) {
+    for at in marks {
+        if at == sure || rng.chance(40) {
             let pad = rng.pick(BLANKS)?;
             draft.cells[at].hold(|line| format!("{line}{pad}"));
         }
     }
     Some(())
+}
+
+/// The file has blanks at the end of the line that is rewritten. The new line may keep
+/// them or not: nobody meant them.
+pub(super) fn trailing_at_change(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    let (drop, add) = one_for_one(draft)?;
+    let pad = rng.pick(BLANKS)?;
+    draft.cells[drop].hold(|line| format!("{line}{pad}"));
+    let kept = format!("{}{pad}", draft.cells[add].after.as_ref()?);
+    draft.cells[add].also = Some((kept, "\n"));
+    Some(())
+}
+
+/// The one removed and the one new line of an edit that has no more of either.
+fn one_for_one(draft: &Draft<'_>) -> Option<(usize, usize)> {
+    let only = |kind| match draft.which(|cell| cell.kind == kind)[..] {
+        [at] => Some(at),
+        _ => None,
+    };
+    Some((only(Kind::Drop)?, only(Kind::Add)?))
 }
 
 /// The file's blank lines hold white space.
@@ -90,21 +109,6 @@ pub(super) fn blank_added(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     let at = *rng.pick(&between_context(draft))?;
     let phantom = Cell { file: None, after: None, ..Cell::keep("") };
     draft.cells.insert(at, phantom);
-    Some(())
-}
-
-/// Every line of the call followed by a blank one, as some clients deliver text.
-pub(super) fn double_spaced(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
-    let blank =
-        |cell: &Cell| [&cell.file, &cell.after].into_iter().flatten().any(|l| l.trim().is_empty());
-    (draft.cells.len() > 3 && !draft.cells.iter().any(blank)).then_some(())?;
-    for cell in &mut draft.cells {
-        cell.say(|line| format!("{line}\n"));
-    }
-    let last_old = draft.cells.iter().rposition(|cell| cell.old.is_some())?;
-    let last_new = draft.cells.iter().rposition(|cell| cell.new.is_some())?;
-    (last_old == last_new).then_some(())?;
-    draft.cells[last_old].say(|line| line.trim_end_matches('\n').to_owned());
     Some(())
 }
 
@@ -218,25 +222,21 @@ fn elide(draft: &mut Draft<'_>, from: usize, to: usize, rng: &mut Rng) -> Option
     let both = draft.cells[from].kind == Kind::Keep;
     let said = Some(marker);
     let new = if both { said.clone() } else { None };
-    let cell = Cell { kind: Kind::Keep, file: None, old: said, new, after: None, ending: "\n" };
+    let cell = Cell { file: None, old: said, new, after: None, ..Cell::keep("") };
     draft.cells.insert(from, cell);
     Some(())
 }
 
-/// A file with both kinds of line break, in no order; the new line takes the break
-/// of the line that it replaces.
+/// A file with both kinds of line break, in no order; the new line takes the break of
+/// either neighbour.
 pub(super) fn mixed_endings(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
-    let count = |kind| draft.cells.iter().filter(|cell| cell.kind == kind).count();
-    (count(Kind::Drop) == 1 && count(Kind::Add) == 1 && draft.cells.len() > 3).then_some(())?;
+    let (drop, add) = one_for_one(draft)?;
+    (draft.cells.len() > 3).then_some(())?;
     for cell in &mut draft.cells {
         cell.ending = if rng.chance(50) { "\r\n" } else { "\n" };
     }
-    let drop = draft.cells.iter().position(|cell| cell.kind == Kind::Drop)?;
-    let ending = draft.cells[drop].ending;
-    draft
-        .cells
-        .iter_mut()
-        .filter(|cell| cell.kind == Kind::Add)
-        .for_each(|cell| cell.ending = ending);
+    draft.cells[add].ending = draft.cells[drop].ending;
+    let other = if draft.cells[drop].ending == "\n" { "\r\n" } else { "\n" };
+    draft.cells[add].also = Some((draft.cells[add].after.clone()?, other));
     draft.cells.iter().any(|cell| cell.ending == "\r\n").then_some(())
 }

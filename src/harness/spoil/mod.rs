@@ -89,6 +89,8 @@ pub struct Cell {
     pub after: Option<String>,
     /// The line break, in the file.
     pub ending: &'static str,
+    /// Another line, with its break, that is as right as `after`.
+    pub also: Option<(String, &'static str)>,
 }
 
 /// An edit while its lines are being spoiled.
@@ -115,6 +117,8 @@ pub struct Call {
     pub tail: String,
     /// What stands in the region's place afterwards.
     pub after: String,
+    /// What may stand there as well.
+    pub also: Option<String>,
     /// `old_str`
     pub old: String,
     /// `new_str`
@@ -149,6 +153,7 @@ impl Cell {
             new: line.clone(),
             after: line,
             ending: "\n",
+            also: None,
         }
     }
 
@@ -295,7 +300,17 @@ impl<'e> Draft<'e> {
             }
             out
         };
+        let also = self.cells.iter().any(|cell| cell.also.is_some()).then(|| {
+            let mut other = self.clone();
+            for cell in &mut other.cells {
+                if let Some((line, ending)) = cell.also.take() {
+                    (cell.after, cell.ending) = (Some(line), ending);
+                }
+            }
+            other.into_call(closing).after
+        });
         let mut call = Call {
+            also,
             region: join(|cell| cell.file.as_deref(), Endings::File),
             after: join(|cell| cell.after.as_deref(), Endings::File),
             old: join(|cell| cell.old.as_deref(), Endings::Plain),
@@ -405,7 +420,10 @@ impl Way {
             expected: call.expected,
             near_line: call.near_line,
             truth: match self.wanted {
-                Wanted::Right => Truth::Right { range, texts: vec![call.after] },
+                Wanted::Right => Truth::Right {
+                    range,
+                    texts: [Some(call.after), call.also].into_iter().flatten().collect(),
+                },
                 Wanted::Refused(codes) => Truth::Refused(codes.to_vec()),
             },
         }

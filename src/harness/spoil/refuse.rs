@@ -172,14 +172,8 @@ pub(super) fn absent(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
         (cell.old, cell.new) = (None, None);
     }
     for (line, new) in lines.into_iter().zip(new) {
-        let cell = Cell {
-            kind: Kind::Keep,
-            file: None,
-            old: Some(line),
-            new: Some(new),
-            after: None,
-            ending: "\n",
-        };
+        let cell =
+            Cell { file: None, old: Some(line), new: Some(new), after: None, ..Cell::keep("") };
         draft.cells.push(cell);
     }
     Some(())
@@ -238,7 +232,8 @@ pub(super) fn empty_old(call: &mut Call, _: &mut Rng) -> Option<()> {
 /// A bare marker is not enough to find anything.
 pub(super) fn bare_elision(call: &mut Call, rng: &mut Rng) -> Option<()> {
     let mark = rng.pick(&["...", "…", "... existing code ..."])?;
-    (!call.before().contains(mark)).then_some(())?;
+    let before = call.before();
+    (!before.contains("...") && !before.contains('…')).then_some(())?;
     call.old = (*mark).to_owned();
     Some(())
 }

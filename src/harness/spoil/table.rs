@@ -32,7 +32,6 @@ pub const WAYS: &[Way] = &[
     way("exact-near-line", "control", Right, &[Text(refuse::near_line)]),
     // Indentation.
     way("tab-few", "indentation", Right, &[Text(indent::tab_few)]),
-    way("tab-few-in-old", "indentation", Right, &[Text(indent::tab_few_in_old)]),
     way("tab-few-but-new", "indentation", Right, &[Rows(indent::tab_few_but_new)]),
     way("tab-many", "indentation", Right, &[Text(indent::tab_many)]),
     way("level-few", "indentation", Right, &[Text(indent::level_few)]),
@@ -62,6 +61,7 @@ pub const WAYS: &[Way] = &[
     way("mixed-endings", "endings", Right, &[Rows(lines::mixed_endings)]),
     way("newline-at-end", "endings", Right, &[Text(decorate::newline_at_end)]),
     way("trailing-in-file", "trailing blanks", Right, &[Rows(lines::trailing_in_file)]),
+    way("trailing-at-change", "trailing blanks", Right, &[Rows(lines::trailing_at_change)]),
     way("trailing-in-call", "trailing blanks", Right, &[Rows(lines::trailing_in_call)]),
     way("trailing-in-old", "trailing blanks", Right, &[Rows(lines::trailing_in_old)]),
     way(
@@ -105,7 +105,6 @@ pub const WAYS: &[Way] = &[
     // Lines that come, go and break elsewhere.
     way("blank-dropped", "lines", Right, &[Rows(lines::blank_dropped)]),
     way("blank-added", "lines", Right, &[Rows(lines::blank_added)]),
-    way("double-spaced", "lines", Right, &[Rows(lines::double_spaced)]),
     way("joined", "lines", Right, &[Rows(lines::joined)]),
     way("wrapped", "lines", Right, &[Rows(lines::wrapped)]),
     way("elided-context", "lines", Right, &[Rows(lines::elided_context)]),
