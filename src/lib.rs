@@ -5,13 +5,17 @@
 
 pub mod text;
 
-pub mod hashline;
-
 pub mod edit;
 
 pub mod matching;
 
 pub mod patch;
+
+pub mod line_edit;
+
+pub mod hashline;
+
+pub mod reading;
 
 pub mod port;
 

@@ -75,6 +75,8 @@ pub(crate) enum Command {
     Log,
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
     Apply(ApplyArgs),
+    /// Print a file or some of its lines, with numbers or anchors.
+    Read(ReadArgs),
     /// Print the tools as a model interface wants them declared.
     Schema(SchemaArgs),
     /// Serve the tools over MCP, on stdin and stdout.
@@ -158,4 +160,22 @@ pub(crate) struct AgentArgs {
     /// Let the guard warn where it would refuse.
     #[arg(long)]
     pub(crate) soft: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    /// The file.
+    pub(crate) path: String,
+    /// Line ranges, such as 10-20,45-50.
+    #[arg(long, value_name = "RANGES", conflicts_with_all = ["offset", "limit"])]
+    pub(crate) ranges: Option<String>,
+    /// The first line.
+    #[arg(long, value_name = "LINE")]
+    pub(crate) offset: Option<usize>,
+    /// How many lines.
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// plain, numbered (<<N>>text) or hashline (N#ID|text).
+    #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
+    pub(crate) style: String,
 }

@@ -14,6 +14,7 @@ mod logs;
 mod mcp;
 mod model;
 mod past;
+mod read;
 mod schema;
 mod settings;
 mod signals;
@@ -50,6 +51,7 @@ async fn run(cli: Cli) -> Exit {
         Command::Undo(args) => past::undo(&common, &args).await,
         Command::Log => past::log(&common).await,
         Command::Apply(args) => apply::run(&common, args).await,
+        Command::Read(args) => read::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Harness(args) => harness::run(&common, args),

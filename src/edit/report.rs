@@ -184,6 +184,7 @@ pub struct EditReport {
 }
 
 /// Lines of context in diffs, and at most this many anchors per change.
+const MAX_ANCHORS_SHOWN: usize = 16;
 const MAX_ANCHORS: usize = 40;
 /// The text for a model stays below this many characters.
 const MAX_TEXT: usize = 1_500;
@@ -265,11 +266,52 @@ impl EditReport {
             out.push('\n');
             out.push_str(&clip(line, 160));
         }
-        for warning in &e.warnings {
+        self.push_tail(&mut out);
+        clip(&out, MAX_TEXT)
+    }
+
+    /// The text for a model that works by anchors: what changed, with fresh anchors.
+    pub fn anchored_text(&self) -> String {
+        let v = &self.verification;
+        let mut out = match (self.before_sha256, self.after_sha256) {
+            (Some(_), Some(_)) => format!(
+                "{} {}: {} lines replaced by {}, file now has {} lines.",
+                if self.durability == Durability::DryRun { "Would edit" } else { "Edited" },
+                self.path,
+                v.lines_replaced,
+                v.lines_inserted,
+                v.total_lines
+            ),
+            _ => return self.text(),
+        };
+        for line in self.anchors.iter().take(MAX_ANCHORS_SHOWN) {
+            out.push('\n');
+            out.push_str(&clip(line, 100));
+        }
+        if self.anchors.len() > MAX_ANCHORS_SHOWN {
+            out.push_str("\n… more anchors in the report, or read these lines …");
+        }
+        self.push_tail(&mut out);
+        if let Some(after) = self.after_sha256 {
+            out.push_str(&format!("\nSnapshot {}.", &after.to_string()[..12]));
+        }
+        clip(&out, MAX_TEXT)
+    }
+
+    /// How lines moved, and the warnings.
+    fn push_tail(&self, out: &mut String) {
+        let shown = &self.line_shifts[..self.line_shifts.len().min(6)];
+        let shifts: Vec<String> = shown
+            .iter()
+            .map(|shift| format!("{:+} from old line {}", shift.delta, shift.from_line))
+            .collect();
+        if !shifts.is_empty() {
+            out.push_str(&format!("\nLines moved: {}.", shifts.join(", ")));
+        }
+        for warning in &self.explanation.warnings {
             out.push_str("\nNote: ");
             out.push_str(warning);
         }
-        clip(&out, MAX_TEXT)
     }
 }
 
@@ -297,12 +339,31 @@ fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {
             byte_shift += inserted.cast_signed() - bytes.len().cast_signed();
             let whole_lines = is_line_start(before, old.start) && is_line_start(before, old.end)
                 || old.end == before.text().len() && is_line_start(before, old.start);
-            Span {
-                before: extent(before, old, bytes, whole_lines),
-                after: extent(after, new, after_start..after_start + inserted, whole_lines),
+            let mut span = Span {
+                before: extent(before, old.clone(), bytes, whole_lines),
+                after: extent(after, new.clone(), after_start..after_start + inserted, whole_lines),
+            };
+            if only_ends_the_line_before(before, &old, &splice.text) {
+                // Whole lines go or come behind a last line without a newline, which
+                // itself stays: it only loses or gains its line break.
+                span.before.start_line = before.lines().number_at(old.start) + 1;
+                span.before.end_line = before.lines().total();
+                span.after.start_line = after.lines().number_at(new.start) + 1;
+                span.after.end_line = after.lines().total();
             }
+            span
         })
         .collect()
+}
+
+fn only_ends_the_line_before(before: &Snapshot, old: &std::ops::Range<usize>, new: &str) -> bool {
+    let text = before.text();
+    let breaks = |part: &str| part.is_empty() || part.starts_with('\n') || part.starts_with("\r\n");
+    old.end == text.len()
+        && !text.ends_with('\n')
+        && !is_line_start(before, old.start)
+        && breaks(&text[old.clone()])
+        && breaks(new)
 }
 
 fn is_line_start(snapshot: &Snapshot, offset: usize) -> bool {

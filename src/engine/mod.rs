@@ -4,20 +4,24 @@
 //! and policies are added there.
 
 mod edit_file;
+mod lines;
 mod past;
 mod progress;
+mod read;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::edit::{Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
+use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector};
 use crate::resolve::Policy;
+use crate::session::{Ledger, Unread};
 use crate::store::StagingStore;
 use crate::text::Snapshot;
 
+pub use lines::HashlineRequest;
 pub use progress::{Observer, Stage};
 
 /// What a caller decides for one call.
@@ -38,6 +42,8 @@ pub struct Engine {
     policy: Policy,
     allowance: Allowance,
     staging: Option<Arc<StagingStore>>,
+    ledger: Arc<Ledger>,
+    unread: Unread,
 }
 
 /// What one call may spend on a model.
@@ -89,6 +95,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Whether lines that were never shown may be overwritten.
+    #[must_use]
+    pub fn unread(mut self, unread: Unread) -> Self {
+        self.engine.unread = unread;
+        self
+    }
+
     /// The engine.
     pub fn build(self) -> Engine {
         self.engine
@@ -106,6 +119,8 @@ impl Engine {
                 policy: Policy::default(),
                 allowance: Allowance::default(),
                 staging: None,
+                ledger: Arc::default(),
+                unread: Unread::default(),
             },
         }
     }
@@ -131,6 +146,17 @@ impl Engine {
     /// The staging layer, when there is one.
     pub fn staging(&self) -> Option<&Arc<StagingStore>> {
         self.staging.as_ref()
+    }
+
+    /// The same engine with a record of its own: one for each session.
+    #[must_use]
+    pub fn session(&self) -> Self {
+        Self { ledger: Arc::default(), ..self.clone() }
+    }
+
+    /// What this session was shown and wrote.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
     }
 
     fn reached(&self, stage: Stage, subject: &str) {
@@ -178,7 +204,29 @@ impl Engine {
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
         let committed = self.store.commit(batch, commit).await?;
-        Ok(committed.into_iter().map(reported).collect())
+        Ok(committed.into_iter().map(|done| self.noted(done)).collect())
+    }
+
+    /// The report of a commit, which goes on the session's record.
+    fn noted(&self, done: Committed) -> EditReport {
+        let edit = done.edit.clone();
+        let report = reported(done);
+        if report.durability != Durability::DryRun {
+            self.record(&edit, &report);
+        }
+        report
+    }
+
+    /// Puts a commit on the session's record.
+    fn record(&self, edit: &VerifiedEdit, report: &EditReport) {
+        let after = match edit.after() {
+            After::Content(bytes) => Snapshot::decode(bytes.to_vec()).ok(),
+            After::Removed => None,
+        };
+        match after {
+            Some(after) => self.ledger.wrote(edit.path(), edit.before(), &after, &report.spans),
+            None => self.ledger.forget(edit.path()),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tokio::sync::broadcast;
 
-use super::{CallOptions, Engine, reported};
+use super::{CallOptions, Engine};
 use crate::edit::{EditReport, Refusal, WorkPath};
 use crate::port::{Change, Revision, UndoHow};
 
@@ -16,7 +16,7 @@ impl Engine {
     ) -> Result<(u64, Vec<EditReport>), Refusal> {
         let how = if options.dry_run { UndoHow::Rehearse } else { UndoHow::Write };
         let undone = self.store.undo(revision, how).await?;
-        Ok((undone.revision, undone.committed.into_iter().map(reported).collect()))
+        Ok((undone.revision, undone.committed.into_iter().map(|done| self.noted(done)).collect()))
     }
 
     /// The commits that can be undone or were, newest first.

@@ -1,37 +1,135 @@
-//! The two letters of a line, byte-compatible with the hashline tools in the field.
+//! The letters of a line, byte-compatible with the hashline tools in the field.
 //!
 //! `xxh32(content without carriage returns and trailing blanks) mod 256`, seeded with
 //! the line number when the line has no letter and no digit, so that closing braces
 //! and blank lines get different ids. Blanks are JavaScript's, not Unicode's.
+//!
+//! Wider ids take more bytes of the same hash and start with the two common letters.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use unicode_normalization::char::is_combining_mark;
 use xxhash_rust::xxh32::xxh32;
 
-const ALPHABET: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
+pub(crate) const ALPHABET: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
+
+/// How many letters an id has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Width {
+    /// Two letters, 256 values: the common form.
+    #[default]
+    Two,
+    /// Four letters, 65,536 values.
+    Four,
+    /// Eight letters, the whole hash.
+    Eight,
+}
+
+impl Width {
+    /// The width with this many letters.
+    pub fn of_letters(letters: usize) -> Option<Self> {
+        match letters {
+            2 => Some(Self::Two),
+            4 => Some(Self::Four),
+            8 => Some(Self::Eight),
+            _ => None,
+        }
+    }
+
+    fn bytes(self) -> u32 {
+        match self {
+            Self::Two => 1,
+            Self::Four => 2,
+            Self::Eight => 4,
+        }
+    }
+}
 
 /// The id of a line.
 pub fn id(number: usize, content: &str) -> [char; 2] {
-    let clean: String = content.chars().filter(|&c| c != '\r').collect();
-    letters(number, clean.trim_end_matches(is_js_blank))
+    pair(hash(number, &clean(content)))
 }
 
 /// The id by the older rule, which drops all white space first.
 pub fn legacy_id(number: usize, content: &str) -> [char; 2] {
-    let clean: String = content.chars().filter(|&c| !is_js_blank(c)).collect();
-    letters(number, &clean)
+    pair(hash(number, &without_blanks(content)))
 }
 
 /// `12#VK|content`
 pub fn render(number: usize, content: &str) -> String {
-    let [a, b] = id(number, content);
-    format!("{number}#{a}{b}|{content}")
+    let mut out = String::with_capacity(content.len() + 12);
+    push(&mut out, number, content, Width::Two);
+    out.push('|');
+    out.push_str(content);
+    out
 }
 
-fn letters(number: usize, content: &str) -> [char; 2] {
-    let has_word = content.chars().any(char::is_alphanumeric);
-    let seed = if has_word { 0 } else { u32::try_from(number).unwrap_or(u32::MAX) };
-    let hash = xxh32(content.as_bytes(), seed) & 0xFF;
-    let letter = |nibble: u32| char::from(ALPHABET[(nibble & 15) as usize]);
+/// Appends `12#VK`.
+pub(crate) fn push(out: &mut String, number: usize, content: &str, width: Width) {
+    let _ = write!(out, "{number}#");
+    push_letters(out, hash(number, &clean(content)), width.bytes());
+}
+
+/// Whether `letters` is this line's id, by the present or the older rule, in any width.
+pub fn matches(number: usize, content: &str, letters: &str) -> bool {
+    let Some(width) = Width::of_letters(letters.len()) else {
+        return false;
+    };
+    let is = |hash: u32| {
+        let mut own = String::with_capacity(8);
+        push_letters(&mut own, hash, width.bytes());
+        own == letters
+    };
+    is(hash(number, &clean(content))) || is(hash(number, &without_blanks(content)))
+}
+
+fn hash(number: usize, content: &str) -> u32 {
+    let seed = if has_word(content) { 0 } else { u32::try_from(number).unwrap_or(u32::MAX) };
+    xxh32(content.as_bytes(), seed)
+}
+
+fn pair(hash: u32) -> [char; 2] {
     [letter(hash >> 4), letter(hash)]
+}
+
+fn push_letters(out: &mut String, hash: u32, bytes: u32) {
+    for byte in 0..bytes {
+        let [a, b] = pair(hash >> (8 * byte));
+        out.push(a);
+        out.push(b);
+    }
+}
+
+fn letter(nibble: u32) -> char {
+    char::from(ALPHABET[(nibble & 15) as usize])
+}
+
+fn clean(content: &str) -> Cow<'_, str> {
+    let trimmed = content.trim_end_matches(is_js_blank);
+    // A carriage return inside a line is rare; only it costs a copy.
+    if memchr::memchr(b'\r', trimmed.as_bytes()).is_none() {
+        return Cow::Borrowed(trimmed);
+    }
+    Cow::Owned(trimmed.chars().filter(|&c| c != '\r').collect())
+}
+
+fn without_blanks(content: &str) -> String {
+    content.chars().filter(|&c| !is_js_blank(c)).collect()
+}
+
+/// Whether the text has a letter or a number: Unicode's categories L and N.
+fn has_word(content: &str) -> bool {
+    content
+        .chars()
+        .any(|c| c.is_ascii_alphanumeric() || !c.is_ascii() && (c.is_numeric() || is_letter(c)))
+}
+
+/// Rust's `is_alphabetic` also takes marks and circled letters, which are no letters.
+fn is_letter(c: char) -> bool {
+    let circled = matches!(c, '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f149}'
+        | '\u{1f150}'..='\u{1f169}' | '\u{1f170}'..='\u{1f189}');
+    c.is_alphabetic() && !circled && !is_combining_mark(c)
 }
 
 /// What JavaScript's `trimEnd` and `\s` take for white space.
@@ -53,23 +151,45 @@ fn is_js_blank(c: char) -> bool {
 mod tests {
     use super::*;
 
+    fn text(letters: [char; 2]) -> String {
+        letters.iter().collect()
+    }
+
     #[test]
-    fn known_vectors() {
-        let tag = |n, s: &str| id(n, s).iter().collect::<String>();
-        for (number, content, expected) in [
-            (1, "", "KM"),
-            (14, "", "BY"),
-            (1, "}", "PS"),
-            (2, "}", "RT"),
-            (9, "function hello() {", "RM"),
-            (9, "\treturn x;", "ZM"),
-            (9, "const x = 1;  \r", "BP"),
-            (1, "😀", "PV"),
-            (9, "x\u{feff}", "YT"),
-            (9, "x\u{85}", "MH"),
-        ] {
-            assert_eq!(tag(number, content), expected, "{content:?}");
+    fn all_208_vectors_of_the_wire_format() {
+        let vectors: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("../../tests/it/data/hashline_vectors.json"))
+                .expect("vectors");
+        assert_eq!(vectors.len(), 208);
+        for vector in &vectors {
+            let number = usize::try_from(vector["line"].as_u64().expect("line")).expect("small");
+            let content = vector["content"].as_str().expect("content");
+            assert_eq!(text(id(number, content)), vector["hash"], "{vector}");
+            assert_eq!(text(legacy_id(number, content)), vector["legacy"], "{vector}");
         }
-        assert_eq!(legacy_id(9, "function hello() {").iter().collect::<String>(), "VM");
+    }
+
+    #[test]
+    fn marks_and_circled_letters_are_no_letters() {
+        for c in ['\u{345}', '\u{903}', 'Ⓐ', '🅰', '_', '$', '😀'] {
+            assert!(!has_word(&c.to_string()), "{c:?}");
+        }
+        for c in ['²', 'Ⅷ', '٣', 'é', '日', 'ª', 'ʰ'] {
+            assert!(has_word(&c.to_string()), "{c:?}");
+        }
+    }
+
+    #[test]
+    fn wider_ids_start_with_the_common_one() {
+        let mut wide = String::new();
+        push(&mut wide, 9, "const x = 1;", Width::Eight);
+        assert!(wide.starts_with("9#BP"), "{wide}");
+        let letters = &wide[2..];
+        assert_eq!(letters.len(), 8);
+        assert!(matches(9, "const x = 1;  ", letters));
+        assert!(matches(9, "const x = 1;", &letters[..4]));
+        assert!(!matches(9, "const x = 2;", letters));
+        assert!(matches(9, "const x = 1;", "SB"), "the older rule");
+        assert!(!matches(9, "const x = 1;", "SBX"));
     }
 }

@@ -144,7 +144,12 @@ fn object(
     let (exact, other): (Vec<_>, Vec<_>) =
         given.into_iter().partition(|(name, _)| known.contains_key(name));
     for (name, value) in exact.into_iter().chain(other) {
+        let nullable = |ours: &str| known[ours].get("nullable") == Some(&Value::Bool(true));
         if value.is_null() {
+            // Null is a value only where the tool says so; elsewhere it means "left out".
+            if let Some(ours) = resolve(&name, known, &out).filter(|ours| nullable(ours)) {
+                out.insert(ours.to_owned(), Value::Null);
+            }
             continue;
         }
         let Some(ours) = resolve(&name, known, &out) else {

@@ -124,6 +124,9 @@ pub fn strict(schema: Value) -> Value {
     for keyword in NOT_STRICT {
         object.remove(*keyword);
     }
+    if object.remove("nullable") == Some(Value::Bool(true)) {
+        return nullable(strict(Value::Object(object)));
+    }
     if let Some(options) = object.remove("oneOf") {
         object.insert("anyOf".into(), options);
     }

@@ -8,8 +8,12 @@ mod arguments;
 mod dialect;
 mod edit;
 mod edit_file;
+mod edit_lines;
 pub mod export;
 mod guarded;
+mod hashline_edit;
+mod lines_argument;
+mod read_file;
 mod replace;
 mod reply;
 pub mod schema;
@@ -85,6 +89,9 @@ impl fmt::Debug for ToolSpec {
 /// Every tool.
 pub const TOOLS: &[ToolSpec] = &[
     edit_file::TOOL,
+    edit_lines::TOOL,
+    hashline_edit::TOOL,
+    read_file::TOOL,
     edit::TOOL,
     apply_patch::TOOL,
     replace::TOOL,

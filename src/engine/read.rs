@@ -1,0 +1,20 @@
+//! `read_file` on the engine: load, render, note what was shown.
+
+use super::Engine;
+use crate::edit::{Refusal, WorkPath};
+use crate::reading::{self, ReadRequest, Reading};
+use crate::text::Snapshot;
+
+impl Engine {
+    /// Reads a file for the caller. What is shown goes on the session's record.
+    pub async fn read_file(
+        &self,
+        path: &WorkPath,
+        request: &ReadRequest,
+    ) -> Result<(Reading, Snapshot), Refusal> {
+        let snapshot = self.snapshot(path).await?;
+        let reading = reading::read(path.as_str(), &snapshot, request)?;
+        self.ledger.saw(path, &snapshot, &reading.ranges);
+        Ok((reading, snapshot))
+    }
+}

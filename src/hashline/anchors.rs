@@ -1,0 +1,96 @@
+//! References to lines, read leniently: models copy `>>>` marks, a trailing
+//! `|content`, a plus sign or blanks around the number sign along with the anchor.
+
+use std::fmt;
+
+use crate::edit::{EditCode, Refusal};
+
+use super::tag::ALPHABET;
+
+/// A line by number and id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// The 1-based number.
+    pub line: usize,
+    /// The letters; empty when the caller gave a bare number, which matches nothing.
+    pub id: String,
+}
+
+impl fmt::Display for Anchor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}#{}", self.line, if self.id.is_empty() { "?" } else { &self.id })
+    }
+}
+
+impl Anchor {
+    /// Reads one reference.
+    pub fn parse(raw: &str) -> Result<Self, Refusal> {
+        let malformed = || {
+            Refusal::new(
+                EditCode::InvalidArguments,
+                format!("`{}` is not an anchor", clip(raw).escape_debug()),
+            )
+            .hint("Copy a LINE#ID such as `12#VK` from read_file (style hashline), search or an edit's answer.")
+        };
+        let text = raw.split('|').next().unwrap_or_default();
+        let Some((before, after)) = text.split_once('#') else {
+            let digits = text.trim().trim_start_matches(['>', '<', '+', '-', ' ', 'L']);
+            let digits = digits.trim_end_matches(['>', ':', ' ']);
+            let line = digits.parse().map_err(|_| malformed())?;
+            return Ok(Self { line, id: String::new() });
+        };
+        let before = before.trim_end();
+        let digits = before.len() - before.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let line: usize = before[digits..].parse().map_err(|_| malformed())?;
+        let id: String = after
+            .trim_start()
+            .chars()
+            .take_while(char::is_ascii_alphanumeric)
+            .map(|c| c.to_ascii_uppercase())
+            .collect();
+        let known = id.bytes().all(|b| ALPHABET.contains(&b));
+        if line == 0 || !known || !matches!(id.len(), 2 | 4 | 8) {
+            return Err(malformed());
+        }
+        Ok(Self { line, id })
+    }
+}
+
+fn clip(raw: &str) -> &str {
+    raw.char_indices().nth(60).map_or(raw, |(end, _)| &raw[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copied_decorations_are_read_over() {
+        for raw in [
+            "11#XJ",
+            " 11#XJ ",
+            "11 # XJ",
+            ">>> 11#XJ|  console.log(\"#hi\");",
+            "+11#XJ",
+            "-11#XJ|",
+            "LINE11#XJ",
+            "line 11#xj",
+            "11#XJ|a|b#c",
+        ] {
+            assert_eq!(Anchor::parse(raw).expect(raw), Anchor { line: 11, id: "XJ".into() });
+        }
+        for raw in ["11", "L11", "<<11>>", " 11: "] {
+            assert_eq!(Anchor::parse(raw).expect(raw), Anchor { line: 11, id: String::new() });
+        }
+        assert_eq!(Anchor::parse("7#VKPM").expect("wide").id, "VKPM");
+    }
+
+    #[test]
+    fn what_is_no_anchor_is_refused_with_the_form() {
+        for raw in ["", "#XJ", "11#", "11#AB", "11#X", "11#XJX", "0#XJ", "foo", "11#XJABC"] {
+            let refusal = Anchor::parse(raw).expect_err(raw);
+            assert_eq!(refusal.code, EditCode::InvalidArguments);
+            assert!(refusal.hint.is_some_and(|hint| hint.contains("LINE#ID")));
+        }
+    }
+}

@@ -1,0 +1,330 @@
+//! Where the lines of one version are in a later one.
+//!
+//! For an edit of our own the way is known from its splices. For a change by
+//! somebody else it is inferred, and only what allows no second opinion is carried: a
+//! line must sit in a run of equal lines that hangs on a line which occurs once in
+//! both versions, or on the file's start or end; and the run from above and the run
+//! from below must not disagree. A brace among equal braces is lost rather than guessed.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::edit::Span;
+use crate::text::{LineSpan, Snapshot};
+
+/// A run of lines that stands unchanged in both versions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Run {
+    old: usize,
+    new: usize,
+    len: usize,
+}
+
+/// The way of each line from one version to another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineMap {
+    runs: Vec<Run>,
+    old_total: usize,
+    new_total: usize,
+}
+
+impl LineMap {
+    /// Every line stays where it is.
+    pub fn identity(total: usize) -> Self {
+        let runs = if total == 0 { vec![] } else { vec![Run { old: 1, new: 1, len: total }] };
+        Self { runs, old_total: total, new_total: total }
+    }
+
+    /// The way across a change that somebody else made.
+    pub fn between(old: &Snapshot, new: &Snapshot) -> Self {
+        if old == new {
+            return Self::identity(old.lines().total());
+        }
+        let (a, b) = (bodies(old), bodies(new));
+        let (old_total, new_total) = (a.len(), b.len());
+        Self::from_targets(&align(&a, &b), old_total, new_total)
+    }
+
+    /// The way across an edit of our own with these spans.
+    pub fn of_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
+        let (a, b) = (bodies(before), bodies(after));
+        let (old_total, new_total) = (a.len(), b.len());
+        let mut targets = vec![0; old_total];
+        let (mut old_at, mut new_at) = (0, 0);
+        for span in spans {
+            let (old, new) = (lines(span.lines_before()), lines(span.lines_after()));
+            if old.end > old_total
+                || new.end > new_total
+                || old.start < old_at
+                || new.start < new_at
+            {
+                return Self::between(before, after);
+            }
+            for (k, target) in targets[old_at..old.start].iter_mut().enumerate() {
+                *target = new_at + k + 1;
+            }
+            // Inside the span the edit may have kept lines.
+            for (k, target) in align(&a[old.clone()], &b[new.clone()]).into_iter().enumerate() {
+                if target > 0 {
+                    targets[old.start + k] = new.start + target;
+                }
+            }
+            (old_at, new_at) = (old.end, new.end);
+        }
+        if old_total - old_at != new_total - new_at {
+            return Self::between(before, after);
+        }
+        for (k, target) in targets[old_at..].iter_mut().enumerate() {
+            *target = new_at + k + 1;
+        }
+        Self::from_targets(&targets, old_total, new_total)
+    }
+
+    fn from_targets(targets: &[usize], old_total: usize, new_total: usize) -> Self {
+        let mut runs: Vec<Run> = Vec::new();
+        for (k, &new) in targets.iter().enumerate().filter(|(_, new)| **new > 0) {
+            match runs.last_mut() {
+                Some(run) if run.old + run.len == k + 1 && run.new + run.len == new => run.len += 1,
+                _ => runs.push(Run { old: k + 1, new, len: 1 }),
+            }
+        }
+        Self { runs, old_total, new_total }
+    }
+
+    /// Where a line is now; `None` when it changed, is gone, or cannot be told apart.
+    pub fn line(&self, old: usize) -> Option<usize> {
+        let at = self.runs.partition_point(|run| run.old + run.len <= old);
+        let run = self.runs.get(at).filter(|run| run.old <= old)?;
+        Some(run.new + (old - run.old))
+    }
+
+    /// Where a span is now: only if all its lines are there, next to each other.
+    /// An empty span is the gap before its start; the line above it decides, or the
+    /// line below it at the top of the file.
+    pub fn span(&self, old: LineSpan) -> Option<LineSpan> {
+        if old.end < old.start {
+            let start = match old.start {
+                1 => 1,
+                _ => self.line(old.start - 1)? + 1,
+            };
+            return Some(LineSpan { start, end: start - 1 });
+        }
+        let start = self.line(old.start)?;
+        let end = start + (old.end - old.start);
+        (old.start..=old.end)
+            .all(|number| self.line(number) == Some(start + number - old.start))
+            .then_some(LineSpan { start, end })
+    }
+
+    /// This way and then `next`.
+    #[must_use]
+    pub fn then(&self, next: &Self) -> Self {
+        let mut targets = vec![0; self.old_total];
+        for run in &self.runs {
+            for k in 0..run.len {
+                targets[run.old - 1 + k] = next.line(run.new + k).unwrap_or(0);
+            }
+        }
+        Self::from_targets(&targets, self.old_total, next.new_total)
+    }
+
+    /// The spans of the new version that stand for these of the old one.
+    pub(crate) fn image(&self, old: &[LineSpan]) -> Vec<LineSpan> {
+        let mut out = Vec::new();
+        for span in old {
+            for run in &self.runs {
+                let start = span.start.max(run.old);
+                let end = span.end.min(run.old + run.len - 1);
+                if start <= end {
+                    out.push(LineSpan {
+                        start: run.new + start - run.old,
+                        end: run.new + end - run.old,
+                    });
+                }
+            }
+        }
+        out
+    }
+}
+
+fn lines(span: LineSpan) -> Range<usize> {
+    span.start - 1..span.end.max(span.start - 1)
+}
+
+/// Trailing blanks do not make another line: ids ignore them too.
+fn bodies(snapshot: &Snapshot) -> Vec<&str> {
+    let text = snapshot.text();
+    crate::text::each_line(text).map(|line| text[line.body].trim_end()).collect()
+}
+
+/// For each line of `a` the 1-based line of `b`, or 0.
+fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
+    let common =
+        |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(x, y)| x == y).count();
+    let head = common(&mut a.iter().zip(b.iter()));
+    let tail = common(&mut a.iter().rev().zip(b.iter().rev()));
+    let mut down = vec![0_usize; a.len()];
+    let mut up = vec![0_usize; a.len()];
+    for (k, target) in down[..head].iter_mut().enumerate() {
+        *target = k + 1;
+    }
+    for k in 0..tail {
+        up[a.len() - 1 - k] = b.len() - k;
+    }
+    for (i, j) in landmarks(a, b) {
+        let mut k = 0;
+        while i + k < a.len() && j + k < b.len() && a[i + k] == b[j + k] && down[i + k] == 0 {
+            down[i + k] = j + k + 1;
+            k += 1;
+        }
+        k = 0;
+        while i >= k && j >= k && a[i - k] == b[j - k] && up[i - k] == 0 {
+            up[i - k] = j - k + 1;
+            if i == k || j == k {
+                break;
+            }
+            k += 1;
+        }
+    }
+    settle(a, b, &down, &up)
+}
+
+/// Keeps what both directions agree on and what one line alone claims, then drops
+/// single lines whose neighbours are all different: those are coincidences.
+fn settle(a: &[&str], b: &[&str], down: &[usize], up: &[usize]) -> Vec<usize> {
+    let mut claims = vec![0_usize; b.len() + 1];
+    let mut contested = vec![false; b.len() + 1];
+    for (i, targets) in down.iter().zip(up).enumerate() {
+        for &target in [targets.0, targets.1] {
+            if target > 0 {
+                contested[target] |= claims[target] > 0 && claims[target] != i + 1;
+                claims[target] = i + 1;
+            }
+        }
+    }
+    let kept: Vec<usize> = down
+        .iter()
+        .zip(up)
+        .map(|(&d, &u)| match (d, u) {
+            (0, target) | (target, 0) => target,
+            (d, u) if d == u => d,
+            _ => 0,
+        })
+        .map(|target| if contested[target] { 0 } else { target })
+        .collect();
+    (0..kept.len())
+        .map(|i| {
+            let target = kept[i];
+            let above = match (i, target) {
+                (_, 0) => return 0,
+                (0, 1) => true,
+                (0, _) | (_, 1) => false,
+                _ => a[i - 1] == b[target - 2],
+            };
+            let below = match (i + 1 == a.len(), target == b.len()) {
+                (true, true) => true,
+                (false, false) => a[i + 1] == b[target],
+                _ => false,
+            };
+            if above || below { target } else { 0 }
+        })
+        .collect()
+}
+
+/// Lines that occur once in both versions, the longest sequence that keeps its order.
+fn landmarks(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
+    let mut seen: HashMap<&str, (usize, usize, usize)> = HashMap::with_capacity(a.len());
+    for (i, line) in a.iter().enumerate() {
+        let entry = seen.entry(line).or_insert((0, i, 0));
+        entry.0 += 1;
+    }
+    let mut at: HashMap<&str, usize> = HashMap::new();
+    for (j, line) in b.iter().enumerate() {
+        if let Some(entry) = seen.get_mut(line) {
+            entry.2 += 1;
+            at.insert(line, j);
+        }
+    }
+    let mut pairs: Vec<(usize, usize)> = seen
+        .iter()
+        .filter(|(_, (old, _, new))| *old == 1 && *new == 1)
+        .map(|(line, (_, i, _))| (*i, at[line]))
+        .collect();
+    pairs.sort_unstable();
+    rising(&pairs)
+}
+
+/// The longest subsequence whose second numbers rise.
+fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut tails: Vec<usize> = Vec::new();
+    let mut back: Vec<Option<usize>> = vec![None; pairs.len()];
+    for (k, &(_, j)) in pairs.iter().enumerate() {
+        let place = tails.partition_point(|&t| pairs[t].1 < j);
+        back[k] = place.checked_sub(1).map(|p| tails[p]);
+        if place == tails.len() {
+            tails.push(k);
+        } else {
+            tails[place] = k;
+        }
+    }
+    let mut out = Vec::with_capacity(tails.len());
+    let mut next = tails.last().copied();
+    while let Some(k) = next {
+        out.push(pairs[k]);
+        next = back[k];
+    }
+    out.reverse();
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+        let text = |lines: &[&str]| Snapshot::from_text(lines.join("\n") + "\n");
+        let map = LineMap::between(&text(old), &text(new));
+        (1..=old.len()).map(|n| map.line(n)).collect()
+    }
+
+    #[test]
+    fn lines_move_with_what_is_around_them() {
+        assert_eq!(map(&["a", "b", "c"], &["new", "a", "b", "c"]), [Some(2), Some(3), Some(4)],);
+        assert_eq!(map(&["a", "b", "c"], &["a", "c"]), [Some(1), None, Some(2)]);
+        assert_eq!(
+            map(&["a", "}", "b", "}", "c"], &["x", "a", "}", "b", "y", "}", "c"]),
+            [Some(2), Some(3), Some(4), Some(6), Some(7)],
+        );
+    }
+
+    #[test]
+    fn equal_lines_are_lost_rather_than_guessed() {
+        assert_eq!(map(&["a", "}", "b"], &["a", "}", "}", "b"]), [Some(1), None, Some(3 + 1)]);
+        assert_eq!(map(&["a", "}", "}", "b"], &["a", "}", "b"]), [Some(1), None, None, Some(3)]);
+        let braces = vec!["}"; 50];
+        assert!(map(&braces, &vec!["}"; 51]).iter().all(Option::is_none));
+        assert!(map(&braces, &vec!["}"; 49]).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn a_line_alone_among_changes_is_a_coincidence() {
+        assert_eq!(map(&["p", "x", "return", "y"], &["p", "z", "return", "w"])[2], None);
+    }
+
+    #[test]
+    fn ways_compose_and_spans_stay_whole() {
+        let (one, two, three) = (
+            Snapshot::from_text("a\nb\nc\nd\n"),
+            Snapshot::from_text("new\na\nb\nc\nd\n"),
+            Snapshot::from_text("new\na\nb\nbetween\nc\nd\n"),
+        );
+        let way = LineMap::between(&one, &two).then(&LineMap::between(&two, &three));
+        assert_eq!(way.span(LineSpan { start: 1, end: 2 }), Some(LineSpan { start: 2, end: 3 }));
+        assert_eq!(way.span(LineSpan { start: 2, end: 3 }), None);
+        assert_eq!(way.span(LineSpan { start: 4, end: 3 }), Some(LineSpan { start: 6, end: 5 }));
+        assert_eq!(
+            way.image(&[LineSpan { start: 1, end: 3 }]),
+            [LineSpan { start: 2, end: 3 }, LineSpan { start: 5, end: 5 }]
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! The answer to stale anchors: a few lines with fresh ids, copy-ready, and the
+//! ranges that a partial read would have to cover. Never the whole file.
+
+use crate::edit::{EditCode, Refusal};
+use crate::text::{LineSpan, Snapshot};
+
+use super::resolve::{Cause, Stale};
+use super::tag;
+
+/// How far around a stale line a re-read reaches, where one is needed at all.
+pub const RECOVERY_WINDOW: usize = 8;
+
+/// Lines of context beside a stale line in the answer itself.
+const BESIDE: usize = 1;
+
+/// The most lines an answer shows.
+const MOST_LINES: usize = 24;
+
+/// The most characters of a line.
+const MOST_CHARS: usize = 60;
+
+/// The lines around `line` that may be affected.
+pub fn affected_range(line: usize, total: usize) -> LineSpan {
+    let line = line.clamp(1, total.max(1));
+    LineSpan {
+        start: line.saturating_sub(RECOVERY_WINDOW).max(1),
+        end: (line + RECOVERY_WINDOW).min(total),
+    }
+}
+
+/// Sorts ranges and joins those that overlap or touch.
+pub fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
+    ranges.retain(|range| range.start <= range.end);
+    ranges.sort_unstable();
+    let mut merged: Vec<LineSpan> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end + 1 => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// The first digits of a version's hash: enough to name it.
+pub fn short_id(snapshot: &Snapshot) -> String {
+    let mut id = snapshot.hash().to_string();
+    id.truncate(12);
+    id
+}
+
+/// The refusal for these anchors.
+pub fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
+    let total = current.lines().total();
+    let mut message = match stale {
+        [one] => format!("anchor {} is stale: {}", one.anchor, reason(one, total)),
+        _ => format!("{} anchors are stale", stale.len()),
+    };
+    if let [_, _, ..] = stale {
+        for (k, one) in stale.iter().take(6).enumerate() {
+            message.push_str(if k == 0 { ": " } else { "; " });
+            message.push_str(&format!("{} {}", one.anchor, reason(one, total)));
+        }
+    }
+    let mut refusal = Refusal::new(EditCode::StaleAnchor, message);
+    refusal.affected_ranges =
+        merge_ranges(stale.iter().map(|one| affected_range(one.near, total)).collect());
+    refusal.anchors = fresh(stale, current);
+    let id = short_id(current);
+    refusal.hint = Some(match stale.first().map(|one| one.cause) {
+        Some(Cause::Ambiguous) => {
+            format!("Use the anchors above with snapshot \"{id}\", or give the snapshot you read.")
+        }
+        _ if refusal.anchors.is_empty() => {
+            "The file is empty: append or prepend without anchor.".into()
+        }
+        _ => format!(
+            "Use the anchors above (snapshot {id}); read affected_ranges only if they miss your line."
+        ),
+    });
+    refusal
+}
+
+fn reason(stale: &Stale, total: usize) -> String {
+    match stale.cause {
+        Cause::Mismatch if stale.anchor.id.is_empty() => "has no id".into(),
+        Cause::Mismatch => "does not match the line".into(),
+        Cause::OutOfRange => format!("is past the end, the file has {total} lines"),
+        Cause::Changed => "changed since it was read".into(),
+        Cause::Split => "ends a range that other lines came into".into(),
+        Cause::Ambiguous => "means different lines in the versions you were shown".into(),
+        Cause::UnknownSnapshot => "is from a snapshot that is not on record".into(),
+    }
+}
+
+/// The stale lines marked, their neighbours, and lines close by that have the id.
+fn fresh(stale: &[Stale], current: &Snapshot) -> Vec<String> {
+    let total = current.lines().total();
+    let mut numbers: Vec<usize> = Vec::new();
+    for one in stale {
+        numbers.extend(one.near.saturating_sub(BESIDE).max(1)..=(one.near + BESIDE).min(total));
+        let LineSpan { start, end } = affected_range(one.near, total);
+        numbers.extend((start..=end).filter(|&number| {
+            current.line(number).is_some_and(|text| tag::matches(number, text, &one.anchor.id))
+        }));
+    }
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+        .into_iter()
+        .take(MOST_LINES)
+        .filter_map(|number| {
+            let mark = if stale.iter().any(|one| one.near == number) { ">>> " } else { "" };
+            Some(format!("{mark}{}", clipped(number, current.line(number)?)))
+        })
+        .collect()
+}
+
+/// `12#VK|text`, the id made from the whole line, the text cut for display.
+pub(crate) fn clipped(number: usize, text: &str) -> String {
+    match text.char_indices().nth(MOST_CHARS) {
+        None => tag::render(number, text),
+        Some((end, _)) => {
+            let mut out = String::with_capacity(end + 16);
+            tag::push(&mut out, number, text, tag::Width::Two);
+            out.push('|');
+            out.push_str(&text[..end]);
+            out.push('…');
+            out
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hashline::anchors::Anchor;
+
+    fn span(start: usize, end: usize) -> LineSpan {
+        LineSpan { start, end }
+    }
+
+    #[test]
+    fn seed_002_affected_range_of_line_10_in_20_lines_is_2_to_18() {
+        assert_eq!(affected_range(10, 20), span(2, 18));
+        assert_eq!(affected_range(1, 3), span(1, 3));
+    }
+
+    #[test]
+    fn seed_002_overlapping_ranges_merge() {
+        assert_eq!(merge_ranges(vec![span(8, 15), span(5, 10)]), [span(5, 15)]);
+        assert_eq!(merge_ranges(vec![span(1, 2), span(4, 5)]), [span(1, 2), span(4, 5)]);
+        assert_eq!(merge_ranges(vec![span(1, 9), span(2, 3), span(10, 11)]), [span(1, 11)]);
+        assert_eq!(merge_ranges(vec![span(3, 2)]), []);
+    }
+
+    #[test]
+    fn the_fresh_anchor_of_a_near_line_with_the_id_is_shown() {
+        let current =
+            Snapshot::from_text((1..=40).map(|n| format!("line {n}\n")).collect::<String>());
+        let anchor = Anchor::parse(&tag::render(20, "line 25")).expect("anchor");
+        let stale = Stale { anchor, cause: Cause::Mismatch, near: 20 };
+        let refusal = refusal(&[stale], &current);
+        assert!(refusal.anchors.contains(&tag::render(25, "line 25")), "{:?}", refusal.anchors);
+        assert!(refusal.anchors.contains(&format!(">>> {}", tag::render(20, "line 20"))));
+        assert_eq!(refusal.affected_ranges, [span(12, 28)]);
+    }
+}

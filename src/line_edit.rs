@@ -1,0 +1,234 @@
+//! Edits by line: spans of old lines and the lines that take their place.
+//!
+//! All spans of a call are in the numbering of the same version, so nothing drifts;
+//! the splices are applied together. Untouched lines keep their bytes, replaced ones
+//! hand their line endings on, and whether the file ends in a newline stays as it is.
+
+use crate::edit::{EditCode, Refusal, Splice};
+use crate::text::{Ending, LineSpan, Snapshot, each_line};
+
+/// New lines in the place of old ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineChange {
+    /// The old lines; `end = start - 1` inserts before `start`.
+    pub span: LineSpan,
+    /// The new lines, without endings. None of them deletes the old ones.
+    pub lines: Vec<String>,
+}
+
+impl LineChange {
+    fn inserts(&self) -> bool {
+        self.span.end < self.span.start
+    }
+}
+
+/// The lines of a text: a newline at its end ends a line and opens none.
+pub fn split_lines(text: &str) -> Vec<String> {
+    each_line(text).map(|line| text[line.body].to_owned()).collect()
+}
+
+/// Refuses spans that the file does not have, naming the file's length.
+pub fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
+    let LineSpan { start, end } = span;
+    let refuse =
+        |what: String, hint: String| Err(Refusal::new(EditCode::InvalidArguments, what).hint(hint));
+    if start == 0 {
+        return refuse(
+            format!("start_line is 0, but lines count from 1 (the file has {total} lines)"),
+            format!(
+                "Give numbers from 1 to {total}; to insert at the top use start_line 1, end_line 0."
+            ),
+        );
+    }
+    if end + 1 < start {
+        return refuse(
+            format!("the range {start}-{end} is inverted (the file has {total} lines)"),
+            format!(
+                "Give start_line <= end_line, or end_line {} to insert before line {start}.",
+                start - 1
+            ),
+        );
+    }
+    if end > total || start > total + 1 {
+        return refuse(
+            format!("the range {start}-{end} is out of range: the file has {total} lines"),
+            match total {
+                0 => "The file is empty: insert with start_line 1, end_line 0.".to_owned(),
+                _ => format!(
+                    "Give lines from 1 to {total}; to insert at the end use start_line {}, end_line {total}.",
+                    total + 1
+                ),
+            },
+        );
+    }
+    Ok(())
+}
+
+/// The splices of several changes, all in the numbering of `snapshot`. Insertions at
+/// one place stand in the order given. Changes that touch the same line are refused.
+pub fn splices(snapshot: &Snapshot, changes: Vec<LineChange>) -> Result<Vec<Splice>, Refusal> {
+    let total = snapshot.lines().total();
+    for change in &changes {
+        check_span(change.span, total)?;
+    }
+    Ok(merge(changes)?.iter().filter_map(|change| splice(snapshot, change)).collect())
+}
+
+/// Sorts the changes and joins those that touch each other.
+fn merge(mut changes: Vec<LineChange>) -> Result<Vec<LineChange>, Refusal> {
+    changes.sort_by_key(|change| (change.span.start, change.span.end));
+    let mut merged: Vec<LineChange> = Vec::with_capacity(changes.len());
+    // The last replaced span, to name it when another one runs into it.
+    let mut reach: Option<LineSpan> = None;
+    for change in changes {
+        let LineSpan { start, end } = change.span;
+        if let Some(before) = reach.filter(|before| start <= before.end) {
+            let what = if change.inserts() {
+                format!("an insertion before line {start} lies inside the replaced lines")
+            } else {
+                format!("an edit of lines {start}-{end} overlaps the edit of lines")
+            };
+            return Err(Refusal::new(
+                EditCode::Overlap,
+                format!("{what} {}-{} of the same call", before.start, before.end),
+            )
+            .hint(
+                "Merge the two into one edit; all edits of a call refer to the original lines.",
+            ));
+        }
+        if !change.inserts() {
+            reach = Some(change.span);
+        }
+        match merged.last_mut() {
+            Some(last) if last.span.end + 1 == start => {
+                last.span.end = end;
+                last.lines.extend(change.lines);
+            }
+            _ => merged.push(change),
+        }
+    }
+    Ok(merged)
+}
+
+fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
+    let index = snapshot.lines();
+    let total = index.total();
+    let LineSpan { start, end } = change.span;
+    if change.inserts() && change.lines.is_empty() {
+        return None;
+    }
+    let from = index.start(start);
+    let open = end == total
+        && total > 0
+        && index.line(snapshot.text(), total).is_some_and(|line| line.ending == Ending::None);
+    // Line by line the endings of the replaced lines, then the last of them.
+    let near = match snapshot.ending_near(from) {
+        Ending::CrLf => "\r\n",
+        Ending::Lf | Ending::None => "\n",
+    };
+    let own = |number: usize| {
+        let line = index.line(snapshot.text(), number).filter(|_| number <= end);
+        line.map(|line| line.ending.as_str()).filter(|ending| !ending.is_empty())
+    };
+    let last = own(end.max(start)).unwrap_or(near);
+    let mut text = String::new();
+    for (k, line) in change.lines.iter().enumerate() {
+        text.push_str(line);
+        text.push_str(own(start + k).unwrap_or(last));
+    }
+    if !open {
+        return Some(Splice { range: from..index.start(end + 1), text });
+    }
+    // The file's last line has no newline, and the new last line gets none either,
+    // except a blank one, which would not be a line without it.
+    if change.lines.last().is_some_and(|line| !line.is_empty()) {
+        let ending = if text.ends_with("\r\n") { 2 } else { 1 };
+        text.truncate(text.len() - ending);
+    }
+    if change.inserts() {
+        text.insert_str(0, near);
+        return Some(Splice { range: from..from, text });
+    }
+    if change.lines.is_empty() && start > 1 {
+        let above = index.line(snapshot.text(), start - 1)?;
+        return Some(Splice { range: above.body.end..snapshot.text().len(), text });
+    }
+    Some(Splice { range: from..snapshot.text().len(), text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::EditPlan;
+
+    fn apply(before: &str, changes: &[(usize, usize, &[&str])]) -> Result<String, Refusal> {
+        let snapshot = Snapshot::from_text(before);
+        let changes = changes
+            .iter()
+            .map(|&(start, end, lines)| LineChange {
+                span: LineSpan { start, end },
+                lines: lines.iter().map(|&line| line.to_owned()).collect(),
+            })
+            .collect();
+        let plan = EditPlan::new(&snapshot, splices(&snapshot, changes)?)?;
+        Ok(plan.text_after(&snapshot))
+    }
+
+    #[test]
+    fn replace_insert_and_delete_keep_the_end_of_the_file() {
+        type Case =
+            (&'static str, &'static [(usize, usize, &'static [&'static str])], &'static str);
+        let cases: &[Case] = &[
+            ("a\nb\nc\n", &[(2, 2, &["B"])], "a\nB\nc\n"),
+            ("a\nb\nc\n", &[(2, 3, &["B"])], "a\nB\n"),
+            ("a\nb\nc\n", &[(2, 1, &["new"])], "a\nnew\nb\nc\n"),
+            ("a\nb\nc\n", &[(4, 3, &["new"])], "a\nb\nc\nnew\n"),
+            ("a\nb\nc\n", &[(3, 3, &[])], "a\nb\n"),
+            ("a\nb\nc", &[(3, 3, &["C", "D"])], "a\nb\nC\nD"),
+            ("a\nb\nc", &[(4, 3, &["new"])], "a\nb\nc\nnew"),
+            ("a\nb\nc", &[(3, 3, &[])], "a\nb"),
+            ("a\nb\nc", &[(2, 3, &[])], "a"),
+            ("a\nb\nc", &[(3, 3, &[""])], "a\nb\n\n"),
+            ("a", &[(1, 1, &[])], ""),
+            ("", &[(1, 0, &["x", "y"])], "x\ny\n"),
+            ("\n", &[(1, 1, &["x"])], "x\n"),
+            ("a\r\nb\r\n", &[(1, 1, &["x", "y"])], "x\r\ny\r\nb\r\n"),
+            ("a\r\nb", &[(3, 2, &["c"])], "a\r\nb\r\nc"),
+            ("a\nb\r\nc\n", &[(1, 3, &["1", "2", "3"])], "1\n2\r\n3\n"),
+            ("a\nb\nc\n", &[(3, 3, &["C"]), (1, 1, &["A"])], "A\nb\nC\n"),
+            ("a\nb\nc\n", &[(2, 2, &["B"]), (3, 2, &["x"]), (2, 1, &["w"])], "a\nw\nB\nx\nc\n"),
+            ("a\nb\nc", &[(2, 2, &[]), (3, 3, &[])], "a"),
+            ("a\nb\nc", &[(3, 3, &[]), (4, 3, &["d"])], "a\nb\nd"),
+            ("a\n\nc\n", &[(2, 2, &["B"]), (2, 1, &["x"])], "a\nx\nB\nc\n"),
+        ];
+        for (before, changes, after) in cases {
+            assert_eq!(apply(before, changes).as_deref(), Ok(*after), "{before:?} {changes:?}");
+        }
+    }
+
+    #[test]
+    fn bad_spans_are_refused_with_the_length_of_the_file() {
+        for span in [(0, 0), (3, 1), (2, 4), (5, 4), (9, 9)] {
+            let refusal = apply("a\nb\nc\n", &[(span.0, span.1, &["x"])]).expect_err("refused");
+            assert_eq!(refusal.code, EditCode::InvalidArguments, "{span:?}");
+            assert!(refusal.message.contains("3 lines"), "{}", refusal.message);
+        }
+    }
+
+    #[test]
+    fn overlaps_are_refused_and_neighbours_are_not() {
+        for changes in [
+            [(1, 2), (2, 3)],
+            [(1, 3), (2, 2)],
+            [(1, 1), (1, 1)],
+            [(1, 3), (2, 1)],
+            [(1, 2), (2, 1)],
+        ] {
+            let changes = changes.map(|(a, b)| (a, b, &["x"][..]));
+            let refusal = apply("a\nb\nc\n", &changes).expect_err("overlap");
+            assert_eq!(refusal.code, EditCode::Overlap, "{changes:?}");
+        }
+        let one: &[&str] = &["x"];
+        assert!(apply("a\nb\nc\n", &[(1, 2, one), (3, 3, one), (3, 2, one), (1, 0, one)]).is_ok());
+    }
+}

@@ -1,0 +1,236 @@
+//! Reading a file for a model: whole, from an offset, or in ranges; plain, numbered
+//! or with anchors; never more than a cap, and always with the way to go on.
+//!
+//! Limits: a line over 2,000 characters is shown as a window; its anchor is still
+//! made from the whole line. `column` moves the window.
+
+mod render;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::edit::{EditCode, Refusal};
+use crate::hashline::stale::{merge_ranges, short_id};
+use crate::hashline::tag::Width;
+use crate::text::{ContentHash, LineSpan, Snapshot};
+
+/// How lines are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Style {
+    /// The text as it is.
+    #[default]
+    Plain,
+    /// `<<12>>text`
+    Numbered,
+    /// `12#VK|text`
+    Hashline,
+}
+
+/// Which lines.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Select {
+    /// The whole file.
+    #[default]
+    Whole,
+    /// `limit` lines from line `offset` on.
+    From {
+        /// First line.
+        offset: usize,
+        /// How many; to the end of the file where left out.
+        limit: Option<usize>,
+    },
+    /// These ranges, in any order.
+    Ranges(Vec<LineSpan>),
+}
+
+/// What a caller wants to see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadRequest {
+    /// Which lines.
+    pub select: Select,
+    /// How they are shown.
+    pub style: Style,
+    /// How many letters an id has in the hashline style.
+    pub width: Width,
+    /// Where the window of a long line starts, from 1.
+    pub column: usize,
+    /// The most characters of a line; the most bytes of the answer.
+    pub caps: Caps,
+}
+
+/// How much one answer may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Characters of one line.
+    pub line: usize,
+    /// Bytes of the text.
+    pub text: usize,
+}
+
+impl Caps {
+    /// For a model: 256 KiB, lines of 2,000 characters.
+    pub const MODEL: Self = Self { line: 2000, text: 256 << 10 };
+    /// For a pipe.
+    pub const NONE: Self = Self { line: usize::MAX, text: usize::MAX };
+}
+
+impl Default for ReadRequest {
+    fn default() -> Self {
+        Self {
+            select: Select::Whole,
+            style: Style::Plain,
+            width: Width::Two,
+            column: 1,
+            caps: Caps::MODEL,
+        }
+    }
+}
+
+/// A line of which only a part is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Windowed {
+    /// The line.
+    pub line: usize,
+    /// The first column shown, in characters from 1.
+    pub start_column: usize,
+    /// The last column shown.
+    pub end_column: usize,
+    /// How many characters the line has.
+    pub columns: usize,
+}
+
+/// The answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Reading {
+    /// The file.
+    pub path: String,
+    /// The version's id (SHA-256); hashline_edit takes it, or its first digits.
+    pub snapshot: ContentHash,
+    /// Lines in the file.
+    pub total_lines: usize,
+    /// The lines, in the style asked for.
+    pub text: String,
+    /// The lines shown.
+    pub ranges: Vec<LineSpan>,
+    /// The file's encoding.
+    pub encoding: String,
+    /// `lf`, `crlf`, `mixed` or `none`.
+    pub line_ending: String,
+    /// The lines left out.
+    pub omitted: Vec<LineSpan>,
+    /// Where to go on, when the cap cut the answer.
+    pub next_offset: Option<usize>,
+    /// Lines of which only a part is shown.
+    pub windowed: Vec<Windowed>,
+}
+
+/// Reads `snapshot` for the caller.
+pub fn read(path: &str, snapshot: &Snapshot, request: &ReadRequest) -> Result<Reading, Refusal> {
+    let total = snapshot.lines().total();
+    let wanted = wanted(&request.select, total).map_err(|refusal| refusal.at(path))?;
+    let shown = render::render(snapshot, &wanted, request);
+    let omitted = complement(&shown.ranges, total);
+    Ok(Reading {
+        path: path.to_owned(),
+        snapshot: snapshot.hash(),
+        total_lines: total,
+        text: shown.text,
+        ranges: shown.ranges,
+        encoding: snapshot.encoding().name().to_owned(),
+        line_ending: snapshot.line_ending().to_owned(),
+        omitted,
+        next_offset: shown.next,
+        windowed: shown.windowed,
+    })
+}
+
+impl Reading {
+    /// The text for a model: the lines, then one line that says what they are.
+    pub fn message(&self, snapshot: &Snapshot) -> String {
+        let mut out = self.text.clone();
+        if !out.is_empty() && !out.ends_with('\n') {
+            out.push('\n');
+        }
+        let ranges = |spans: &[LineSpan]| {
+            let shown: Vec<String> =
+                spans.iter().take(12).map(|span| format!("{}-{}", span.start, span.end)).collect();
+            shown.join(", ")
+        };
+        let what = match (self.total_lines, self.omitted.is_empty()) {
+            (0, _) => "the file is empty".to_owned(),
+            (total, true) => format!("all {total} lines"),
+            (total, false) => format!("lines {} of {total}", ranges(&self.ranges)),
+        };
+        out.push_str(&format!("[{}: {what}; snapshot {}", self.path, short_id(snapshot)));
+        if let Some(next) = self.next_offset {
+            out.push_str(&format!("; cut for size, go on with offset {next}"));
+        }
+        for window in self.windowed.iter().take(4) {
+            out.push_str(&format!(
+                "; line {} shows columns {}-{} of {}, go on with column {}",
+                window.line,
+                window.start_column,
+                window.end_column,
+                window.columns,
+                window.end_column + 1
+            ));
+        }
+        out.push(']');
+        out
+    }
+}
+
+fn wanted(select: &Select, total: usize) -> Result<Vec<LineSpan>, Refusal> {
+    let refuse = |message: String| {
+        Refusal::new(EditCode::InvalidArguments, message).hint(match total {
+            0 => "The file is empty; read it whole.".to_owned(),
+            _ => format!("Lines count from 1 to {total}; give start <= end."),
+        })
+    };
+    match select {
+        Select::Whole => Ok(merge_ranges(vec![LineSpan { start: 1, end: total }])),
+        Select::From { offset: 1, limit: None } => wanted(&Select::Whole, total),
+        Select::From { limit: Some(0), .. } => Err(refuse("limit is 0".into())),
+        Select::From { offset, limit } => {
+            if *offset == 0 || *offset > total.max(1) {
+                return Err(refuse(format!(
+                    "offset {offset} is not a line: the file has {total} lines"
+                )));
+            }
+            let end = limit.map_or(total, |limit| total.min(offset.saturating_add(limit - 1)));
+            Ok(merge_ranges(vec![LineSpan { start: *offset, end }]))
+        }
+        Select::Ranges(ranges) => {
+            if ranges.is_empty() {
+                return Err(refuse("ranges is empty".into()));
+            }
+            for range in ranges {
+                let LineSpan { start, end } = *range;
+                if start == 0 || end < start || start > total {
+                    return Err(refuse(format!(
+                        "range {start}-{end} is not in the file, which has {total} lines"
+                    )));
+                }
+            }
+            Ok(merge_ranges(
+                ranges.iter().map(|r| LineSpan { start: r.start, end: r.end.min(total) }).collect(),
+            ))
+        }
+    }
+}
+
+fn complement(spans: &[LineSpan], total: usize) -> Vec<LineSpan> {
+    let mut out = Vec::new();
+    let mut next = 1;
+    for span in spans {
+        if span.start > next {
+            out.push(LineSpan { start: next, end: span.start - 1 });
+        }
+        next = span.end + 1;
+    }
+    if next <= total {
+        out.push(LineSpan { start: next, end: total });
+    }
+    out
+}

@@ -1,0 +1,107 @@
+//! Lines to text.
+
+use std::fmt::Write as _;
+
+use super::{ReadRequest, Select, Style, Windowed};
+use crate::hashline::tag;
+use crate::text::{LineSpan, Snapshot};
+
+pub(super) struct Shown {
+    pub(super) text: String,
+    pub(super) ranges: Vec<LineSpan>,
+    pub(super) next: Option<usize>,
+    pub(super) windowed: Vec<Windowed>,
+}
+
+pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadRequest) -> Shown {
+    let text = snapshot.text();
+    let index = snapshot.lines();
+    let mut out =
+        Shown { text: String::new(), ranges: Vec::new(), next: None, windowed: Vec::new() };
+    let lines: usize = wanted.iter().map(|span| span.end + 1 - span.start).sum();
+    let bytes: usize =
+        wanted.iter().map(|span| index.start(span.end + 1) - index.start(span.start)).sum();
+    out.text.reserve(bytes.saturating_add(lines * 12).min(request.caps.text));
+    let mut ending = "";
+    for (k, span) in wanted.iter().enumerate() {
+        if k > 0 {
+            // Ranges are merged, so something lies between them.
+            let before = wanted[k - 1].end;
+            out.text.push_str(ending);
+            let _ = write!(out.text, "… {} lines not shown …\n", span.start - before - 1);
+            ending = "";
+        }
+        for number in span.start..=span.end {
+            let Some(line) = index.line(text, number) else { break };
+            let body = &text[line.body.clone()];
+            if out.text.len() + ending.len() + body.len().min(request.caps.line) > request.caps.text
+                && !out.ranges.is_empty()
+            {
+                out.next = Some(number);
+                return out;
+            }
+            out.text.push_str(ending);
+            prefix(&mut out.text, number, body, request);
+            push_body(&mut out, number, body, request);
+            ending = match request.style {
+                Style::Plain => line.ending.as_str(),
+                Style::Numbered | Style::Hashline => "\n",
+            };
+            match out.ranges.last_mut() {
+                Some(last) if last.end + 1 == number => last.end = number,
+                _ => out.ranges.push(LineSpan { start: number, end: number }),
+            }
+        }
+    }
+    // A whole file is given to the last byte.
+    if request.style == Style::Plain
+        && (request.select == Select::Whole
+            || matches!(request.select, Select::From { offset: 1, limit: None }))
+    {
+        out.text.push_str(ending);
+    }
+    out
+}
+
+fn prefix(out: &mut String, number: usize, body: &str, request: &ReadRequest) {
+    match request.style {
+        Style::Plain => {}
+        Style::Numbered => {
+            let _ = write!(out, "<<{number}>>");
+        }
+        Style::Hashline => {
+            tag::push(out, number, body, request.width);
+            out.push('|');
+        }
+    }
+}
+
+fn push_body(out: &mut Shown, number: usize, body: &str, request: &ReadRequest) {
+    let most = request.caps.line;
+    // Fewer bytes than characters there cannot be.
+    if body.len() <= most {
+        out.text.push_str(body);
+        return;
+    }
+    let columns = body.chars().count();
+    if columns <= most {
+        out.text.push_str(body);
+        return;
+    }
+    let first = request.column.clamp(1, columns) - 1;
+    let at = |column: usize| body.char_indices().nth(column).map_or(body.len(), |(at, _)| at);
+    let last = (first + most).min(columns);
+    if first > 0 {
+        out.text.push('…');
+    }
+    out.text.push_str(&body[at(first)..at(last)]);
+    if last < columns {
+        out.text.push('…');
+    }
+    out.windowed.push(Windowed {
+        line: number,
+        start_column: first + 1,
+        end_column: last,
+        columns,
+    });
+}

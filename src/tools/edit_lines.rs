@@ -1,0 +1,84 @@
+//! `edit_lines`: edits by line number.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::lines_argument::Lines;
+use super::{Call, Listed, ToolSpec, parse, schema};
+use crate::edit::{EditCode, EditReport, Refusal};
+use crate::line_edit::LineChange;
+use crate::text::LineSpan;
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "edit_lines",
+    about: include_str!("../../prompts/tools/edit_lines.md"),
+    input: schema::input::<Arguments>,
+    output: schema::output::<EditReport>,
+    listed: Listed::Always,
+    writes: true,
+    run: |call| Box::pin(async move { run(call).await.into() }),
+};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct Arguments {
+    /// The file, below the root.
+    path: String,
+    /// The edits, all in the numbering of the file as it is now.
+    edits: Option<Vec<Edit>>,
+    /// For a single edit: the first line to replace.
+    start_line: Option<usize>,
+    /// For a single edit: the last line to replace; start_line - 1 inserts before start_line.
+    end_line: Option<usize>,
+    /// For a single edit: the new lines; empty to delete.
+    new_content: Option<Lines>,
+    /// The snapshot id of the read that the numbers come from.
+    snapshot: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Edit {
+    /// The first line to replace.
+    start_line: usize,
+    /// The last line to replace; start_line - 1 inserts before start_line.
+    end_line: usize,
+    /// The new lines; empty to delete.
+    new_content: Lines,
+}
+
+impl Arguments {
+    fn changes(self) -> Result<Vec<LineChange>, Refusal> {
+        let single = (self.start_line, self.end_line, self.new_content);
+        let edits = match (self.edits, single) {
+            (Some(edits), (None, None, None)) => edits,
+            (None, (Some(start_line), Some(end_line), Some(new_content))) => {
+                vec![Edit { start_line, end_line, new_content }]
+            }
+            (Some(_), _) => {
+                return Err(shape(
+                    "edits cannot be combined with start_line, end_line or new_content at the top",
+                ));
+            }
+            (None, _) => return Err(shape("start_line, end_line and new_content are all needed")),
+        };
+        Ok(edits
+            .into_iter()
+            .map(|edit| LineChange {
+                span: LineSpan { start: edit.start_line, end: edit.end_line },
+                lines: edit.new_content.into_content(),
+            })
+            .collect())
+    }
+}
+
+fn shape(message: &str) -> Refusal {
+    Refusal::new(EditCode::InvalidArguments, message)
+        .hint("Send path and edits: [{start_line, end_line, new_content}], or the three fields beside path.")
+}
+
+async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
+    let arguments: Arguments = parse(TOOL.name, call.arguments)?;
+    let path = call.engine.path(&arguments.path)?;
+    let snapshot = arguments.snapshot.clone();
+    let changes = arguments.changes().map_err(|refusal| refusal.at(path.as_str()))?;
+    call.engine.edit_lines(&path, changes, snapshot.as_deref(), call.options).await
+}

@@ -1,0 +1,136 @@
+//! `hashline_edit`: edits by `LINE#ID` anchor.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::lines_argument::Lines;
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, EditReport, Refusal};
+use crate::engine::HashlineRequest;
+use crate::hashline::anchors::Anchor;
+use crate::hashline::ops::{HashlineEdit, Op};
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "hashline_edit",
+    about: include_str!("../../prompts/tools/hashline_edit.md"),
+    input: schema::input::<Arguments>,
+    output: schema::output::<EditReport>,
+    listed: Listed::Always,
+    writes: true,
+    run: |call| {
+        Box::pin(async move {
+            run(call).await.map_or_else(ToolReply::refused, |report| {
+                ToolReply::answered(report.anchored_text(), &report)
+            })
+        })
+    },
+};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct Arguments {
+    /// The file, below the root.
+    path: String,
+    /// The edits, all in terms of the file as it was read.
+    edits: Option<Vec<Edit>>,
+    /// Removes the file; takes no edits.
+    delete: Option<bool>,
+    /// A new path for the result; the old file is removed.
+    rename: Option<String>,
+    /// The snapshot id of the read that the anchors come from.
+    snapshot: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Edit {
+    /// replace, append or prepend.
+    op: Option<OpName>,
+    /// The anchor, as LINE#ID; the first line of a range.
+    pos: Option<Reference>,
+    /// The last line of a range, as LINE#ID.
+    end: Option<Reference>,
+    /// The new lines, as a list or one string; null or [] deletes.
+    lines: Lines,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum OpName {
+    /// Puts lines in the place of pos..end.
+    Replace,
+    /// Puts lines after the anchor.
+    Append,
+    /// Puts lines before the anchor.
+    Prepend,
+}
+
+/// An anchor; a bare number is read so that the answer can show the missing id.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Reference {
+    Text(String),
+    Number(u64),
+}
+
+impl JsonSchema for Reference {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Reference".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}
+
+impl Reference {
+    fn anchor(&self) -> Result<Anchor, Refusal> {
+        match self {
+            Self::Text(raw) => Anchor::parse(raw),
+            Self::Number(line) => Anchor::parse(&line.to_string()),
+        }
+    }
+}
+
+impl Edit {
+    fn read(self, number: usize) -> Result<HashlineEdit, Refusal> {
+        let anchor = |reference: &Option<Reference>| {
+            reference.as_ref().map(Reference::anchor).transpose().map_err(|mut refusal| {
+                refusal.message = format!("edit {number}: {}", refusal.message);
+                refusal
+            })
+        };
+        let (pos, end) = (anchor(&self.pos)?, anchor(&self.end)?);
+        let op = match self.op {
+            Some(OpName::Replace) => Op::Replace,
+            Some(OpName::Append) => Op::Append,
+            Some(OpName::Prepend) => Op::Prepend,
+            // With an anchor there is one thing it can mean.
+            None if pos.is_some() || end.is_some() => Op::Replace,
+            None => {
+                return Err(Refusal::new(
+                    EditCode::InvalidArguments,
+                    format!("edit {number} has neither op nor pos"),
+                )
+                .hint("Give op: replace, append or prepend."));
+            }
+        };
+        Ok(HashlineEdit { op, pos, end, lines: self.lines.into_lines() })
+    }
+}
+
+async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
+    let arguments: Arguments = parse(TOOL.name, call.arguments)?;
+    let path = call.engine.path(&arguments.path)?;
+    let at = |refusal: Refusal| refusal.at(path.as_str());
+    let edits = arguments.edits.unwrap_or_default().into_iter().enumerate();
+    let request = HashlineRequest {
+        edits: edits.map(|(k, edit)| edit.read(k + 1)).collect::<Result<_, _>>().map_err(at)?,
+        delete: arguments.delete.unwrap_or(false),
+        rename: arguments.rename.as_deref().map(|to| call.engine.path(to)).transpose()?,
+        snapshot: arguments.snapshot,
+    };
+    call.engine.hashline_edit(&path, &request, call.options).await
+}

@@ -1,0 +1,79 @@
+//! New lines as models send them: a list, one string, or null.
+
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+
+use crate::line_edit::split_lines;
+
+/// The new lines of an edit.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Lines {
+    /// Line by line.
+    Many(Vec<String>),
+    /// One string, split at newlines.
+    One(String),
+    /// No lines at all.
+    None,
+}
+
+impl Lines {
+    /// The lines of an entry of a list: an entry is at least one line, and a newline
+    /// at its end ends it.
+    fn of_entry(entry: &str) -> Vec<String> {
+        if entry.is_empty() { vec![String::new()] } else { split_lines(entry) }
+    }
+
+    /// As lines, where an empty string is one blank line.
+    pub(super) fn into_lines(self) -> Vec<String> {
+        match self {
+            Self::Many(entries) => entries.iter().flat_map(|e| Self::of_entry(e)).collect(),
+            Self::One(text) => Self::of_entry(&text),
+            Self::None => Vec::new(),
+        }
+    }
+
+    /// As the content of lines, where an empty string has no lines.
+    pub(super) fn into_content(self) -> Vec<String> {
+        match self {
+            Self::One(text) if text.is_empty() => Vec::new(),
+            other => other.into_lines(),
+        }
+    }
+}
+
+impl JsonSchema for Lines {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Lines".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["array", "string"], "items": { "type": "string" }, "nullable": true })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_is_split_and_a_final_newline_opens_no_line() {
+        let lines = |json: serde_json::Value| {
+            serde_json::from_value::<Lines>(json).expect("lines").into_lines()
+        };
+        assert_eq!(lines(serde_json::json!(["a", "", "b"])), ["a", "", "b"]);
+        assert_eq!(lines("a\nb\n".into()), ["a", "b"]);
+        assert_eq!(lines("".into()), [""]);
+        assert_eq!(lines(serde_json::json!(["a\nb", "c\n"])), ["a", "b", "c"]);
+        assert_eq!(lines(serde_json::json!([])), Vec::<String>::new());
+        assert_eq!(lines(serde_json::Value::Null), Vec::<String>::new());
+        assert_eq!(Lines::One(String::new()).into_content(), Vec::<String>::new());
+        assert_eq!(Lines::One("\n".into()).into_content(), [""]);
+    }
+}

@@ -1,0 +1,85 @@
+//! `read_file`: lines for a model, with numbers or anchors.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, Refusal};
+use crate::hashline::tag::Width;
+use crate::reading::{Caps, ReadRequest, Reading, Select, Style};
+use crate::text::LineSpan;
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "read_file",
+    about: include_str!("../../prompts/tools/read_file.md"),
+    input: schema::input::<Arguments>,
+    output: schema::output::<Reading>,
+    listed: Listed::Always,
+    writes: false,
+    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
+};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+pub(super) struct Arguments {
+    /// The file, below the root.
+    path: String,
+    /// First line, from 1.
+    offset: Option<usize>,
+    /// How many lines.
+    limit: Option<usize>,
+    /// Several ranges of lines, both ends included.
+    ranges: Option<Vec<Range>>,
+    /// plain: the text as it is; numbered: <<N>>text; hashline: N#ID|text, the anchors that hashline_edit takes.
+    style: Option<Style>,
+    /// For lines over 2,000 characters: the first column to show.
+    column: Option<usize>,
+    /// Letters of an id in the hashline style: 2, 4 or 8.
+    id_letters: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+struct Range {
+    /// First line.
+    start: usize,
+    /// Last line.
+    end: usize,
+}
+
+impl Arguments {
+    fn request(&self) -> Result<ReadRequest, Refusal> {
+        let refuse = |message: &str, hint: &str| {
+            Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
+        };
+        let select = match (&self.ranges, self.offset, self.limit) {
+            (Some(ranges), None, None) => Select::Ranges(
+                ranges.iter().map(|r| LineSpan { start: r.start, end: r.end }).collect(),
+            ),
+            (Some(_), _, _) => {
+                return refuse(
+                    "ranges cannot be combined with offset or limit",
+                    "Give either ranges, or offset and limit.",
+                );
+            }
+            (None, None, None) => Select::Whole,
+            (None, offset, limit) => Select::From { offset: offset.unwrap_or(1), limit },
+        };
+        let Some(width) = Width::of_letters(self.id_letters.unwrap_or(2)) else {
+            return refuse("id_letters is not 2, 4 or 8", "Leave it out for the common two.");
+        };
+        Ok(ReadRequest {
+            select,
+            style: self.style.unwrap_or_default(),
+            width,
+            column: self.column.unwrap_or(1),
+            caps: Caps::MODEL,
+        })
+    }
+}
+
+async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let arguments: Arguments = parse(TOOL.name, call.arguments)?;
+    let path = call.engine.path(&arguments.path)?;
+    let request = arguments.request().map_err(|refusal| refusal.at(path.as_str()))?;
+    let (reading, snapshot) = call.engine.read_file(&path, &request).await?;
+    Ok(ToolReply::answered(reading.message(&snapshot), &reading))
+}
