@@ -305,7 +305,8 @@ impl EditReport {
             .iter()
             .map(|shift| format!("{:+} from old line {}", shift.delta, shift.from_line))
             .collect();
-        if !shifts.is_empty() {
+        let edited = self.before_sha256.is_some() && self.after_sha256.is_some();
+        if edited && !shifts.is_empty() {
             out.push_str(&format!("\nLines moved: {}.", shifts.join(", ")));
         }
         for warning in &self.explanation.warnings {
