@@ -5,11 +5,12 @@
 //! order. An error up to there leaves all as it was; an error later takes back what was
 //! done. Once the last file is in place nothing is reported as a failure any more.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -205,25 +206,29 @@ impl Disk {
         let path = order.edit.path();
         self.admit_letters(path)?;
         let mut made = Grown::default();
+        let denied = RefCell::new(None);
         let place = if order.edit.base().is_none() {
-            let allow = |real: &std::path::Path| self.admit_real(path, real).is_ok();
+            let allow = |real: &Path| match self.admit_real(path, real) {
+                Ok(()) => true,
+                Err(refusal) => {
+                    denied.replace(Some(refusal));
+                    false
+                }
+            };
             self.root.place_making(path.as_path(), &mut made.folders, &allow)
         } else {
             self.root.place(path.as_path())
         };
-        let place = match place {
-            Ok(place) => place,
-            Err(error)
-                if trouble::is(
-                    &error,
-                    &[Errno::PERM, Errno::ACCESS, Errno::ROFS, Errno::NOSPC],
-                ) =>
-            {
-                self.admit_resolved(path)?;
-                return Err(trouble::unwritten(path, "cannot reach its folder", &error));
+        if let Some(refusal) = denied.into_inner() {
+            return Err(refusal);
+        }
+        let place = place.map_err(|error| {
+            if trouble::is(&error, &[Errno::PERM, Errno::ACCESS, Errno::ROFS, Errno::NOSPC]) {
+                trouble::unwritten(path, "cannot reach its folder", &error)
+            } else {
+                trouble::unreachable(path, &error)
             }
-            Err(error) => return Err(trouble::unreachable(path, &error)),
-        };
+        })?;
         self.admit_real(path, &place.real)?;
         if order.edit.base().is_none()
             && order.metadata.is_none()

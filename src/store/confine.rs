@@ -463,6 +463,43 @@ mod tests {
     }
 
     #[test]
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    fn neither_walk_is_led_outside_by_a_renaming_race() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+
+        let temp = tempfile::tempdir().expect("temp");
+        let root = temp.path().join("root");
+        for folder in ["root/a/b", "outside/b"] {
+            std::fs::create_dir_all(temp.path().join(folder)).expect("folder");
+        }
+        std::fs::write(root.join("a/b/f"), "inside").expect("file");
+        std::fs::write(temp.path().join("outside/b/f"), "outside").expect("file");
+        symlink("../outside", root.join("link")).expect("link");
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (one, other) = (root.join("a"), root.join("link"));
+                while !stop.load(Ordering::Relaxed) {
+                    let here = rustix::fs::CWD;
+                    let flags = rustix::fs::RenameFlags::EXCHANGE;
+                    let _ = rustix::fs::renameat_with(here, &one, here, &other, flags);
+                }
+            });
+            for root in roots(&root) {
+                let mut seen = 0;
+                for _ in 0..20_000 {
+                    let Ok(place) = root.place(Path::new("a/b/f")) else { continue };
+                    let Ok(file) = place.open(OFlags::RDONLY) else { continue };
+                    assert_eq!(std::io::read_to_string(file).expect("read"), "inside");
+                    seen += 1;
+                }
+                assert!(seen > 100, "{:?}: only {seen} opened", root.walk);
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
     fn a_chain_of_links_ends() {
         let temp = tempfile::tempdir().expect("temp");
         std::fs::write(temp.path().join("l0"), "x").expect("file");

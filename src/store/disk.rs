@@ -8,6 +8,7 @@
 //! does not is noticed after the fact and its version kept. On NFS locks and the
 //! exchange of names are best effort.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -249,8 +250,16 @@ impl Disk {
             Err(error) if trouble::is(&error, &[Errno::XDEV, Errno::LOOP]) => {
                 Err(trouble::unreachable(path, &error))
             }
-            // A folder is missing: what is there of it has no protected name, see above,
-            // and a commit looks again before it makes the rest.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // A folder is missing. Ask where it would be made, and make nothing.
+                let real = RefCell::new(None);
+                let look = |path: &Path| {
+                    real.replace(Some(path.to_owned()));
+                    false
+                };
+                let _ = self.root.place_making(path.as_path(), &mut Vec::new(), &look);
+                real.into_inner().map_or(Ok(()), |real: PathBuf| self.admit_real(path, &real))
+            }
             Err(_) => Ok(()),
         }
     }

@@ -243,6 +243,9 @@ fn exchange(_folder: &Folder, _one: &OsStr, _other: &OsStr) -> io::Result<()> {
 pub(super) fn read_all(mut file: &File, most: u64) -> io::Result<Vec<u8>> {
     file.rewind()?;
     let size = file.metadata()?.len();
+    if size > most {
+        return Err(Errno::FBIG.into());
+    }
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or_default());
     file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {

@@ -1,0 +1,452 @@
+//! Kills: at random moments, and at every system call.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use super::child::{Writer, generation, generation_of, numbers, spawn};
+use super::{Work, count, has, long, skip};
+
+const SIZE: usize = 400_000;
+
+struct Kills {
+    torn: usize,
+    lost: usize,
+    after_commit: usize,
+}
+
+/// Starts a writer again and again and kills it after a moment that differs each time.
+fn kill_randomly(work: &Work, writer: Writer, kills: usize) -> Kills {
+    let file = work.file("file");
+    let mut seen = Kills { torn: 0, lost: 0, after_commit: 0 };
+    let mut acknowledged = 0;
+    fs::write(&file, generation(0, SIZE)).expect("file");
+    for n in 0..kills {
+        let order = format!(
+            "generations|{writer:?}|{}|{}|{SIZE}",
+            work.root().display(),
+            work.state().display()
+        );
+        let mut child = spawn(&order);
+        // Steps of a golden ratio reach every part of a commit.
+        let spread = (n as f64 * 0.618_034).fract();
+        std::thread::sleep(Duration::from_micros(8_000 + (spread * 12_000.0) as u64));
+        child.kill().expect("kill");
+        let last = numbers(&mut child, "ack ").last().copied();
+        child.wait().expect("dead");
+        if let Some(last) = last {
+            acknowledged = last;
+            seen.after_commit += 1;
+        }
+        match fs::read(&file).ok().and_then(|bytes| generation_of(&bytes, SIZE)) {
+            Some(number) => {
+                seen.lost += usize::from(number < acknowledged);
+                acknowledged = number;
+            }
+            None => {
+                seen.torn += 1;
+                acknowledged = 0;
+                fs::write(&file, generation(0, SIZE)).expect("file");
+            }
+        }
+    }
+    seen
+}
+
+#[test]
+fn random_kills_leave_the_old_or_the_new_file() {
+    let work = Work::new();
+    let kills = count(150, 10_000);
+    let seen = kill_randomly(&work, Writer::Store, kills);
+    println!(
+        "{kills} kill -9: {} torn or absent, {} acknowledged edits lost, {} after a commit, {} temps left",
+        seen.torn,
+        seen.lost,
+        seen.after_commit,
+        work.litter().len()
+    );
+    assert_eq!((seen.torn, seen.lost), (0, 0));
+    assert!(seen.after_commit * 10 > kills, "the kills come too early to mean anything");
+    reclaim(&work);
+
+    let broken = Work::new();
+    let kills = count(60, 1_000);
+    let seen = kill_randomly(&broken, Writer::InPlace, kills);
+    println!("broken writer (in place): {} of {kills} torn", seen.torn);
+    assert!(seen.torn > 0, "the harness does not see torn files");
+}
+
+/// Only our own dead and old temps go.
+fn reclaim(work: &Work) {
+    let dead = Command::new("true")
+        .spawn()
+        .and_then(|mut child| child.wait().map(|_| child.id()))
+        .expect("pid");
+    fs::write(work.file(&format!(".restitch-{dead}-0123456789abcdef.tmp")), "x").expect("temp");
+    let live = format!(".restitch-{}-0123456789abcdef.tmp", std::process::id());
+    let young = format!(".restitch-{dead}-00000000000000aa.tmp");
+    let linked = format!(".restitch-{dead}-00000000000000bb.tmp");
+    let symlink = format!(".restitch-{dead}-00000000000000cc.tmp");
+    let mut kept = vec![live, linked.clone(), "linked-twin".to_owned()];
+    kept.extend((0..100).map(|n| format!(".restitch-{dead}-{n}.tmp")));
+    for name in kept.iter().filter(|name| **name != linked) {
+        fs::write(work.file(name), "x").expect("look-alike");
+    }
+    fs::hard_link(work.file("linked-twin"), work.file(&linked)).expect("link");
+    std::os::unix::fs::symlink("file", work.file(&symlink)).expect("symlink");
+    let old = SystemTime::now() - Duration::from_secs(61);
+    for name in work.litter() {
+        if let Ok(file) = fs::File::options().write(true).open(&name) {
+            file.set_modified(old).expect("age");
+        }
+    }
+    fs::write(work.file(&young), "x").expect("young");
+    kept.extend([young, symlink]);
+    let before = work.litter().len();
+    let number = generation_of(&fs::read(work.file("file")).expect("file"), SIZE).expect("whole");
+    let path = super::work_path("file");
+    let edit = super::whole(&path, Some(&generation(number, SIZE)), &generation(number + 1, SIZE));
+    let store = work.store();
+    super::now(restitch::port::FileStore::commit(&store, vec![edit], Default::default()))
+        .expect("commit");
+    let left = work.litter();
+    println!(
+        "litter: {before} names of our form, {} left, all of them not ours to take",
+        left.len()
+    );
+    for name in &kept {
+        assert!(work.file(name).symlink_metadata().is_ok(), "{name} was taken");
+    }
+    assert_eq!(left.len(), kept.len() - 1, "{left:?}");
+}
+
+/// A file before and after, and what else must hold.
+struct Scenario {
+    name: &'static str,
+    old: Vec<u8>,
+    prepare: fn(&Work),
+    arguments: &'static [&'static str],
+    path: &'static str,
+}
+
+const SYSCALLS: &[&str] = &[
+    "openat",
+    "openat2",
+    "write",
+    "pwrite64",
+    "fsync",
+    "renameat2",
+    "renameat",
+    "rename",
+    "unlinkat",
+    "unlink",
+    "fchmod",
+    "fchown",
+    "flock",
+    "fsetxattr",
+    "ftruncate",
+    "fallocate",
+    "mkdirat",
+    "mkdir",
+    "linkat",
+    "close",
+];
+
+fn scenarios() -> Vec<Scenario> {
+    let plain = |_: &Work| {};
+    let edit: &[&str] = &["--old", "two", "--new", "zwei"];
+    let text = b"one\ntwo\nthree\n".to_vec();
+    let big = [b"two\n".to_vec(), vec![b'x'; 10 << 20], b"\n".to_vec()].concat();
+    let scenario = |name, old: &[u8], prepare, arguments, path| Scenario {
+        name,
+        old: old.to_vec(),
+        prepare,
+        arguments,
+        path,
+    };
+    vec![
+        scenario("plain", &text, plain, edit, "f"),
+        scenario(
+            "create",
+            b"",
+            |work| fs::remove_file(work.file("f")).expect("gone"),
+            &["--old", "", "--new", "zwei"],
+            "f",
+        ),
+        scenario(
+            "hard link",
+            &text,
+            |work| fs::hard_link(work.file("f"), work.file("g")).expect("link"),
+            edit,
+            "f",
+        ),
+        scenario(
+            "symlink",
+            &text,
+            |work| std::os::unix::fs::symlink("f", work.file("l")).expect("link"),
+            edit,
+            "l",
+        ),
+        scenario("carriage returns", b"one\r\ntwo\r\n", plain, edit, "f"),
+        scenario("one byte", b"2", plain, &["--old", "2", "--new", "3"], "f"),
+        scenario("ten megabytes", &big, plain, edit, "f"),
+        scenario("read-only", &text, |work| super::kinds::chmod(&work.file("f"), 0o444), edit, "f"),
+        scenario("private", &text, |work| super::kinds::chmod(&work.file("f"), 0o600), edit, "f"),
+        scenario(
+            "attribute",
+            &text,
+            |work| {
+                super::kinds::attribute(&work.file("f"));
+            },
+            edit,
+            "f",
+        ),
+        scenario("no match", &text, plain, &["--old", "absent", "--new", "x"], "f"),
+        scenario("create below", b"", plain, &["--old", "", "--new", "zwei"], "new/deep/f"),
+    ]
+}
+
+fn new_bytes(old: &[u8], arguments: &[&str]) -> Vec<u8> {
+    let text = String::from_utf8(old.to_vec()).expect("text");
+    match arguments[1] {
+        "" => arguments[3].into(),
+        from => text.replacen(from, arguments[3], 1).into_bytes(),
+    }
+}
+
+/// The file as it is; `None` when absent.
+fn look(work: &Work, path: &str) -> Option<Vec<u8>> {
+    fs::read(work.file(path)).ok()
+}
+
+#[test]
+fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
+    if !has("strace") {
+        return skip("kill at every system call", "strace is not installed");
+    }
+    let (mut points, mut bad, mut seen_new) = (0, Vec::new(), 0);
+    let all = scenarios();
+    let chosen = if long() { all.len() } else { 3 };
+    for scenario in all.into_iter().take(chosen) {
+        for syscall in SYSCALLS {
+            for when in 1.. {
+                let work = Work::in_memory();
+                fs::write(work.file("f"), &scenario.old).expect("file");
+                (scenario.prepare)(&work);
+                let before = look(&work, scenario.path);
+                let killed =
+                    trace(&work, &scenario, &format!("inject={syscall}:signal=KILL:when={when}"));
+                if !killed {
+                    break;
+                }
+                // The next start puts an in-place write right.
+                let recovered = work.restitch().arg("log").output().expect("log");
+                assert!(recovered.status.success());
+                points += 1;
+                let after = look(&work, scenario.path);
+                let new = new_bytes(&scenario.old, scenario.arguments);
+                if after.as_deref() == Some(&new) {
+                    seen_new += 1;
+                } else if after != before {
+                    bad.push(format!("{}: {syscall} {when}", scenario.name));
+                }
+                // Most closes are of the loader and the runtime; a few stand for all.
+                if !long() && (*syscall == "close" || *syscall == "openat") && when >= 6 {
+                    break;
+                }
+            }
+        }
+    }
+    println!(
+        "{points} kills at system calls in {chosen} scenarios: {} torn or absent, {seen_new} with the new file",
+        bad.len()
+    );
+    assert!(bad.is_empty(), "{bad:?}");
+    assert!(points > 50 && seen_new > 0, "{points} points, {seen_new} new");
+}
+
+#[test]
+fn the_kill_harness_sees_a_writer_that_truncates() {
+    if !has("strace") {
+        return skip("kill at every system call, broken writer", "strace is not installed");
+    }
+    let work = Work::in_memory();
+    fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
+    let mut torn = 0;
+    for when in 1..8 {
+        fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
+        Command::new("strace")
+            .args([
+                "-f",
+                "-qq",
+                "-o",
+                "/dev/null",
+                "-e",
+                &format!("inject=write:signal=KILL:when={when}"),
+            ])
+            .args(["sh", "-c", "printf 'one\\nzwei\\nthree\\n' > \"$0\""])
+            .arg(work.file("f"))
+            .output()
+            .expect("strace");
+        let now = fs::read_to_string(work.file("f")).expect("file");
+        torn += usize::from(now != "one\ntwo\nthree\n" && now != "one\nzwei\nthree\n");
+    }
+    println!("broken writer (truncate and write): {torn} of 7 torn");
+    assert!(torn > 0);
+}
+
+/// Runs one edit under strace; whether it was killed.
+fn trace(work: &Work, scenario: &Scenario, inject: &str) -> bool {
+    use std::os::unix::process::ExitStatusExt as _;
+    let status = strace(work, scenario, inject).stdout(Stdio::null()).status().expect("strace");
+    status.signal() == Some(9) || status.code() == Some(137)
+}
+
+fn strace(work: &Work, scenario: &Scenario, inject: &str) -> Command {
+    let mut command = Command::new("strace");
+    command
+        .args(["-f", "-qq", "-o", "/dev/null", "-e", inject])
+        .arg(env!("CARGO_BIN_EXE_restitch"))
+        .arg("--root")
+        .arg(work.root())
+        .args(["--no-model", "--json", "edit", scenario.path])
+        .args(scenario.arguments)
+        .env("RESTITCH_STATE_DIR", work.state())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+#[test]
+fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
+    if !has("strace") {
+        return skip("single faults", "strace is not installed");
+    }
+    const ERRORS: &[&str] = &[
+        "EIO", "ENOSPC", "EINTR", "EDQUOT", "EACCES", "EROFS", "EXDEV", "EBUSY", "EMFILE", "ESTALE",
+    ];
+    const CALLS: &[&str] = &[
+        "fsync",
+        "renameat2",
+        "unlinkat",
+        "flock",
+        "openat2",
+        "fchmod",
+        "pwrite64",
+        "ftruncate",
+        "mkdirat",
+        "write",
+        "fallocate",
+        "newfstatat",
+        "statx",
+        "flistxattr",
+        "fstatfs",
+        "faccessat2",
+        "openat",
+        "read",
+        "lseek",
+    ];
+    let errors = if long() { ERRORS } else { &ERRORS[..2] };
+    let calls = if long() { CALLS } else { &CALLS[..8] };
+    let chosen = if long() { usize::MAX } else { 3 };
+    let (mut faults, mut contradictions, mut litter, mut refused) = (0, Vec::new(), 0, 0);
+    for scenario in scenarios().into_iter().filter(|s| s.name != "ten megabytes").take(chosen) {
+        for call in calls {
+            for error in errors {
+                for when in 1..=if long() { 40 } else { 4 } {
+                    let work = Work::in_memory();
+                    fs::write(work.file("f"), &scenario.old).expect("file");
+                    (scenario.prepare)(&work);
+                    let before = look(&work, scenario.path);
+                    let trace = work.root().parent().expect("parent").join("trace");
+                    let mut command = strace(
+                        &work,
+                        &scenario,
+                        &format!("inject={call}:error={error}:when={when}"),
+                    );
+                    let output = command.env("STRACE_LOG", &trace).output().expect("strace");
+                    let new = new_bytes(&scenario.old, scenario.arguments);
+                    let after = look(&work, scenario.path);
+                    faults += 1;
+                    let reply: Option<serde_json::Value> =
+                        serde_json::from_slice(&output.stdout).ok();
+                    let wrong = match reply.as_ref().map(|reply| reply["ok"] == true) {
+                        Some(true) => after.as_deref() != Some(&new),
+                        // No reply: the fault hit the loader or the output. Then the file is whole.
+                        None => after != before && after.as_deref() != Some(&new),
+                        Some(false) => {
+                            refused += 1;
+                            after != before
+                        }
+                    };
+                    if wrong {
+                        contradictions
+                            .push(format!("{}: {call} {error} {when}: {reply:?}", scenario.name));
+                    }
+                    let left = work.litter();
+                    // A fault in removing a temp file leaves it; it is reclaimed later.
+                    if *call != "unlinkat" && !left.is_empty() {
+                        litter += 1;
+                        println!("litter after {}: {call} {error} {when}: {left:?}", scenario.name);
+                    }
+                    if work.file("l").exists() && !work.file("l").is_symlink() {
+                        contradictions.push(format!("{}: the symlink is gone", scenario.name));
+                    }
+                }
+            }
+        }
+    }
+    println!(
+        "{faults} single faults: {refused} refused, {} contradictions, {litter} with temps left",
+        contradictions.len()
+    );
+    assert!(contradictions.is_empty(), "{contradictions:#?}");
+    assert_eq!(litter, 0);
+    assert!(refused > 0);
+}
+
+#[test]
+fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
+    let runs = count(10, 200);
+    let work = Work::new();
+    fs::write(work.file("f"), "n 0\n").expect("file");
+    let mut value = 0_u64;
+    for n in 0..runs {
+        let mut child = work
+            .restitch()
+            .args(["--no-model", "batch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("batch");
+        let mut stdin = child.stdin.take().expect("stdin");
+        let from = value;
+        std::thread::spawn(move || {
+            for n in from..from + 200 {
+                let arguments = serde_json::json!({"path": "f", "old_str": format!("n {n}\n"), "new_str": format!("n {}\n", n + 1)});
+                let line = serde_json::json!({"id": n, "arguments": arguments});
+                if writeln!(stdin, "{line}").is_err() {
+                    break;
+                }
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        });
+        std::thread::sleep(Duration::from_millis(25 + n as u64 % 17));
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("signal");
+        let output = child.wait_with_output().expect("output");
+        assert_eq!(output.status.code(), Some(128 + 15), "ends by the signal's code");
+        let text = fs::read_to_string(work.file("f")).expect("file");
+        value = text.trim_start_matches("n ").trim().parse().expect("whole");
+        let acknowledged =
+            output.stdout.split(|b| *b == b'\n').filter(|line| line.starts_with(b"{")).count()
+                as u64;
+        assert!(value >= from + acknowledged.min(value - from));
+        assert!(acknowledged <= value - from, "an acknowledged edit is not there");
+        assert_eq!(work.litter(), Vec::<String>::new());
+    }
+    println!("{runs} signals: no temp left, {value} edits in all");
+    assert!(value > 0);
+}

@@ -1,0 +1,167 @@
+//! The disk store on real disks: what it promises, with real kills, races, faults and power
+//! cuts. Every proof runs a deliberately broken writer through the same harness and has to
+//! catch it; a harness that cannot is no proof.
+//!
+//! The short form runs with every `cargo test`; `RESTITCH_LONG=1` runs the full counts.
+
+mod child;
+mod cost;
+mod kill;
+mod kinds;
+mod paths;
+mod power;
+mod races;
+mod undo;
+
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use restitch::edit::{
+    After, EditReport, EditRequest, Expected, Explanation, Refusal, VerifiedEdit, WorkPath,
+};
+use restitch::engine::{CallOptions, Engine};
+use restitch::store::{DiskOptions, DiskStore};
+use restitch::text::Snapshot;
+
+/// Whether the full counts are asked for.
+pub(crate) fn long() -> bool {
+    std::env::var_os("RESTITCH_LONG").is_some_and(|value| value == "1")
+}
+
+/// `short` or `long` as the run wants it.
+pub(crate) fn count(short: usize, long_form: usize) -> usize {
+    if long() { long_form } else { short }
+}
+
+/// Says loudly that a proof did not run here.
+pub(crate) fn skip(what: &str, why: &str) {
+    println!("skipped: {what}: {why}");
+    eprintln!("skipped: {what}: {why}");
+}
+
+/// Finishes a future that never waits: outside a runtime the store works in place.
+pub(crate) fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the future waits"),
+    }
+}
+
+/// A root and a state folder that go away with the test.
+pub(crate) struct Work {
+    temp: tempfile::TempDir,
+}
+
+impl Work {
+    pub(crate) fn new() -> Self {
+        Self::on(&std::env::temp_dir())
+    }
+
+    /// In memory where there is such a place, for tests of order and not of durability.
+    pub(crate) fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        Self::on(if memory.is_dir() { memory } else { Path::new("/tmp") })
+    }
+
+    pub(crate) fn on(folder: &Path) -> Self {
+        let temp =
+            tempfile::Builder::new().prefix("restitch-it-").tempdir_in(folder).expect("temp");
+        for name in ["root", "outside"] {
+            std::fs::create_dir(temp.path().join(name)).expect("folder");
+        }
+        Self { temp }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.temp.path().join("root")
+    }
+
+    pub(crate) fn outside(&self) -> PathBuf {
+        self.temp.path().join("outside")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.temp.path().join("state")
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.root().join(name)
+    }
+
+    pub(crate) fn options(&self) -> DiskOptions {
+        DiskOptions { state: Some(self.state()), ..DiskOptions::default() }
+    }
+
+    pub(crate) fn store(&self) -> DiskStore {
+        DiskStore::open_with(&self.root(), self.options()).expect("store")
+    }
+
+    pub(crate) fn engine(&self) -> Engine {
+        Engine::builder(self.store()).build()
+    }
+
+    /// The real binary over this root.
+    pub(crate) fn restitch(&self) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_restitch"));
+        command.arg("--root").arg(self.root()).env("RESTITCH_STATE_DIR", self.state());
+        command
+    }
+
+    /// Names in the root that a commit should not leave.
+    pub(crate) fn litter(&self) -> Vec<String> {
+        names_below(&self.root()).into_iter().filter(|name| name.contains(".restitch-")).collect()
+    }
+}
+
+pub(crate) fn names_below(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        found.push(path.display().to_string());
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(names_below(&path));
+        }
+    }
+    found
+}
+
+pub(crate) fn edit(
+    engine: &Engine,
+    path: &str,
+    old: &str,
+    new: &str,
+) -> Result<EditReport, Refusal> {
+    let request = EditRequest {
+        old: old.into(),
+        new: new.into(),
+        expected: Expected::default(),
+        near_line: None,
+    };
+    let path = engine.path(path)?;
+    now(engine.edit_file(&path, &request, &CallOptions::default()))
+}
+
+/// The whole file, replaced.
+pub(crate) fn whole(path: &WorkPath, before: Option<&[u8]>, after: &[u8]) -> VerifiedEdit {
+    let before = before.map(|bytes| Snapshot::decode(bytes.to_vec()).expect("text"));
+    let after = After::Content(after.into());
+    VerifiedEdit::restore(path.clone(), before, after, Explanation::plain("test"))
+}
+
+pub(crate) fn work_path(name: &str) -> WorkPath {
+    WorkPath::parse(name, Path::new("/nowhere")).expect("path")
+}
+
+/// Whether a program can be run here.
+pub(crate) fn has(program: &str) -> bool {
+    std::process::Command::new(program)
+        .arg("--version")
+        .output()
+        .is_ok_and(|output| output.status.success())
+}
+
+pub(crate) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

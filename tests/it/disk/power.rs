@@ -1,0 +1,167 @@
+//! Power cuts: the image of a mounted ext4 is copied while a writer is stopped, and the copy
+//! is mounted as after a reset. Mounted without `auto_da_alloc`, which hides missing syncs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::child::{Writer, generation, generation_of, spawn};
+use super::{count, is_root, skip};
+
+const SIZE: usize = 24_000;
+
+/// An ext4 in a file, mounted; unmounted with the value.
+struct Loop {
+    folder: tempfile::TempDir,
+}
+
+impl Loop {
+    fn mount() -> Result<Self, String> {
+        if !is_root() {
+            return Err("needs root to mount".into());
+        }
+        let memory = Path::new("/dev/shm");
+        let on = if memory.is_dir() { memory } else { Path::new("/tmp") };
+        let folder = tempfile::Builder::new()
+            .prefix("restitch-cut-")
+            .tempdir_in(on)
+            .map_err(|e| e.to_string())?;
+        let made = Self { folder };
+        fs::File::create(made.image())
+            .and_then(|file| file.set_len(16 << 20))
+            .map_err(|e| e.to_string())?;
+        run("mkfs.ext4", &["-q", "-F", "-J", "size=4", &text(&made.image())])?;
+        for name in ["live", "after"] {
+            fs::create_dir(made.folder.path().join(name)).map_err(|e| e.to_string())?;
+        }
+        mount(&made.image(), &made.live(), "loop,noauto_da_alloc,commit=1")?;
+        Ok(made)
+    }
+
+    fn image(&self) -> PathBuf {
+        self.folder.path().join("image")
+    }
+
+    fn live(&self) -> PathBuf {
+        self.folder.path().join("live")
+    }
+
+    /// What the file is after a cut at this moment.
+    fn cut(&self) -> Option<Vec<u8>> {
+        let copy = self.folder.path().join("copy");
+        let after = self.folder.path().join("after");
+        fs::copy(self.image(), &copy).expect("copy");
+        mount(&copy, &after, "loop,noauto_da_alloc").expect("the journal replays");
+        let bytes = fs::read(after.join("root/file")).ok();
+        run("umount", &[&text(&after)]).expect("umount");
+        bytes
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = run("umount", &[&text(&self.live())]);
+    }
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn mount(image: &Path, at: &Path, options: &str) -> Result<(), String> {
+    run("mount", &["-o", options, &text(image), &text(at)])
+}
+
+fn run(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let output =
+        Command::new(program).args(arguments).output().map_err(|e| format!("{program}: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+#[derive(Debug, Default)]
+struct Cuts {
+    torn: usize,
+    lost: usize,
+}
+
+/// Cuts the power of a writer again and again.
+fn cut(disk: &Loop, writer: Writer, cuts: usize) -> Cuts {
+    use std::io::{BufRead as _, BufReader};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    let root = disk.live().join("root");
+    fs::create_dir_all(&root).expect("root");
+    fs::write(root.join("file"), generation(0, SIZE)).expect("file");
+    run("sync", &["-f", &text(&root)]).expect("sync");
+    let state = disk.live().join("state");
+    let mut child =
+        spawn(&format!("generations|{writer:?}|{}|{}|{SIZE}", text(&root), text(&state)));
+    let acknowledged = Arc::new(AtomicU64::new(0));
+    let out = child.stdout.take().expect("stdout");
+    let reader = std::thread::spawn({
+        let acknowledged = acknowledged.clone();
+        move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                if let Some(number) = line.strip_prefix("ack ").and_then(|n| n.parse().ok()) {
+                    acknowledged.store(number, Ordering::SeqCst);
+                }
+            }
+        }
+    });
+    while acknowledged.load(Ordering::SeqCst) == 0 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    let signal = |signal| rustix::process::kill_process(pid, signal).expect("signal");
+    let mut seen = Cuts::default();
+    for n in 0..cuts {
+        std::thread::sleep(Duration::from_micros(3_000 + (n as u64 * 6_181) % 9_000));
+        signal(rustix::process::Signal::STOP);
+        std::thread::sleep(Duration::from_micros(500));
+        let promised = acknowledged.load(Ordering::SeqCst);
+        match disk.cut().and_then(|bytes| generation_of(&bytes, SIZE)) {
+            Some(number) => seen.lost += usize::from(number < promised),
+            None => seen.torn += 1,
+        }
+        signal(rustix::process::Signal::CONT);
+    }
+    child.kill().expect("kill");
+    child.wait().expect("dead");
+    reader.join().expect("reader");
+    fs::remove_dir_all(&root).expect("clear");
+    seen
+}
+
+#[test]
+fn power_cuts_lose_no_acknowledged_edit() {
+    let disk = match Loop::mount() {
+        Ok(disk) => disk,
+        Err(why) => return skip("power cuts", &why),
+    };
+    let cuts = count(25, 1_000);
+    let seen = cut(&disk, Writer::Store, cuts);
+    println!(
+        "{cuts} power cuts: {} torn or absent, {} acknowledged edits lost",
+        seen.torn, seen.lost
+    );
+    assert_eq!((seen.torn, seen.lost), (0, 0));
+
+    let cuts = count(10, 100);
+    let no_sync = cut(&disk, Writer::NoSync, cuts);
+    println!(
+        "broken writer (nothing synced): {} of {cuts} torn, {} lost",
+        no_sync.torn, no_sync.lost
+    );
+    assert!(no_sync.torn + no_sync.lost > 0, "the harness does not see a missing sync");
+    let file_only = cut(&disk, Writer::FileSyncOnly, cuts);
+    println!(
+        "broken writer (folder not synced): {} of {cuts} torn, {} lost",
+        file_only.torn, file_only.lost
+    );
+    assert!(file_only.torn + file_only.lost > 0, "the harness does not see a missing folder sync");
+}

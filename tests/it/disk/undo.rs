@@ -1,0 +1,435 @@
+//! Undo, the log, commits of several files, repeated requests, conflicts, the change feed.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
+use restitch::edit::{After, EditCode, Explanation, VerifiedEdit};
+use restitch::engine::CallOptions;
+use restitch::port::{CommitOptions, FileStore as _, UndoHow};
+use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
+use restitch::text::Snapshot;
+use serde_json::{Value, json};
+
+use super::{Work, count, edit, now, whole, work_path};
+
+fn commit(
+    store: &DiskStore,
+    batch: Vec<VerifiedEdit>,
+) -> Result<Vec<restitch::port::Committed>, restitch::edit::Refusal> {
+    now(store.commit(batch, CommitOptions::default()))
+}
+
+fn removal(name: &str, before: &[u8]) -> VerifiedEdit {
+    let before = Snapshot::decode(before.to_vec()).expect("text");
+    VerifiedEdit::restore(work_path(name), Some(before), After::Removed, Explanation::plain("test"))
+}
+
+/// The real binary with these arguments; code and JSON reply.
+fn run(work: &Work, arguments: &[&str]) -> (Option<i32>, Value) {
+    let output =
+        work.restitch().args(["--no-model", "--json"]).args(arguments).output().expect("restitch");
+    let reply = serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+    (output.status.code(), reply)
+}
+
+#[test]
+fn edits_creations_and_deletions_are_undone_from_other_processes() {
+    let work = Work::new();
+    fs::write(work.file("f"), b"caf\xE9\r\ntwo\r\nno newline").expect("file");
+    fs::set_permissions(work.file("f"), fs::Permissions::from_mode(0o751)).expect("mode");
+    let original = fs::read(work.file("f")).expect("file");
+    let (code, reply) = run(&work, &["edit", "f", "--old", "two", "--new", "zwei"]);
+    assert_eq!((code, &reply["report"]["revision"]), (Some(0), &json!(1)), "{reply}");
+    let (code, _) = run(&work, &["edit", "new/deep/g", "--old", "", "--new", "made\n"]);
+    assert_eq!(code, Some(0));
+    let store = work.store();
+    let edited = fs::read(work.file("f")).expect("file");
+    commit(&store, vec![removal("f", &edited)]).expect("removed");
+    assert!(!work.file("f").exists());
+
+    let (code, reply) = run(&work, &["undo"]);
+    assert_eq!(code, Some(0), "{reply}");
+    assert_eq!(fs::read(work.file("f")).expect("back"), edited);
+    assert_eq!(fs::metadata(work.file("f")).expect("meta").mode() & 0o7777, 0o751);
+    let (code, reply) = run(&work, &["undo"]);
+    assert_eq!((code, &reply["report"]["undone"]), (Some(0), &json!(2)), "{reply}");
+    assert!(!work.file("new").exists(), "the folders it made go with it");
+    let (code, _) = run(&work, &["undo", "1"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(fs::read(work.file("f")).expect("file"), original);
+    let (code, reply) = run(&work, &["undo"]);
+    assert_eq!((code, &reply["code"]), (Some(1), &json!("EDIT_NO_CHANGE")), "{reply}");
+    let (_, log) = run(&work, &["log"]);
+    let revisions = log["report"]["revisions"].as_array().expect("revisions");
+    assert_eq!(revisions.len(), 6);
+    assert_eq!((&revisions[0]["undoes"], &revisions[5]["undone_by"]), (&json!(1), &json!(6)));
+    // An undo can be undone.
+    let (code, _) = run(&work, &["undo", "6"]);
+    assert_eq!(code, Some(0));
+    assert_eq!(fs::read(work.file("f")).expect("file"), edited);
+    assert_eq!(fs::metadata(work.state()).expect("state").mode() & 0o777, 0o700);
+}
+
+#[test]
+fn an_undo_that_is_in_the_way_of_a_later_change_names_it() {
+    let work = Work::new();
+    fs::write(work.file("f"), "a\nb\nc\nd\n").expect("file");
+    let engine = work.engine();
+    edit(&engine, "f", "b", "B").expect("1");
+    edit(&engine, "f", "d", "D").expect("2");
+    edit(&engine, "f", "B", "BB").expect("3");
+    let options = CallOptions::default();
+    let refused = now(engine.undo(Some(1), &options)).expect_err("in the way");
+    assert!(refused.message.contains("revision 3"), "{refused}");
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"a\nBB\nc\nD\n");
+    now(engine.undo(Some(2), &options)).expect("another place");
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"a\nBB\nc\nd\n");
+    now(engine.undo(Some(3), &options)).expect("3");
+    now(engine.undo(Some(1), &options)).expect("1, now that 3 is gone");
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"a\nb\nc\nd\n");
+    // A creation that was edited later.
+    edit(&engine, "g", "", "x\n").expect("created");
+    let edited = edit(&engine, "g", "x", "y").expect("edited").revision.expect("revision");
+    let refused = now(engine.undo(Some(edited - 1), &options)).expect_err("edited since");
+    assert!(refused.message.contains(&format!("revision {edited}")), "{refused}");
+    // A foreign change elsewhere is no obstacle, in the same place it is.
+    fs::write(work.file("g"), "y\nforeign\n").expect("foreign");
+    now(engine.undo(Some(edited), &options)).expect("elsewhere");
+    assert_eq!(fs::read(work.file("g")).expect("file"), b"x\nforeign\n");
+}
+
+#[test]
+fn random_edits_are_undone_in_random_order_or_refused() {
+    let rounds = count(60, 1_000);
+    let work = Work::in_memory();
+    let start: String = (0..40).map(|n| format!("line {n:05} of the file\r\n")).collect();
+    fs::write(work.file("f"), format!("\u{feff}{start}")).expect("file");
+    let engine = work.engine();
+    let mut dice = 12_345_u64;
+    let mut roll = |sides: u64| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) % sides
+    };
+    let mut standing: Vec<u64> = Vec::new();
+    let (mut undone, mut refused) = (0, 0);
+    for n in 0..rounds {
+        if roll(3) > 0 || standing.is_empty() {
+            let text = fs::read_to_string(work.file("f")).expect("file");
+            let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().collect();
+            let line = lines[roll(lines.len() as u64) as usize];
+            let report =
+                edit(&engine, "f", line, &format!("line changed by {n:05}")).expect("edit");
+            standing.push(report.revision.expect("revision"));
+        } else {
+            let revision = standing.swap_remove(roll(standing.len() as u64) as usize);
+            let before = fs::read(work.file("f")).expect("file");
+            match now(engine.undo(Some(revision), &CallOptions::default())) {
+                Ok(_) => undone += 1,
+                Err(refusal) => {
+                    assert!(refusal.message.contains("revision"), "{refusal}");
+                    assert_eq!(fs::read(work.file("f")).expect("file"), before);
+                    refused += 1;
+                }
+            }
+        }
+    }
+    // Undoing everything from the newest on brings back the first byte for byte.
+    let revisions: Vec<u64> = now(engine.log())
+        .expect("log")
+        .iter()
+        .filter(|r| r.undone_by.is_none())
+        .map(|r| r.revision)
+        .collect();
+    for revision in revisions {
+        let _ = now(engine.undo(Some(revision), &CallOptions::default()));
+    }
+    let text = fs::read_to_string(work.file("f")).expect("file");
+    assert!(
+        text.starts_with('\u{feff}')
+            && text.matches("\r\n").count() == 40
+            && text.lines().count() == 40,
+        "{text}"
+    );
+    println!(
+        "{rounds} random edits and undos: {undone} undone, {refused} refused with the file as it was"
+    );
+    assert!(undone > 0);
+}
+
+#[test]
+fn a_commit_of_several_files_is_all_or_nothing() {
+    let work = Work::new();
+    for name in ["a", "b", "c"] {
+        fs::write(work.file(name), format!("{name} old\n")).expect("file");
+    }
+    let store = work.store();
+    let batch = |names: &[&str]| -> Vec<VerifiedEdit> {
+        names
+            .iter()
+            .map(|name| {
+                whole(
+                    &work_path(name),
+                    Some(format!("{name} old\n").as_bytes()),
+                    format!("{name} new\n").as_bytes(),
+                )
+            })
+            .collect()
+    };
+    // One of them changed: none is written.
+    fs::write(work.file("b"), "b changed elsewhere\n").expect("foreign");
+    let refused = commit(&store, batch(&["c", "b", "a"])).expect_err("conflict");
+    assert_eq!(refused.code, EditCode::Conflict, "{refused}");
+    assert_eq!(fs::read(work.file("a")).expect("a"), b"a old\n");
+    assert_eq!(fs::read(work.file("c")).expect("c"), b"c old\n");
+    fs::write(work.file("b"), "b old\n").expect("back");
+    // One is named twice, also by an alias.
+    std::os::unix::fs::symlink("a", work.file("alias")).expect("link");
+    let mut twice = batch(&["a"]);
+    twice.push(whole(&work_path("alias"), Some(b"a old\n"), b"other\n"));
+    assert_eq!(commit(&store, twice).expect_err("twice").code, EditCode::Overlap);
+    // All of them, a creation and a removal: one revision, answered in order, undone together.
+    let mut all = batch(&["c", "a"]);
+    all.push(whole(&work_path("d/new"), None, b"made\n"));
+    all.push(removal("b", b"b old\n"));
+    let done = commit(&store, all).expect("commit");
+    let paths: Vec<&str> = done.iter().map(|one| one.edit.path().as_str()).collect();
+    assert_eq!(paths, ["c", "a", "d/new", "b"]);
+    assert!(done.iter().all(|one| one.revision == done[0].revision));
+    assert!(!work.file("b").exists() && work.file("d/new").exists());
+    now(store.undo(None, UndoHow::Write)).expect("undo");
+    for name in ["a", "b", "c"] {
+        assert_eq!(fs::read(work.file(name)).expect("file"), format!("{name} old\n").as_bytes());
+    }
+    assert!(!work.file("d").exists());
+    assert_eq!(work.litter(), Vec::<String>::new());
+}
+
+#[test]
+fn a_failure_in_the_middle_takes_back_what_was_written() {
+    if !super::is_root() {
+        return super::skip("a failure in the middle of a commit", "needs root to mount");
+    }
+    // `b` is a mount point on a read-only mount: the last step of `b` fails after `a`.
+    let work = Work::new();
+    for name in ["a", "b", "c"] {
+        fs::write(work.file(name), format!("{name} old\n")).expect("file");
+    }
+    let inode = fs::metadata(work.file("a")).expect("meta").ino();
+    let store = work.store();
+    let run = |arguments: &[&str]| {
+        std::process::Command::new("mount").args(arguments).arg(work.file("b")).status()
+    };
+    let source = work.file("b").display().to_string();
+    if !run(&["--bind", &source]).is_ok_and(|status| status.success()) {
+        return super::skip("a failure in the middle of a commit", "mount is not allowed here");
+    }
+    let readonly = run(&["-o", "remount,ro,bind"]).is_ok_and(|status| status.success());
+    let batch = ["a", "b", "c"].map(|name| {
+        whole(
+            &work_path(name),
+            Some(format!("{name} old\n").as_bytes()),
+            format!("{name} new\n").as_bytes(),
+        )
+    });
+    let refused = commit(&store, batch.to_vec());
+    let _ = std::process::Command::new("umount").arg(work.file("b")).status();
+    assert!(readonly, "the mount is read-only");
+    let refused = refused.expect_err("b cannot be written");
+    assert_eq!(refused.code, EditCode::WriteError, "{refused}");
+    for name in ["a", "b", "c"] {
+        assert_eq!(
+            fs::read(work.file(name)).expect("file"),
+            format!("{name} old\n").as_bytes(),
+            "{refused}"
+        );
+    }
+    assert_eq!(
+        fs::metadata(work.file("a")).expect("meta").ino(),
+        inode,
+        "the very same file is back"
+    );
+    assert_eq!(work.litter(), Vec::<String>::new());
+}
+
+#[test]
+fn a_commit_of_several_files_that_was_killed_is_taken_back() {
+    if !super::has("strace") {
+        return super::skip("a killed commit of several files", "strace is not installed");
+    }
+    let (mut kills, mut mixed_before_start) = (0, 0);
+    for syscall in ["renameat2", "fsync", "unlinkat", "openat"] {
+        for when in 1..60 {
+            let work = Work::in_memory();
+            let patch = "*** Begin Patch\n*** Update File: a\n@@\n-a old\n+a new\n*** Update File: b\n@@\n-b old\n+b new\n*** Add File: c\n+c new\n*** End Patch\n";
+            fs::write(work.file("a"), "a old\n").expect("a");
+            fs::write(work.file("b"), "b old\n").expect("b");
+            fs::write(work.outside().join("patch"), patch).expect("patch");
+            let output = std::process::Command::new("strace")
+                .args([
+                    "-f",
+                    "-qq",
+                    "-o",
+                    "/dev/null",
+                    "-e",
+                    &format!("inject={syscall}:signal=KILL:when={when}"),
+                ])
+                .arg(env!("CARGO_BIN_EXE_restitch"))
+                .arg("--root")
+                .arg(work.root())
+                .args(["--no-model", "apply"])
+                .arg(work.outside().join("patch"))
+                .env("RESTITCH_STATE_DIR", work.state())
+                .output()
+                .expect("strace");
+            if output.status.success() {
+                break;
+            }
+            let look = || {
+                let read = |name: &str| fs::read_to_string(work.file(name)).unwrap_or_default();
+                [read("a"), read("b"), read("c")].concat()
+            };
+            let whole = |text: &str| text == "a old\nb old\n" || text == "a new\nb new\nc new\n";
+            kills += 1;
+            mixed_before_start += usize::from(!whole(&look()));
+            assert!(work.restitch().arg("log").output().expect("next start").status.success());
+            assert!(whole(&look()), "{syscall} {when}: {:?}", look());
+        }
+    }
+    println!(
+        "{kills} kills of a commit of three files: {mixed_before_start} left it half done, 0 after the next start"
+    );
+    assert!(kills > 20 && mixed_before_start > 0);
+}
+
+#[test]
+fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
+    use restitch::edit::{EditPlan, Splice, WorkPath};
+    use std::sync::Arc;
+    fn replace(
+        path: &WorkPath,
+        snapshot: &Snapshot,
+        old: &str,
+        new: &str,
+    ) -> Result<VerifiedEdit, restitch::edit::Refusal> {
+        let at = snapshot
+            .text()
+            .find(old)
+            .ok_or_else(|| restitch::edit::Refusal::new(EditCode::NoOccurrence, "gone"))?;
+        let splice = Splice { range: at..at + old.len(), text: new.into() };
+        let plan = EditPlan::new(snapshot, vec![splice])?;
+        let edit = VerifiedEdit::new(path.clone(), snapshot, plan, Explanation::plain("exact"))?;
+        let (path, old, new) = (path.clone(), old.to_owned(), new.to_owned());
+        Ok(edit.with_rebase(Arc::new(move |current| replace(&path, current, &old, &new))))
+    }
+    let work = Work::new();
+    let store = work.store();
+    let path = work_path("f");
+    fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
+    let read = Snapshot::decode(now(store.load(&path)).expect("load")).expect("text");
+    let change = replace(&path, &read, "two", "zwei").expect("edit");
+    fs::write(work.file("f"), "one\ntwo\nthree\nfour\n").expect("elsewhere");
+    let done = commit(&store, vec![change.clone()]).expect("joined");
+    assert!(
+        done[0].warnings.iter().any(|w| w.contains("changed elsewhere")),
+        "{:?}",
+        done[0].warnings
+    );
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"one\nzwei\nthree\nfour\n");
+    fs::write(work.file("f"), "one\ndeux\nthree\n").expect("same place");
+    let refused = commit(&store, vec![change]).expect_err("conflict");
+    assert_eq!(refused.code, EditCode::Conflict);
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"one\ndeux\nthree\n");
+    // The same bytes with another time are the same file.
+    let read = Snapshot::decode(now(store.load(&path)).expect("load")).expect("text");
+    let change = replace(&path, &read, "deux", "zwei").expect("edit");
+    fs::write(work.file("f"), "one\ndeux\nthree\n").expect("touch");
+    assert!(commit(&store, vec![change]).expect("same content")[0].warnings.is_empty());
+}
+
+#[test]
+fn a_repeated_request_answers_with_the_first_result() {
+    let work = Work::new();
+    fs::write(work.file("f"), "a\n").expect("file");
+    // Sent five times by five processes: it grows once.
+    let mut first = Value::Null;
+    for n in 0..5 {
+        let (code, reply) =
+            run(&work, &["edit", "f", "--old", "a", "--new", "a\na", "--request-id", "r1"]);
+        assert_eq!(code, Some(0), "{reply}");
+        if n == 0 {
+            first = reply;
+        } else {
+            assert_eq!(reply, first);
+        }
+    }
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"a\na\n");
+    // The reply was lost before it was remembered: the history knows the request.
+    fs::remove_dir_all(names(&work.state(), "answers")).expect("answers");
+    let (code, reply) =
+        run(&work, &["edit", "f", "--old", "a\na", "--new", "a\na\na", "--request-id", "r1"]);
+    assert_eq!((code, &reply["report"]["revision"]), (Some(0), &json!(1)), "{reply}");
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"a\na\n");
+    // The same edit, decided twice on the same version, is written once.
+    let store = work.store();
+    let twice = || whole(&work_path("f"), Some(b"a\na\n"), b"a\na\nb\n");
+    let one = commit(&store, vec![twice()]).expect("first");
+    let two = commit(&store, vec![twice()]).expect("second");
+    assert_eq!(
+        (two[0].revision, two[0].warnings.len()),
+        (one[0].revision, 1),
+        "{:?}",
+        two[0].warnings
+    );
+    let made = || whole(&work_path("new"), None, b"x\n");
+    let one = commit(&store, vec![made()]).expect("first");
+    assert_eq!(commit(&store, vec![made()]).expect("second")[0].revision, one[0].revision);
+}
+
+fn names(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
+    let found =
+        super::names_below(folder).into_iter().find(|path| path.ends_with(&format!("/{name}")));
+    found.expect("there").into()
+}
+
+#[test]
+fn the_change_feed_tells_revision_path_and_hash() {
+    let work = Work::new();
+    let store = work.store();
+    let mut feed = store.subscribe();
+    let done = commit(&store, vec![whole(&work_path("d/f"), None, b"x\n")]).expect("created");
+    let change = feed.try_recv().expect("announced");
+    assert_eq!((change.revision, change.path.as_str()), (done[0].revision, "d/f"));
+    assert_eq!(change.sha256, Some(restitch::text::ContentHash::of(b"x\n")));
+    commit(&store, vec![removal("d/f", b"x\n")]).expect("removed");
+    assert_eq!(feed.try_recv().expect("announced").sha256, None);
+    commit(&store, vec![whole(&work_path("d/f"), Some(b"y\n"), b"z\n")]).expect_err("refused");
+    assert!(feed.try_recv().is_err(), "a refusal is no change");
+}
+
+#[test]
+fn the_history_stays_within_its_bounds() {
+    let work = Work::in_memory();
+    fs::write(work.file("f"), "0").expect("file");
+    let history = HistoryLimits { bytes: 200_000, ..HistoryLimits::default() };
+    let options = DiskOptions { history, ..work.options() };
+    let store = DiskStore::open_with(&work.root(), options).expect("store");
+    let version = |n: usize| format!("{n:05}").repeat(2_000).into_bytes();
+    fs::write(work.file("f"), version(0)).expect("file");
+    for n in 0..256 {
+        commit(&store, vec![whole(&work_path("f"), Some(&version(n)), &version(n + 1))])
+            .expect("commit");
+    }
+    let kept: u64 = super::names_below(&work.state())
+        .iter()
+        .filter_map(|name| fs::metadata(name).ok())
+        .filter(|m| m.is_file())
+        .map(|m| m.len())
+        .sum();
+    println!("history of 256 commits of 10 kB: {kept} bytes kept");
+    assert!(kept < 200_000 + 70 * 10_000 + 100_000, "{kept}");
+    now(store.undo(None, UndoHow::Write)).expect("the newest can be undone");
+    assert_eq!(fs::read(work.file("f")).expect("file"), version(255));
+    let refused = now(store.undo(Some(1), UndoHow::Write)).expect_err("forgotten");
+    assert_eq!(refused.code, EditCode::InvalidArguments, "{refused}");
+}
