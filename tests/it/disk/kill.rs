@@ -1,11 +1,11 @@
 //! Kills: at random moments, and at every system call.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-use super::child::{Writer, generation, generation_of, numbers, spawn};
+use super::child::{Writer, generation, generation_of, spawn};
 use super::{Work, count, has, long, skip};
 
 const SIZE: usize = 400_000;
@@ -29,11 +29,21 @@ fn kill_randomly(work: &Work, writer: Writer, kills: usize) -> Kills {
             work.state().display()
         );
         let mut child = spawn(&order);
+        let mut lines =
+            BufReader::new(child.stdout.take().expect("stdout")).lines().map_while(Result::ok);
+        let acknowledged_by = |line: String| line.strip_prefix("ack ")?.parse::<u64>().ok();
+        // Every fourth is killed anywhere, the others in or after their first commits.
+        let first = if n % 4 == 0 {
+            std::thread::sleep(Duration::from_millis(5));
+            None
+        } else {
+            lines.by_ref().find_map(acknowledged_by)
+        };
         // Steps of a golden ratio reach every part of a commit.
         let spread = (n as f64 * 0.618_034).fract();
-        std::thread::sleep(Duration::from_micros(8_000 + (spread * 12_000.0) as u64));
+        std::thread::sleep(Duration::from_micros((spread * 6_000.0) as u64));
         child.kill().expect("kill");
-        let last = numbers(&mut child, "ack ").last().copied();
+        let last = lines.filter_map(acknowledged_by).last().or(first);
         child.wait().expect("dead");
         if let Some(last) = last {
             acknowledged = last;
@@ -359,13 +369,12 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
                     fs::write(work.file("f"), &scenario.old).expect("file");
                     (scenario.prepare)(&work);
                     let before = look(&work, scenario.path);
-                    let trace = work.root().parent().expect("parent").join("trace");
                     let mut command = strace(
                         &work,
                         &scenario,
                         &format!("inject={call}:error={error}:when={when}"),
                     );
-                    let output = command.env("STRACE_LOG", &trace).output().expect("strace");
+                    let output = command.output().expect("strace");
                     let new = new_bytes(&scenario.old, scenario.arguments);
                     let after = look(&work, scenario.path);
                     faults += 1;

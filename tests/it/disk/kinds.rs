@@ -312,6 +312,7 @@ fn as_nobody(work: &Work, arguments: &[&str]) -> serde_json::Value {
         .args(["--no-model", "--json", "--root"])
         .arg(work.root())
         .args(arguments)
+        .env("HOME", work.root().with_file_name("nobody"))
         .env("RESTITCH_STATE_DIR", work.root().with_file_name("nobody").join("state"))
         .uid(65_534)
         .gid(65_534)
@@ -391,7 +392,7 @@ fn a_full_file_system_leaves_the_old_file() {
     }
     let run = || {
         fs::write(root.join("f"), "two\n".to_owned() + &"x".repeat(20_000)).expect("file");
-        fs::write(root.join("filler"), "y".repeat(28_000)).expect("filler");
+        fs::write(root.join("filler"), "y".repeat(8_000)).expect("filler");
         let engine = work.engine();
         let (mut refused, mut done) = (0, 0);
         for n in 0..1_000 {

@@ -11,7 +11,7 @@ use restitch::edit::EditCode;
 use restitch::port::{CommitOptions, FileStore as _};
 
 use super::child::{ALIASES, Writer, counter_line, numbers, spawn};
-use super::{Work, count, edit, long, names_below, now, whole, work_path};
+use super::{Work, count, edit, names_below, now, whole, work_path};
 
 struct Counted {
     present: usize,
@@ -230,8 +230,8 @@ fn foreign_editor(
 
 #[test]
 fn a_foreign_editors_last_version_is_never_lost() {
-    let rounds = count(12, 60);
-    let time = Duration::from_millis(if long() { 1_000 } else { 120 });
+    let rounds = count(60, 3_000);
+    let time = Duration::from_millis(12);
     for saves in [Saves::ByRename, Saves::InPlace] {
         let (mut saved, mut edits, mut lost) = (0, 0, 0);
         for _ in 0..rounds {
@@ -254,6 +254,21 @@ fn a_foreign_editors_last_version_is_never_lost() {
         );
         assert_eq!(lost, 0);
     }
+    // Broken: reads, thinks, writes what it made of it.
+    let mut lost = 0;
+    for _ in 0..rounds {
+        let naive = |work: &Work, n: usize| {
+            let text = fs::read_to_string(work.file("f")).unwrap_or_default();
+            let Some(old) = text.lines().find(|line| line.starts_with("ours ")) else { return };
+            std::thread::sleep(Duration::from_micros(300));
+            let temp = work.outside().join("naive");
+            fs::write(&temp, text.replace(old, &format!("ours {:08}", n + 1))).expect("temp");
+            fs::rename(temp, work.file("f")).expect("rename");
+        };
+        lost += foreign_editor(Saves::ByRename, naive, time).2;
+    }
+    println!("broken writer (read, think, rename): {lost} last versions lost in {rounds} rounds");
+    assert!(lost > 0, "the harness does not see a lost version");
 }
 
 #[test]
@@ -404,6 +419,8 @@ fn renaming_races_never_lead_outside() {
         if !real.starts_with(&root) {
             return false;
         }
+        // As long as a real check of policy takes.
+        std::thread::sleep(Duration::from_micros(1));
         let temp = real.with_file_name(format!("naive{n}"));
         fs::write(&temp, format!("inside {n}\n")).is_ok() && fs::rename(temp, real).is_ok()
     });
