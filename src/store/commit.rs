@@ -21,13 +21,12 @@ use rustix::io::Errno;
 use super::confine::{FileId, Made, NotAFile, Place};
 use super::disk::{Disk, Promise, UNDER_WAY};
 use super::history::{Entry, Intent, Keep};
-use super::in_place::{self, Journal};
 use super::lock::{self, Key, Locked, Patience, Turn};
 use super::metadata::Metadata;
-use super::replace::{Aside, Displaced, NO_FLAGS, NoTemp, Temp, read_all, set_aside};
+use super::replace::read_all;
 use super::trouble;
-use crate::edit::{After, Durability, EditCode, Refusal, VerifiedEdit, WriteMethod};
-use crate::port::{Change, Committed};
+use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
+use crate::port::Committed;
 use crate::text::{ContentHash, Snapshot};
 
 /// An edit to commit, and what undo adds to it.
@@ -56,31 +55,31 @@ pub(super) struct How<'a> {
 }
 
 /// One file of the commit on its way.
-struct Job<'a> {
-    at: usize,
-    order: &'a Order,
+pub(super) struct Job<'a> {
+    pub(super) at: usize,
+    pub(super) order: &'a Order,
     /// What a new file shall be like, when it takes over from another.
-    like: Option<Metadata>,
-    edit: VerifiedEdit,
-    place: Place,
-    made: Grown,
-    held: Option<Held>,
-    warnings: Vec<String>,
+    pub(super) like: Option<Metadata>,
+    pub(super) edit: VerifiedEdit,
+    pub(super) place: Place,
+    pub(super) made: Grown,
+    pub(super) held: Option<Held>,
+    pub(super) warnings: Vec<String>,
 }
 
 /// The file as it was found, locked.
-struct Held {
-    file: File,
-    bytes: Vec<u8>,
-    metadata: Metadata,
-    names: u64,
+pub(super) struct Held {
+    pub(super) file: File,
+    pub(super) bytes: Vec<u8>,
+    pub(super) metadata: Metadata,
+    pub(super) names: u64,
 }
 
 /// Folders that were made for a new file; gone again unless the commit goes through.
 #[derive(Debug, Default)]
-struct Grown {
-    folders: Vec<Made>,
-    stay: bool,
+pub(super) struct Grown {
+    pub(super) folders: Vec<Made>,
+    pub(super) stay: bool,
 }
 
 impl Drop for Grown {
@@ -92,27 +91,6 @@ impl Drop for Grown {
             }
         }
     }
-}
-
-/// A write that is prepared as far as it can be without being seen.
-enum Step {
-    Create(Temp),
-    Replace(Temp),
-    InPlace { target: File, why: String },
-    Remove,
-}
-
-/// A write that happened and can still be taken back.
-enum Done {
-    Created(File),
-    Exchanged(Displaced),
-    /// Renamed over, where names cannot be exchanged.
-    Replaced(File),
-    InPlace {
-        target: File,
-        journal: Option<Journal>,
-    },
-    Removed(Aside),
 }
 
 impl Disk {
@@ -385,68 +363,6 @@ impl Disk {
         same.then_some(entry)
     }
 
-    /// Chooses how to write and does all of it that nobody can see.
-    fn prepare(&self, job: &mut Job<'_>) -> Result<Step, Refusal> {
-        let path = job.edit.path().clone();
-        let After::Content(after) = job.edit.after().clone() else { return Ok(Step::Remove) };
-        let fault = |doing: &str, error: io::Error| trouble::unwritten(&path, doing, &error);
-        if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current
-            && after.len() as u64 > limit
-        {
-            // Writing past the limit would kill the process.
-            return Err(fault("the new content does not fit", Errno::FBIG.into()));
-        }
-        if job.edit.base().is_none() || job.held.is_none() {
-            self.sweep_folder(&job.place);
-            let temp = Temp::write(&job.place, &after, job.like.as_ref());
-            let temp = match temp {
-                Ok(temp) => temp,
-                Err(NoTemp::Io(error)) => return Err(fault("cannot write the new file", error)),
-                Err(NoTemp::NotTheSame(what)) => {
-                    job.warnings.push(format!("the file could not get back {what}"));
-                    Temp::write(&job.place, &after, None).map_err(|why| match why {
-                        NoTemp::Io(error) => fault("cannot write the new file", error),
-                        NoTemp::NotTheSame(what) => {
-                            fault("cannot write the new file", io::Error::other(what))
-                        }
-                    })?
-                }
-            };
-            self.sync_temp(&temp).map_err(|error| fault("cannot sync the new file", error))?;
-            return Ok(Step::Create(temp));
-        }
-        let Some(held) = &job.held else { return Ok(Step::Remove) };
-        if held.names > 1 {
-            let why = format!(
-                "it has {} names (hard links), and all of them show the change",
-                held.names
-            );
-            return in_place(job, why);
-        }
-        self.sweep_folder(&job.place);
-        match Temp::write(&job.place, &after, Some(&held.metadata)) {
-            Ok(temp) => {
-                self.sync_temp(&temp)
-                    .map_err(|error| fault("cannot sync the new content", error))?;
-                Ok(Step::Replace(temp))
-            }
-            Err(NoTemp::NotTheSame(what)) => {
-                in_place(job, format!("a new file could not have {what}"))
-            }
-            Err(NoTemp::Io(error)) if in_place::keeps_identity(&error) => {
-                in_place(job, format!("its folder cannot be written ({error})"))
-            }
-            Err(NoTemp::Io(error)) => Err(fault("cannot write the new content", error)),
-        }
-    }
-
-    fn sync_temp(&self, temp: &Temp) -> io::Result<()> {
-        match self.options.promise {
-            Promise::Durable => temp.sync(),
-            Promise::Rename => Ok(()),
-        }
-    }
-
     /// Writes the intent to the history. Trouble there is a warning, not a refusal.
     fn note(&self, jobs: &mut [Job<'_>], how: &How<'_>) -> u64 {
         let Some(history) = &self.history else {
@@ -495,334 +411,6 @@ impl Disk {
         if let Some(Err(error)) = self.history.as_ref().map(|history| history.failed(revision)) {
             tracing::debug!(%error, revision, "cannot note a failed commit");
         }
-    }
-
-    /// Touches the files. On an error takes back those already touched.
-    fn carry_out(&self, jobs: &mut [Job<'_>], steps: Vec<Step>) -> Result<Vec<Done>, Refusal> {
-        let mut done: Vec<Done> = Vec::new();
-        for (n, step) in steps.into_iter().enumerate() {
-            match self.touch(&mut jobs[n], step) {
-                Ok(touched) => done.push(touched),
-                Err(refusal) => {
-                    let mut refusal = refusal;
-                    for (job, touched) in jobs[..n].iter().zip(done).rev() {
-                        if let Err(error) = self.take_back(job, touched) {
-                            refusal.message.push_str(&format!(
-                                "; `{}` was changed before and could not be put back ({error}), use undo",
-                                job.edit.path()
-                            ));
-                        }
-                    }
-                    return Err(refusal);
-                }
-            }
-        }
-        Ok(done)
-    }
-
-    fn touch(&self, job: &mut Job<'_>, step: Step) -> Result<Done, Refusal> {
-        let path = job.edit.path().clone();
-        let fault = |error: &io::Error| trouble::unwritten(&path, "the last step failed", error);
-        match step {
-            Step::Create(temp) => match temp.create_at(&job.place) {
-                Ok(file) => Ok(Done::Created(file)),
-                Err((_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    Err(trouble::exists(&path))
-                }
-                Err((_, error)) => Err(fault(&error)),
-            },
-            Step::Replace(temp) => match temp.exchange_with(&job.place) {
-                Ok(displaced) => Ok(Done::Exchanged(displaced)),
-                Err((temp, error)) if trouble::is(&error, NO_FLAGS) => {
-                    self.replace_blindly(job, temp)
-                }
-                Err((_, error)) if in_place::keeps_identity(&error) => {
-                    let step = in_place(job, format!("it cannot be replaced ({error})"))?;
-                    self.touch(job, step)
-                }
-                Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {
-                    Err(trouble::conflict(&path, "was removed by another program at this moment"))
-                }
-                Err((_, error)) => Err(fault(&error)),
-            },
-            Step::InPlace { target, why } => self.overwrite(job, target, &why),
-            Step::Remove => {
-                let aside = set_aside(&job.place).map_err(|error| fault(&error))?;
-                let expected = job.held.as_ref().map(|held| held.bytes.as_slice());
-                if aside.bytes().ok().as_deref() != expected {
-                    let back = aside.take_back();
-                    let mut conflict =
-                        trouble::conflict(&path, "was changed by another program at this moment");
-                    if let Err(error) = back {
-                        conflict.message.push_str(&format!("; it could not be put back ({error})"));
-                    }
-                    return Err(conflict);
-                }
-                Ok(Done::Removed(aside))
-            }
-        }
-    }
-
-    /// Without an exchange the last look is as near to the rename as it can be.
-    fn replace_blindly(&self, job: &Job<'_>, temp: Temp) -> Result<Done, Refusal> {
-        let path = job.edit.path();
-        let fault = |error: io::Error| trouble::unwritten(path, "the last step failed", &error);
-        let Some(held) = &job.held else { return Err(trouble::missing(path)) };
-        let now = read_all(&held.file, self.options.max_bytes).map_err(fault)?;
-        if now != held.bytes || !job.place.is(&held.file).map_err(fault)? {
-            return Err(trouble::conflict(path, "was changed by another program at this moment"));
-        }
-        temp.replace_at(&job.place).map(Done::Replaced).map_err(|(_, error)| fault(error))
-    }
-
-    fn overwrite(&self, job: &mut Job<'_>, target: File, why: &str) -> Result<Done, Refusal> {
-        let path = job.edit.path().clone();
-        let After::Content(after) = job.edit.after().clone() else {
-            return Err(trouble::missing(&path));
-        };
-        let Some(held) = &job.held else { return Err(trouble::missing(&path)) };
-        let fault = |doing: &str, error: &io::Error| trouble::unwritten(&path, doing, error);
-        let absolute = self.root.path().join(&job.place.real);
-        let journal = match self
-            .journals
-            .as_ref()
-            .map(|all| all.begin(&absolute, &held.bytes, &after))
-        {
-            Some(Ok(journal)) => Some(journal),
-            Some(Err(error)) => {
-                return Err(fault("the journal of an in-place write cannot be written", &error));
-            }
-            None => {
-                job.warnings.push("written in place without a journal, because there is no state folder: a crash would have torn it".into());
-                None
-            }
-        };
-        let now = read_all(&target, self.options.max_bytes).unwrap_or_default();
-        if now != held.bytes {
-            self.end_journal(journal);
-            return Err(trouble::conflict(&path, "was changed by another program at this moment"));
-        }
-        job.warnings.push(format!("written in place, because {why}"));
-        if let Err(error) = in_place::overwrite(&target, held.bytes.len(), &after) {
-            return match in_place::overwrite(&target, after.len(), &held.bytes) {
-                Ok(()) => {
-                    self.end_journal(journal);
-                    Err(fault("the write failed and was taken back", &error))
-                }
-                Err(back) => {
-                    let mut refusal = fault("the write failed", &error);
-                    refusal.message = format!(
-                        "cannot write `{path}`: {error}, and the old content could not be put back ({back}); the file may be torn"
-                    );
-                    Err(refusal.hint("Free the disk; the next start of restitch puts the file right from its journal."))
-                }
-            };
-        }
-        Ok(Done::InPlace { target, journal })
-    }
-
-    fn end_journal(&self, journal: Option<Journal>) {
-        if let (Some(journals), Some(journal)) = (&self.journals, journal)
-            && let Err(error) = journals.end(journal)
-        {
-            tracing::debug!(%error, "cannot remove a journal");
-        }
-    }
-
-    fn take_back(&self, job: &Job<'_>, done: Done) -> io::Result<()> {
-        let ours = match job.edit.after() {
-            After::Content(bytes) => &**bytes,
-            After::Removed => &[],
-        };
-        let before = job.held.as_ref().map(|held| (held.bytes.as_slice(), &held.metadata));
-        match (done, before) {
-            (Done::Created(file), _) => {
-                if job.place.is(&file)? {
-                    job.place.folder.unlink(&job.place.name)?;
-                }
-                Ok(())
-            }
-            (Done::Exchanged(displaced), _) => displaced.take_back(ours),
-            (Done::Replaced(_), Some((bytes, metadata))) => {
-                let temp = match Temp::write(&job.place, bytes, Some(metadata)) {
-                    Ok(temp) => temp,
-                    Err(NoTemp::Io(error)) => return Err(error),
-                    Err(NoTemp::NotTheSame(what)) => return Err(io::Error::other(what)),
-                };
-                temp.replace_at(&job.place).map(drop).map_err(|(_, error)| error)
-            }
-            (Done::InPlace { target, journal }, Some((bytes, _))) => {
-                in_place::overwrite(&target, ours.len(), bytes)?;
-                self.end_journal(journal);
-                Ok(())
-            }
-            (Done::Removed(aside), _) => aside.take_back(),
-            (Done::Replaced(_) | Done::InPlace { .. }, None) => Ok(()),
-        }
-    }
-
-    /// Everything is in place: make it durable, look at what was displaced, tell.
-    fn finish(&self, jobs: Vec<Job<'_>>, done: Vec<Done>, revision: u64) -> Vec<Committed> {
-        let unsynced = self.sync_folders(&jobs, &done);
-        let mut committed: Vec<(usize, Committed)> = Vec::new();
-        for (mut job, done) in jobs.into_iter().zip(done) {
-            job.made.stay = true;
-            let (method, file) = self.settle(&mut job, done, revision);
-            let mut durability = match self.options.promise {
-                Promise::Durable => Durability::Durable,
-                Promise::Rename => Durability::Unknown,
-            };
-            if let Some(error) = &unsynced {
-                durability = Durability::Unknown;
-                job.warnings.push(format!(
-                    "written, but its folder could not be synced ({error}); a power cut might undo it"
-                ));
-            }
-            if let Some(trouble) = self.read_back(&job, file.as_ref()) {
-                durability = Durability::Unknown;
-                job.warnings.push(trouble);
-            }
-            for folder in job.order.folders.iter().rev() {
-                if let Ok(place) = self.root.place(folder) {
-                    let _ = place.folder.remove_folder(&place.name);
-                }
-            }
-            let sha256 = match job.edit.after() {
-                After::Content(bytes) => Some(ContentHash::of(bytes)),
-                After::Removed => None,
-            };
-            self.feed.announce(Change { revision, path: job.place.display(), sha256 });
-            let Job { at, edit, warnings, .. } = job;
-            committed.push((at, Committed { edit, revision, durability, method, warnings }));
-        }
-        if let Some(Err(error)) = self.history.as_ref().map(|history| history.done(revision)) {
-            tracing::debug!(%error, revision, "cannot confirm a commit in the history");
-        }
-        committed.sort_by_key(|(at, _)| *at);
-        committed.into_iter().map(|(_, committed)| committed).collect()
-    }
-
-    /// Syncs each folder in which a name changed, once.
-    fn sync_folders(&self, jobs: &[Job<'_>], done: &[Done]) -> Option<io::Error> {
-        if self.options.promise == Promise::Rename {
-            return None;
-        }
-        let mut synced: BTreeSet<FileId> = BTreeSet::new();
-        let mut trouble = None;
-        for (job, done) in jobs.iter().zip(done) {
-            let changed = !matches!(done, Done::InPlace { .. });
-            let above = job.made.folders.iter().map(|made| &made.parent);
-            for folder in above.chain(changed.then_some(&job.place.folder)) {
-                if synced.insert(folder.id())
-                    && let Err(error) = folder.sync()
-                {
-                    trouble = Some(error);
-                }
-            }
-        }
-        trouble
-    }
-
-    /// Looks at what was displaced and clears away; returns the file that is there now.
-    fn settle(&self, job: &mut Job<'_>, done: Done, revision: u64) -> (WriteMethod, Option<File>) {
-        match done {
-            Done::Created(file) => (WriteMethod::Created, Some(file)),
-            Done::Replaced(file) => (WriteMethod::Replaced, Some(file)),
-            Done::InPlace { target, journal } => {
-                self.end_journal(journal);
-                (WriteMethod::InPlace, Some(target))
-            }
-            Done::Removed(aside) => {
-                let _ = aside.discard();
-                (WriteMethod::Removed, None)
-            }
-            Done::Exchanged(displaced) => {
-                let file = displaced.new_file().try_clone().ok();
-                // Looked at only now, a sync after the exchange: a program that had the
-                // old file open has had the time to write its bytes into it.
-                let found = displaced.bytes();
-                let expected = job.held.as_ref().map(|held| held.bytes.as_slice());
-                if found.as_deref().ok() == expected {
-                    let _ = displaced.discard();
-                } else {
-                    self.keep_foreign(job, displaced, found, revision);
-                }
-                (WriteMethod::Replaced, file)
-            }
-        }
-    }
-
-    /// Another program saved in the moment of the exchange. Its version is not lost.
-    fn keep_foreign(
-        &self,
-        job: &mut Job<'_>,
-        displaced: Displaced,
-        found: io::Result<Vec<u8>>,
-        revision: u64,
-    ) {
-        let path = job.edit.path().clone();
-        if let (Ok(bytes), Some(history), Some(held)) = (&found, &self.history, &job.held)
-            && history
-                .displaced(revision, &job.place.display(), bytes, held.metadata.clone())
-                .is_ok()
-        {
-            let _ = displaced.discard();
-            job.warnings.push(format!(
-                "another program saved `{path}` at the moment of this edit, without this edit in it; \
-                 its version was kept and `undo {revision}` brings it back"
-            ));
-            return;
-        }
-        job.warnings.push(match displaced.keep() {
-            Ok(name) => format!(
-                "another program saved `{path}` at the moment of this edit, without this edit in it; \
-                 its version was kept beside it as `{}`",
-                name.to_string_lossy()
-            ),
-            Err(error) => format!(
-                "another program saved `{path}` at the moment of this edit; its version was kept \
-                 under a temporary name in the same folder ({error})"
-            ),
-        });
-    }
-
-    /// Reads the file again through its name.
-    fn read_back(&self, job: &Job<'_>, ours: Option<&File>) -> Option<String> {
-        let path = job.edit.path();
-        let After::Content(after) = job.edit.after() else { return None };
-        let Ok(there) = job.place.open(OFlags::RDONLY) else {
-            return Some(format!(
-                "`{path}` was moved or removed by another program right after this edit"
-            ));
-        };
-        let same = ours.is_some_and(|ours| FileId::of(ours).ok() == FileId::of(&there).ok());
-        match read_all(&there, self.options.max_bytes.max(after.len() as u64)) {
-            Ok(bytes) if bytes == **after => None,
-            Ok(_) if !same => {
-                Some(format!("`{path}` was replaced by another program right after this edit"))
-            }
-            Ok(_) => Some(format!(
-                "`{path}` reads back with other bytes than were written: another program wrote to it, or the file system is at fault"
-            )),
-            Err(error) => Some(format!("`{path}` could not be read back ({error})")),
-        }
-    }
-}
-
-fn in_place(job: &Job<'_>, why: String) -> Result<Step, Refusal> {
-    let path = job.edit.path();
-    match job.place.open(OFlags::RDWR) {
-        Ok(target) => {
-            let held = job.held.as_ref().map(|held| FileId::of(&held.file));
-            match (held, FileId::of(&target)) {
-                (Some(Ok(held)), Ok(id)) if held == id => Ok(Step::InPlace { target, why }),
-                _ => Err(trouble::conflict(path, "was replaced by another program at this moment")),
-            }
-        }
-        Err(NotAFile::Io(error)) => {
-            Err(trouble::unwritten(path, "cannot open it for writing", &error))
-        }
-        Err(why) => Err(trouble::not_a_file(path, why)),
     }
 }
 

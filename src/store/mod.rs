@@ -1,5 +1,6 @@
 //! Stores: where edits are committed.
 
+mod carry;
 mod commit;
 mod confine;
 mod disk;
@@ -13,6 +14,7 @@ mod metadata;
 mod past;
 mod protect;
 mod replace;
+mod settle;
 mod staging;
 mod state;
 mod trouble;
