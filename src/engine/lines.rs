@@ -57,6 +57,7 @@ impl Engine {
             return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
                 .hint("Give at least one {start_line, end_line, new_content}."));
         }
+        self.admit(path).await?;
         let current = match self.snapshot(path).await {
             Ok(current) => current,
             Err(refusal) if refusal.code == EditCode::FileNotFound => {
@@ -214,6 +215,7 @@ impl Engine {
         request: &HashlineRequest,
         options: &CallOptions,
     ) -> Result<EditReport, Refusal> {
+        self.admit(path).await?;
         if request.delete {
             return self.delete(path, request, options).await;
         }

@@ -70,6 +70,7 @@ async fn prepare_file(
     path: &WorkPath,
     change: &Change,
 ) -> Result<Vec<VerifiedEdit>, Refusal> {
+    engine.admit(path).await?;
     match change {
         Change::Add(content) => {
             absent(engine, path).await?;

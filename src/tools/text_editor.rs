@@ -124,6 +124,7 @@ async fn place(
     line: usize,
     text: &str,
 ) -> Result<VerifiedEdit, Refusal> {
+    call.engine.admit(path).await?;
     let snapshot = call.engine.snapshot(path).await?;
     let total = snapshot.lines().total();
     if line > total {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
@@ -309,14 +310,18 @@ fn the_kill_harness_sees_a_writer_that_truncates() {
 /// Runs one edit under strace; whether it was killed.
 fn trace(work: &Work, scenario: &Scenario, inject: &str) -> bool {
     use std::os::unix::process::ExitStatusExt as _;
-    let status = strace(work, scenario, inject).stdout(Stdio::null()).status().expect("strace");
+    let nowhere = Path::new("/dev/null");
+    let status =
+        strace(work, scenario, nowhere, inject).stdout(Stdio::null()).status().expect("strace");
     status.signal() == Some(9) || status.code() == Some(137)
 }
 
-fn strace(work: &Work, scenario: &Scenario, inject: &str) -> Command {
+fn strace(work: &Work, scenario: &Scenario, log: &Path, inject: &str) -> Command {
     let mut command = Command::new("strace");
     command
-        .args(["-f", "-qq", "-o", "/dev/null", "-e", inject])
+        .args(["-f", "-qq", "-o"])
+        .arg(log)
+        .args(["-e", inject])
         .arg(env!("CARGO_BIN_EXE_restitch"))
         .arg("--root")
         .arg(work.root())
@@ -364,17 +369,18 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     for scenario in scenarios().into_iter().filter(|s| s.name != "ten megabytes").take(chosen) {
         for call in calls {
             for error in errors {
-                for when in 1..=if long() { 40 } else { 4 } {
+                for when in 1..=if long() { 60 } else { 4 } {
                     let work = Work::in_memory();
                     fs::write(work.file("f"), &scenario.old).expect("file");
                     (scenario.prepare)(&work);
                     let before = look(&work, scenario.path);
-                    let mut command = strace(
-                        &work,
-                        &scenario,
-                        &format!("inject={call}:error={error}:when={when}"),
-                    );
+                    let inject = format!("inject={call}:error={error}:when={when}");
+                    let log = work.outside().join("trace");
+                    let mut command = strace(&work, &scenario, &log, &inject);
                     let output = command.output().expect("strace");
+                    if !fs::read_to_string(&log).expect("trace").contains("INJECTED") {
+                        break;
+                    }
                     let new = new_bytes(&scenario.old, scenario.arguments);
                     let after = look(&work, scenario.path);
                     faults += 1;

@@ -47,15 +47,48 @@ impl Loop {
         self.folder.path().join("live")
     }
 
+    /// The disk at one moment. A copy takes a while in which the kernel may write; two
+    /// copies that are the same show one moment.
+    fn freeze(&self) -> PathBuf {
+        let copy = self.folder.path().join("copy");
+        let mut last = fs::read(self.image()).expect("image");
+        loop {
+            let next = fs::read(self.image()).expect("image");
+            if next == last {
+                fs::write(&copy, next).expect("copy");
+                return copy;
+            }
+            last = next;
+        }
+    }
+
     /// What the file is after a cut at this moment.
     fn cut(&self) -> Option<Vec<u8>> {
-        let copy = self.folder.path().join("copy");
+        let copy = self.freeze();
         let after = self.folder.path().join("after");
-        fs::copy(self.image(), &copy).expect("copy");
         mount(&copy, &after, "loop,noauto_da_alloc").expect("the journal replays");
         let bytes = fs::read(after.join("root/file")).ok();
         run("umount", &[&text(&after)]).expect("umount");
         bytes
+    }
+}
+
+impl Loop {
+    /// The same after the next start of restitch, which puts an in-place write right. The
+    /// copy is mounted over the live one where only this process sees it, because a journal
+    /// names its file by the whole path.
+    fn cut_and_start(&self) -> Option<Vec<u8>> {
+        let copy = self.freeze();
+        let (live, copy) = (text(&self.live()), text(&copy));
+        let restitch = env!("CARGO_BIN_EXE_restitch");
+        let script = format!(
+            "mount -o loop,noauto_da_alloc '{copy}' '{live}' && \
+             RESTITCH_STATE_DIR='{live}/state' '{restitch}' --no-model --root '{live}/root' log >/dev/null && \
+             cat '{live}/root/file'"
+        );
+        let output =
+            Command::new("unshare").args(["-m", "sh", "-c", &script]).output().expect("unshare");
+        output.status.success().then_some(output.stdout)
     }
 }
 
@@ -88,8 +121,17 @@ struct Cuts {
     lost: usize,
 }
 
+/// What is looked at after a cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// The file as the journal of the file system left it.
+    AtOnce,
+    /// The file, which has two names, after the next start of restitch.
+    AfterStart,
+}
+
 /// Cuts the power of a writer again and again.
-fn cut(disk: &Loop, writer: Writer, cuts: usize) -> Cuts {
+fn cut(disk: &Loop, writer: Writer, look: Look, cuts: usize) -> Cuts {
     use std::io::{BufRead as _, BufReader};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,6 +139,9 @@ fn cut(disk: &Loop, writer: Writer, cuts: usize) -> Cuts {
     let root = disk.live().join("root");
     fs::create_dir_all(&root).expect("root");
     fs::write(root.join("file"), generation(0, SIZE)).expect("file");
+    if look == Look::AfterStart {
+        fs::hard_link(root.join("file"), root.join("twin")).expect("link");
+    }
     run("sync", &["-f", &text(&root)]).expect("sync");
     let state = disk.live().join("state");
     let mut child =
@@ -124,7 +169,11 @@ fn cut(disk: &Loop, writer: Writer, cuts: usize) -> Cuts {
         signal(rustix::process::Signal::STOP);
         std::thread::sleep(Duration::from_micros(500));
         let promised = acknowledged.load(Ordering::SeqCst);
-        match disk.cut().and_then(|bytes| generation_of(&bytes, SIZE)) {
+        let found = match look {
+            Look::AtOnce => disk.cut(),
+            Look::AfterStart => disk.cut_and_start(),
+        };
+        match found.and_then(|bytes| generation_of(&bytes, SIZE)) {
             Some(number) => seen.lost += usize::from(number < promised),
             None => seen.torn += 1,
         }
@@ -144,7 +193,7 @@ fn power_cuts_lose_no_acknowledged_edit() {
         Err(why) => return skip("power cuts", &why),
     };
     let cuts = count(25, 1_000);
-    let seen = cut(&disk, Writer::Store, cuts);
+    let seen = cut(&disk, Writer::Store, Look::AtOnce, cuts);
     println!(
         "{cuts} power cuts: {} torn or absent, {} acknowledged edits lost",
         seen.torn, seen.lost
@@ -152,16 +201,41 @@ fn power_cuts_lose_no_acknowledged_edit() {
     assert_eq!((seen.torn, seen.lost), (0, 0));
 
     let cuts = count(10, 100);
-    let no_sync = cut(&disk, Writer::NoSync, cuts);
+    let no_sync = cut(&disk, Writer::NoSync, Look::AtOnce, cuts);
     println!(
         "broken writer (nothing synced): {} of {cuts} torn, {} lost",
         no_sync.torn, no_sync.lost
     );
     assert!(no_sync.torn + no_sync.lost > 0, "the harness does not see a missing sync");
-    let file_only = cut(&disk, Writer::FileSyncOnly, cuts);
+    let file_only = cut(&disk, Writer::FileSyncOnly, Look::AtOnce, cuts);
     println!(
         "broken writer (folder not synced): {} of {cuts} torn, {} lost",
         file_only.torn, file_only.lost
     );
     assert!(file_only.torn + file_only.lost > 0, "the harness does not see a missing folder sync");
+}
+
+#[test]
+fn power_cuts_of_an_in_place_write_are_put_right_at_the_next_start() {
+    let disk = match Loop::mount() {
+        Ok(disk) => disk,
+        Err(why) => return skip("power cuts of in-place writes", &why),
+    };
+    if !Command::new("unshare").args(["-m", "true"]).status().is_ok_and(|status| status.success()) {
+        return skip("power cuts of in-place writes", "unshare -m is not allowed here");
+    }
+    let cuts = count(15, 500);
+    let seen = cut(&disk, Writer::Store, Look::AfterStart, cuts);
+    println!(
+        "{cuts} power cuts of in-place writes: {} torn, {} acknowledged edits lost",
+        seen.torn, seen.lost
+    );
+    assert_eq!((seen.torn, seen.lost), (0, 0));
+    let cuts = count(10, 100);
+    let broken = cut(&disk, Writer::InPlace, Look::AfterStart, cuts);
+    println!(
+        "broken writer (in place, no journal): {} of {cuts} torn, {} lost",
+        broken.torn, broken.lost
+    );
+    assert!(broken.torn + broken.lost > 0, "the harness does not see a missing journal");
 }

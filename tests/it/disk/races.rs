@@ -402,7 +402,7 @@ fn renaming_races_never_lead_outside() {
     let tries = count(4_000, 200_000);
     for component in [Component::First, Component::Middle, Component::Name] {
         let store = std::sync::OnceLock::new();
-        let (through, leaks, tries) = race(component, tries, |work, path, n| {
+        let (through, leaks, tried) = race(component, tries, |work, path, n| {
             let store = store.get_or_init(|| {
                 restitch::store::DiskStore::open_with(
                     &work.root(),
@@ -421,10 +421,10 @@ fn renaming_races_never_lead_outside() {
             now(store.commit(vec![edit], CommitOptions::default())).is_ok()
         });
         println!(
-            "renaming race on {component:?}: {tries} tries, {through} written, {leaks} escapes"
+            "renaming race on {component:?}: {tried} tries, {through} written, {leaks} escapes"
         );
         assert_eq!(leaks, 0);
-        assert!(through > tries / 50, "too few writes went through to mean anything");
+        assert!(through >= tries / 50, "too few writes went through to mean anything");
     }
     // Broken: resolves the path first, then opens it by its name.
     let (_, leaks, tries) = race(Component::First, count(60_000, 400_000), |work, path, n| {
