@@ -31,6 +31,8 @@ pub mod engine;
 
 pub mod tools;
 
+pub mod hook;
+
 pub mod agent;
 
 pub mod adapters;

@@ -67,6 +67,10 @@ pub(crate) enum Command {
     Edit(EditArgs),
     /// Run tool calls from stdin, one JSON object a line; one reply a line on stdout.
     Batch(BatchArgs),
+    /// Answer another agent's hook: stdin to stdout.
+    Hook(HookArgs),
+    /// Print a client's configuration, or merge it into the project's.
+    Init(InitArgs),
     /// Run the reference agent on a task.
     Agent(AgentArgs),
     /// Take back an edit, byte for byte: the last one, or the one with this revision.
@@ -178,4 +182,18 @@ pub(crate) struct ReadArgs {
     /// plain, numbered (<<N>>text) or hashline (N#ID|text).
     #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
     pub(crate) style: String,
+pub(crate) struct HookArgs {
+    /// gemini, codex, claude, vscode or opencode.
+    pub(crate) client: String,
+    /// The event; taken from the input when left out.
+    pub(crate) event: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// claude, codex, gemini, cursor, vscode, opencode or zed.
+    pub(crate) client: String,
+    /// Merge it into the project's files instead of printing it.
+    #[arg(long)]
+    pub(crate) write: bool,
 }

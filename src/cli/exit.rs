@@ -11,6 +11,8 @@ pub(crate) enum Exit {
     Done,
     /// 1: refused, nothing was written.
     Refused,
+    /// 1, with a word about it: hooks, which may end in no other way.
+    Failed(String),
     /// 2: wrong usage.
     Usage(String),
     /// 3: disk or network.
@@ -35,6 +37,14 @@ impl Exit {
         }
     }
 
+    /// What is left to say.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Self::Done | Self::Refused => "",
+            Self::Failed(message) | Self::Usage(message) | Self::Fault(message) => message,
+        }
+    }
+
     /// Says what is left to say and gives the code.
     #[expect(
         clippy::print_stderr,
@@ -44,6 +54,7 @@ impl Exit {
         let (code, message) = match self {
             Self::Done => (0, String::new()),
             Self::Refused => (1, String::new()),
+            Self::Failed(message) => (1, message),
             Self::Usage(message) => (2, message),
             Self::Fault(message) => (3, message),
         };

@@ -10,6 +10,8 @@ mod batch;
 mod edit;
 mod exit;
 mod harness;
+mod hook;
+mod init;
 mod logs;
 mod mcp;
 mod model;
@@ -28,7 +30,14 @@ use exit::Exit;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Clients take 2, the usual code of wrong usage, as "block this call".
+        Err(error) if is_hook() && error.use_stderr() => {
+            return Exit::Failed(error.to_string()).report();
+        }
+        Err(error) => error.exit(),
+    };
     logs::start();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -40,6 +49,10 @@ pub fn main() -> ExitCode {
             run(cli).await
         })
         .report()
+}
+
+fn is_hook() -> bool {
+    std::env::args_os().skip(1).any(|argument| argument == "hook")
 }
 
 async fn run(cli: Cli) -> Exit {
@@ -54,6 +67,10 @@ async fn run(cli: Cli) -> Exit {
         Command::Read(args) => read::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,
+        Command::Hook(args) => {
+            hook::run(&common, args).await.map_or_else(Exit::Failed, |()| Exit::Done)
+        }
+        Command::Init(args) => init::run(&common, &args).await,
         Command::Harness(args) => harness::run(&common, args),
     }
 }

@@ -30,6 +30,7 @@ use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::BoxFuture;
 use crate::session::{Guard, Policy};
+pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
 pub(crate) use guarded::paths_of;
 

@@ -1,6 +1,7 @@
 //! What agents meet: tool forms, dialects, MCP, hooks, the guard and the agent.
 
 mod agent;
+mod hooks;
 mod server;
 mod snapshots;
 mod tools;

@@ -1,0 +1,53 @@
+//! `restitch hook CLIENT [EVENT]`: stdin to stdout, for another agent's hooks.
+//!
+//! It ends with 0 or 1 and nothing else: 2 would block the client's call.
+
+use std::io::{self, Read as _, Write as _};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::args::{Common, HookArgs};
+use super::settings;
+use crate::hook::{Client, respond, workspace};
+
+/// Below the shortest limit that a client sets for its hooks.
+const LIMIT: Duration = Duration::from_secs(25);
+/// No client's hook input is near it.
+const MAX_INPUT: u64 = 32 << 20;
+
+/// The end of a hook: whether it worked, and what it has to say about it.
+pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
+    let client = Client::parse(&args.client).ok_or_else(|| {
+        let known: Vec<_> = Client::ALL.iter().map(|client| client.as_str()).collect();
+        format!("there is no client `{}`; use one of: {}", args.client, known.join(", "))
+    })?;
+    let mut text = String::new();
+    io::stdin()
+        .take(MAX_INPUT)
+        .read_to_string(&mut text)
+        .map_err(|error| format!("cannot read stdin: {error}"))?;
+    let input: Value = serde_json::from_str(&text)
+        .map_err(|error| format!("the hook's input is not JSON: {error}"))?;
+    let named = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
+    let event = args.event.or_else(|| named.and_then(Value::as_str).map(str::to_owned));
+    let event = event.ok_or("the hook's input names no event; give it on the command line")?;
+    let mut common = common.clone();
+    if let Some(folder) = workspace(&input) {
+        common.root = PathBuf::from(folder);
+    }
+    let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
+    // A task of its own, so that even a panic ends as silence and not as another code.
+    let work = tokio::spawn(async move { respond(client, &event, &input, toolbox.engine()).await });
+    let answer = match tokio::time::timeout(LIMIT, work).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => return Err("the hook stopped with an internal error".into()),
+        Err(_) => return Err(format!("the hook took longer than {} s", LIMIT.as_secs())),
+    };
+    match answer {
+        Some(answer) => writeln!(io::stdout().lock(), "{answer}")
+            .map_err(|error| format!("cannot write to stdout: {error}")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,333 @@
+//! Hooks of other agents: what their own edit tools are about to do is tried here
+//! first, in memory. Where the client lets a hook rewrite the call, a call that would
+//! fail or write the wrong thing is rewritten to one that applies exactly; where not,
+//! the model is told what to send.
+//!
+//! A hook never writes a file, never blocks a call that it does not understand, and
+//! stays silent when the call is fine as it is.
+
+mod pair;
+mod patch;
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::edit::{EditCode, EditRequest, Expected, Refusal};
+use crate::engine::{CallOptions, Engine};
+use crate::text::Snapshot;
+
+/// Whose hook it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// Gemini CLI: `BeforeTool`, `AfterTool`.
+    Gemini,
+    /// Codex: `PreToolUse`, `PostToolUse` on `apply_patch`.
+    Codex,
+    /// Claude Code: `PreToolUse`, `PostToolUseFailure`, `PostToolBatch`.
+    Claude,
+    /// VS Code: `PreToolUse`, `PostToolUse`.
+    VsCode,
+    /// opencode, through its plugin: `tool.execute.before`, `tool.execute.after`.
+    Opencode,
+}
+
+impl Client {
+    /// Every client.
+    pub const ALL: &[Self] =
+        &[Self::Gemini, Self::Codex, Self::Claude, Self::VsCode, Self::Opencode];
+
+    /// The name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Gemini => "gemini",
+            Self::Codex => "codex",
+            Self::Claude => "claude",
+            Self::VsCode => "vscode",
+            Self::Opencode => "opencode",
+        }
+    }
+
+    /// The client of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        let name = name.to_ascii_lowercase();
+        let name = name.strip_suffix("-code").filter(|n| *n == "claude").unwrap_or(&name);
+        Self::ALL.iter().copied().find(|client| client.as_str() == name)
+    }
+}
+
+/// Where in the call's life a hook fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Before,
+    After,
+    Batch,
+}
+
+fn when(event: &str) -> Option<When> {
+    let letters: String = event.chars().filter(char::is_ascii_alphanumeric).collect();
+    match letters.to_ascii_lowercase().as_str() {
+        "beforetool" | "pretooluse" | "toolexecutebefore" => Some(When::Before),
+        "aftertool" | "posttooluse" | "posttoolusefailure" | "toolexecuteafter" => {
+            Some(When::After)
+        }
+        "posttoolbatch" => Some(When::Batch),
+        _ => None,
+    }
+}
+
+/// The folder that the client works in, as its hook says.
+pub fn workspace(input: &Value) -> Option<&str> {
+    let roots = input.get("workspace_roots").and_then(|roots| roots.get(0));
+    input.get("cwd").or(roots).and_then(Value::as_str)
+}
+
+/// What the hook prints; `None` for nothing, which lets the call go on as it is.
+pub async fn respond(client: Client, event: &str, input: &Value, engine: &Engine) -> Option<Value> {
+    let name = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
+    let name = name.and_then(Value::as_str).unwrap_or(event);
+    let calls: Vec<&Value> = match when(event)? {
+        When::Batch => input.get("tool_calls")?.as_array()?.iter().collect(),
+        _ => vec![input],
+    };
+    let mut context = Vec::new();
+    for call in calls {
+        let tool = call.get("tool_name").and_then(Value::as_str)?;
+        let given = call.get("tool_input")?;
+        if when(event)? == When::Before {
+            return before(client, name, tool, given, engine).await;
+        }
+        if failed(call) {
+            context.extend(advice(tool, given, engine).await);
+        }
+    }
+    (!context.is_empty()).then(|| add_context(client, name, &context.join("\n\n")))
+}
+
+/// Whether the client's own tool could not do it, as far as its answer says.
+fn failed(call: &Value) -> bool {
+    if call.get("error").is_some_and(|error| !error.is_null()) {
+        return true;
+    }
+    let Some(response) = call.get("tool_response") else { return true };
+    if response.get("error").is_some_and(|error| !error.is_null())
+        || response.get("is_error").is_some_and(|flag| flag == true)
+    {
+        return true;
+    }
+    let text = response.to_string();
+    const SIGNS: &[&str] = &[
+        "tool_use_error",
+        "String to replace not found",
+        "verification failed",
+        "Failed to edit",
+        "Could not find oldString",
+        "Found multiple matches",
+        "could not find",
+        "is_error\":true",
+    ];
+    SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+/// An edit in the terms of the client's own tool.
+struct Wanted {
+    /// The names of the tool's fields for the old and the new text.
+    fields: (&'static str, &'static str),
+    path: String,
+    request: EditRequest,
+}
+
+/// The fields of each client's edit tool: path, old, new, "all of them".
+const TOOLS: &[(&[&str], [&str; 4])] = &[
+    (&["replace"], ["file_path", "old_string", "new_string", "allow_multiple"]),
+    (&["Edit"], ["file_path", "old_string", "new_string", "replace_all"]),
+    (
+        &["replace_string_in_file", "replaceStringInFile"],
+        ["filePath", "oldString", "newString", "replaceAll"],
+    ),
+    (&["edit"], ["filePath", "oldString", "newString", "replaceAll"]),
+];
+
+fn wanted(tool: &str, given: &Value) -> Option<Wanted> {
+    let (_, [path, old, new, all]) = TOOLS.iter().find(|(names, _)| names.contains(&tool))?;
+    let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
+    let mut request = EditRequest::new(text(old)?, text(new)?);
+    let count = given.get("expected_replacements").and_then(Value::as_u64).unwrap_or(1);
+    if given.get(all).is_some_and(|flag| flag == true) {
+        request = request.expecting(Expected::All);
+    } else if let Some(count) = usize::try_from(count).ok().and_then(std::num::NonZeroUsize::new) {
+        request = request.expecting(Expected::Exactly(count));
+    }
+    Some(Wanted { fields: (old, new), path: text(path)?, request })
+}
+
+/// How a call comes out here.
+enum Trial {
+    /// The client's own tool does the same.
+    Same,
+    /// It applies, but only in this form.
+    As { old: String, new: String, how: String },
+    /// It does not apply, and why.
+    Refused(Box<Refusal>),
+}
+
+async fn trial(engine: &Engine, wanted: &Wanted) -> Option<Trial> {
+    let path = engine.path(&below(engine.root(), &wanted.path)).ok()?;
+    let before = match engine.snapshot(&path).await {
+        Ok(before) => before,
+        Err(_) => return None,
+    };
+    if wanted.request.old.is_empty() {
+        return None;
+    }
+    let layer = engine.staged();
+    let report = match layer.edit_file(&path, &wanted.request, &CallOptions::default()).await {
+        Ok(report) => report,
+        Err(refusal) => return Some(Trial::Refused(Box::new(refusal))),
+    };
+    let after = layer.snapshot(&path).await.ok()?;
+    if plain(&before, &wanted.request).as_deref() == Some(after.text()) {
+        return Some(Trial::Same);
+    }
+    let (old, new) = pair::exact(&before, &after)?;
+    let e = &report.explanation;
+    let how = match e.rewrites.is_empty() {
+        true => e.rung.clone(),
+        false => format!("{}: {}", e.rung, e.rewrites.join(", ")),
+    };
+    Some(Trial::As { old, new, how })
+}
+
+/// What a tool does that takes the strings as they are.
+fn plain(before: &Snapshot, request: &EditRequest) -> Option<String> {
+    let count = before.text().matches(&request.old).count();
+    let fits = match request.expected {
+        Expected::All => count > 0,
+        Expected::Exactly(wanted) => count == wanted.get(),
+    };
+    fits.then(|| before.text().replace(&request.old, &request.new))
+}
+
+/// The path as the engine takes it, when the client's root is another name for ours.
+fn below(root: &Path, raw: &str) -> String {
+    let resolved = Path::new(raw).canonicalize().ok();
+    match resolved.as_deref().and_then(|full| full.strip_prefix(root).ok()).and_then(Path::to_str) {
+        Some(inside) => inside.to_owned(),
+        None => raw.to_owned(),
+    }
+}
+
+async fn before(
+    client: Client,
+    event: &str,
+    tool: &str,
+    given: &Value,
+    engine: &Engine,
+) -> Option<Value> {
+    if tool == "apply_patch" {
+        let (field, fixed) = patch::repaired(given, engine).await?;
+        let mut input = given.as_object()?.clone();
+        input.insert(field.to_owned(), fixed.into());
+        return Some(rewrite(client, event, input, "the patch's context, as it is in the files"));
+    }
+    let wanted = wanted(tool, given)?;
+    match trial(engine, &wanted).await? {
+        Trial::Same => None,
+        Trial::As { old, new, how } => {
+            let mut input = given.as_object()?.clone();
+            input.insert(wanted.fields.0.to_owned(), old.into());
+            input.insert(wanted.fields.1.to_owned(), new.into());
+            // The rewritten text is one place, whatever the call counted.
+            if input.contains_key("expected_replacements") {
+                input.insert("expected_replacements".to_owned(), 1.into());
+            }
+            for all in ["allow_multiple", "replace_all", "replaceAll"] {
+                if input.contains_key(all) {
+                    input.insert(all.to_owned(), false.into());
+                }
+            }
+            Some(rewrite(client, event, input, &how))
+        }
+        // The client would write this; the engine will not.
+        Trial::Refused(refusal)
+            if matches!(refusal.code, EditCode::Omission | EditCode::Syntax) =>
+        {
+            Some(deny(client, event, &refusal.text()))
+        }
+        Trial::Refused(_) => None,
+    }
+}
+
+/// The rewritten call in the client's form.
+fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) -> Value {
+    let reason = format!("restitch corrected the call ({how})");
+    match client {
+        Client::Gemini => json!({
+            "decision": "allow",
+            "reason": reason,
+            "hookSpecificOutput": { "hookEventName": event, "tool_input": input },
+        }),
+        // Codex takes a rewrite only with `allow`, and no other key.
+        Client::Codex => json!({ "hookSpecificOutput": {
+            "hookEventName": event,
+            "permissionDecision": "allow",
+            "updatedInput": input,
+        }}),
+        // `ask`: a rewritten call is still the user's to approve.
+        Client::Claude | Client::VsCode => json!({ "hookSpecificOutput": {
+            "hookEventName": event,
+            "permissionDecision": "ask",
+            "permissionDecisionReason": reason,
+            "updatedInput": input,
+        }}),
+        Client::Opencode => json!({ "args": input, "note": reason }),
+    }
+}
+
+fn deny(client: Client, event: &str, reason: &str) -> Value {
+    match client {
+        Client::Gemini => json!({ "decision": "deny", "reason": reason }),
+        Client::Codex | Client::Claude | Client::VsCode => json!({ "hookSpecificOutput": {
+            "hookEventName": event,
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }}),
+        Client::Opencode => json!({ "deny": reason }),
+    }
+}
+
+fn add_context(client: Client, event: &str, text: &str) -> Value {
+    match client {
+        Client::Opencode => json!({ "context": text }),
+        _ => json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }),
+    }
+}
+
+/// The most that a hook says to a model.
+const MAX_ADVICE: usize = 4_000;
+
+/// What to tell the model about a call that its own tool refused.
+async fn advice(tool: &str, given: &Value, engine: &Engine) -> Option<String> {
+    let text = if tool == "apply_patch" {
+        match patch::repaired(given, engine).await {
+            Some((_, fixed)) => {
+                format!("restitch found where the patch belongs. Send this patch:\n{fixed}")
+            }
+            None => return None,
+        }
+    } else {
+        let wanted = wanted(tool, given)?;
+        let (old_name, new_name) = wanted.fields;
+        match trial(engine, &wanted).await? {
+            Trial::Same => return None,
+            Trial::As { old, new, how } => format!(
+                "restitch found the text in another form ({how}). Send the edit again with exactly these.\n{old_name}:\n{old}\n{new_name}:\n{new}"
+            ),
+            Trial::Refused(refusal) => format!("restitch on {}: {}", wanted.path, refusal.text()),
+        }
+    };
+    Some(match text.char_indices().nth(MAX_ADVICE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    })
+}

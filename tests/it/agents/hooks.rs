@@ -1,0 +1,170 @@
+//! Hooks, stdin to stdout, with recorded inputs of each client. In the files, `$ROOT` is
+//! the workspace, a `*` in an expected text stands for any text.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::server::{Ran, restitch};
+
+const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
+
+fn workspace() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("folder");
+    std::fs::create_dir(dir.path().join("src")).expect("src");
+    std::fs::write(dir.path().join("src/app.py"), APP).expect("file");
+    dir
+}
+
+/// Whether `got` is what `want` describes.
+fn fits(want: &Value, got: &Value) -> bool {
+    match (want, got) {
+        (Value::String(want), Value::String(got))
+            if want.contains('*') && !want.starts_with("***") =>
+        {
+            let mut rest = got.as_str();
+            want.split('*').all(|part| match rest.find(part) {
+                Some(at) => {
+                    rest = &rest[at + part.len()..];
+                    true
+                }
+                None => false,
+            })
+        }
+        (Value::Object(want), Value::Object(got)) => {
+            want.len() == got.len()
+                && want.iter().all(|(key, want)| got.get(key).is_some_and(|got| fits(want, got)))
+        }
+        (Value::Array(want), Value::Array(got)) => {
+            want.len() == got.len() && want.iter().zip(got).all(|(want, got)| fits(want, got))
+        }
+        (want, got) => want == got,
+    }
+}
+
+#[tokio::test]
+async fn recorded_inputs_get_their_answers() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/agents/hooks");
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).expect("recordings") {
+        let path = entry.expect("entry").path();
+        let name = path.file_stem().expect("name").to_string_lossy().into_owned();
+        let dir = workspace();
+        let root = dir.path().canonicalize().expect("root");
+        let text = std::fs::read_to_string(&path).expect("recording");
+        let text = text.replace("$ROOT", &root.display().to_string());
+        let case: Value = serde_json::from_str(&text).expect("JSON");
+        let word = |key: &str| case[key].as_str().expect("word");
+        // The client's process is elsewhere; only `cwd` says where the files are.
+        let elsewhere = tempfile::tempdir().expect("folder");
+        let args = ["hook", word("client"), word("event")];
+        let ran = restitch(elsewhere.path(), &args, &case["input"].to_string()).await;
+        let got = match ran.stdout.trim() {
+            "" => Value::Null,
+            text => serde_json::from_str(text).unwrap_or_else(|e| panic!("{name}: {e}: {text}")),
+        };
+        if ran.code != 0 || !fits(&case["output"], &got) {
+            wrong.push(format!(
+                "{name} (exit {}):\n want {}\n got  {got}\n {}",
+                ran.code, case["output"], ran.stderr
+            ));
+        }
+        let after = std::fs::read_to_string(root.join("src/app.py")).expect("file");
+        assert_eq!(after, APP, "{name}: a hook wrote a file");
+        count += 1;
+    }
+    println!("{count} recorded hook inputs, {} wrong", wrong.len());
+    assert!(wrong.is_empty() && count > 10, "{}", wrong.join("\n"));
+}
+
+/// Rewritten calls apply exactly, as the client will apply them.
+#[tokio::test]
+async fn rewritten_strings_occur_once() {
+    let dir = workspace();
+    let root = dir.path().canonicalize().expect("root");
+    let input = serde_json::json!({
+        "cwd": root, "hook_event_name": "BeforeTool", "tool_name": "replace",
+        "tool_input": {
+            "file_path": root.join("src/app.py"),
+            "old_string": "for item in items:\n    sum += item.price\nreturn sum",
+            "new_string": "for item in items:\n    sum += item.cost\nreturn sum",
+        },
+    });
+    let ran = restitch(&root, &["hook", "gemini", "BeforeTool"], &input.to_string()).await;
+    let answer: Value = serde_json::from_str(&ran.stdout).expect(&ran.stderr);
+    let input = &answer["hookSpecificOutput"]["tool_input"];
+    let (old, new) =
+        (input["old_string"].as_str().expect("old"), input["new_string"].as_str().expect("new"));
+    assert_eq!(APP.matches(old).count(), 1, "{old}");
+    assert_eq!(APP.replace(old, new), APP.replace("item.price", "item.cost"));
+}
+
+/// 2 means "block" to the callers: a hook ends with 0 or 1, whatever happens.
+#[tokio::test]
+async fn hooks_end_with_zero_or_one() {
+    let dir = workspace();
+    let run = async |args: &[&str], stdin: &str| -> Ran { restitch(dir.path(), args, stdin).await };
+    for (args, stdin, code) in [
+        (&["hook"][..], "", 1),
+        (&["hook", "nobody", "PreToolUse"], "{}", 1),
+        (&["hook", "claude", "PreToolUse", "--no-such-flag"], "{}", 1),
+        (&["hook", "claude", "PreToolUse"], "not json", 1),
+        (&["hook", "claude"], "{}", 1),
+        (&["hook", "claude", "PreToolUse"], "{}", 0),
+        (&["hook", "claude", "SomethingNew"], "{\"tool_name\":\"Edit\"}", 0),
+        (
+            &["hook", "claude", "PreToolUse"],
+            "{\"cwd\":\"/no/such/folder\",\"tool_name\":\"Edit\"}",
+            1,
+        ),
+        (&["hook", "--root", "/no/such", "codex", "PreToolUse"], "{}", 1),
+    ] {
+        let ran = run(args, stdin).await;
+        assert_eq!(ran.code, code, "{args:?} {stdin}: {}", ran.stderr);
+        assert_eq!(ran.stdout, "", "{args:?}");
+        assert_eq!(code == 1, !ran.stderr.is_empty(), "{args:?}");
+    }
+    let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert_eq!(run(&["hook", "claude", "PreToolUse"], &deep).await.code, 1);
+}
+
+/// `init` prints for every client, and merging keeps what is there.
+#[tokio::test]
+async fn init_prints_and_merges() {
+    for client in ["claude", "codex", "gemini", "cursor", "vscode", "opencode", "zed"] {
+        let dir = workspace();
+        let printed = restitch(dir.path(), &["init", client], "").await;
+        assert_eq!(printed.code, 0, "{client}: {}", printed.stderr);
+        assert!(printed.stdout.contains("restitch"), "{client}");
+        let first = restitch(dir.path(), &["init", client, "--write"], "").await;
+        assert_eq!(first.code, 0, "{client}: {}{}", first.stdout, first.stderr);
+        assert!(first.stdout.contains(": created"), "{client}: {}", first.stdout);
+        let again = restitch(dir.path(), &["init", client, "--write"], "").await;
+        assert!(
+            !again.stdout.contains(": created") && !again.stdout.contains(": merged"),
+            "{client}: {}",
+            again.stdout
+        );
+    }
+    let dir = workspace();
+    std::fs::create_dir(dir.path().join(".gemini")).expect("folder");
+    let file = dir.path().join(".gemini/settings.json");
+    std::fs::write(&file, "{\n    \"theme\": \"Dark\",\n    \"mcpServers\": {\n        \"other\": {\n            \"command\": \"x\"\n        }\n    }\n}\n").expect("file");
+    restitch(dir.path(), &["init", "gemini", "--write"], "").await;
+    let text = std::fs::read_to_string(&file).expect("file");
+    assert!(text.starts_with("{\n    \"theme\": \"Dark\",\n    \"mcpServers\": {\n        \"other\": {\n            \"command\": \"x\"\n        },\n        \"restitch\""), "{text}");
+    let commented = "{\n  // mine\n  \"a\": 1\n}\n";
+    std::fs::write(&file, commented).expect("file");
+    let refused = restitch(dir.path(), &["init", "gemini", "--write"], "").await;
+    assert_eq!(refused.code, 1, "{}", refused.stdout);
+    assert_eq!(std::fs::read_to_string(&file).expect("file"), commented);
+    std::fs::create_dir(dir.path().join(".codex")).expect("folder");
+    let toml = dir.path().join(".codex/config.toml");
+    std::fs::write(&toml, "# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\"\n")
+        .expect("file");
+    let merged = restitch(dir.path(), &["init", "codex", "--write"], "").await;
+    assert_eq!(merged.code, 0, "{}", merged.stdout);
+    let text = std::fs::read_to_string(&toml).expect("file");
+    assert!(text.starts_with("# mine\nmodel = \"x\"\n\n[mcp_servers.other]\ncommand = \"y\"\n\n[mcp_servers.restitch]\n"), "{text}");
+}
