@@ -182,6 +182,9 @@ pub(crate) struct ReadArgs {
     /// plain, numbered (<<N>>text) or hashline (N#ID|text).
     #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
     pub(crate) style: String,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct HookArgs {
     /// gemini, codex, claude, vscode or opencode.
     pub(crate) client: String,

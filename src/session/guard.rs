@@ -298,6 +298,11 @@ impl Guard {
         self.calls
     }
 
+    /// Counts a call that could not even be read: an unknown tool, malformed arguments.
+    pub fn miscalled(&mut self) {
+        self.calls += 1;
+    }
+
     /// Asks every rule about a call.
     pub fn check(&self, asked: &Asked<'_>) -> Verdict {
         let moments: &[Moment] = match asked.tool {

@@ -191,12 +191,19 @@ impl Toolbox {
 
     /// Runs one tool. Trouble of any kind is a reply, never a panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
+        let miscalled = || {
+            if let Some(guard) = &self.guard {
+                guard.guard().miscalled();
+            }
+        };
         let Some(tool) = find(name) else {
+            miscalled();
             return ToolReply::refused(no_such_tool(name));
         };
         let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
             Ok(arguments) => arguments,
             Err(refusal) => {
+                miscalled();
                 return self.dialect.reword(&Map::new(), ToolReply::refused(refusal));
             }
         };

@@ -28,18 +28,7 @@ fn outcome(ran: &Ran) -> Value {
 }
 
 fn explore() -> Value {
-    look("read_file", json!({ "path": "src/main.rs" }))
-}
-
-/// A call that looks; by the text editor's view while a build has no such tool.
-fn look(name: &str, arguments: Value) -> Value {
-    match restitch::tools::find(name) {
-        Some(_) => calls(name, arguments),
-        None => calls(
-            "str_replace_based_edit_tool",
-            json!({ "command": "view", "path": "src/main.rs" }),
-        ),
-    }
+    calls("read_file", json!({ "path": "src/main.rs" }))
 }
 
 fn edit(old: &str, new: &str) -> Value {
@@ -172,8 +161,8 @@ async fn a_task_from_search_to_verified_completion() {
     let dir = project();
     let script = || {
         vec![
-            look("list_files", json!({})),
-            look("search", json!({ "keyword": "Hello" })),
+            calls("list_files", json!({})),
+            calls("search", json!({ "keyword": "Hello" })),
             explore(),
             // The model forgot the indentation.
             edit("println!(\"Hello, {name}\");", "println!(\"Good day, {name}\");"),
