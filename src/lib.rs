@@ -17,6 +17,9 @@ pub mod hashline;
 
 pub mod reading;
 
+#[cfg(feature = "search")]
+pub mod search;
+
 pub mod port;
 
 pub mod resolve;

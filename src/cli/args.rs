@@ -81,6 +81,8 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Print a file or some of its lines, with numbers or anchors.
     Read(ReadArgs),
+    /// Find lines by a keyword, or by several terms, best files first.
+    Search(SearchArgs),
     /// Print the tools as a model interface wants them declared.
     Schema(SchemaArgs),
     /// Serve the tools over MCP, on stdin and stdout.
@@ -199,4 +201,26 @@ pub(crate) struct InitArgs {
     /// Merge it into the project's files instead of printing it.
     #[arg(long)]
     pub(crate) write: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for; several terms rank the files.
+    #[arg(required = true, value_name = "TERM")]
+    pub(crate) terms: Vec<String>,
+    /// Let * in a term stand for anything within the line.
+    #[arg(long)]
+    pub(crate) wildcard: bool,
+    /// Lines to show around each hit.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) context: usize,
+    /// A folder or file to search.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) path: Option<String>,
+    /// Only files whose path matches, such as *.rs.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) glob: Option<String>,
+    /// Tell upper and lower case apart.
+    #[arg(long)]
+    pub(crate) case_sensitive: bool,
 }

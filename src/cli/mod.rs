@@ -18,6 +18,7 @@ mod model;
 mod past;
 mod read;
 mod schema;
+mod search;
 mod settings;
 mod signals;
 
@@ -65,6 +66,7 @@ async fn run(cli: Cli) -> Exit {
         Command::Log => past::log(&common).await,
         Command::Apply(args) => apply::run(&common, args).await,
         Command::Read(args) => read::run(&common, args).await,
+        Command::Search(args) => search::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Hook(args) => {

@@ -8,6 +8,8 @@ mod lines;
 mod past;
 mod progress;
 mod read;
+#[cfg(feature = "search")]
+mod search;
 
 use std::fmt;
 use std::path::Path;

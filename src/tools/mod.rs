@@ -17,6 +17,8 @@ mod read_file;
 mod replace;
 mod reply;
 pub mod schema;
+#[cfg(feature = "search")]
+mod search;
 mod staging;
 mod text_editor;
 mod undo;
@@ -93,6 +95,12 @@ pub const TOOLS: &[ToolSpec] = &[
     edit_lines::TOOL,
     hashline_edit::TOOL,
     read_file::TOOL,
+    #[cfg(feature = "search")]
+    search::SEARCH,
+    #[cfg(feature = "search")]
+    search::WILDCARD_SEARCH,
+    #[cfg(feature = "search")]
+    search::LIST_FILES,
     edit::TOOL,
     apply_patch::TOOL,
     replace::TOOL,

@@ -1,0 +1,78 @@
+//! `search`, `wildcard_search` and `list_files` on the engine.
+
+use super::Engine;
+use crate::edit::{EditCode, Refusal};
+use crate::search::{
+    self, ListReport, MOST_CONTEXT, MOST_FILES, MOST_SHOWN, Query, Scope, SearchReport,
+};
+
+impl Engine {
+    /// Searches the files of a scope. What is shown goes on the session's record.
+    pub async fn search(
+        &self,
+        query: Query,
+        path: Option<&str>,
+        glob: Option<&str>,
+        context: usize,
+    ) -> Result<SearchReport, Refusal> {
+        let scope = Scope::new(self.root(), path, glob)?;
+        let context = context.min(MOST_CONTEXT);
+        let first = query.clone();
+        let mut scanned = blocking(move || {
+            let mut scanned = search::scan(&scope, &first);
+            search::rank(&mut scanned.found);
+            scanned
+        })
+        .await?;
+        let total_files = scanned.found.len();
+        let mut total_matches = scanned.found.iter().map(|file| file.count).sum();
+        let (mut files, mut room) = (Vec::new(), MOST_SHOWN);
+        for found in scanned.found.iter().take(MOST_FILES) {
+            if room == 0 {
+                break;
+            }
+            // Links and rules of the store hold for what is shown, too.
+            let Ok(snapshot) = self.snapshot(&found.path).await else {
+                scanned.skipped.unreadable += 1;
+                continue;
+            };
+            if let Some((hits, shown)) = search::show(&query, found, &snapshot, context, room) {
+                room -= hits.matches.len();
+                total_matches = total_matches + hits.match_count - found.count;
+                self.ledger.saw(&found.path, &snapshot, &shown);
+                files.push(hits);
+            }
+        }
+        let shown: usize = files.iter().map(|file| file.matches.len()).sum();
+        scanned.paths.truncate(MOST_FILES);
+        Ok(SearchReport {
+            truncated: shown < total_matches || files.len() < total_files,
+            files,
+            total_files,
+            total_matches,
+            paths: scanned.paths,
+            searched: scanned.searched,
+            skipped: scanned.skipped,
+        })
+    }
+
+    /// The files of a scope.
+    pub async fn list_files(
+        &self,
+        path: Option<&str>,
+        glob: Option<&str>,
+    ) -> Result<ListReport, Refusal> {
+        let scope = Scope::new(self.root(), path, glob)?;
+        blocking(move || search::list(&scope)).await
+    }
+}
+
+/// Walks are work for a thread of their own.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| {
+        Refusal::new(EditCode::ReadError, format!("the search was cut short: {error}"))
+            .hint("Send the same call again.")
+    })
+}

@@ -1,0 +1,236 @@
+//! Search on ripgrep's libraries, for a model: numbered hits with anchors, few
+//! enough to read, with totals that count everything.
+//!
+//! A first pass over the raw files finds and counts ([`scan`]); the best files are then
+//! decoded and their hits shown from that version, so that a number here is the same
+//! number in a read and an edit, and a hit's anchor can be edited at once.
+//!
+//! Limits: the walk sees the disk, not staged files. In UTF-16 without a byte order mark
+//! nothing is found, and in legacy encodings only ASCII terms are.
+
+mod query;
+mod rank;
+mod scan;
+mod show;
+mod walk;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+pub use query::{Case, Query};
+pub(crate) use rank::rank;
+pub(crate) use scan::scan;
+pub(crate) use show::show;
+pub use walk::Scope;
+pub(crate) use walk::list;
+
+/// The most files with hits that an answer shows.
+pub(crate) const MOST_FILES: usize = 50;
+/// The most hits of one file.
+pub(crate) const MOST_MATCHES: usize = 20;
+/// The most hits of all files together.
+pub(crate) const MOST_SHOWN: usize = 300;
+/// The most characters of a line.
+pub(crate) const MOST_CHARS: usize = 200;
+/// The most lines of context on either side.
+pub(crate) const MOST_CONTEXT: usize = 20;
+/// The most files of a list.
+pub(crate) const MOST_LISTED: usize = 2000;
+
+/// What a search found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SearchReport {
+    /// The files, best first.
+    pub files: Vec<FileHits>,
+    /// Whether there is more than is shown.
+    pub truncated: bool,
+    /// Files with hits, shown or not.
+    pub total_files: usize,
+    /// Lines with hits, shown or not.
+    pub total_matches: usize,
+    /// Files whose path holds the keyword.
+    pub paths: Vec<String>,
+    /// How many files were searched.
+    pub searched: usize,
+    /// Files that were left out.
+    pub skipped: Skipped,
+}
+
+/// Files that a walk left out. What `.gitignore` excludes is never looked at and not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct Skipped {
+    /// Binary files.
+    pub binary: usize,
+    /// Symbolic links, which are not followed.
+    pub links: usize,
+    /// Files that cannot be read, or whose name is not UTF-8.
+    pub unreadable: usize,
+}
+
+/// The hits of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct FileHits {
+    /// A short name of the file, the same in every search.
+    pub id: String,
+    /// The file.
+    pub path: String,
+    /// Lines with hits, shown or not.
+    pub match_count: usize,
+    /// The first of them.
+    pub matches: Vec<Match>,
+    /// How many of the terms are in the file.
+    pub terms: usize,
+    /// The version that the anchors are of; hashline_edit takes it.
+    pub snapshot: String,
+    /// Lines in the file.
+    pub total_lines: usize,
+}
+
+/// One line with a hit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Match {
+    /// The line, from 1.
+    pub line: usize,
+    /// The line without outer blanks, or the part of it around the hit.
+    pub content: String,
+    /// The anchor, as LINE#ID.
+    pub anchor: String,
+    /// Which part of a long line is shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub columns: Option<Columns>,
+    /// The lines around, as LINE#ID|text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Context>,
+}
+
+/// Columns in characters, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Columns {
+    /// The first one shown.
+    pub start: usize,
+    /// The last one shown.
+    pub end: usize,
+    /// Where the hit is.
+    pub hit: usize,
+}
+
+/// Lines around a hit.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+pub struct Context {
+    /// Above.
+    pub before: Vec<String>,
+    /// Below.
+    pub after: Vec<String>,
+}
+
+/// Files below a folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ListReport {
+    /// The files, by path.
+    pub files: Vec<ListedFile>,
+    /// How many there are, shown or not.
+    pub total: usize,
+    /// Whether there is more than is shown.
+    pub truncated: bool,
+    /// Files that were left out.
+    pub skipped: Skipped,
+}
+
+/// One file of a list.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+pub struct ListedFile {
+    /// The file.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Skipped {
+    fn note(self) -> String {
+        let mut parts = Vec::new();
+        for (count, what) in [
+            (self.binary, "binary"),
+            (self.links, "symbolic links"),
+            (self.unreadable, "unreadable"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
+        }
+        let parts = if parts.is_empty() {
+            String::new()
+        } else {
+            format!("; skipped: {}", parts.join(", "))
+        };
+        format!("files excluded by .gitignore are not looked at{parts}")
+    }
+}
+
+impl SearchReport {
+    /// The text for a model.
+    pub fn message(&self) -> String {
+        let mut out = format!(
+            "{} lines in {} files of {} searched ({}).",
+            self.total_matches,
+            self.total_files,
+            self.searched,
+            self.skipped.note()
+        );
+        for file in &self.files {
+            out.push_str(&format!(
+                "\n\n{} ({} matches, {} lines, snapshot {})",
+                file.path, file.match_count, file.total_lines, file.snapshot
+            ));
+            for hit in &file.matches {
+                let context = hit.context.iter();
+                for line in context.clone().flat_map(|c| &c.before) {
+                    out.push_str(&format!("\n  {line}"));
+                }
+                out.push_str(&format!("\n{}|{}", hit.anchor, hit.content));
+                if let Some(columns) = hit.columns {
+                    out.push_str(&format!(" [columns {}-{}]", columns.start, columns.end));
+                }
+                for line in context.flat_map(|c| &c.after) {
+                    out.push_str(&format!("\n  {line}"));
+                }
+            }
+            if file.match_count > file.matches.len() {
+                out.push_str(&format!(
+                    "\n… {} more in this file",
+                    file.match_count - file.matches.len()
+                ));
+            }
+        }
+        if self.total_files > self.files.len() {
+            out.push_str(&format!(
+                "\n\n… {} more files; narrow it with path or a longer term",
+                self.total_files - self.files.len()
+            ));
+        }
+        if !self.paths.is_empty() {
+            out.push_str(&format!("\n\nPaths that match: {}", self.paths.join(", ")));
+        }
+        if self.total_matches > 0 {
+            out.push_str("\n\nThe anchors (LINE#ID) and line numbers can be edited at once; read the lines around first when they matter.");
+        }
+        out
+    }
+}
+
+impl ListReport {
+    /// The text for a model.
+    pub fn message(&self) -> String {
+        let mut out = format!("{} files ({})", self.total, self.skipped.note());
+        for file in &self.files {
+            out.push('\n');
+            out.push_str(&file.path);
+        }
+        if self.truncated {
+            out.push_str(&format!(
+                "\n… {} more; narrow it with path or glob",
+                self.total - self.files.len()
+            ));
+        }
+        out
+    }
+}

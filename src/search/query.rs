@@ -1,0 +1,247 @@
+//! What is looked for: one keyword, by ripgrep's matcher, or several terms in one
+//! pass of an Aho-Corasick automaton.
+
+use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
+use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+
+use crate::edit::{EditCode, Refusal};
+
+/// Whether case counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Case {
+    /// `Foo` finds `foo`.
+    #[default]
+    Ignored,
+    /// `Foo` finds `Foo` only.
+    Counts,
+}
+
+/// A compiled query.
+#[derive(Debug, Clone)]
+pub struct Query {
+    engine: Engine,
+    terms: usize,
+}
+
+#[derive(Debug, Clone)]
+enum Engine {
+    Keyword(RegexMatcher),
+    Terms(Terms),
+}
+
+/// Where a line has a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// One bit for each term.
+    pub(crate) mask: u64,
+    /// Bytes of the first hit in the line.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
+/// The automaton over the pieces of all terms: a term `get*name` has two.
+#[derive(Debug, Clone)]
+pub(super) struct Terms {
+    automaton: AhoCorasick,
+    /// For each pattern, its term and which piece of it.
+    owner: Vec<(usize, usize)>,
+    /// How many pieces each term has.
+    pieces: Vec<usize>,
+}
+
+const MOST_TERMS: usize = 64;
+
+fn invalid(message: impl Into<String>) -> Refusal {
+    Refusal::new(EditCode::InvalidArguments, message)
+        .hint("Give words or phrases from single lines, such as a function's name.")
+}
+
+impl Query {
+    /// One keyword, taken literally.
+    pub fn keyword(keyword: &str, case: Case) -> Result<Self, Refusal> {
+        if keyword.trim().is_empty() {
+            return Err(invalid("the keyword is empty"));
+        }
+        if keyword.contains(['\n', '\r']) {
+            return Err(invalid("the keyword spans lines, but hits are single lines"));
+        }
+        let matcher = RegexMatcherBuilder::new()
+            .case_insensitive(case == Case::Ignored)
+            .fixed_strings(true)
+            .line_terminator(Some(b'\n'))
+            .build(keyword)
+            .map_err(|error| invalid(format!("the keyword cannot be searched: {error}")))?;
+        Ok(Self { engine: Engine::Keyword(matcher), terms: 1 })
+    }
+
+    /// Several terms; `*` in a term stands for anything within the line.
+    pub fn terms(terms: &[String], case: Case) -> Result<Self, Refusal> {
+        if terms.is_empty() {
+            return Err(invalid("there are no terms"));
+        }
+        if terms.len() > MOST_TERMS {
+            return Err(invalid(format!("{} terms are more than {MOST_TERMS}", terms.len())));
+        }
+        let (mut patterns, mut owner, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+        for (at, term) in terms.iter().enumerate() {
+            if term.contains(['\n', '\r']) {
+                return Err(invalid(format!("term {} spans lines", at + 1)));
+            }
+            let parts: Vec<&str> = term.trim().split('*').filter(|part| !part.is_empty()).collect();
+            if parts.is_empty() {
+                return Err(invalid(format!("term {} is empty", at + 1)));
+            }
+            for (piece, part) in parts.iter().enumerate() {
+                for form in forms(part, case) {
+                    patterns.push(form);
+                    owner.push((at, piece));
+                }
+            }
+            pieces.push(parts.len());
+        }
+        let automaton = AhoCorasickBuilder::new()
+            .ascii_case_insensitive(case == Case::Ignored)
+            .build(&patterns)
+            .map_err(|error| invalid(format!("the terms cannot be searched: {error}")))?;
+        let count = terms.len();
+        Ok(Self { engine: Engine::Terms(Terms { automaton, owner, pieces }), terms: count })
+    }
+
+    /// How many terms there are.
+    pub fn count(&self) -> usize {
+        self.terms
+    }
+
+    /// Whether the matcher's word on a line is final.
+    pub(super) fn is_keyword(&self) -> bool {
+        matches!(self.engine, Engine::Keyword(_))
+    }
+
+    /// The hit of a line, given without its ending.
+    pub(crate) fn hit(&self, line: &[u8]) -> Option<Hit> {
+        match &self.engine {
+            Engine::Keyword(matcher) => {
+                let found = matcher.find(line).ok().flatten()?;
+                Some(Hit { mask: 1, start: found.start(), end: found.end() })
+            }
+            Engine::Terms(terms) => terms.hit(line),
+        }
+    }
+
+    /// Gives the matcher to whoever is generic over it.
+    pub(super) fn with<V: Visit>(&self, visit: V) -> V::Output {
+        match &self.engine {
+            Engine::Keyword(matcher) => visit.visit(matcher),
+            Engine::Terms(terms) => visit.visit(terms),
+        }
+    }
+}
+
+/// Something to be done with either matcher.
+pub(super) trait Visit {
+    type Output;
+    fn visit<M: Matcher>(self, matcher: M) -> Self::Output;
+}
+
+/// The automaton folds ASCII case only; other letters are given in their usual forms.
+fn forms(part: &str, case: Case) -> Vec<String> {
+    let mut forms = vec![part.to_owned()];
+    if case == Case::Ignored && !part.is_ascii() {
+        forms.push(part.to_lowercase());
+        forms.push(part.to_uppercase());
+        let mut chars = part.chars();
+        if let Some(first) = chars.next() {
+            forms.push(first.to_uppercase().chain(chars.as_str().to_lowercase().chars()).collect());
+        }
+        forms.sort();
+        forms.dedup();
+    }
+    forms
+}
+
+impl Terms {
+    fn hit(&self, line: &[u8]) -> Option<Hit> {
+        // How far each term has come, and where its last piece ended.
+        let mut progress = vec![(0_usize, 0_usize); self.pieces.len()];
+        let mut first: Option<(usize, usize)> = None;
+        let mut starts = vec![None; self.pieces.len()];
+        let mut mask = 0_u64;
+        for found in self.automaton.find_overlapping_iter(line) {
+            let (term, piece) = self.owner[found.pattern().as_usize()];
+            let (done, end) = progress[term];
+            if piece != done || found.start() < end {
+                continue;
+            }
+            progress[term] = (done + 1, found.end());
+            let start = *starts[term].get_or_insert(found.start());
+            if done + 1 == self.pieces[term] {
+                mask |= 1 << term;
+                if first.is_none_or(|(at, _)| start < at) {
+                    first = Some((start, found.end()));
+                }
+            }
+        }
+        first.map(|(start, end)| Hit { mask, start, end })
+    }
+}
+
+impl Matcher for Terms {
+    type Captures = NoCaptures;
+    type Error = NoError;
+
+    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, NoError> {
+        let found = self.automaton.find(&haystack[at..]);
+        Ok(found.map(|found| Match::new(at + found.start(), at + found.end())))
+    }
+
+    fn new_captures(&self) -> Result<NoCaptures, NoError> {
+        Ok(NoCaptures::new())
+    }
+
+    fn line_terminator(&self) -> Option<LineTerminator> {
+        // No pattern holds a line feed, so the searcher may look past lines without hits.
+        Some(LineTerminator::byte(b'\n'))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mask(terms: &[&str], line: &str) -> u64 {
+        let terms: Vec<String> = terms.iter().map(|&term| term.to_owned()).collect();
+        Query::terms(&terms, Case::Ignored)
+            .expect("query")
+            .hit(line.as_bytes())
+            .map_or(0, |h| h.mask)
+    }
+
+    #[test]
+    fn terms_are_found_in_one_pass_with_wildcards_in_order() {
+        assert_eq!(mask(&["foo", "bar"], "a FOO and a Bar"), 0b11);
+        assert_eq!(mask(&["foo", "bar"], "a bar"), 0b10);
+        assert_eq!(mask(&["get*name"], "getUserName()"), 1);
+        assert_eq!(mask(&["get*name"], "name then get"), 0);
+        assert_eq!(mask(&["straße", "ÉCOLE"], "STRASSE école"), 0b10);
+        assert_eq!(mask(&["ab", "abc"], "xabcx"), 0b11);
+    }
+
+    #[test]
+    fn a_keyword_is_literal_and_ignores_case() {
+        let query = Query::keyword("A.b*", Case::Ignored).expect("query");
+        assert_eq!(query.hit(b"x a.B* y"), Some(Hit { mask: 1, start: 2, end: 6 }));
+        assert_eq!(query.hit(b"axb"), None);
+        assert!(Query::keyword("A", Case::Counts).expect("query").hit(b"a").is_none());
+        assert!(
+            Query::keyword("naïve", Case::Ignored)
+                .expect("query")
+                .hit("NAÏVE".as_bytes())
+                .is_some()
+        );
+        for bad in ["", "  ", "a\nb"] {
+            assert!(Query::keyword(bad, Case::Ignored).is_err());
+        }
+        assert!(Query::terms(&["*".into()], Case::Ignored).is_err());
+    }
+}

@@ -1,0 +1,123 @@
+//! The first pass: every file of a scope, raw, in parallel.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use grep_matcher::Matcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
+
+use super::Skipped;
+use super::query::{Query, Visit};
+use super::walk::{Scope, each_file};
+use crate::edit::WorkPath;
+
+/// The most lines of a file that closeness is judged by.
+const MOST_JUDGED: usize = 5000;
+
+/// A file with hits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) path: WorkPath,
+    /// Lines with hits.
+    pub(crate) count: usize,
+    /// The lines and their terms.
+    pub(crate) lines: Vec<(u64, u64)>,
+}
+
+/// What the first pass found.
+#[derive(Debug, Default)]
+pub(crate) struct Scanned {
+    pub(crate) found: Vec<Found>,
+    /// Files by whose path the query is met.
+    pub(crate) paths: Vec<String>,
+    pub(crate) searched: usize,
+    pub(crate) skipped: Skipped,
+}
+
+/// Searches every file of the scope.
+pub(crate) fn scan(scope: &Scope, query: &Query) -> Scanned {
+    let state = (Mutex::new(Scanned::default()), AtomicUsize::new(0));
+    let (scanned, binary) = (&state.0, &state.1);
+    let lock = || scanned.lock().unwrap_or_else(PoisonError::into_inner);
+    let skipped = each_file(scope, || {
+        let mut searcher = SearcherBuilder::new()
+            .line_number(true)
+            .binary_detection(BinaryDetection::quit(0))
+            .build();
+        move |path: &WorkPath, full: &Path| {
+            let mut sink = Lines { query, count: 0, lines: Vec::new(), binary: false };
+            let run = Run { searcher: &mut searcher, sink: &mut sink, full };
+            let result = query.with(run);
+            let mut scanned = lock();
+            scanned.searched += 1;
+            if query.hit(path.as_str().as_bytes()).is_some() {
+                scanned.paths.push(path.as_str().to_owned());
+            }
+            match result {
+                Err(_) => scanned.skipped.unreadable += 1,
+                Ok(()) if sink.binary => {
+                    binary.fetch_add(1, Ordering::Relaxed);
+                }
+                Ok(()) if sink.count > 0 => {
+                    let (count, lines) = (sink.count, sink.lines);
+                    scanned.found.push(Found { path: path.clone(), count, lines });
+                }
+                Ok(()) => {}
+            }
+        }
+    });
+    let mut scanned = state.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+    scanned.skipped.links += skipped.links;
+    scanned.skipped.unreadable += skipped.unreadable;
+    scanned.skipped.binary += state.1.into_inner();
+    scanned.paths.sort();
+    scanned
+}
+
+struct Run<'a, 'q> {
+    searcher: &'a mut Searcher,
+    sink: &'a mut Lines<'q>,
+    full: &'a Path,
+}
+
+impl Visit for Run<'_, '_> {
+    type Output = std::io::Result<()>;
+
+    fn visit<M: Matcher>(self, matcher: M) -> Self::Output {
+        self.searcher.search_path(matcher, self.full, self.sink)
+    }
+}
+
+struct Lines<'q> {
+    query: &'q Query,
+    count: usize,
+    lines: Vec<(u64, u64)>,
+    binary: bool,
+}
+
+impl Sink for Lines<'_> {
+    type Error = std::io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
+        // With one keyword the searcher has said it all.
+        let mask = if self.query.is_keyword() {
+            1
+        } else {
+            self.query.hit(found.bytes()).map_or(0, |hit| hit.mask)
+        };
+        if mask != 0 {
+            self.count += 1;
+            if self.lines.len() < MOST_JUDGED {
+                self.lines.push((found.line_number().unwrap_or_default(), mask));
+            }
+        }
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), Self::Error> {
+        self.binary = finish.binary_byte_offset().is_some();
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! Which files there are: below the root, no links followed, `.git` and what
+//! `.gitignore` excludes left out.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::{WalkBuilder, WalkState};
+
+use super::{ListReport, ListedFile, MOST_LISTED, Skipped};
+use crate::edit::{EditCode, Refusal, WorkPath};
+
+/// Where to look.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    root: PathBuf,
+    start: PathBuf,
+    glob: Option<GlobMatcher>,
+}
+
+impl Scope {
+    /// Below `path`, which may be a file; the whole root when it is left out.
+    pub fn new(root: &Path, path: Option<&str>, glob: Option<&str>) -> Result<Self, Refusal> {
+        let unreadable = |what: &str, error: std::io::Error| {
+            Refusal::new(EditCode::FileNotFound, format!("cannot search {what}: {error}"))
+                .hint("Check the path with list_files.")
+        };
+        let root = root.canonicalize().map_err(|error| unreadable("the root", error))?;
+        let start = match path.map(str::trim) {
+            None | Some("" | "." | "./" | "/") => root.clone(),
+            Some(raw) if Path::new(raw) == root => root.clone(),
+            Some(raw) => {
+                let path = WorkPath::parse(raw, &root)?;
+                let at = |refusal: Refusal| refusal.at(path.as_str());
+                let full = root
+                    .join(path.as_path())
+                    .canonicalize()
+                    .map_err(|error| at(unreadable(&format!("`{path}`"), error)))?;
+                if !full.starts_with(&root) {
+                    return Err(at(Refusal::new(
+                        EditCode::InvalidPath,
+                        format!("`{path}` leads outside the root"),
+                    )
+                    .hint("Give a path below the root; links that leave it are not followed.")));
+                }
+                full
+            }
+        };
+        let glob = glob.map(|glob| {
+            // A pattern without a folder is meant for names.
+            let deep = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+            GlobBuilder::new(deep.trim_start_matches("./"))
+                .literal_separator(true)
+                .build()
+                .map(|glob| glob.compile_matcher())
+                .map_err(|error| {
+                    Refusal::new(
+                        EditCode::InvalidArguments,
+                        format!("the glob is malformed: {error}"),
+                    )
+                    .hint("Give a pattern such as *.rs or src/**/*.ts.")
+                })
+        });
+        Ok(Self { root, start, glob: glob.transpose()? })
+    }
+
+    /// The path below the root, if the glob takes it.
+    fn take(&self, path: &Path) -> Option<Option<WorkPath>> {
+        let below = path.strip_prefix(&self.root).ok()?;
+        let from_start = path.strip_prefix(&self.start).ok()?;
+        if let Some(glob) = &self.glob
+            && !glob.is_match(below)
+            && !glob.is_match(from_start)
+        {
+            return None;
+        }
+        Some(below.to_str().and_then(|text| WorkPath::parse(text, &self.root).ok()))
+    }
+
+    fn builder(&self) -> WalkBuilder {
+        let mut builder = WalkBuilder::new(&self.start);
+        builder
+            .hidden(false)
+            .follow_links(false)
+            .require_git(false)
+            .git_global(false)
+            .parents(self.start != self.root)
+            .filter_entry(|entry| !entry.file_name().eq_ignore_ascii_case(".git"));
+        builder
+    }
+}
+
+/// Calls `visit` for each file, from several threads; `make` makes one visitor a thread.
+/// Answers with what was left out.
+pub(super) fn each_file<V>(scope: &Scope, make: impl Fn() -> V + Sync) -> Skipped
+where
+    V: FnMut(&WorkPath, &Path) + Send,
+{
+    let (links, unreadable) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    scope.builder().build_parallel().run(|| {
+        let mut visit = make();
+        let (links, unreadable) = (&links, &unreadable);
+        Box::new(move |entry| {
+            let Ok(entry) = entry else {
+                unreadable.fetch_add(1, Ordering::Relaxed);
+                return WalkState::Continue;
+            };
+            let Some(kind) = entry.file_type() else { return WalkState::Continue };
+            if kind.is_symlink() {
+                links.fetch_add(1, Ordering::Relaxed);
+            } else if kind.is_file() {
+                match scope.take(entry.path()) {
+                    Some(Some(path)) => visit(&path, entry.path()),
+                    Some(None) => {
+                        unreadable.fetch_add(1, Ordering::Relaxed);
+                    }
+                    None => {}
+                }
+            }
+            WalkState::Continue
+        })
+    });
+    Skipped { binary: 0, links: links.into_inner(), unreadable: unreadable.into_inner() }
+}
+
+/// The files of a scope.
+pub(crate) fn list(scope: &Scope) -> ListReport {
+    let files = Mutex::new(Vec::new());
+    let skipped = each_file(scope, || {
+        |path: &WorkPath, full: &Path| {
+            let bytes = full.metadata().map_or(0, |meta| meta.len());
+            let file = ListedFile { path: path.as_str().to_owned(), bytes };
+            files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
+        }
+    });
+    let mut files = files.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    files.sort();
+    let total = files.len();
+    files.truncate(MOST_LISTED);
+    ListReport { truncated: total > files.len(), files, total, skipped }
+}

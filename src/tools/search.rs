@@ -1,0 +1,101 @@
+//! `search`, `wildcard_search` and `list_files`.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::Refusal;
+use crate::search::{Case, ListReport, Query, SearchReport};
+
+pub(super) const SEARCH: ToolSpec = ToolSpec {
+    name: "search",
+    about: include_str!("../../prompts/tools/search.md"),
+    input: schema::input::<SearchArguments>,
+    output: schema::output::<SearchReport>,
+    listed: Listed::Always,
+    writes: false,
+    run: |call| Box::pin(async move { search(call).await.unwrap_or_else(ToolReply::refused) }),
+};
+
+pub(super) const WILDCARD_SEARCH: ToolSpec = ToolSpec {
+    name: "wildcard_search",
+    about: include_str!("../../prompts/tools/wildcard_search.md"),
+    input: schema::input::<WildcardArguments>,
+    output: schema::output::<SearchReport>,
+    listed: Listed::Always,
+    writes: false,
+    run: |call| Box::pin(async move { wildcard(call).await.unwrap_or_else(ToolReply::refused) }),
+};
+
+pub(super) const LIST_FILES: ToolSpec = ToolSpec {
+    name: "list_files",
+    about: include_str!("../../prompts/tools/list_files.md"),
+    input: schema::input::<ListArguments>,
+    output: schema::output::<ListReport>,
+    listed: Listed::Always,
+    writes: false,
+    run: |call| Box::pin(async move { list(call).await.unwrap_or_else(ToolReply::refused) }),
+};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct SearchArguments {
+    /// The text to look for, literally, within a line.
+    keyword: String,
+    /// A folder or file to search; the whole root when left out.
+    path: Option<String>,
+    /// Lines to show around each hit.
+    context: Option<usize>,
+    /// Only files whose path matches, such as *.rs.
+    glob: Option<String>,
+    /// Whether upper and lower case are told apart; they are not unless said so.
+    case_sensitive: Option<bool>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct WildcardArguments {
+    /// The terms; * in a term stands for anything within the line.
+    terms: Vec<String>,
+    /// A folder or file to search; the whole root when left out.
+    path: Option<String>,
+    /// Lines to show around each hit.
+    context: Option<usize>,
+    /// Only files whose path matches, such as *.rs.
+    glob: Option<String>,
+    /// Whether upper and lower case are told apart; they are not unless said so.
+    case_sensitive: Option<bool>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct ListArguments {
+    /// A folder; the whole root when left out.
+    path: Option<String>,
+    /// Only files whose path matches, such as *.rs or src/**/*.ts.
+    glob: Option<String>,
+}
+
+fn case(sensitive: Option<bool>) -> Case {
+    if sensitive.unwrap_or(false) { Case::Counts } else { Case::Ignored }
+}
+
+async fn search(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let arguments: SearchArguments = parse(SEARCH.name, call.arguments)?;
+    let query = Query::keyword(&arguments.keyword, case(arguments.case_sensitive))?;
+    let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
+    let report = call.engine.search(query, path, glob, arguments.context.unwrap_or(0)).await?;
+    Ok(ToolReply::answered(report.message(), &report))
+}
+
+async fn wildcard(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let arguments: WildcardArguments = parse(WILDCARD_SEARCH.name, call.arguments)?;
+    let query = Query::terms(&arguments.terms, case(arguments.case_sensitive))?;
+    let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
+    let report = call.engine.search(query, path, glob, arguments.context.unwrap_or(0)).await?;
+    Ok(ToolReply::answered(report.message(), &report))
+}
+
+async fn list(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let arguments: ListArguments = parse(LIST_FILES.name, call.arguments)?;
+    let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
+    let report = call.engine.list_files(path, glob).await?;
+    Ok(ToolReply::answered(report.message(), &report))
+}
