@@ -1,10 +1,10 @@
 //! Where the lines of one version are in a later one.
 //!
 //! For an edit of our own the way is known from its splices. For a change by
-//! somebody else it is inferred, and only what allows no second opinion is carried: a
-//! line must sit in a run of equal lines that hangs on a line which occurs once in
-//! both versions, or on the file's start or end; and the run from above and the run
-//! from below must not disagree. A brace among equal braces is lost rather than guessed.
+//! somebody else it is inferred, and only what allows no second opinion is carried:
+//! lines that occur once in both versions, in their order, are landmarks; a line that
+//! occurs more often is carried only when everything between two landmarks is
+//! unchanged. A brace among equal braces is lost rather than guessed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -159,62 +159,28 @@ fn bodies(snapshot: &Snapshot) -> Vec<&str> {
 
 /// For each line of `a` the 1-based line of `b`, or 0.
 fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
-    let common =
-        |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(x, y)| x == y).count();
-    let head = common(&mut a.iter().zip(b.iter()));
-    let tail = common(&mut a.iter().rev().zip(b.iter().rev()));
-    let mut down = vec![0_usize; a.len()];
-    let mut up = vec![0_usize; a.len()];
-    for (k, target) in down[..head].iter_mut().enumerate() {
-        *target = k + 1;
-    }
-    for k in 0..tail {
-        up[a.len() - 1 - k] = b.len() - k;
-    }
-    for (i, j) in landmarks(a, b) {
-        let mut k = 0;
-        while i + k < a.len() && j + k < b.len() && a[i + k] == b[j + k] && down[i + k] == 0 {
-            down[i + k] = j + k + 1;
-            k += 1;
-        }
-        k = 0;
-        while i >= k && j >= k && a[i - k] == b[j - k] && up[i - k] == 0 {
-            up[i - k] = j - k + 1;
-            if i == k || j == k {
-                break;
+    let mut targets = vec![0_usize; a.len()];
+    let (mut i, mut j) = (0, 0);
+    let ends = std::iter::once((a.len(), b.len()));
+    for (next_i, next_j) in landmarks(a, b).into_iter().chain(ends) {
+        if a[i..next_i] == b[j..next_j] {
+            for k in i..next_i {
+                targets[k] = j + (k - i) + 1;
             }
-            k += 1;
         }
+        if next_i < a.len() {
+            targets[next_i] = next_j + 1;
+        }
+        (i, j) = (next_i + 1, next_j + 1);
     }
-    settle(a, b, &down, &up)
+    drop_coincidences(a, b, &targets)
 }
 
-/// Keeps what both directions agree on and what one line alone claims, then drops
-/// single lines whose neighbours are all different: those are coincidences.
-fn settle(a: &[&str], b: &[&str], down: &[usize], up: &[usize]) -> Vec<usize> {
-    let mut claims = vec![0_usize; b.len() + 1];
-    let mut contested = vec![false; b.len() + 1];
-    for (i, targets) in down.iter().zip(up).enumerate() {
-        for &target in [targets.0, targets.1] {
-            if target > 0 {
-                contested[target] |= claims[target] > 0 && claims[target] != i + 1;
-                claims[target] = i + 1;
-            }
-        }
-    }
-    let kept: Vec<usize> = down
-        .iter()
-        .zip(up)
-        .map(|(&d, &u)| match (d, u) {
-            (0, target) | (target, 0) => target,
-            (d, u) if d == u => d,
-            _ => 0,
-        })
-        .map(|target| if contested[target] { 0 } else { target })
-        .collect();
-    (0..kept.len())
+/// A line whose neighbours are all different is there by chance.
+fn drop_coincidences(a: &[&str], b: &[&str], targets: &[usize]) -> Vec<usize> {
+    (0..targets.len())
         .map(|i| {
-            let target = kept[i];
+            let target = targets[i];
             let above = match (i, target) {
                 (_, 0) => return 0,
                 (0, 1) => true,
@@ -293,7 +259,7 @@ mod tests {
         assert_eq!(map(&["a", "b", "c"], &["a", "c"]), [Some(1), None, Some(2)]);
         assert_eq!(
             map(&["a", "}", "b", "}", "c"], &["x", "a", "}", "b", "y", "}", "c"]),
-            [Some(2), Some(3), Some(4), Some(6), Some(7)],
+            [Some(2), Some(3), Some(4), None, Some(7)],
         );
     }
 
@@ -301,6 +267,8 @@ mod tests {
     fn equal_lines_are_lost_rather_than_guessed() {
         assert_eq!(map(&["a", "}", "b"], &["a", "}", "}", "b"]), [Some(1), None, Some(3 + 1)]);
         assert_eq!(map(&["a", "}", "}", "b"], &["a", "}", "b"]), [Some(1), None, None, Some(3)]);
+        // The first was deleted and x came behind the second, or x took the second's place.
+        assert_eq!(map(&["a", "}", "}", "b"], &["a", "}", "x", "b"])[1..3], [None, None]);
         let braces = vec!["}"; 50];
         assert!(map(&braces, &vec!["}"; 51]).iter().all(Option::is_none));
         assert!(map(&braces, &vec!["}"; 49]).iter().all(Option::is_none));

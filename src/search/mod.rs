@@ -93,6 +93,9 @@ pub struct Match {
     pub line: usize,
     /// The line without outer blanks, or the part of it around the hit.
     pub content: String,
+    /// The blanks before it, for showing the line as it stands.
+    #[serde(skip)]
+    pub indent: String,
     /// The anchor, as LINE#ID.
     pub anchor: String,
     /// Which part of a long line is shown.
@@ -186,7 +189,7 @@ impl SearchReport {
                 for line in context.clone().flat_map(|c| &c.before) {
                     out.push_str(&format!("\n  {line}"));
                 }
-                out.push_str(&format!("\n{}|{}", hit.anchor, hit.content));
+                out.push_str(&format!("\n{}|{}{}", hit.anchor, hit.indent, hit.content));
                 if let Some(columns) = hit.columns {
                     out.push_str(&format!(" [columns {}-{}]", columns.start, columns.end));
                 }

@@ -63,7 +63,11 @@ fn matched(snapshot: &Snapshot, number: usize, body: &str, hit: Hit, context: us
         before: around(number.saturating_sub(context).max(1)..=number - 1),
         after: around(number + 1..=number + context),
     });
-    Match { line: number, content, anchor, columns, context }
+    let indent = match columns {
+        None => body[..body.len() - body.trim_start().len()].to_owned(),
+        Some(_) => String::new(),
+    };
+    Match { line: number, content, indent, anchor, columns, context }
 }
 
 /// The line without outer blanks; of a long one at most 200 characters around the hit.

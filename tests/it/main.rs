@@ -11,3 +11,4 @@ mod agents;
 #[cfg(unix)]
 mod disk;
 mod model;
+mod reading;

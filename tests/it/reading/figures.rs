@@ -1,0 +1,94 @@
+//! Figures: tokens per line of each style, time against plain reads and against `rg`.
+//! Printed, with bounds only where a bound was promised.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use restitch::reading::{Caps, ReadRequest, Style, read};
+use restitch::text::Snapshot;
+use serde_json::json;
+
+use super::Session;
+
+fn fastest(mut work: impl FnMut()) -> Duration {
+    (0..5)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        })
+        .min()
+        .expect("runs")
+}
+
+#[test]
+fn tokens_per_line_of_each_style() {
+    let source = include_str!("../../../src/text/lines.rs");
+    let snapshot = Snapshot::from_text(source);
+    let lines = snapshot.lines().total();
+    let plain = source.len();
+    for style in [Style::Plain, Style::Numbered, Style::Hashline] {
+        let request = ReadRequest { style, caps: Caps::NONE, ..ReadRequest::default() };
+        let text = read("lines.rs", &snapshot, &request).expect("read").text;
+        let (bytes, count) = (text.len() as f64 / lines as f64, lines as f64);
+        println!(
+            "{style:?}: {:.1} bytes a line, {:.1} tokens a line (bytes / 4), {:+.1} tokens a line over plain",
+            bytes,
+            bytes / 4.0,
+            (text.len() as f64 - plain as f64) / count / 4.0
+        );
+        if style == Style::Hashline {
+            assert!((text.len() - plain) / lines / 4 <= 6, "more than 6 tokens a line");
+        }
+    }
+}
+
+#[test]
+fn a_hashline_read_of_10_mb_against_a_plain_one() {
+    let text: String = (0..).map(|n| format!("    let value_{n} = compute({n});\n")).take(280_000).collect();
+    let snapshot = Snapshot::from_text(text);
+    let _ = (snapshot.lines().total(), snapshot.hash());
+    let time = |style: Style| {
+        let request = ReadRequest { style, caps: Caps::NONE, ..ReadRequest::default() };
+        fastest(|| assert!(!read("f", &snapshot, &request).expect("read").text.is_empty()))
+    };
+    // With the file in memory and its hash known; what a caller waits for has both on top.
+    let (plain, hashline) = (time(Style::Plain), time(Style::Hashline));
+    let bytes = snapshot.bytes().to_vec();
+    let load = fastest(|| {
+        let fresh = Snapshot::decode(bytes.clone()).expect("text");
+        let _ = (fresh.lines().total(), fresh.hash());
+    });
+    let ratio = (hashline + load).as_secs_f64() / (plain + load).as_secs_f64();
+    println!(
+        "10 MB read: rendering plain {plain:?}, hashline {hashline:?}; with decoding and hashing {:?} and {:?}: {ratio:.2}x",
+        plain + load,
+        hashline + load
+    );
+}
+
+#[tokio::test]
+async fn search_of_a_tree_against_rg() {
+    let words = "some ordinary words of source text that fill a line\n";
+    let session = Session::new(&[]);
+    for n in 0..2000 {
+        let name = format!("d{}/f{n}.txt", n % 40);
+        let text = format!("{}let needle_{n} = 1;\n{}", words.repeat(200), words.repeat(200));
+        session.put(&name, &text);
+    }
+    let mut ours = Duration::MAX;
+    for _ in 0..4 {
+        let start = Instant::now();
+        let report = session.ok("search", json!({ "keyword": "NEEDLE_77" })).await;
+        ours = ours.min(start.elapsed());
+        assert_eq!(report["total_files"], 11);
+    }
+    println!("search of 2,000 files, 41 MB: {ours:?}");
+    let rg = || Command::new("rg").args(["-i", "-n", "--hidden", "NEEDLE_77"]).arg(session.dir.path()).output();
+    if rg().is_err() {
+        println!("skipped: rg is not installed, so search has nothing to be compared with");
+        return;
+    }
+    let theirs = fastest(|| assert!(rg().expect("rg").status.success()));
+    println!("rg: {theirs:?}; {:.2}x", ours.as_secs_f64() / theirs.as_secs_f64());
+}

@@ -1,0 +1,349 @@
+//! The steps and success criteria of seeds 000 (search and line edits), 002 (partial
+//! re-read) and 003 (the hashline tool), by name.
+
+use restitch::tools::TOOLS;
+use serde_json::{Value, json};
+
+use super::{Session, anchor};
+
+fn numbered(total: usize) -> String {
+    (1..=total).map(|n| format!("line {n}\n")).collect()
+}
+
+fn about(tool: &str) -> &'static str {
+    TOOLS.iter().find(|spec| spec.name == tool).expect("tool").about
+}
+
+/// Tokens are estimated as bytes / 4 throughout.
+fn tokens(text: &str) -> usize {
+    text.len().div_ceil(4)
+}
+
+// Seed 000.
+
+#[tokio::test]
+async fn seed_000_1_search_returns_paths_and_line_numbers_with_matches() {
+    let long = format!("{} needle {}", "x".repeat(400), "y".repeat(400));
+    let many = "needle\n".repeat(50);
+    let session = Session::new(&[("a.txt", &format!("one\n  NEEDLE here \n{long}\n")), ("b/many.txt", &many)]);
+    let report = session.ok("search", json!({ "keyword": "needle" })).await;
+    let files = report["files"].as_array().expect("files");
+    assert_eq!(files.len(), 2);
+    let of = |path: &str| files.iter().find(|f| f["path"] == path).expect("file");
+    let hits = of("a.txt")["matches"].as_array().expect("matches");
+    assert_eq!((&hits[0]["line"], &hits[0]["content"]), (&json!(2), &json!("NEEDLE here")));
+    assert_eq!(hits[1]["line"], 3);
+    let content = hits[1]["content"].as_str().expect("content");
+    assert!(content.chars().count() <= 200 && content.contains("needle"), "{content}");
+    assert_eq!(of("b/many.txt")["match_count"], 50);
+    assert_eq!(of("b/many.txt")["matches"].as_array().map(Vec::len), Some(20));
+    assert_eq!(report["total_matches"], 52);
+    assert_eq!(report["truncated"], true);
+    assert!(of("a.txt")["id"].is_string());
+}
+
+#[tokio::test]
+async fn seed_000_1_wildcard_search_is_ranked_and_numbered_too() {
+    let session = Session::new(&[
+        ("one.txt", "alpha\nalpha\nalpha\n"),
+        ("both-far.txt", &format!("alpha\n{}beta\n", "\n".repeat(50))),
+        ("both-near.txt", "x\nalpha beta\n"),
+    ]);
+    let report = session.ok("wildcard_search", json!({ "terms": ["alpha", "beta"] })).await;
+    let order: Vec<&str> =
+        report["files"].as_array().expect("files").iter().map(|f| f["path"].as_str().expect("path")).collect();
+    assert_eq!(order, ["both-near.txt", "both-far.txt", "one.txt"]);
+    assert_eq!(report["files"][0]["matches"][0]["line"], 2);
+    assert_eq!(report["files"][1]["matches"][1]["line"], 52);
+}
+
+#[tokio::test]
+async fn seed_000_2_edit_lines_answers_with_every_field_of_the_verification() {
+    let session = Session::new(&[("f", &numbered(10))]);
+    let call = json!({ "path": "f", "start_line": 4, "end_line": 5, "new_content": "four\nfive\nfive b" });
+    let report = session.ok("edit_lines", call).await;
+    assert_eq!(
+        report["verification"],
+        json!({
+            "start_line": 4, "end_line": 5, "lines_replaced": 2, "lines_inserted": 3, "line_delta": 1,
+            "before_context": "<<3>>line 3",
+            "edited_preview": ["<<4>>four", "<<5>>five", "<<6>>five b"],
+            "after_context": "<<7>>line 6",
+            "total_lines": 11,
+        })
+    );
+}
+
+#[tokio::test]
+async fn seed_000_2_verification_holds_at_both_ends_and_for_every_form() {
+    for (before, start, end, content, replaced, inserted, above, below, after) in [
+        ("a\nb\n", 1, 0, "x", 0, 1, Value::Null, json!("<<2>>a"), "x\na\nb\n"),
+        ("a\nb\n", 3, 2, "x", 0, 1, json!("<<2>>b"), Value::Null, "a\nb\nx\n"),
+        ("a\nb", 3, 2, "x", 0, 1, json!("<<2>>b"), Value::Null, "a\nb\nx"),
+        ("a\nb", 2, 2, "", 1, 0, json!("<<1>>a"), Value::Null, "a"),
+        ("a\n\nc\n", 2, 2, "b", 1, 1, json!("<<1>>a"), json!("<<3>>c"), "a\nb\nc\n"),
+        ("a\nb\nc\n", 2, 2, "\n", 1, 1, json!("<<1>>a"), json!("<<3>>c"), "a\n\nc\n"),
+        ("a\nb\nc\n", 1, 2, "", 2, 0, Value::Null, json!("<<1>>c"), "c\n"),
+    ] {
+        let session = Session::new(&[("f", before)]);
+        let call = json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content });
+        let report = session.ok("edit_lines", call).await;
+        let v = &report["verification"];
+        assert_eq!(session.text("f"), after);
+        assert_eq!((&v["start_line"], &v["end_line"]), (&json!(start), &json!(end)), "{before:?} {v}");
+        assert_eq!((&v["lines_replaced"], &v["lines_inserted"]), (&json!(replaced), &json!(inserted)), "{before:?} {v}");
+        assert_eq!(v["line_delta"], inserted - replaced, "{before:?} {v}");
+        assert_eq!((&v["before_context"], &v["after_context"]), (&above, &below), "{before:?} {v}");
+    }
+}
+
+#[tokio::test]
+async fn seed_000_3_the_summary_says_what_was_replaced_and_how_long_the_file_is() {
+    let session = Session::new(&[("f", &numbered(10))]);
+    let call = json!({ "path": "f", "start_line": 4, "end_line": 5, "new_content": "x" });
+    let reply = session.call("edit_lines", call).await;
+    assert!(reply.message.contains("lines 4-5"), "{}", reply.message);
+    assert!(reply.message.contains("2 lines replaced by 1") && reply.message.contains("9 lines"), "{}", reply.message);
+    let found = session.call("search", json!({ "keyword": "line 9" })).await;
+    assert!(found.message.contains("1 lines in 1 files") && found.message.contains("8#"), "{}", found.message);
+}
+
+#[test]
+fn seed_000_4_the_prompts_guide_safe_editing() {
+    let text = about("edit_lines");
+    for words in ["never from memory", "Search hits carry line numbers", "verification", "bottom up"] {
+        assert!(text.contains(words), "{words}");
+    }
+    assert!(about("read_file").contains("right before you change it"));
+}
+
+#[test]
+fn seed_000_5_the_tools_say_that_hits_are_numbered() {
+    assert!(about("search").contains("line number"));
+    assert!(about("wildcard_search").contains("line numbers"));
+}
+
+#[tokio::test]
+async fn seed_000_scenario_several_edits_of_one_file_do_not_drift() {
+    let session = Session::new(&[("f", &numbered(200))]);
+    let edits = json!([
+        { "start_line": 10, "end_line": 10, "new_content": "ten\nten b\nten c" },
+        { "start_line": 194, "end_line": 194, "new_content": "hit" },
+        { "start_line": 50, "end_line": 60, "new_content": "" },
+    ]);
+    session.ok("edit_lines", json!({ "path": "f", "edits": edits })).await;
+    let text = session.text("f");
+    assert!(text.contains("line 193\nhit\nline 195\n"));
+    assert!(text.contains("line 9\nten\nten b\nten c\nline 11\n") && text.contains("line 49\nline 61\n"));
+}
+
+#[tokio::test]
+async fn seed_000_scenario_a_corrupted_place_is_read_again_and_corrected() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    session.ok("read_file", json!({ "path": "f" })).await;
+    session.put("f", &session.text("f").replace("line 7\n", "garbage\n"));
+    let edit = json!({ "path": "f", "start_line": 7, "end_line": 7, "new_content": "seven" });
+    // The line is not what was read: the answer shows what it is now, and the same call works then.
+    let reply = session.refused("edit_lines", edit.clone(), "EDIT_STALE_ANCHOR").await;
+    assert!(reply.message.contains("|garbage"), "{}", reply.message);
+    session.ok("edit_lines", edit).await;
+    assert!(session.text("f").contains("line 6\nseven\nline 8\n"));
+    // A change elsewhere is a note, not an error.
+    session.put("f", &session.text("f").replace("line 18\n", "18\n"));
+    let elsewhere = json!({ "path": "f", "start_line": 2, "end_line": 2, "new_content": "two" });
+    let report = session.ok("edit_lines", elsewhere).await;
+    assert!(report["warnings"].to_string().contains("changed elsewhere"), "{report}");
+}
+
+#[tokio::test]
+async fn out_of_range_and_inverted_ranges_are_refused_with_the_length() {
+    let session = Session::new(&[("f", "a\nb\nc\n")]);
+    for (start, end) in [(0, 0), (3, 1), (2, 4), (5, 4), (9, 9)] {
+        let call = json!({ "path": "f", "start_line": start, "end_line": end, "new_content": "x" });
+        let reply = session.refused("edit_lines", call, "EDIT_INVALID_ARGUMENTS").await;
+        assert!(reply.message.contains("3 lines"), "{}", reply.message);
+    }
+    assert_eq!(session.text("f"), "a\nb\nc\n");
+}
+
+#[tokio::test]
+async fn numbers_of_an_older_read_are_carried_with_its_snapshot() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    let read = session.ok("read_file", json!({ "path": "f" })).await;
+    let first = json!({ "path": "f", "start_line": 1, "end_line": 0, "new_content": "new 1\nnew 2" });
+    session.ok("edit_lines", first).await;
+    let second = json!({ "path": "f", "start_line": 10, "end_line": 10, "new_content": "ten", "snapshot": read["snapshot"] });
+    session.ok("edit_lines", second).await;
+    assert!(session.text("f").contains("line 9\nten\nline 11\n"));
+}
+
+// Seed 002.
+
+#[tokio::test]
+async fn seed_002_1_affected_ranges_are_identified_on_a_mismatch() {
+    let text = numbered(20);
+    let session = Session::new(&[("f", &text)]);
+    let call = json!({ "path": "f", "edits": [{ "op": "replace", "pos": "10#ZZ", "lines": ["x"] }] });
+    let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
+    assert_eq!(reply.report["affected_ranges"], json!([{ "start": 2, "end": 18 }]));
+    assert!(reply.message.contains(&format!(">>> {}|line 10", anchor(&text, 10))), "{}", reply.message);
+}
+
+#[tokio::test]
+async fn seed_002_2_and_4_the_ranges_of_all_edits_are_merged() {
+    let session = Session::new(&[("f", &numbered(100))]);
+    let stale = |line: usize| json!({ "op": "replace", "pos": format!("{line}#ZZ"), "lines": ["x"] });
+    let call = json!({ "path": "f", "edits": [stale(20), stale(12), stale(80)] });
+    let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
+    assert_eq!(
+        reply.report["affected_ranges"],
+        json!([{ "start": 4, "end": 28 }, { "start": 72, "end": 88 }])
+    );
+}
+
+#[tokio::test]
+async fn seed_002_3_read_file_takes_ranges_and_merges_overlaps() {
+    let session = Session::new(&[("f", &numbered(100))]);
+    let one = session.ok("read_file", json!({ "path": "f", "ranges": [{ "start": 45, "end": 55 }] })).await;
+    assert_eq!(one["text"].as_str().expect("text").split('\n').count(), 11);
+    let ranges = json!([{ "start": 8, "end": 15 }, { "start": 5, "end": 10 }, { "start": 90, "end": 400 }]);
+    let two = session.ok("read_file", json!({ "path": "f", "ranges": ranges, "style": "numbered" })).await;
+    assert_eq!(two["ranges"], json!([{ "start": 5, "end": 15 }, { "start": 90, "end": 100 }]));
+    assert_eq!(two["total_lines"], 100);
+    let text = two["text"].as_str().expect("text");
+    assert!(text.starts_with("<<5>>line 5\n") && text.ends_with("<<100>>line 100"), "{text}");
+    assert!(text.contains("74 lines not shown"), "{text}");
+}
+
+#[tokio::test]
+async fn seed_002_criterion_one_stale_anchor_of_1000_lines_costs_at_most_120_tokens() {
+    // The example: 1,000 lines of about 40 characters.
+    let text: String = (1..=1000).map(|n| format!("    let value_{n} = compute({n}, \"item\");\n")).collect();
+    let session = Session::new(&[("big.rs", &text)]);
+    let read = session.call("read_file", json!({ "path": "big.rs", "style": "hashline" })).await;
+    session.put("big.rs", &text.replace("value_500 =", "changed_500 ="));
+    let edit = |pos: String| json!({ "path": "big.rs", "edits": [{ "op": "replace", "pos": pos, "lines": ["    // gone"] }] });
+    let refused = session.refused("hashline_edit", edit(anchor(&text, 500)), "EDIT_STALE_ANCHOR").await;
+    let (whole, partial) = (tokens(&read.message), tokens(&refused.message));
+    println!("seed 002 (tokens as bytes / 4): whole hashline read {whole}, re-read after a stale anchor before {whole}, now {partial}");
+    assert!(partial <= 120, "{partial}: {}", refused.message);
+    // And it is enough for the next call.
+    let fresh = refused.message.lines().find_map(|line| line.strip_prefix(">>> ")).expect("fresh").to_owned();
+    session.ok("hashline_edit", edit(fresh)).await;
+    assert!(session.text("big.rs").contains("\n    // gone\n"));
+}
+
+#[tokio::test]
+async fn seed_002_6_unchanged_lines_keep_working_after_a_mismatch_elsewhere() {
+    let text = numbered(50);
+    let session = Session::new(&[("f", &text)]);
+    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    session.put("f", &text.replace("line 25\n", "changed\n"));
+    let edit = |n: usize| json!({ "path": "f", "edits": [{ "op": "replace", "pos": anchor(&text, n), "lines": ["x"] }] });
+    session.refused("hashline_edit", edit(25), "EDIT_STALE_ANCHOR").await;
+    session.ok("hashline_edit", edit(40)).await;
+    assert!(session.text("f").contains("line 39\nx\nline 41\n"));
+}
+
+// Seed 003.
+
+const HELLO: &str = "function hello() {\n console.log(\"hi\");\n console.log(\"bye\");\n}\n\nfunction world() {\n";
+
+async fn example(edit: Value) -> String {
+    let session = Session::new(&[("f.js", HELLO)]);
+    session.hashline("f.js", json!([edit])).await;
+    session.text("f.js")
+}
+
+#[tokio::test]
+async fn seed_003_example_single_line_replace() {
+    let edit = json!({ "op": "replace", "pos": anchor(HELLO, 2), "lines": [" console.log(\"hello\");"] });
+    assert_eq!(example(edit).await, HELLO.replace("\"hi\"", "\"hello\""));
+}
+
+#[tokio::test]
+async fn seed_003_example_range_replace() {
+    let edit = json!({ "op": "replace", "pos": anchor(HELLO, 2), "end": anchor(HELLO, 3), "lines": [" return \"hello world\";"] });
+    assert_eq!(example(edit).await, "function hello() {\n return \"hello world\";\n}\n\nfunction world() {\n");
+}
+
+#[tokio::test]
+async fn seed_003_example_delete_a_line() {
+    for lines in [json!(null), json!([])] {
+        let edit = json!({ "op": "replace", "pos": anchor(HELLO, 3), "lines": lines });
+        assert_eq!(example(edit).await, HELLO.replace(" console.log(\"bye\");\n", ""));
+    }
+}
+
+#[tokio::test]
+async fn seed_003_example_insert_after_a_line() {
+    let edit = json!({ "op": "append", "pos": anchor(HELLO, 4), "lines": ["", "function added() {", " return true;", "}"] });
+    let after = HELLO.replace("}\n\n", "}\n\nfunction added() {\n return true;\n}\n\n");
+    assert_eq!(example(edit).await, after);
+}
+
+#[tokio::test]
+async fn seed_003_example_bad_pattern_does_not_duplicate_the_brace() {
+    // The example's file ends inside a function, so its brackets do not balance and
+    // nothing is proven there; in a whole file the copy goes.
+    let whole = format!("{HELLO}}}\n");
+    let session = Session::new(&[("f.js", &whole)]);
+    let edit = json!({ "op": "replace", "pos": anchor(&whole, 2), "end": anchor(&whole, 3), "lines": [" return \"hi\";", "}"] });
+    let report = session.hashline("f.js", json!([edit])).await;
+    assert_eq!(session.text("f.js"), "function hello() {\n return \"hi\";\n}\n\nfunction world() {\n}\n");
+    assert_eq!(report["rewrites"], json!(["strip-boundary-echo"]));
+    let session = Session::new(&[("f.js", HELLO)]);
+    let report = session.hashline("f.js", json!([edit])).await;
+    assert!(report["warnings"].to_string().contains("both are there now"), "{report}");
+}
+
+#[tokio::test]
+async fn seed_003_bom_and_crlf_are_preserved() {
+    let before = "\u{feff}one\r\ntwo\r\nthree\r\n";
+    let session = Session::new(&[("f", before)]);
+    let edit = json!({ "op": "replace", "pos": anchor("one\r\ntwo\r\n", 2), "lines": ["zwei", "zwei b"] });
+    session.hashline("f", json!([edit])).await;
+    assert_eq!(session.text("f"), "\u{feff}one\r\nzwei\r\nzwei b\r\nthree\r\n");
+}
+
+#[test]
+fn seed_003_the_prompt_has_the_rules_the_examples_and_the_bad_pattern() {
+    let text = about("hashline_edit");
+    for words in [
+        "All edits of a call speak of the file as you read it",
+        "they are there twice",
+        "BAD:",
+        "`null` or `[]`",
+        "Never make one up",
+        "`delete: true`",
+        "`>>>`",
+        "not to blank lines",
+    ] {
+        assert!(text.contains(words), "{words}");
+    }
+    // The anchors of the example are real ones, unlike those of the seed.
+    for line in text.lines().filter(|line| line.starts_with("  2") && line.contains('|')) {
+        let (id, content) = line.trim_start().split_once('|').expect("anchored");
+        let (number, letters) = id.split_once('#').expect("anchor");
+        let number = number.parse().expect("number");
+        assert!(restitch::hashline::tag::matches(number, content, letters), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn every_successful_edit_carries_fresh_anchors_that_work_at_once() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    let mut report = session.ok("edit_lines", json!({ "path": "f", "start_line": 5, "end_line": 5, "new_content": "a\nb\nc" })).await;
+    for round in 0..5 {
+        let anchors = report["anchors"].as_array().expect("anchors").clone();
+        let last = anchors.last().and_then(Value::as_str).expect("anchor").to_owned();
+        let edits = json!([{ "op": "append", "pos": last, "lines": [format!("round {round}")] }]);
+        report = session.hashline("f", edits).await;
+    }
+    let edit = json!({ "path": "f", "old_str": "line 2\n", "new_str": "two\n2b\n" });
+    let report = session.ok("edit_file", edit).await;
+    assert_eq!(report["line_shifts"], json!([{ "from_line": 3, "delta": 1 }]));
+    let id = report["anchors"][1].as_str().expect("anchor");
+    session.hashline("f", json!([{ "op": "replace", "pos": id, "lines": ["deux"] }])).await;
+    assert!(session.text("f").starts_with("line 1\ndeux\n2b\nline 3\n"));
+}
