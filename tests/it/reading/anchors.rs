@@ -147,7 +147,10 @@ async fn copied_prefixes_are_dropped_when_they_name_lines_of_this_place() {
     assert_eq!(report["rewrites"], json!(["strip-line-prefixes"]));
     // One line more than the file has there, numbered on.
     let lines = json!([format!("{}|ALPHA", id(1)), "2#ZZ|more", "3#ZZ|beta two"]);
-    assert_eq!(result(before, replace(before, 1, 2, lines)).await, "ALPHA\nmore\nbeta two\ngamma\n");
+    assert_eq!(
+        result(before, replace(before, 1, 2, lines)).await,
+        "ALPHA\nmore\nbeta two\ngamma\n"
+    );
 }
 
 #[tokio::test]
@@ -175,23 +178,38 @@ async fn a_diff_of_exactly_the_replaced_lines_loses_its_markers() {
 async fn a_boundary_echo_is_dropped_only_when_the_brackets_prove_it() {
     let before = "function hello() {\n  log(1);\n  log(2);\n}\n\nfunction world() {\n}\n";
     // The BAD example of seed 003.
-    let (text, report) = edited(before, replace(before, 2, 3, json!(["  return \"hi\";", "}"]))).await;
+    let (text, report) =
+        edited(before, replace(before, 2, 3, json!(["  return \"hi\";", "}"]))).await;
     assert_eq!(text, "function hello() {\n  return \"hi\";\n}\n\nfunction world() {\n}\n");
     assert_eq!(report["rewrites"], json!(["strip-boundary-echo"]));
     let lines = json!(["function hello() {", "  return 1;"]);
-    assert!(result(before, replace(before, 2, 3, lines)).await.starts_with("function hello() {\n  return 1;\n}\n"));
+    assert!(
+        result(before, replace(before, 2, 3, lines))
+            .await
+            .starts_with("function hello() {\n  return 1;\n}\n")
+    );
     let lines = json!(["function hello() {", "  return 1;", "}"]);
-    assert!(result(before, replace(before, 2, 3, lines)).await.starts_with("function hello() {\n  return 1;\n}\n\n"));
+    assert!(
+        result(before, replace(before, 2, 3, lines))
+            .await
+            .starts_with("function hello() {\n  return 1;\n}\n\n")
+    );
     // Here the brace is needed: the call takes another one away.
     let edits = json!([
         { "op": "replace", "pos": anchor(before, 2), "end": anchor(before, 3), "lines": ["  f();", "}"] },
         { "op": "replace", "pos": anchor(before, 7), "lines": null },
     ]);
-    assert_eq!(result(before, edits).await, "function hello() {\n  f();\n}\n}\n\nfunction world() {\n");
+    assert_eq!(
+        result(before, edits).await,
+        "function hello() {\n  f();\n}\n}\n\nfunction world() {\n"
+    );
     // And here the file lacks one.
     let broken = "fn a() {\n  if x {\n    y();\n}\n";
     let lines = json!(["    z();", "}"]);
-    assert_eq!(result(broken, replace(broken, 3, 3, lines)).await, "fn a() {\n  if x {\n    z();\n}\n}\n");
+    assert_eq!(
+        result(broken, replace(broken, 3, 3, lines)).await,
+        "fn a() {\n  if x {\n    z();\n}\n}\n"
+    );
 }
 
 #[tokio::test]
@@ -203,16 +221,20 @@ async fn indentation_that_a_whole_block_lost_comes_back() {
     assert_eq!(report["rewrites"], json!(["restore-indent"]));
     // All lines copied: then the dedent is the edit.
     let lines = json!(["a = 1", "if a:", "    b = 2"]);
-    assert!(result(before, replace(before, 2, 4, lines)).await.starts_with("def f():\na = 1\nif a:\n"));
+    assert!(
+        result(before, replace(before, 2, 4, lines)).await.starts_with("def f():\na = 1\nif a:\n")
+    );
 }
 
 #[tokio::test]
 async fn merged_lines_are_split_only_at_literal_newlines_that_fit() {
     let before = "x = 1;\ny = 2;\nz = 3;\n";
-    let (text, report) = edited(before, replace(before, 1, 3, json!("x = 1;\\ny = 5;\\nz = 3;"))).await;
+    let (text, report) =
+        edited(before, replace(before, 1, 3, json!("x = 1;\\ny = 5;\\nz = 3;"))).await;
     assert_eq!(text, "x = 1;\ny = 5;\nz = 3;\n");
     assert_eq!(report["rewrites"], json!(["expand-merged-lines"]));
-    let (text, report) = edited(before, replace(before, 1, 3, json!(["x = 1; y = 5; z = 3;"]))).await;
+    let (text, report) =
+        edited(before, replace(before, 1, 3, json!(["x = 1; y = 5; z = 3;"]))).await;
     assert_eq!(text, "x = 1; y = 5; z = 3;\n");
     assert!(warnings(&report).contains("what were 3 lines"), "{report}");
     let code = "print(1)\nprint(2)\n";
@@ -246,10 +268,18 @@ async fn files_are_created_deleted_and_renamed() {
     let session = Session::new(&[("old.txt", "one\r\ntwo\r\n")]);
     session.hashline("new/a.txt", json!([{ "op": "append", "lines": ["x", "y"] }])).await;
     assert_eq!(session.text("new/a.txt"), "x\ny\n");
-    session.refused("hashline_edit", json!({ "path": "none", "edits": replace("a\n", 1, 1, json!(["b"])) }), "EDIT_FILE_NOT_FOUND").await;
+    session
+        .refused(
+            "hashline_edit",
+            json!({ "path": "none", "edits": replace("a\n", 1, 1, json!(["b"])) }),
+            "EDIT_FILE_NOT_FOUND",
+        )
+        .await;
     let id = anchor("one\r\ntwo\r\n", 2);
     let edits = json!([{ "op": "replace", "pos": id, "lines": ["zwei"] }]);
-    session.ok("hashline_edit", json!({ "path": "old.txt", "edits": edits, "rename": "moved.txt" })).await;
+    session
+        .ok("hashline_edit", json!({ "path": "old.txt", "edits": edits, "rename": "moved.txt" }))
+        .await;
     assert_eq!(session.text("moved.txt"), "one\r\nzwei\r\n");
     assert!(!session.exists("old.txt"));
     let taken = json!({ "path": "moved.txt", "rename": "new/a.txt" });
@@ -286,13 +316,17 @@ async fn malformed_calls_are_refused_with_the_way_out() {
 #[tokio::test]
 async fn the_older_ids_without_white_space_are_accepted() {
     let before = "\treturn x;\n";
-    assert_eq!(result(before, json!([{ "op": "replace", "pos": "1#MT", "lines": ["ok"] }])).await, "ok\n");
+    assert_eq!(
+        result(before, json!([{ "op": "replace", "pos": "1#MT", "lines": ["ok"] }])).await,
+        "ok\n"
+    );
 }
 
 #[tokio::test]
 async fn wider_ids_are_shown_on_request_and_accepted() {
     let session = Session::new(&[("f", "const x = 1;\n")]);
-    let read = session.ok("read_file", json!({ "path": "f", "style": "hashline", "id_letters": 4 })).await;
+    let read =
+        session.ok("read_file", json!({ "path": "f", "style": "hashline", "id_letters": 4 })).await;
     let text = read["text"].as_str().expect("text");
     let id = text.split('|').next().expect("id").to_owned();
     assert!(id.starts_with("1#BP") && id.len() == 6, "{id}");
@@ -309,7 +343,8 @@ async fn anchors_of_one_read_hold_through_own_and_foreign_changes() {
     let read = session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
     let snapshot = read["snapshot"].clone();
     // An own edit above, then a formatter, then another agent.
-    let first = session.hashline("f", json!([{ "op": "prepend", "lines": ["// new", "// header"] }])).await;
+    let first =
+        session.hashline("f", json!([{ "op": "prepend", "lines": ["// new", "// header"] }])).await;
     assert_eq!(first["line_shifts"], json!([{ "from_line": 1, "delta": 2 }]));
     session.put("f", &session.text("f").replace("line 9\n", "line 9;\nline 9b\n"));
     let edits = json!([{ "op": "replace", "pos": anchor(&before, 20), "lines": ["TWENTY"] }]);
@@ -319,7 +354,9 @@ async fn anchors_of_one_read_hold_through_own_and_foreign_changes() {
     assert_eq!(report["rung"], "carried");
     assert!(warnings(&report).contains("lines 20-20 are now 23-23"), "{report}");
     // Without the snapshot too: only one line can be meant.
-    session.hashline("f", json!([{ "op": "replace", "pos": anchor(&before, 25), "lines": ["25!"] }])).await;
+    session
+        .hashline("f", json!([{ "op": "replace", "pos": anchor(&before, 25), "lines": ["25!"] }]))
+        .await;
     assert!(session.text("f").contains("line 24\n25!\nline 26\n"));
     // The line that the formatter touched is stale.
     let stale = json!({ "path": "f", "edits": [{ "op": "replace", "pos": anchor(&before, 9), "lines": ["x"] }] });

@@ -153,8 +153,11 @@ impl Run {
     async fn view(&self) -> View {
         let request = ReadRequest { style: Style::Hashline, ..ReadRequest::default() };
         let (reading, _) = self.tools.engine().read_file(&self.path, &request).await.expect("read");
-        let anchors: Vec<String> =
-            reading.text.split('\n').map(|line| line.split('|').next().expect("id").to_owned()).collect();
+        let anchors: Vec<String> = reading
+            .text
+            .split('\n')
+            .map(|line| line.split('|').next().expect("id").to_owned())
+            .collect();
         assert_eq!(anchors.len(), self.world.lines.len());
         View { lines: self.world.lines.clone(), anchors, snapshot: reading.snapshot.to_string() }
     }
@@ -237,7 +240,8 @@ impl Run {
             arguments["snapshot"] = view.snapshot.clone().into();
         }
         let before = self.world.bytes();
-        let reply = self.tools.call("hashline_edit", arguments.clone(), &CallOptions::default()).await;
+        let reply =
+            self.tools.call("hashline_edit", arguments.clone(), &CallOptions::default()).await;
         let snapshot = self.tools.engine().snapshot(&self.path).await.expect("there");
         let now = snapshot.bytes().to_vec();
         let meant = self.meant(&meanings);
@@ -255,7 +259,11 @@ impl Run {
             }
             if self.world.bytes() != now {
                 tally.wrong += 1;
-                println!("edited elsewhere: {arguments}\nbefore {:?}\nafter {:?}", String::from_utf8_lossy(&before), String::from_utf8_lossy(&now));
+                println!(
+                    "edited elsewhere: {arguments}\nbefore {:?}\nafter {:?}",
+                    String::from_utf8_lossy(&before),
+                    String::from_utf8_lossy(&now)
+                );
             }
             if self.world.lines.is_empty() {
                 // An empty file has no lines to go on with.

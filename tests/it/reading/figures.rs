@@ -45,7 +45,8 @@ fn tokens_per_line_of_each_style() {
 
 #[test]
 fn a_hashline_read_of_10_mb_against_a_plain_one() {
-    let text: String = (0..).map(|n| format!("    let value_{n} = compute({n});\n")).take(280_000).collect();
+    let text: String =
+        (0..).map(|n| format!("    let value_{n} = compute({n});\n")).take(280_000).collect();
     let snapshot = Snapshot::from_text(text);
     let _ = (snapshot.lines().total(), snapshot.hash());
     let time = |style: Style| {
@@ -84,7 +85,12 @@ async fn search_of_a_tree_against_rg() {
         assert_eq!(report["total_files"], 11);
     }
     println!("search of 2,000 files, 41 MB: {ours:?}");
-    let rg = || Command::new("rg").args(["-i", "-n", "--hidden", "NEEDLE_77"]).arg(session.dir.path()).output();
+    let rg = || {
+        Command::new("rg")
+            .args(["-i", "-n", "--hidden", "NEEDLE_77"])
+            .arg(session.dir.path())
+            .output()
+    };
     if rg().is_err() {
         println!("skipped: rg is not installed, so search has nothing to be compared with");
         return;

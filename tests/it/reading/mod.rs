@@ -56,7 +56,12 @@ impl Session {
 
     async fn refused(&self, tool: &str, arguments: Value, code: &str) -> ToolReply {
         let reply = self.call(tool, arguments).await;
-        assert_eq!(reply.code.map(restitch::edit::EditCode::as_str), Some(code), "{}", reply.message);
+        assert_eq!(
+            reply.code.map(restitch::edit::EditCode::as_str),
+            Some(code),
+            "{}",
+            reply.message
+        );
         reply
     }
 

@@ -25,7 +25,10 @@ fn tokens(text: &str) -> usize {
 async fn seed_000_1_search_returns_paths_and_line_numbers_with_matches() {
     let long = format!("{} needle {}", "x".repeat(400), "y".repeat(400));
     let many = "needle\n".repeat(50);
-    let session = Session::new(&[("a.txt", &format!("one\n  NEEDLE here \n{long}\n")), ("b/many.txt", &many)]);
+    let session = Session::new(&[
+        ("a.txt", &format!("one\n  NEEDLE here \n{long}\n")),
+        ("b/many.txt", &many),
+    ]);
     let report = session.ok("search", json!({ "keyword": "needle" })).await;
     let files = report["files"].as_array().expect("files");
     assert_eq!(files.len(), 2);
@@ -50,8 +53,12 @@ async fn seed_000_1_wildcard_search_is_ranked_and_numbered_too() {
         ("both-near.txt", "x\nalpha beta\n"),
     ]);
     let report = session.ok("wildcard_search", json!({ "terms": ["alpha", "beta"] })).await;
-    let order: Vec<&str> =
-        report["files"].as_array().expect("files").iter().map(|f| f["path"].as_str().expect("path")).collect();
+    let order: Vec<&str> = report["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .map(|f| f["path"].as_str().expect("path"))
+        .collect();
     assert_eq!(order, ["both-near.txt", "both-far.txt", "one.txt"]);
     assert_eq!(report["files"][0]["matches"][0]["line"], 2);
     assert_eq!(report["files"][1]["matches"][1]["line"], 52);
@@ -60,7 +67,8 @@ async fn seed_000_1_wildcard_search_is_ranked_and_numbered_too() {
 #[tokio::test]
 async fn seed_000_2_edit_lines_answers_with_every_field_of_the_verification() {
     let session = Session::new(&[("f", &numbered(10))]);
-    let call = json!({ "path": "f", "start_line": 4, "end_line": 5, "new_content": "four\nfive\nfive b" });
+    let call =
+        json!({ "path": "f", "start_line": 4, "end_line": 5, "new_content": "four\nfive\nfive b" });
     let report = session.ok("edit_lines", call).await;
     assert_eq!(
         report["verification"],
@@ -86,12 +94,21 @@ async fn seed_000_2_verification_holds_at_both_ends_and_for_every_form() {
         ("a\nb\nc\n", 1, 2, "", 2, 0, Value::Null, json!("<<1>>c"), "c\n"),
     ] {
         let session = Session::new(&[("f", before)]);
-        let call = json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content });
+        let call =
+            json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content });
         let report = session.ok("edit_lines", call).await;
         let v = &report["verification"];
         assert_eq!(session.text("f"), after);
-        assert_eq!((&v["start_line"], &v["end_line"]), (&json!(start), &json!(end)), "{before:?} {v}");
-        assert_eq!((&v["lines_replaced"], &v["lines_inserted"]), (&json!(replaced), &json!(inserted)), "{before:?} {v}");
+        assert_eq!(
+            (&v["start_line"], &v["end_line"]),
+            (&json!(start), &json!(end)),
+            "{before:?} {v}"
+        );
+        assert_eq!(
+            (&v["lines_replaced"], &v["lines_inserted"]),
+            (&json!(replaced), &json!(inserted)),
+            "{before:?} {v}"
+        );
         assert_eq!(v["line_delta"], inserted - replaced, "{before:?} {v}");
         assert_eq!((&v["before_context"], &v["after_context"]), (&above, &below), "{before:?} {v}");
     }
@@ -103,15 +120,25 @@ async fn seed_000_3_the_summary_says_what_was_replaced_and_how_long_the_file_is(
     let call = json!({ "path": "f", "start_line": 4, "end_line": 5, "new_content": "x" });
     let reply = session.call("edit_lines", call).await;
     assert!(reply.message.contains("lines 4-5"), "{}", reply.message);
-    assert!(reply.message.contains("2 lines replaced by 1") && reply.message.contains("9 lines"), "{}", reply.message);
+    assert!(
+        reply.message.contains("2 lines replaced by 1") && reply.message.contains("9 lines"),
+        "{}",
+        reply.message
+    );
     let found = session.call("search", json!({ "keyword": "line 9" })).await;
-    assert!(found.message.contains("1 lines in 1 files") && found.message.contains("8#"), "{}", found.message);
+    assert!(
+        found.message.contains("1 lines in 1 files") && found.message.contains("8#"),
+        "{}",
+        found.message
+    );
 }
 
 #[test]
 fn seed_000_4_the_prompts_guide_safe_editing() {
     let text = about("edit_lines");
-    for words in ["never from memory", "Search hits carry line numbers", "verification", "bottom up"] {
+    for words in
+        ["never from memory", "Search hits carry line numbers", "verification", "bottom up"]
+    {
         assert!(text.contains(words), "{words}");
     }
     assert!(about("read_file").contains("right before you change it"));
@@ -134,7 +161,10 @@ async fn seed_000_scenario_several_edits_of_one_file_do_not_drift() {
     session.ok("edit_lines", json!({ "path": "f", "edits": edits })).await;
     let text = session.text("f");
     assert!(text.contains("line 193\nhit\nline 195\n"));
-    assert!(text.contains("line 9\nten\nten b\nten c\nline 11\n") && text.contains("line 49\nline 61\n"));
+    assert!(
+        text.contains("line 9\nten\nten b\nten c\nline 11\n")
+            && text.contains("line 49\nline 61\n")
+    );
 }
 
 #[tokio::test]
@@ -170,7 +200,8 @@ async fn out_of_range_and_inverted_ranges_are_refused_with_the_length() {
 async fn numbers_of_an_older_read_are_carried_with_its_snapshot() {
     let session = Session::new(&[("f", &numbered(20))]);
     let read = session.ok("read_file", json!({ "path": "f" })).await;
-    let first = json!({ "path": "f", "start_line": 1, "end_line": 0, "new_content": "new 1\nnew 2" });
+    let first =
+        json!({ "path": "f", "start_line": 1, "end_line": 0, "new_content": "new 1\nnew 2" });
     session.ok("edit_lines", first).await;
     let second = json!({ "path": "f", "start_line": 10, "end_line": 10, "new_content": "ten", "snapshot": read["snapshot"] });
     session.ok("edit_lines", second).await;
@@ -183,16 +214,22 @@ async fn numbers_of_an_older_read_are_carried_with_its_snapshot() {
 async fn seed_002_1_affected_ranges_are_identified_on_a_mismatch() {
     let text = numbered(20);
     let session = Session::new(&[("f", &text)]);
-    let call = json!({ "path": "f", "edits": [{ "op": "replace", "pos": "10#ZZ", "lines": ["x"] }] });
+    let call =
+        json!({ "path": "f", "edits": [{ "op": "replace", "pos": "10#ZZ", "lines": ["x"] }] });
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     assert_eq!(reply.report["affected_ranges"], json!([{ "start": 2, "end": 18 }]));
-    assert!(reply.message.contains(&format!(">>> {}|line 10", anchor(&text, 10))), "{}", reply.message);
+    assert!(
+        reply.message.contains(&format!(">>> {}|line 10", anchor(&text, 10))),
+        "{}",
+        reply.message
+    );
 }
 
 #[tokio::test]
 async fn seed_002_2_and_4_the_ranges_of_all_edits_are_merged() {
     let session = Session::new(&[("f", &numbered(100))]);
-    let stale = |line: usize| json!({ "op": "replace", "pos": format!("{line}#ZZ"), "lines": ["x"] });
+    let stale =
+        |line: usize| json!({ "op": "replace", "pos": format!("{line}#ZZ"), "lines": ["x"] });
     let call = json!({ "path": "f", "edits": [stale(20), stale(12), stale(80)] });
     let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
     assert_eq!(
@@ -204,10 +241,15 @@ async fn seed_002_2_and_4_the_ranges_of_all_edits_are_merged() {
 #[tokio::test]
 async fn seed_002_3_read_file_takes_ranges_and_merges_overlaps() {
     let session = Session::new(&[("f", &numbered(100))]);
-    let one = session.ok("read_file", json!({ "path": "f", "ranges": [{ "start": 45, "end": 55 }] })).await;
+    let one = session
+        .ok("read_file", json!({ "path": "f", "ranges": [{ "start": 45, "end": 55 }] }))
+        .await;
     assert_eq!(one["text"].as_str().expect("text").split('\n').count(), 11);
-    let ranges = json!([{ "start": 8, "end": 15 }, { "start": 5, "end": 10 }, { "start": 90, "end": 400 }]);
-    let two = session.ok("read_file", json!({ "path": "f", "ranges": ranges, "style": "numbered" })).await;
+    let ranges =
+        json!([{ "start": 8, "end": 15 }, { "start": 5, "end": 10 }, { "start": 90, "end": 400 }]);
+    let two = session
+        .ok("read_file", json!({ "path": "f", "ranges": ranges, "style": "numbered" }))
+        .await;
     assert_eq!(two["ranges"], json!([{ "start": 5, "end": 15 }, { "start": 90, "end": 100 }]));
     assert_eq!(two["total_lines"], 100);
     let text = two["text"].as_str().expect("text");
@@ -218,17 +260,26 @@ async fn seed_002_3_read_file_takes_ranges_and_merges_overlaps() {
 #[tokio::test]
 async fn seed_002_criterion_one_stale_anchor_of_1000_lines_costs_at_most_120_tokens() {
     // The example: 1,000 lines of about 40 characters.
-    let text: String = (1..=1000).map(|n| format!("    let value_{n} = compute({n}, \"item\");\n")).collect();
+    let text: String =
+        (1..=1000).map(|n| format!("    let value_{n} = compute({n}, \"item\");\n")).collect();
     let session = Session::new(&[("big.rs", &text)]);
     let read = session.call("read_file", json!({ "path": "big.rs", "style": "hashline" })).await;
     session.put("big.rs", &text.replace("value_500 =", "changed_500 ="));
     let edit = |pos: String| json!({ "path": "big.rs", "edits": [{ "op": "replace", "pos": pos, "lines": ["    // gone"] }] });
-    let refused = session.refused("hashline_edit", edit(anchor(&text, 500)), "EDIT_STALE_ANCHOR").await;
+    let refused =
+        session.refused("hashline_edit", edit(anchor(&text, 500)), "EDIT_STALE_ANCHOR").await;
     let (whole, partial) = (tokens(&read.message), tokens(&refused.message));
-    println!("seed 002 (tokens as bytes / 4): whole hashline read {whole}, re-read after a stale anchor before {whole}, now {partial}");
+    println!(
+        "seed 002 (tokens as bytes / 4): whole hashline read {whole}, re-read after a stale anchor before {whole}, now {partial}"
+    );
     assert!(partial <= 120, "{partial}: {}", refused.message);
     // And it is enough for the next call.
-    let fresh = refused.message.lines().find_map(|line| line.strip_prefix(">>> ")).expect("fresh").to_owned();
+    let fresh = refused
+        .message
+        .lines()
+        .find_map(|line| line.strip_prefix(">>> "))
+        .expect("fresh")
+        .to_owned();
     session.ok("hashline_edit", edit(fresh)).await;
     assert!(session.text("big.rs").contains("\n    // gone\n"));
 }
@@ -247,7 +298,8 @@ async fn seed_002_6_unchanged_lines_keep_working_after_a_mismatch_elsewhere() {
 
 // Seed 003.
 
-const HELLO: &str = "function hello() {\n console.log(\"hi\");\n console.log(\"bye\");\n}\n\nfunction world() {\n";
+const HELLO: &str =
+    "function hello() {\n console.log(\"hi\");\n console.log(\"bye\");\n}\n\nfunction world() {\n";
 
 async fn example(edit: Value) -> String {
     let session = Session::new(&[("f.js", HELLO)]);
@@ -257,14 +309,18 @@ async fn example(edit: Value) -> String {
 
 #[tokio::test]
 async fn seed_003_example_single_line_replace() {
-    let edit = json!({ "op": "replace", "pos": anchor(HELLO, 2), "lines": [" console.log(\"hello\");"] });
+    let edit =
+        json!({ "op": "replace", "pos": anchor(HELLO, 2), "lines": [" console.log(\"hello\");"] });
     assert_eq!(example(edit).await, HELLO.replace("\"hi\"", "\"hello\""));
 }
 
 #[tokio::test]
 async fn seed_003_example_range_replace() {
     let edit = json!({ "op": "replace", "pos": anchor(HELLO, 2), "end": anchor(HELLO, 3), "lines": [" return \"hello world\";"] });
-    assert_eq!(example(edit).await, "function hello() {\n return \"hello world\";\n}\n\nfunction world() {\n");
+    assert_eq!(
+        example(edit).await,
+        "function hello() {\n return \"hello world\";\n}\n\nfunction world() {\n"
+    );
 }
 
 #[tokio::test]
@@ -290,7 +346,10 @@ async fn seed_003_example_bad_pattern_does_not_duplicate_the_brace() {
     let session = Session::new(&[("f.js", &whole)]);
     let edit = json!({ "op": "replace", "pos": anchor(&whole, 2), "end": anchor(&whole, 3), "lines": [" return \"hi\";", "}"] });
     let report = session.hashline("f.js", json!([edit])).await;
-    assert_eq!(session.text("f.js"), "function hello() {\n return \"hi\";\n}\n\nfunction world() {\n}\n");
+    assert_eq!(
+        session.text("f.js"),
+        "function hello() {\n return \"hi\";\n}\n\nfunction world() {\n}\n"
+    );
     assert_eq!(report["rewrites"], json!(["strip-boundary-echo"]));
     let session = Session::new(&[("f.js", HELLO)]);
     let report = session.hashline("f.js", json!([edit])).await;
@@ -301,7 +360,8 @@ async fn seed_003_example_bad_pattern_does_not_duplicate_the_brace() {
 async fn seed_003_bom_and_crlf_are_preserved() {
     let before = "\u{feff}one\r\ntwo\r\nthree\r\n";
     let session = Session::new(&[("f", before)]);
-    let edit = json!({ "op": "replace", "pos": anchor("one\r\ntwo\r\n", 2), "lines": ["zwei", "zwei b"] });
+    let edit =
+        json!({ "op": "replace", "pos": anchor("one\r\ntwo\r\n", 2), "lines": ["zwei", "zwei b"] });
     session.hashline("f", json!([edit])).await;
     assert_eq!(session.text("f"), "\u{feff}one\r\nzwei\r\nzwei b\r\nthree\r\n");
 }
@@ -333,7 +393,12 @@ fn seed_003_the_prompt_has_the_rules_the_examples_and_the_bad_pattern() {
 #[tokio::test]
 async fn every_successful_edit_carries_fresh_anchors_that_work_at_once() {
     let session = Session::new(&[("f", &numbered(20))]);
-    let mut report = session.ok("edit_lines", json!({ "path": "f", "start_line": 5, "end_line": 5, "new_content": "a\nb\nc" })).await;
+    let mut report = session
+        .ok(
+            "edit_lines",
+            json!({ "path": "f", "start_line": 5, "end_line": 5, "new_content": "a\nb\nc" }),
+        )
+        .await;
     for round in 0..5 {
         let anchors = report["anchors"].as_array().expect("anchors").clone();
         let last = anchors.last().and_then(Value::as_str).expect("anchor").to_owned();
