@@ -151,7 +151,10 @@ fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
     }
     if change.lines.is_empty() && start > 1 {
         let above = index.line(snapshot.text(), start - 1)?;
-        return Some(Splice { range: above.body.end..snapshot.text().len(), text });
+        // The line above becomes the last one and gives up its newline; a blank one
+        // would not be a line without it.
+        let keep = if above.body.is_empty() { from } else { above.body.end };
+        return Some(Splice { range: keep..snapshot.text().len(), text });
     }
     Some(Splice { range: from..snapshot.text().len(), text })
 }
@@ -188,6 +191,7 @@ mod tests {
             ("a\nb\nc", &[(4, 3, &["new"])], "a\nb\nc\nnew"),
             ("a\nb\nc", &[(3, 3, &[])], "a\nb"),
             ("a\nb\nc", &[(2, 3, &[])], "a"),
+            ("a\n\nc", &[(3, 3, &[])], "a\n\n"),
             ("a\nb\nc", &[(3, 3, &[""])], "a\nb\n\n"),
             ("a", &[(1, 1, &[])], ""),
             ("", &[(1, 0, &["x", "y"])], "x\ny\n"),
