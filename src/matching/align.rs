@@ -88,7 +88,8 @@ impl Aligned {
             return Some(Err(refuse::too_many(call, &[best.lines.start + 1], false)));
         }
         let new = new_lines(&read.reading.old, &read.reading.new);
-        let window = Window { steps: best.steps.clone(), slack: Slack::PUNCTUATION };
+        let window =
+            Window { steps: best.steps.clone(), slack: Slack::PUNCTUATION | Slack::LOOK_ALIKE };
         if let Some(refusal) = call.covered_by_new(&window.range()) {
             return Some(Err(refusal));
         }
@@ -504,5 +505,5 @@ pub(super) fn onto(source: &Source<'_>, old: &[&str], range: Range<usize>) -> Op
     }
     steps.extend((i..rows).map(Step::OldOnly));
     steps.extend(pieces[j..].iter().copied().map(Step::FileOnly));
-    Some(Window { steps, slack: Slack::PUNCTUATION })
+    Some(Window { steps, slack: Slack::PUNCTUATION | Slack::LOOK_ALIKE })
 }

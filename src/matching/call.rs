@@ -11,7 +11,7 @@ use super::merge::{Conflict, Merge, Merged, new_lines};
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;
-use super::tokens::QuoteMap;
+use super::tokens::EditMap;
 use super::window::{self, Piece, Step, Window, split, windows};
 use crate::edit::{Corrected, EditRequest, Expected, Explanation, Refusal, Splice};
 use crate::text::Snapshot;
@@ -273,12 +273,13 @@ pub(super) fn merge_window(
         }
         _ => None,
     });
-    let quotes = if window.slack.contains(Slack::PUNCTUATION) {
-        QuoteMap::learn(pairs)
+    let learnt = Slack::PUNCTUATION | Slack::LOOK_ALIKE;
+    let style = if window.slack.meets(learnt) {
+        EditMap::learn(&pairs.collect::<Vec<_>>())
     } else {
-        QuoteMap::default()
+        EditMap::default()
     };
-    let Merged { range, text } = Merge { source, window, old, new, map, quotes: &quotes }.run()?;
+    let Merged { range, text } = Merge { source, window, old, new, map, style: &style }.run()?;
     Ok(Candidate { splice: Splice { range, text } })
 }
 

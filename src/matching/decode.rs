@@ -31,6 +31,7 @@ pub(super) const DECODINGS: &[&dyn Decoding] = &[
     &CodeFence,
     &Entities,
     &OuterBlanks,
+    &DoubleSpacing,
 ];
 
 /// A text as some decodings read it.
@@ -131,32 +132,107 @@ impl Decoding for Unescape {
             Level::QuotesAndBreaks => unescape_breaks(&unescape_quotes(old, &QUOTES)),
         };
         let text = changed(text)?;
-        let quotes: Vec<char> =
-            QUOTES.into_iter().filter(|q| old.contains(&format!("\\{q}"))).collect();
-        let quotes_only = text == unescape_quotes(old, &QUOTES);
-        let odd = has_open_literal(&text);
-        let undo = move |new: &str| {
-            // A bare quote in new_str shows that its quotes were not escaped.
-            let quotes: Vec<char> = quotes.iter().copied().filter(|q| !has_bare(new, *q)).collect();
-            let unquoted = unescape_quotes(new, &quotes);
-            let unbroken = |text: &str| {
-                if has_inner_break(new) { text.to_owned() } else { unescape_breaks(text) }
-            };
-            match level {
-                Level::Full if was_string_body(new) => {
-                    let full = unescape(new);
-                    // A line break that falls into a literal was the literal's own escape.
-                    if has_open_literal(&full) && !odd { unbroken(&unquoted) } else { full }
-                }
-                Level::Full if quotes_only => unquoted,
-                Level::Full => new.to_owned(),
-                Level::Quotes => unquoted,
-                Level::Breaks => unbroken(new),
-                Level::QuotesAndBreaks => unbroken(&unquoted),
+        let shown = kinds(old);
+        let undo = move |new: &str| match level {
+            Level::Full => undo_like(new, shown),
+            Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
+            Level::Breaks if has_inner_break(new) => new.to_owned(),
+            Level::Breaks => unescape_breaks(new),
+            Level::QuotesAndBreaks => {
+                let unquoted = unescape_quotes(new, &escaped_quotes(new, shown));
+                if has_inner_break(new) { unquoted } else { unescape_breaks(&unquoted) }
             }
         };
         Some((text, Box::new(undo)))
     }
+}
+
+/// The kinds of escape that a text shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Kinds {
+    breaks: bool,
+    tabs: bool,
+    returns: bool,
+    quotes: [bool; 3],
+    backslashes: bool,
+}
+
+fn kinds(text: &str) -> Kinds {
+    let mut kinds = Kinds::default();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            continue;
+        }
+        match chars.next() {
+            Some('n') => kinds.breaks = true,
+            Some('t') => kinds.tabs = true,
+            Some('r') => kinds.returns = true,
+            Some('\\') => kinds.backslashes = true,
+            Some(c) => {
+                for (at, quote) in QUOTES.into_iter().enumerate() {
+                    kinds.quotes[at] |= c == quote;
+                }
+            }
+            None => {}
+        }
+    }
+    kinds
+}
+
+/// The quotes that `old` had escaped and that stand nowhere bare in `new`.
+fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
+    let wanted =
+        |(at, quote): (usize, char)| (shown.quotes[at] && !has_bare(new, quote)).then_some(quote);
+    QUOTES.into_iter().enumerate().filter_map(wanted).collect()
+}
+
+/// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
+/// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
+fn undo_like(new: &str, shown: Kinds) -> String {
+    let body = was_string_body(new);
+    if body && (shown.breaks || shown.backslashes) {
+        let full = unescape(new);
+        // A line break that falls into a literal was the literal's own escape.
+        if !has_open_literal(&full) {
+            return full;
+        }
+    }
+    let quotes = escaped_quotes(new, shown);
+    let breaks = (shown.breaks || body) && !has_inner_break(new);
+    let tabs = shown.tabs && !new.contains('\t');
+    let lone = has_lone_backslash(new);
+    let mut out = String::with_capacity(new.len());
+    let mut chars = new.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek().copied()) {
+            ('\\', Some('\\')) => {
+                out.push_str(if shown.backslashes && !lone { "\\" } else { "\\\\" });
+                chars.next();
+            }
+            ('\\', Some(quote)) if quotes.contains(&quote) => {
+                out.push(quote);
+                chars.next();
+            }
+            ('\\', Some('t')) if tabs => {
+                out.push('\t');
+                chars.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    if breaks { unescape_breaks(&out) } else { out }
+}
+
+/// A backslash that is neither doubled nor in front of `n`, `t`, `r` or a quote.
+fn has_lone_backslash(text: &str) -> bool {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' && !matches!(chars.next(), Some('\\' | 'n' | 't' | 'r' | '"' | '\'' | '`')) {
+            return true;
+        }
+    }
+    false
 }
 
 const QUOTES: [char; 3] = ['"', '\'', '`'];
@@ -618,6 +694,43 @@ impl Decoding for OuterBlanks {
             }),
         ))
     }
+}
+
+/// A blank line after every line.
+struct DoubleSpacing;
+
+impl Decoding for DoubleSpacing {
+    fn id(&self) -> &'static str {
+        "double_spacing"
+    }
+
+    fn rung(&self) -> &'static str {
+        "outer_blank_lines"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let text = single_spaced(old)?;
+        let undo = |new: &str| single_spaced(new).unwrap_or_else(|| new.to_owned());
+        Some((text, Box::new(undo)))
+    }
+}
+
+fn single_spaced(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let doubled =
+        lines.len() >= 3 && lines.iter().skip(1).step_by(2).all(|line| line.trim().is_empty());
+    if !doubled {
+        return None;
+    }
+    let mut single = lines.iter().step_by(2).copied().collect::<Vec<_>>().join("\n");
+    if text.ends_with('\n') {
+        single.push('\n');
+    }
+    Some(single)
 }
 
 /// Blank lines at the head and at the tail of a text.

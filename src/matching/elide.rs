@@ -13,7 +13,7 @@ use super::merge::new_lines;
 use super::omission::is_placeholder;
 use super::refuse;
 use super::slack::Slack;
-use super::window::{Step, Window, split, windows};
+use super::window::{Step, Window, split, windows_of};
 use crate::edit::{Expected, Refusal, Splice};
 
 /// The rung.
@@ -71,8 +71,10 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         return None;
     }
     let source = call.source();
-    let found: Vec<Vec<Window>> =
-        parts.iter().map(|part| windows(source, &part.join("\n"), true)).collect();
+    let found: Vec<Vec<Window>> = parts
+        .iter()
+        .map(|part| windows_of(source, part, true, reading.old.contains("\r\n")))
+        .collect();
     for at in 0..=7 {
         let chains = chains(&found, folds(at));
         if chains.is_empty() {

@@ -62,9 +62,9 @@ impl IndentMap {
         rule * 2 + u8::from(self.first_apart)
     }
 
-    /// Whether it moves every line by the same.
-    pub(super) fn is_shift(&self) -> bool {
-        matches!(&self.rule, Some((_, shift)) if *shift != Shift::None)
+    /// Whether one rule moves lines, so that new lines may have been written by it or not.
+    pub(super) fn is_regular_change(&self) -> bool {
+        self.rule.is_some() && !self.is_same()
     }
 
     /// Whether it changes nothing.
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn one_tab_too_few_everywhere() {
         let map = fit(&[("", "\t"), ("\t", "\t\t"), ("", "\t")]);
-        assert!(map.is_shift());
+        assert!(map.is_regular_change());
         assert_eq!(map.apply("\t\t", 0).as_deref(), Some("\t\t\t"));
     }
 

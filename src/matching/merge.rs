@@ -3,13 +3,14 @@
 //! is written, and where the file has something that the change would run over without
 //! having known it, there is no merge.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::indent::{self, IndentMap};
 use super::source::Source;
-use super::tokens::{self, QuoteMap};
+use super::tokens::{self, EditMap};
 use super::window::{Piece, Step, Window, split};
 use crate::text::Ending;
 
@@ -119,7 +120,7 @@ pub(super) struct Merge<'a, 't> {
     pub(super) old: &'a [&'a str],
     pub(super) new: &'a [&'a str],
     pub(super) map: &'a IndentMap,
-    pub(super) quotes: &'a QuoteMap,
+    pub(super) style: &'a EditMap,
 }
 
 /// The text that replaces the window's range, and that range.
@@ -147,15 +148,18 @@ impl Merge<'_, '_> {
             return Err(Conflict { line: 0, why: "the match is empty" });
         };
         let events = events(self.old, self.new);
-        let own_depth = self.new_lines_have_own_depth(&events);
-        let mut out: Vec<Line> = Vec::new();
+        let own = self.own_depths(&events);
+        let mut walk = Walk {
+            out: Vec::new(),
+            inserts: Vec::new(),
+            freed: VecDeque::new(),
+            above: Side::Kept,
+        };
         let mut steps = self.window.steps.iter().copied().peekable();
-        let mut inserts: Vec<usize> = Vec::new();
-        let mut above = Side::Kept;
-        for event in &events {
+        for (at, event) in events.iter().enumerate() {
             let (o, below) = match *event {
                 Event::Insert(n) => {
-                    inserts.push(n);
+                    walk.inserts.push((n, own[at]));
                     continue;
                 }
                 Event::Keep(o, _) => (o, Side::Kept),
@@ -168,36 +172,42 @@ impl Merge<'_, '_> {
                 steps.next();
             }
             let ours = match steps.next() {
-                Some(Step::Pair(at, piece)) if at == o => Some(piece),
-                _ => None,
+                Some(Step::Pair(step, piece)) if step == o => Some(piece),
+                Some(Step::OldOnly(step)) if step == o => None,
+                // Every line of `old` has its step; anything else would drop text.
+                _ => return Err(Conflict { line: first.line, why: "the lines do not line up" }),
             };
-            self.boundary(&mut out, &gap, &mut inserts, above, below, o, own_depth)?;
+            self.boundary(&mut walk, &gap, below, o)?;
+            let ending = |piece: Piece| piece.to_end.then(|| self.source.lines[piece.line].ending);
             match (*event, ours) {
-                (Event::Keep(_, n), Some(piece)) => {
-                    let ending = piece.to_end.then(|| self.source.lines[piece.line].ending);
-                    let _ = n;
-                    out.push(Line { text: self.file(piece).to_owned(), ending });
+                (Event::Keep(..), Some(piece)) => {
+                    walk.freed.clear();
+                    walk.out
+                        .push(Line { text: self.file(piece).to_owned(), ending: ending(piece) });
                 }
                 (Event::Change(_, n), Some(piece)) => {
-                    let ending = piece.to_end.then(|| self.source.lines[piece.line].ending);
-                    out.push(Line { text: self.changed(o, piece, n)?, ending });
+                    let text = self.changed(o, piece, n, own[at])?;
+                    walk.out.push(Line { text, ending: ending(piece) });
                 }
                 // The file has no such line: a change of it is a new line.
-                (Event::Change(_, n), None) => out.push(self.inserted(n, o, &out, own_depth)?),
-                (Event::Keep(..) | Event::Delete(_), _) | (Event::Insert(_), _) => {}
+                (Event::Change(_, n), None) => {
+                    let line = self.inserted(n, o, &walk.out, own[at])?;
+                    walk.out.push(line);
+                }
+                (Event::Delete(_), Some(piece)) => walk.freed.extend(ending(piece)),
+                _ => {}
             }
-            above = if ours.is_some() { below } else { above };
+            walk.above = if ours.is_some() { below } else { walk.above };
         }
-        let mut gap: Vec<Piece> = Vec::new();
-        for step in steps {
-            if let Step::FileOnly(piece) = step {
-                gap.push(piece);
-            }
-        }
-        let end = self.old.len();
-        self.boundary(&mut out, &gap, &mut inserts, above, Side::Kept, end, own_depth)?;
-        self.closing_mark(&mut out, last);
-        Ok(self.compose(out, first, last))
+        let gap: Vec<Piece> = steps
+            .filter_map(|step| match step {
+                Step::FileOnly(piece) => Some(piece),
+                _ => None,
+            })
+            .collect();
+        self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
+        self.closing_mark(&mut walk.out, last);
+        Ok(self.compose(walk.out, first, last))
     }
 
     fn file(&self, piece: Piece) -> &str {
@@ -205,20 +215,17 @@ impl Merge<'_, '_> {
     }
 
     /// Between two lines of `old`: the file's own lines there, and new ones.
-    #[expect(clippy::too_many_arguments, reason = "one place, all of it local state of the walk")]
     fn boundary(
         &self,
-        out: &mut Vec<Line>,
+        walk: &mut Walk,
         gap: &[Piece],
-        inserts: &mut Vec<usize>,
-        above: Side,
         below: Side,
         old: usize,
-        own_depth: bool,
     ) -> Result<(), Conflict> {
+        let above = walk.above;
         let solid = gap.iter().find(|piece| !self.file(**piece).trim().is_empty());
         if let Some(piece) = solid
-            && (!inserts.is_empty() || above != Side::Kept || below != Side::Kept)
+            && (!walk.inserts.is_empty() || above != Side::Kept || below != Side::Kept)
         {
             let why = "the file has a line there that the call does not know";
             return Err(Conflict { line: piece.line, why });
@@ -229,23 +236,25 @@ impl Merge<'_, '_> {
             ending: Some(self.source.lines[piece.line].ending),
         });
         let gap: Vec<Line> = gap.collect();
-        if inserts.is_empty() {
-            out.extend(gap);
+        // New lines wait until the lines they replace are gone.
+        if walk.inserts.is_empty() || below == Side::Gone && gap.is_empty() {
+            walk.out.extend(gap);
             return Ok(());
         }
         let mut lines: Vec<Line> = Vec::new();
-        for n in inserts.drain(..) {
-            let before = if lines.is_empty() { &*out } else { &lines };
-            let line = self.inserted(n, old, before, own_depth)?;
+        for (n, own) in walk.inserts.drain(..) {
+            let before = if lines.is_empty() { &walk.out } else { &lines };
+            let mut line = self.inserted(n, old, before, own)?;
+            line.ending = walk.freed.pop_front();
             lines.push(line);
         }
-        let belongs_above = !gap.is_empty() && self.belongs_above(&lines, out, old);
+        let belongs_above = !gap.is_empty() && self.belongs_above(&lines, &walk.out, old);
         if belongs_above {
-            out.extend(lines);
-            out.extend(gap);
+            walk.out.extend(lines);
+            walk.out.extend(gap);
         } else {
-            out.extend(gap);
-            out.extend(lines);
+            walk.out.extend(gap);
+            walk.out.extend(lines);
         }
         Ok(())
     }
@@ -263,7 +272,13 @@ impl Merge<'_, '_> {
     }
 
     /// A line that the call changes.
-    fn changed(&self, o: usize, piece: Piece, n: usize) -> Result<String, Conflict> {
+    fn changed(
+        &self,
+        o: usize,
+        piece: Piece,
+        n: usize,
+        own_depth: bool,
+    ) -> Result<String, Conflict> {
         let (old, file, new) = (self.old[o], self.file(piece), self.new[n]);
         if new.trim().is_empty() {
             return Ok(new.to_owned());
@@ -273,12 +288,14 @@ impl Merge<'_, '_> {
             new_indent.strip_prefix(old_indent).unwrap_or_default().to_owned()
         } else if new_indent == old_indent {
             indent::of(file).to_owned()
+        } else if own_depth {
+            new_indent.to_owned()
         } else {
             self.depth(new_indent, o, piece.line)?
         };
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let body = tokens::merge(old, file, new, self.quotes).or_else(|| {
+        let body = tokens::merge(old, file, new, self.style).or_else(|| {
             // The same code with another comment behind it: the file's comment stays.
             let (o, f, n) = (
                 tokens::without_comment(old),
@@ -286,7 +303,7 @@ impl Merge<'_, '_> {
                 tokens::without_comment(new),
             );
             (old[o.len()..] == new[n.len()..])
-                .then(|| tokens::merge(o, f, n, self.quotes))
+                .then(|| tokens::merge(o, f, n, self.style))
                 .flatten()
                 .map(|code| code.trim_end().to_owned() + &file[f.len()..])
         });
@@ -308,7 +325,9 @@ impl Merge<'_, '_> {
         own_depth: bool,
     ) -> Result<Line, Conflict> {
         let new = self.new[n];
-        let body = self.quotes.apply(&new[indent::of(new).len()..]);
+        let open = self.new[..=n].iter().map(|line| tokens::brackets(line)).sum();
+        let next = self.new[n + 1..].iter().find(|line| !line.trim().is_empty()).copied();
+        let body = self.style.apply_line(&new[indent::of(new).len()..], open, next);
         if body.trim().is_empty() {
             return Ok(Line { text: new.to_owned(), ending: None });
         }
@@ -323,79 +342,90 @@ impl Merge<'_, '_> {
     }
 
     /// A model that quotes the context too shallow may still indent its new lines as
-    /// the file has it. The new lines say which: they stand right beside a changed
-    /// line, or below a line that opens a block or does not.
-    fn new_lines_have_own_depth(&self, events: &[Event]) -> bool {
-        if !self.map.is_shift() {
-            return false;
+    /// the file has it. For each run of changes: do its new lines fit between what the
+    /// call quotes, or between what the file has?
+    fn own_depths(&self, events: &[Event]) -> Vec<bool> {
+        let mut own = vec![false; events.len()];
+        if !self.map.is_regular_change() {
+            return own;
         }
-        let piece_of = |o: usize| {
-            self.window.steps.iter().find_map(|step| match step {
-                Step::Pair(at, piece) if *at == o && piece.from_start => Some(*piece),
+        let solid = |line: &str| !line.trim().is_empty();
+        let keeps = |event: &Event| matches!(event, Event::Keep(o, _) if solid(self.old[*o]));
+        let mut at = 0;
+        while at < events.len() {
+            if keeps(&events[at]) {
+                at += 1;
+                continue;
+            }
+            let end = events[at..].iter().position(keeps).map_or(events.len(), |more| at + more);
+            let run = &events[at..end];
+            let old_of = |event: Option<&Event>| match event {
+                Some(Event::Keep(o, _)) => Some(*o),
                 _ => None,
-            })
-        };
-        for event in events {
-            if let Event::Change(o, n) = *event
-                && let Some(piece) = piece_of(o)
-                && !self.new[n].trim().is_empty()
-            {
-                let (old, new) = (indent::of(self.old[o]), indent::of(self.new[n]));
-                let file = indent::of(self.file(piece));
-                if new == old {
-                    return false;
-                }
-                if new == file && tokens::likeness(self.old[o].trim(), self.new[n].trim()) < 1.0 {
-                    return true;
-                }
-            }
+            };
+            let above = old_of(at.checked_sub(1).and_then(|before| events.get(before)));
+            let below = old_of(events.get(end));
+            let as_call = self.fit(run, above, below, |o, _| self.old[o].to_owned());
+            let as_file = self.fit(run, above, below, |o, piece| {
+                piece.map_or_else(|| self.old[o].to_owned(), |piece| self.file(piece).to_owned())
+            });
+            own[at..end].fill(as_file < as_call);
+            at = end;
         }
-        let mut above: Option<usize> = None;
-        let mut votes = 0_i32;
-        let mut fresh = true;
-        for event in events {
-            match *event {
-                Event::Keep(o, _) | Event::Change(o, _) => {
-                    if !self.old[o].trim().is_empty() {
-                        above = Some(o);
-                        fresh = true;
-                    }
-                }
-                Event::Insert(n) if fresh && !self.new[n].trim().is_empty() => {
-                    fresh = false;
-                    let Some((o, piece)) = above.and_then(|o| Some((o, piece_of(o)?))) else {
-                        continue;
-                    };
-                    votes += self.vote(self.old[o], self.file(piece), self.new[n]);
-                }
-                Event::Insert(_) | Event::Delete(_) => {}
-            }
-        }
-        votes > 0
+        own
     }
 
-    /// +1 when a new line fits below the file's line but not below the call's.
-    fn vote(&self, old: &str, file: &str, new: &str) -> i32 {
+    /// How badly the new lines of a run fit into their surroundings, which are either
+    /// the call's lines or the file's.
+    fn fit(
+        &self,
+        run: &[Event],
+        above: Option<usize>,
+        below: Option<usize>,
+        line: impl Fn(usize, Option<Piece>) -> String,
+    ) -> usize {
+        let solid = |text: &str| !text.trim().is_empty();
+        let context = |o: usize| line(o, self.piece_of(o));
+        let news: Vec<&str> = run
+            .iter()
+            .filter_map(|event| match *event {
+                Event::Insert(n) | Event::Change(_, n) => Some(self.new[n]),
+                _ => None,
+            })
+            .filter(|text| solid(text))
+            .collect();
+        let olds: Vec<usize> = run
+            .iter()
+            .filter_map(|event| match *event {
+                Event::Delete(o) | Event::Change(o, _) => Some(o),
+                _ => None,
+            })
+            .filter(|o| solid(self.old[*o]))
+            .collect();
+        let (Some(first), Some(last)) = (news.first(), news.last()) else { return 0 };
         let unit = self.unit();
-        let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
-        let line = tokens::without_comment(old).trim_end();
-        let opens = line.ends_with(['{', '(', '[', ':'])
-            || line.ends_with("=>")
-            || line.ends_with("then")
-            || line.ends_with("do");
-        let continues = line.ends_with([',', '=', '+', '|', '&', '?', '\\'])
-            || new.trim_start().starts_with(['.', '?', '&', '|', '+', ':']);
-        let unit = unit.cast_signed();
-        let expected = if opens { unit } else { 0 };
-        let cost = |above: &str| {
-            let off = depth(new) - depth(above) - expected;
-            if continues && (0..=2 * unit).contains(&off) { 0 } else { off.abs() }
-        };
-        match (cost(old), cost(file)) {
-            (0, _) => -1,
-            (as_call, as_file) if as_file < as_call => 1,
-            _ => -1,
+        let depth = |text: &str| indent::columns(indent::of(text), unit);
+        let mut cost = 0;
+        // A block that takes another's place starts and ends as deep as that one.
+        if let (Some(from), Some(to)) = (olds.first(), olds.last()) {
+            cost += 8 * depth(first).abs_diff(depth(&context(*from)));
+            cost += 8 * depth(last).abs_diff(depth(&context(*to)));
         }
+        if let Some(above) = above {
+            cost += strain(&context(above), first, unit);
+        }
+        if let Some(below) = below {
+            cost += strain(last, &context(below), unit);
+        }
+        cost
+    }
+
+    /// The file's whole line for a line of the call.
+    fn piece_of(&self, o: usize) -> Option<Piece> {
+        self.window.steps.iter().find_map(|step| match step {
+            Step::Pair(at, piece) if *at == o && piece.from_start => Some(*piece),
+            _ => None,
+        })
     }
 
     fn unit(&self) -> usize {
@@ -459,6 +489,48 @@ impl Merge<'_, '_> {
         }
         Merged { range: first.start..end, text }
     }
+}
+
+/// How odd it is that one line stands below another, by their indentation.
+fn strain(above: &str, below: &str, unit: usize) -> usize {
+    let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
+    let code = tokens::without_comment(above).trim_end();
+    let opens = code.ends_with(['{', '(', '[', ':'])
+        || ["=>", "then", "do", "else", "begin"].iter().any(|word| code.ends_with(word));
+    let start = below.trim_start();
+    let closes = start.starts_with(['}', ')', ']'])
+        || [
+            "end", "else", "elif", "elseif", "elsif", "fi", "done", "endif", "except", "catch",
+            "finally",
+        ]
+        .iter()
+        .any(|word| {
+            start.strip_prefix(word).is_some_and(|rest| !rest.starts_with(super::canon::is_word))
+        });
+    let moved = depth(below) - depth(above);
+    let unit = unit.cast_signed();
+    let cost = match (opens, closes) {
+        (true, false) => 4 * (moved - unit).abs(),
+        (true, true) => 4 * moved.abs(),
+        (false, true) => 4 * (moved + unit).abs().min(moved.abs() * 2),
+        (false, false) if moved <= 0 => 2 * -moved,
+        (false, false) => {
+            let continues = code.ends_with([',', '=', '+', '|', '&', '?', '\\'])
+                || start.starts_with(['.', '?', '&', '|', '+', ':']);
+            if continues { moved } else { 4 * moved }
+        }
+    };
+    cost.unsigned_abs()
+}
+
+/// What the walk through the lines carries along.
+struct Walk {
+    out: Vec<Line>,
+    /// New lines that wait for their place, and whether their depth is the file's.
+    inserts: Vec<(usize, bool)>,
+    /// Endings of lines that are gone, for the lines that come instead.
+    freed: VecDeque<Ending>,
+    above: Side,
 }
 
 /// What happens to the line above or below a boundary.

@@ -13,7 +13,7 @@ use super::merge::{Event, events, new_lines};
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;
-use super::tokens::{self, QuoteMap};
+use super::tokens::{self, EditMap};
 use super::window::{Step, Window, split};
 use crate::edit::{Expected, Refusal, Splice};
 
@@ -167,6 +167,22 @@ fn merge(
             at += 1;
         }
         let own = &events[begin..at];
+        // New lines before and behind the statement are not a part of it.
+        let insert = |e: &&Event| matches!(e, Event::Insert(_));
+        let (head, tail) = if alike {
+            (0, 0)
+        } else {
+            (own.iter().take_while(insert).count(), own.iter().rev().take_while(insert).count())
+        };
+        let text = |events: &[Event]| -> Vec<String> {
+            events.iter().filter_map(new_line).map(|n| new[n].to_owned()).collect()
+        };
+        let (head, own, tail) = if head == own.len() {
+            (own, &own[..0], &own[..0])
+        } else {
+            (&own[..head], &own[head..own.len() - tail], &own[own.len() - tail..])
+        };
+        new_lines.extend(text(head));
         let changed: Vec<&str> = own.iter().filter_map(|e| new_line(e)).map(|n| new[n]).collect();
         if alike {
             let line = segment.file.start;
@@ -195,12 +211,13 @@ fn merge(
                 &joined(&old[segment.old.clone()]),
                 &file_text,
                 &joined(&changed),
-                &QuoteMap::default(),
+                &EditMap::default(),
             )
             .ok_or_else(|| stale(segment.file.start))?;
             let head = super::indent::of(file[0]);
             new_lines.extend(format!("{head}{merged}").split('\n').map(str::to_owned));
         }
+        new_lines.extend(text(tail));
     }
     let rest: Vec<&str> = events[at..].iter().filter_map(new_line).map(|n| new[n]).collect();
     new_lines.extend(rest.into_iter().map(str::to_owned));

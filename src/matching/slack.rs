@@ -28,6 +28,11 @@ impl Slack {
         self.0 & other.0 == other.0
     }
 
+    /// Whether the two have anything in common.
+    pub(super) fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// The names of the rewrites, for the report.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
         const NAMES: [(Slack, &str); 7] = [

@@ -29,39 +29,58 @@ pub(super) fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
-/// A quote style that the call has and the file does not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct QuoteMap(Option<(char, char)>);
+/// What the call writes in one way and the file in another, as all their common lines
+/// show it: the kind of quotes, look-alike characters, a `;` at the end of statements.
+/// New text goes through it, because the same hand wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct EditMap {
+    quotes: Option<(char, char)>,
+    characters: Vec<(String, String)>,
+    semicolons: Option<Semicolons>,
+}
 
-impl QuoteMap {
-    /// The one exchange that all pairs of lines show, if there is one.
-    pub(super) fn learn<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
-        let mut found: Option<(char, char)> = None;
-        for (old, file) in pairs {
-            let (a, b) = (canonical(old, Fold::Punctuation), canonical(file, Fold::Punctuation));
-            if a.len() != b.len() {
-                continue;
-            }
-            for (a, b) in a.iter().zip(&b).filter(|(a, _)| a.c == '"') {
-                let from = old[a.range()].chars().next();
-                let to = file[b.range()].chars().next();
-                let (Some(from), Some(to)) = (from, to) else { continue };
-                if !(is_quote(from) && is_quote(to)) {
-                    continue;
-                }
-                match found {
-                    None => found = Some((from, to)),
-                    Some(seen) if seen == (from, to) => {}
-                    Some(_) => return Self(None),
-                }
-            }
-        }
-        Self(found.filter(|(from, to)| from != to))
+/// What the call did to the `;` at the end of statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Semicolons {
+    Lost,
+    Added,
+}
+
+impl EditMap {
+    /// Learns from pairs of a line of the call and its line of the file.
+    pub(super) fn learn<'a>(pairs: &[(&'a str, &'a str)]) -> Self {
+        Self { quotes: quotes(pairs), characters: characters(pairs), semicolons: semicolons(pairs) }
     }
 
-    /// Gives the literals of a new text the file's quotes, where that is safe.
+    /// New text as the file would write it.
     pub(super) fn apply(&self, text: &str) -> String {
-        let Some((from, to)) = self.0 else { return text.to_owned() };
+        let text = self.with_quotes(text);
+        let mut out = text;
+        for (from, to) in &self.characters {
+            out = out.replace(from.as_str(), to);
+        }
+        out
+    }
+
+    /// A whole new line as the file would write it. `open` is how many brackets are
+    /// open behind it, `next` the line below.
+    pub(super) fn apply_line(&self, line: &str, open: i32, next: Option<&str>) -> String {
+        let mut line = self.apply(line);
+        let code = without_comment(&line).trim_end().len();
+        match self.semicolons {
+            Some(Semicolons::Lost) if open == 0 && ends_statement(&line[..code], next) => {
+                line.insert(code, ';');
+            }
+            Some(Semicolons::Added) if line[..code].ends_with(';') => {
+                line.remove(code - 1);
+            }
+            _ => {}
+        }
+        line
+    }
+
+    fn with_quotes(&self, text: &str) -> String {
+        let Some((from, to)) = self.quotes else { return text.to_owned() };
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(open) = rest.find(from) {
@@ -83,13 +102,136 @@ impl QuoteMap {
     }
 }
 
+/// The one exchange of quotes that all pairs show, if there is one.
+fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
+    let mut found: Option<(char, char)> = None;
+    for (old, file) in pairs {
+        let (a, b) = (canonical(old, Fold::Punctuation), canonical(file, Fold::Punctuation));
+        if a.len() != b.len() {
+            continue;
+        }
+        for (a, b) in a.iter().zip(&b).filter(|(a, _)| a.c == '"') {
+            let (Some(from), Some(to)) =
+                (old[a.range()].chars().next(), file[b.range()].chars().next())
+            else {
+                continue;
+            };
+            if !(is_quote(from) && is_quote(to)) {
+                continue;
+            }
+            match found {
+                None => found = Some((from, to)),
+                Some(seen) if seen == (from, to) => {}
+                Some(_) => return None,
+            }
+        }
+    }
+    found.filter(|(from, to)| from != to)
+}
+
+/// Characters beyond ASCII that the call has wherever the file has one other.
+fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
+    for (old, file) in pairs {
+        if old.is_ascii() {
+            continue;
+        }
+        let (a, b) = (canonical(old, Fold::LookAlike), canonical(file, Fold::LookAlike));
+        if a.len() != b.len() || a.iter().zip(&b).any(|(a, b)| a.c != b.c) {
+            continue;
+        }
+        let mut at = 0;
+        while at < a.len() {
+            let run = a[at..].iter().take_while(|c| c.start == a[at].start).count();
+            let (from, to) = (&old[a[at].range()], &file[b[at].start..b[at + run - 1].end]);
+            if !from.is_ascii() {
+                match seen.iter_mut().find(|(known, _)| *known == from) {
+                    Some((_, known)) if *known == Some(to) => {}
+                    Some((_, known)) => *known = None,
+                    None => seen.push((from, Some(to))),
+                }
+            }
+            at += run;
+        }
+    }
+    let mut out: Vec<(String, String)> = seen
+        .into_iter()
+        .filter_map(|(from, to)| Some((from.to_owned(), to.filter(|to| *to != from)?.to_owned())))
+        .collect();
+    let invisible = |text: &str| {
+        text.chars()
+            .filter(|c| matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'))
+            .count()
+    };
+    let hidden = pairs.iter().any(|(old, _)| invisible(old) > 0)
+        && pairs.iter().all(|(_, file)| invisible(file) == 0);
+    if hidden {
+        out.extend(
+            ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}']
+                .map(|c| (c.to_string(), String::new())),
+        );
+    }
+    out
+}
+
+fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
+    let ends = |line: &str| without_comment(line).trim_end().ends_with(';');
+    let (mut lost, mut added, mut both) = (0, 0, 0);
+    for (old, file) in pairs {
+        match (ends(old), ends(file)) {
+            (false, true) => lost += 1,
+            (true, false) => added += 1,
+            (true, true) => both += 1,
+            (false, false) => {}
+        }
+    }
+    match (lost, added, both) {
+        (1.., 0, 0) => Some(Semicolons::Lost),
+        (0, 1.., 0) => Some(Semicolons::Added),
+        _ => None,
+    }
+}
+
+/// Whether a line of code is a statement that a `;` would end.
+fn ends_statement(code: &str, next: Option<&str>) -> bool {
+    let code = code.trim();
+    let continued = next.is_some_and(|next| {
+        let next = next.trim_start();
+        next.starts_with(['.', '?', ':', '&', '|', '+', '*', '=', ')', ']', '{'])
+    });
+    !code.is_empty()
+        && !is_comment(code)
+        && !continued
+        && code.ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
+        && !["if", "else", "for", "while", "do", "try", "function", "@", "case", "default"]
+            .iter()
+            .any(|word| {
+                code == *word
+                    || code
+                        .strip_prefix(word)
+                        .is_some_and(|rest| *word == "@" || rest.starts_with([' ', '(']))
+            })
+}
+
+/// By how much a line changes the number of open brackets.
+pub(super) fn brackets(line: &str) -> i32 {
+    without_comment(line)
+        .chars()
+        .map(|c| match c {
+            '(' | '[' => 1,
+            ')' | ']' => -1,
+            _ => 0,
+        })
+        .sum()
+}
+
 fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'' | '`')
 }
 
 /// The file's line with the change from `old` to `new` made in it. `None` when the
 /// lines are not the same under any fold, so that the change cannot be placed.
-pub(super) fn merge(old: &str, file: &str, new: &str, quotes: &QuoteMap) -> Option<String> {
+pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<String> {
     if old == file {
         return Some(new.to_owned());
     }
@@ -118,7 +260,7 @@ pub(super) fn merge(old: &str, file: &str, new: &str, quotes: &QuoteMap) -> Opti
             if gap_open {
                 out.push_str(gap);
             }
-            let change = quotes.apply(text);
+            let change = map.apply(text);
             out.push_str(&change);
             let behind = aligned.gap_after_change(old_range);
             push_without_double(&mut out, behind, &change);
@@ -128,13 +270,7 @@ pub(super) fn merge(old: &str, file: &str, new: &str, quotes: &QuoteMap) -> Opti
     if ops.is_empty() {
         return Some(file.to_owned());
     }
-    // Blanks that close the file's line are the file's, unless the call changed its own.
-    let end = if old[core_old.len()..] == new[core_new.len()..] {
-        &file[file.trim_end().len()..]
-    } else {
-        &new[core_new.len()..]
-    };
-    out.push_str(end);
+    out.push_str(&new[core_new.len()..]);
     Some(out)
 }
 
@@ -183,7 +319,8 @@ impl<'a> Aligned<'a> {
     /// when no change touches it there.
     fn kept(&self, old: Range<usize>, with_head: bool, is_last: bool) -> &'a str {
         let (from, to) = (self.count(old.start), self.count(old.end));
-        let start = if with_head { self.file_end(from) } else { self.file_start(from) };
+        let own_head = self.old[old.clone()].starts_with(char::is_whitespace);
+        let start = if with_head || own_head { self.file_end(from) } else { self.file_start(from) };
         let own_tail = self.old[..old.end].trim_end().len() < old.end;
         let end = if own_tail || is_last { self.file_start(to) } else { self.file_end(to) };
         &self.file[start.min(end)..end.max(start.min(end))]
@@ -301,8 +438,7 @@ mod tests {
     use super::*;
 
     fn merged(old: &str, file: &str, new: &str) -> Option<String> {
-        let quotes = QuoteMap::learn([(old, file)].into_iter());
-        merge(old, file, new, &quotes)
+        merge(old, file, new, &EditMap::learn(&[(old, file)]))
     }
 
     #[test]
@@ -318,7 +454,7 @@ mod tests {
             ("a: 1", "a: 1,", "a: 1,", "a: 1,"),
             ("a: 1", "a: 1,", "a: 2,", "a: 2,"),
             ("a: 1,", "a: 1", "a: 2,", "a: 2"),
-            ("x = 1", "x = 1  ", "x = 2", "x = 2  "),
+            ("x = 1", "x = 1  ", "x = 2", "x = 2"),
             ("a - b", "a – b", "a - c", "a – c"),
             ("wait...", "wait…", "wait... now", "wait… now"),
         ] {

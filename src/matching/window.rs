@@ -98,13 +98,22 @@ const MOST: usize = 20_000;
 
 /// Every window of a text.
 pub(super) fn windows(source: &Source<'_>, text: &str, whole_lines: bool) -> Vec<Window> {
-    let old = &split(text)[..];
+    windows_of(source, &split(text), whole_lines, text.contains("\r\n"))
+}
+
+/// Every window of some lines; `crlf` tells how they ended.
+pub(super) fn windows_of(
+    source: &Source<'_>,
+    old: &[&str],
+    whole_lines: bool,
+    crlf: bool,
+) -> Vec<Window> {
     let solid: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
     let skeletons: Vec<Skeleton> = solid.iter().map(|&at| skeleton(old[at])).collect();
     if solid.is_empty() || skeletons.contains(&BLANK) {
         return Vec::new();
     }
-    let text = Text { old, solid, skeletons, crlf: text.contains("\r\n") };
+    let text = Text { old, solid, skeletons, crlf };
     let mut out: Vec<Window> = Vec::new();
     for start in text.starts(source, whole_lines) {
         out.extend(text.at(source, start, whole_lines));
@@ -201,8 +210,11 @@ impl Text<'_> {
                 .map(|(piece, difference)| self.window(source, lines, &[piece], slack | difference))
                 .collect();
         }
-        let heads = ends(source, first, lines[0], whole_lines, slack, Side::Suffix);
-        let tails = ends(source, last, lines[count - 1], whole_lines, slack, Side::Prefix);
+        // A first line that lost its indentation starts in mid-line; but when others did
+        // too, all are too shallow.
+        let tail = differences(last, source.body(lines[count - 1])).unwrap_or_default();
+        let heads = ends(source, first, lines[0], whole_lines, slack | tail, Side::Suffix);
+        let tails = ends(source, last, lines[count - 1], whole_lines, Slack::INDENT, Side::Prefix);
         match (heads, tails) {
             (Some((head, a)), Some((tail, b))) => {
                 vec![self.window(source, lines, &[head, tail], slack | a | b)]
