@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::Explained;
 use super::decode::{self, Reading};
-use super::indent::IndentMap;
+use super::indent::{self, IndentMap};
 use super::merge::{Conflict, Merge, Merged, new_lines};
 use super::refuse;
 use super::slack::Slack;
@@ -273,6 +273,14 @@ pub(super) fn merge_window(
         }
         _ => None,
     });
+    let quoted = file_depth(source, window, old, new, map);
+    let quoted: Option<Vec<&str>> =
+        quoted.as_ref().map(|lines| lines.iter().map(String::as_str).collect());
+    let same = IndentMap::fit(Vec::new());
+    let (old, map) = match &quoted {
+        Some(quoted) => (&quoted[..], &same),
+        None => (old, map),
+    };
     let learnt = Slack::PUNCTUATION | Slack::LOOK_ALIKE;
     let style = if window.slack.meets(learnt) {
         EditMap::learn(&pairs.collect::<Vec<_>>())
@@ -281,6 +289,49 @@ pub(super) fn merge_window(
     };
     let Merged { range, text } = Merge { source, window, old, new, map, style: &style }.run()?;
     Ok(Candidate { splice: Splice { range, text } })
+}
+
+/// The old lines at the file's depth, when `new` was written at that depth and only
+/// `old` was not: every line that both have is indented in `new` as in the file, and
+/// the shallowest line of `new` is as deep as the file's shallowest, not the call's.
+fn file_depth(
+    source: &Source<'_>,
+    window: &Window,
+    old: &[&str],
+    new: &[&str],
+    map: &IndentMap,
+) -> Option<Vec<String>> {
+    if !map.is_shift() {
+        return None;
+    }
+    let depth = |line: &str| indent::columns(indent::of(line), 4);
+    let least = |lines: &mut dyn Iterator<Item = &str>| {
+        lines.filter(|l| !l.trim().is_empty()).map(depth).min()
+    };
+    let mut quoted: Vec<String> = old.iter().map(|line| (*line).to_owned()).collect();
+    let mut shared = 0;
+    let bodies: Vec<&str> = new.iter().map(|line| line.trim()).collect();
+    for step in &window.steps {
+        let Step::Pair(at, piece) = *step else { continue };
+        let (line, file) = (old[at], &source.text[piece.start..piece.end]);
+        if line.trim().is_empty() || !piece.from_start {
+            continue;
+        }
+        quoted[at] = format!("{}{}", indent::of(file), &line[indent::of(line).len()..]);
+        if !line.contains(super::canon::is_word) || indent::of(line) == indent::of(file) {
+            continue;
+        }
+        let twins = (0..new.len()).filter(|&n| bodies[n] == line.trim());
+        let indents: Vec<&str> = twins.map(|n| indent::of(new[n])).collect();
+        if indents.contains(&indent::of(line)) {
+            return None;
+        }
+        shared += usize::from(indents.contains(&indent::of(file)));
+    }
+    let (call, file) =
+        (least(&mut old.iter().copied()), least(&mut quoted.iter().map(String::as_str)));
+    let fresh = least(&mut new.iter().copied());
+    (shared > 0 && fresh == file && fresh != call).then_some(quoted)
 }
 
 /// Whether replacing at either of two overlapping places gives the same text.

@@ -62,9 +62,9 @@ impl IndentMap {
         rule * 2 + u8::from(self.first_apart)
     }
 
-    /// Whether one rule moves lines, so that new lines may have been written by it or not.
-    pub(super) fn is_regular_change(&self) -> bool {
-        self.rule.is_some() && !self.is_same()
+    /// Whether one rule moves all lines, so that new lines may have been moved or not.
+    pub(super) fn is_shift(&self) -> bool {
+        matches!(&self.rule, Some((_, shift)) if *shift != Shift::None)
     }
 
     /// Whether it changes nothing.
@@ -167,7 +167,7 @@ fn units(pairs: &[(String, String)]) -> Vec<Unit> {
     out
 }
 
-fn gcd(a: usize, b: usize) -> usize {
+pub(super) fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn one_tab_too_few_everywhere() {
         let map = fit(&[("", "\t"), ("\t", "\t\t"), ("", "\t")]);
-        assert!(map.is_regular_change());
+        assert!(map.is_shift());
         assert_eq!(map.apply("\t\t", 0).as_deref(), Some("\t\t\t"));
     }
 

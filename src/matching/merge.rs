@@ -346,7 +346,7 @@ impl Merge<'_, '_> {
     /// call quotes, or between what the file has?
     fn own_depths(&self, events: &[Event]) -> Vec<bool> {
         let mut own = vec![false; events.len()];
-        if !self.map.is_regular_change() {
+        if !self.map.is_shift() {
             return own;
         }
         let solid = |line: &str| !line.trim().is_empty();
@@ -415,7 +415,8 @@ impl Merge<'_, '_> {
             cost += strain(&context(above), first, unit);
         }
         if let Some(below) = below {
-            cost += strain(last, &context(below), unit);
+            let shallowest = news.iter().rev().min_by_key(|line| depth(line)).unwrap_or(last);
+            cost += strain(shallowest, &context(below), unit);
         }
         cost
     }
@@ -428,11 +429,13 @@ impl Merge<'_, '_> {
         })
     }
 
+    /// The width of one level, in columns.
     fn unit(&self) -> usize {
         let widths =
             self.window.indents(self.old, self.source).into_iter().flat_map(|(a, b)| [a, b]);
-        let spaces = widths.filter(|i| !i.contains('\t')).map(|i| i.len()).filter(|&w| w > 1).min();
-        spaces.map_or(4, |width| if width % 4 == 0 { 4 } else { 2 })
+        let spaces = widths.filter(|i| !i.contains('\t')).map(|i| i.len()).filter(|&w| w > 0);
+        let unit = spaces.reduce(indent::gcd).unwrap_or(4);
+        if (2..=8).contains(&unit) { unit } else { 4 }
     }
 
     /// The closing `,` or `;` that the file has behind the last line and neither

@@ -126,7 +126,8 @@ fn segments(source: &Source<'_>, old: &[&str], first: usize, last: usize) -> Vec
     let (mut a, mut b) = (0, 0);
     let mut start = (0, first);
     while i < old.len() || j <= last {
-        if (a <= b && i < old.len()) || j > last {
+        let behind = a < b || a == b && i - start.0 <= j - start.1;
+        if behind && i < old.len() || j > last {
             a += size(old[i]);
             i += 1;
         } else {

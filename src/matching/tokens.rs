@@ -330,7 +330,8 @@ impl<'a> Aligned<'a> {
     fn gap_before_change(&self, old: Range<usize>) -> &'a str {
         let at = self.count(old.start);
         let governed = self.old[old.clone()].starts_with(char::is_whitespace)
-            || self.old[..old.start].ends_with(char::is_whitespace);
+            || self.old[..old.start].ends_with(char::is_whitespace)
+            || old.is_empty() && self.old[old.end..].starts_with(char::is_whitespace);
         if governed || old.start == 0 {
             return "";
         }

@@ -113,10 +113,14 @@ pub(super) fn windows_of(
     if solid.is_empty() || skeletons.contains(&BLANK) {
         return Vec::new();
     }
+    let wordless = skeletons.iter().all(|&skeleton| skeleton == NO_WORD);
     let text = Text { old, solid, skeletons, crlf };
     let mut out: Vec<Window> = Vec::new();
     for start in text.starts(source, whole_lines) {
-        out.extend(text.at(source, start, whole_lines));
+        let found = text.at(source, start, whole_lines);
+        // Brackets and dots alone do not tell where they stand.
+        let strict = Slack::ENDING | Slack::TRAILING;
+        out.extend(found.into_iter().filter(|window| !wordless || strict.contains(window.slack)));
         if out.len() > MOST {
             break;
         }
@@ -217,7 +221,17 @@ impl Text<'_> {
         let tails = ends(source, last, lines[count - 1], whole_lines, Slack::INDENT, Side::Prefix);
         match (heads, tails) {
             (Some((head, a)), Some((tail, b))) => {
-                vec![self.window(source, lines, &[head, tail], slack | a | b)]
+                let window = self.window(source, lines, &[head, tail], slack | a | b);
+                // A text that starts behind other code is that text or none: nothing
+                // else may be off, and it must say something.
+                let before = &source.text[source.lines[head.line].start..head.start];
+                let loose = Slack::INDENT | Slack::BLANK | Slack::SPACING | Slack::PUNCTUATION;
+                let inside = !before.trim().is_empty();
+                let says = source.text[head.start..head.end].contains(canon::is_word);
+                if inside && (window.slack.meets(loose) || !says) {
+                    return Vec::new();
+                }
+                vec![window]
             }
             _ => Vec::new(),
         }
