@@ -100,7 +100,7 @@ impl Aligned {
         if fresh_lines_exist(source, &new, &events) {
             return Some(Err(refuse::already_applied(best.lines.start + 1)));
         }
-        let map = IndentMap::fit(window.indents(&old, source));
+        let map = IndentMap::fit(window.indents(&old, source), source.unit());
         Some(match merge_window(source, &window, &old, &new, &map) {
             Ok(candidate) => {
                 let mut rewrites: Vec<String> =

@@ -171,8 +171,9 @@ impl<'a> Call<'a> {
             return None;
         }
         let old = split(&read.reading.old);
+        let unit = self.source().unit();
         let maps: Vec<IndentMap> =
-            found.iter().map(|w| IndentMap::fit(w.indents(&old, self.source()))).collect();
+            found.iter().map(|w| IndentMap::fit(w.indents(&old, self.source()), unit)).collect();
         let best = maps.iter().map(IndentMap::rank).min().unwrap_or(0);
         let chosen: Vec<(&Window, &IndentMap)> =
             found.iter().copied().zip(&maps).filter(|(_, map)| map.rank() == best).collect();
@@ -276,7 +277,7 @@ pub(super) fn merge_window(
     let quoted = file_depth(source, window, old, new, map);
     let quoted: Option<Vec<&str>> =
         quoted.as_ref().map(|lines| lines.iter().map(String::as_str).collect());
-    let same = IndentMap::fit(Vec::new());
+    let same = IndentMap::fit(Vec::new(), None);
     let (old, map) = match &quoted {
         Some(quoted) => (&quoted[..], &same),
         None => (old, map),
@@ -310,6 +311,11 @@ fn file_depth(
     };
     let mut quoted: Vec<String> = old.iter().map(|line| (*line).to_owned()).collect();
     let mut shared = 0;
+    let solid = |lines: &[&str]| -> Option<(usize, usize)> {
+        let first = lines.iter().position(|l| !l.trim().is_empty())?;
+        Some((first, lines.iter().rposition(|l| !l.trim().is_empty())?))
+    };
+    let ((first, last), (new_first, new_last)) = (solid(old)?, solid(new)?);
     let bodies: Vec<&str> = new.iter().map(|line| line.trim()).collect();
     for step in &window.steps {
         let Step::Pair(at, piece) = *step else { continue };
@@ -318,11 +324,20 @@ fn file_depth(
             continue;
         }
         quoted[at] = format!("{}{}", indent::of(file), &line[indent::of(line).len()..]);
-        if !line.contains(super::canon::is_word) || indent::of(line) == indent::of(file) {
+        if indent::of(line) == indent::of(file) {
             continue;
         }
-        let twins = (0..new.len()).filter(|&n| bodies[n] == line.trim());
-        let indents: Vec<&str> = twins.map(|n| indent::of(new[n])).collect();
+        let twins: Vec<usize> = if line.contains(super::canon::is_word) {
+            (0..new.len()).filter(|&n| bodies[n] == line.trim()).collect()
+        } else {
+            // A bracket alone is the same bracket only at the same end of both texts.
+            let ends = [(first, new_first), (last, new_last)];
+            ends.into_iter()
+                .filter(|(o, n)| *o == at && bodies[*n] == line.trim())
+                .map(|(_, n)| n)
+                .collect()
+        };
+        let indents: Vec<&str> = twins.into_iter().map(|n| indent::of(new[n])).collect();
         if indents.contains(&indent::of(line)) {
             return None;
         }
@@ -350,7 +365,7 @@ pub(super) fn merge_onto(
     let source = Source::new(snapshot);
     let (old, new) = (split(&request.old), new_lines(&request.old, &request.new));
     let window = super::align::onto(&source, &old, range.clone())?;
-    let map = IndentMap::fit(window.indents(&old, &source));
+    let map = IndentMap::fit(window.indents(&old, &source), source.unit());
     let candidate = merge_window(&source, &window, &old, &new, &map).ok()?;
     let Splice { range: covered, text } = candidate.splice;
     // The window may include the last line's ending; the caller replaces `range` alone.

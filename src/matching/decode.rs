@@ -417,9 +417,16 @@ impl Decoding for LineNumbers {
             return None;
         }
         let last = first + styles.len();
+        // Behind a colon a blank belongs to the view when every line has it.
+        let spaced = matches!(style, Style::Colon | Style::Letter)
+            && styles.iter().all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
         let strip = move |line: &str| match number(line) {
             Some((s, n, rest)) if s == style && n + 1 >= first && n <= last + 1000 => {
-                rest.to_owned()
+                if spaced {
+                    rest.strip_prefix(' ').unwrap_or(rest).to_owned()
+                } else {
+                    rest.to_owned()
+                }
             }
             _ => line.to_owned(),
         };
@@ -438,7 +445,6 @@ enum Style {
     Bar,
     Arrow,
     Colon,
-    ColonBare,
     Tab,
     Angles,
     Hash,
@@ -462,8 +468,7 @@ fn number(line: &str) -> Option<(Style, usize, &str)> {
     let number = start[..digits].parse().ok()?;
     let rest = &start[digits..];
     if lettered {
-        let rest = rest.strip_prefix(':')?;
-        return Some((Style::Letter, number, rest.strip_prefix(' ').unwrap_or(rest)));
+        return Some((Style::Letter, number, rest.strip_prefix(':')?));
     }
     if let Some(tagged) = rest.strip_prefix('#') {
         let (tag, rest) = tagged.split_once('|').or_else(|| tagged.split_once(':'))?;
@@ -476,18 +481,11 @@ fn number(line: &str) -> Option<(Style, usize, &str)> {
     let styles = [
         ("│", Style::Bar),
         ("→", Style::Arrow),
-        (": ", Style::Colon),
-        (":", Style::ColonBare),
+        (":", Style::Colon),
         ("\t", Style::Tab),
         (". ", Style::Dot),
     ];
-    let found =
-        styles.into_iter().find_map(|(mark, style)| Some((style, rest.strip_prefix(mark)?)));
-    // A blank line of a view with `12: ` often loses the blank behind the colon.
-    found.map(|(style, rest)| match (style, rest) {
-        (Style::ColonBare, "") => (Style::Colon, number, ""),
-        (style, rest) => (style, number, rest),
-    })
+    styles.into_iter().find_map(|(mark, style)| Some((style, number, rest.strip_prefix(mark)?)))
 }
 
 /// `-`, `+` and blank in front of each line, from a diff.

@@ -214,7 +214,7 @@ fn fill(
         }
     }
     let window = Window { steps, slack };
-    let map = IndentMap::fit(indents);
+    let map = IndentMap::fit(indents, source.unit());
     merge_window(source, &window, &old, &filled, &map)
         .map(|candidate| candidate.splice)
         .map_err(|conflict| refuse::conflict(call, &window, &conflict))

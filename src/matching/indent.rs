@@ -39,11 +39,12 @@ pub(super) struct IndentMap {
 
 impl IndentMap {
     /// Fits a map to all pairs; if none fits, to all but the first; else it is
-    /// irregular and maps only what it has seen.
-    pub(super) fn fit(pairs: Vec<(String, String)>) -> Self {
-        let rule = fit_rule(&pairs);
+    /// irregular and maps only what it has seen. `unit` is the width of a level in the
+    /// file, in spaces.
+    pub(super) fn fit(pairs: Vec<(String, String)>, unit: Option<usize>) -> Self {
+        let rule = fit_rule(&pairs, unit);
         let (rule, first_apart) = match rule {
-            None if pairs.len() > 1 => (fit_rule(&pairs[1..]), true),
+            None if pairs.len() > 1 => (fit_rule(&pairs[1..], unit), true),
             rule => (rule, false),
         };
         let first_apart = first_apart && rule.is_some();
@@ -115,11 +116,11 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
     indent.chars().map(|c| if c == '\t' { tab } else { 1 }).sum()
 }
 
-fn fit_rule(pairs: &[(String, String)]) -> Option<(Unit, Shift)> {
+fn fit_rule(pairs: &[(String, String)], unit: Option<usize>) -> Option<(Unit, Shift)> {
     let fits = |unit: Unit, shift: &Shift| {
         pairs.iter().all(|(from, to)| apply_rule(unit, shift, from).as_deref() == Some(to))
     };
-    let units = units(pairs);
+    let units = units(pairs, unit);
     let plain = units.iter().find(|unit| fits(**unit, &Shift::None));
     if let Some(unit) = plain {
         return Some((*unit, Shift::None));
@@ -143,7 +144,7 @@ fn fit_rule(pairs: &[(String, String)]) -> Option<(Unit, Shift)> {
 }
 
 /// The unit changes that the pairs could show, none first.
-fn units(pairs: &[(String, String)]) -> Vec<Unit> {
+fn units(pairs: &[(String, String)], file: Option<usize>) -> Vec<Unit> {
     let tabs =
         |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
     let (from_tabs, to_tabs) = (tabs(|p| &p.0), tabs(|p| &p.1));
@@ -159,6 +160,8 @@ fn units(pairs: &[(String, String)]) -> Vec<Unit> {
             };
             if let (Some(a), Some(b)) = (unit(|p| &p.0), unit(|p| &p.1))
                 && a != b
+                // Another width of a level, or a shift? The file's own level tells.
+                && file.is_none_or(|unit| unit == b)
             {
                 out.push(Unit::Scale(a, b));
             }
@@ -176,7 +179,10 @@ mod tests {
     use super::*;
 
     fn fit(pairs: &[(&str, &str)]) -> IndentMap {
-        IndentMap::fit(pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect())
+        IndentMap::fit(
+            pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
+            None,
+        )
     }
 
     #[test]

@@ -49,9 +49,9 @@ pub const LADDER: &[&dyn Rung] = &[
     &Folded("blank_lines", "blank lines that come or go", 5),
     &Folded("spacing", "white space inside lines, outside string literals", 6),
     &Folded("punctuation", "kind of quotes; `,` or `;` at the end of a line", 7),
-    &Applied,
     &reflow::Reflowed,
     &elide::Elided,
+    &Applied,
     &align::Aligned,
 ];
 

@@ -286,10 +286,10 @@ impl Merge<'_, '_> {
         let (old_indent, new_indent) = (indent::of(old), indent::of(new));
         let head = if !piece.from_start {
             new_indent.strip_prefix(old_indent).unwrap_or_default().to_owned()
-        } else if new_indent == old_indent {
-            indent::of(file).to_owned()
         } else if own_depth {
             new_indent.to_owned()
+        } else if new_indent == old_indent {
+            indent::of(file).to_owned()
         } else {
             self.depth(new_indent, o, piece.line)?
         };
@@ -369,7 +369,8 @@ impl Merge<'_, '_> {
             let as_file = self.fit(run, above, below, |o, piece| {
                 piece.map_or_else(|| self.old[o].to_owned(), |piece| self.file(piece).to_owned())
             });
-            own[at..end].fill(as_file < as_call);
+            // The call's own depth is the rule; the file's needs to fit far better.
+            own[at..end].fill(2 * as_file < as_call);
             at = end;
         }
         own
@@ -392,7 +393,7 @@ impl Merge<'_, '_> {
                 Event::Insert(n) | Event::Change(_, n) => Some(self.new[n]),
                 _ => None,
             })
-            .filter(|text| solid(text))
+            .filter(|text| solid(text) && !is_directive(text))
             .collect();
         let olds: Vec<usize> = run
             .iter()
@@ -415,8 +416,17 @@ impl Merge<'_, '_> {
             cost += strain(&context(above), first, unit);
         }
         if let Some(below) = below {
-            let shallowest = news.iter().rev().min_by_key(|line| depth(line)).unwrap_or(last);
-            cost += strain(shallowest, &context(below), unit);
+            let below = context(below);
+            let floor = news.iter().map(|line| depth(line)).min().unwrap_or(0);
+            if depth(last) == floor {
+                cost += strain(last, &below, unit);
+            } else {
+                // What the new lines opened is closed again: the line below stands beside
+                // their shallowest, or closes what holds them.
+                let beside = depth(&below).abs_diff(floor);
+                let outside = (depth(&below) + unit).abs_diff(floor);
+                cost += 4 * if closes(&below) { beside.min(outside) } else { beside };
+            }
         }
         cost
     }
@@ -494,6 +504,24 @@ impl Merge<'_, '_> {
     }
 }
 
+/// Whether a line closes a block.
+fn closes(line: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "end", "else", "elif", "elseif", "elsif", "fi", "done", "endif", "except", "catch",
+        "finally",
+    ];
+    let line = line.trim_start();
+    let word = |word: &&str| {
+        line.strip_prefix(*word).is_some_and(|rest| !rest.starts_with(super::canon::is_word))
+    };
+    line.starts_with(['}', ')', ']']) || WORDS.iter().any(|w| word(&w))
+}
+
+/// A line for the preprocessor, which stands where it likes.
+fn is_directive(line: &str) -> bool {
+    line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+}
+
 /// How odd it is that one line stands below another, by their indentation.
 fn strain(above: &str, below: &str, unit: usize) -> usize {
     let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
@@ -501,15 +529,7 @@ fn strain(above: &str, below: &str, unit: usize) -> usize {
     let opens = code.ends_with(['{', '(', '[', ':'])
         || ["=>", "then", "do", "else", "begin"].iter().any(|word| code.ends_with(word));
     let start = below.trim_start();
-    let closes = start.starts_with(['}', ')', ']'])
-        || [
-            "end", "else", "elif", "elseif", "elsif", "fi", "done", "endif", "except", "catch",
-            "finally",
-        ]
-        .iter()
-        .any(|word| {
-            start.strip_prefix(word).is_some_and(|rest| !rest.starts_with(super::canon::is_word))
-        });
+    let closes = closes(below);
     let moved = depth(below) - depth(above);
     let unit = unit.cast_signed();
     let cost = match (opens, closes) {

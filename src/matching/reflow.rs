@@ -227,7 +227,7 @@ fn merge(
         old_lines.iter().map(String::as_str).collect(),
         new_lines.iter().map(String::as_str).collect(),
     );
-    merge_window(source, &window, &old, &new, &IndentMap::fit(indents))
+    merge_window(source, &window, &old, &new, &IndentMap::fit(indents, source.unit()))
         .map(|candidate| candidate.splice)
         .map_err(|conflict| refuse::conflict(call, &window, &conflict))
 }

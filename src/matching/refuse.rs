@@ -2,9 +2,11 @@
 //! what lets the next call succeed.
 
 use super::call::Call;
-use super::merge::Conflict;
+use super::canon::is_word;
+use super::decode::Reading;
+use super::merge::{Conflict, Event, events, new_lines};
 use super::near::{nearest, visible};
-use super::window::Window;
+use super::window::{Window, split};
 use crate::edit::{EditCode, Expected, Refusal};
 
 /// Occurrences that are listed.
@@ -90,28 +92,46 @@ pub(super) fn already_applied(line: usize) -> Refusal {
         .hint("The edit was made before; go on with the next step. Do not send it again.")
 }
 
-/// `old_str` is nowhere, `new_str` is at one place.
+/// `old_str` is nowhere, `new_str` is at one place, and what the edit would remove is
+/// not beside it.
 pub(super) fn applied(call: &Call<'_>) -> Option<Refusal> {
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
+    let text = call.text().as_bytes();
     for read in call.readings() {
         let new = read.reading.new.trim_matches('\n');
         if letters(new) < 8 {
             continue;
         }
-        let text = call.text();
-        let mut found = memchr::memmem::find_iter(text.as_bytes(), new.as_bytes());
-        if let (Some(at), None) = (found.next(), found.next()) {
-            return Some(already_applied(call.snapshot.lines().number_at(at)));
-        }
-        if new.contains('\n') {
-            let crlf = new.replace("\r\n", "\n").replace('\n', "\r\n");
-            let mut found = memchr::memmem::find_iter(text.as_bytes(), crlf.as_bytes());
+        let crlf = new.replace("\r\n", "\n").replace('\n', "\r\n");
+        for new in [new, crlf.as_str()] {
+            let mut found = memchr::memmem::find_iter(text, new.as_bytes());
             if let (Some(at), None) = (found.next(), found.next()) {
-                return Some(already_applied(call.snapshot.lines().number_at(at)));
+                let line = call.snapshot.lines().number_at(at);
+                return (!removal_is_pending(call, &read.reading, line))
+                    .then(|| already_applied(line));
             }
         }
     }
     None
+}
+
+/// Whether the lines that the edit removes stand near a line of the file.
+fn removal_is_pending(call: &Call<'_>, reading: &Reading, line: usize) -> bool {
+    let (old, new) = (split(&reading.old), new_lines(&reading.old, &reading.new));
+    let removed: Vec<&str> = events(&old, &new)
+        .into_iter()
+        .filter_map(|event| match event {
+            Event::Delete(o) | Event::Change(o, _) => Some(old[o].trim()),
+            Event::Keep(..) | Event::Insert(_) => None,
+        })
+        .filter(|line| line.contains(is_word))
+        .collect();
+    let source = call.source();
+    let reach = old.len() + 1;
+    let from = line.saturating_sub(reach + 1);
+    let to = (line + new.len() + reach).min(source.lines.len());
+    !removed.is_empty()
+        && removed.iter().all(|gone| (from..to).any(|at| source.body(at).trim() == *gone))
 }
 
 /// A placeholder that would delete code.

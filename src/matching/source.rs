@@ -92,6 +92,30 @@ impl<'t> Source<'t> {
         })
     }
 
+    /// The width of a level of indentation in spaces, by the steps between lines.
+    /// `None` for a file indented by tabs, or not at all.
+    pub(super) fn unit(&self) -> Option<usize> {
+        const MOST: usize = 4_000;
+        let mut steps = [0_usize; 9];
+        let mut last = 0;
+        for line in self.lines.iter().take(MOST) {
+            let body = &self.text[line.body()];
+            if body.trim().is_empty() {
+                continue;
+            }
+            let indent = super::indent::of(body);
+            if indent.contains('\t') {
+                return None;
+            }
+            let step = indent.len().saturating_sub(last);
+            if (1..=8).contains(&step) {
+                steps[step] += 1;
+            }
+            last = indent.len();
+        }
+        (1..=8).max_by_key(|&step| (steps[step], step == 4)).filter(|&step| steps[step] > 0)
+    }
+
     /// The line that holds a text offset.
     pub(super) fn line_at(&self, offset: usize) -> usize {
         self.lines.partition_point(|line| line.start <= offset).saturating_sub(1)

@@ -158,6 +158,18 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         .into_iter()
         .filter_map(|(from, to)| Some((from.to_owned(), to.filter(|to| *to != from)?.to_owned())))
         .collect();
+    // One family of quotes is one habit.
+    for (family, plain) in
+        [("\u{201c}\u{201d}\u{201e}\u{201f}", "\""), ("\u{2018}\u{2019}\u{201a}\u{201b}", "'")]
+    {
+        if out.iter().any(|(from, to)| family.contains(from.as_str()) && to == plain) {
+            for member in family.chars().map(String::from) {
+                if !out.iter().any(|(from, _)| *from == member) {
+                    out.push((member, plain.to_owned()));
+                }
+            }
+        }
+    }
     let invisible = |text: &str| {
         text.chars()
             .filter(|c| matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'))
@@ -201,6 +213,7 @@ fn ends_statement(code: &str, next: Option<&str>) -> bool {
     });
     !code.is_empty()
         && !is_comment(code)
+        && !code.starts_with('#')
         && !continued
         && code.ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
         && !["if", "else", "for", "while", "do", "try", "function", "@", "case", "default"]
@@ -232,9 +245,11 @@ fn is_quote(c: char) -> bool {
 /// The file's line with the change from `old` to `new` made in it. `None` when the
 /// lines are not the same under any fold, so that the change cannot be placed.
 pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<String> {
-    if old == file {
+    if old == file && *map == EditMap::default() {
         return Some(new.to_owned());
     }
+    // Both strings in the file's style first, so that a literal is turned as a whole.
+    let (old, new) = (&map.apply(old), &map.apply(new));
     let (core_old, core_new) = (old.trim_end(), new.trim_end());
     let (a, b) =
         [Fold::LookAlike, Fold::Spacing, Fold::Punctuation].into_iter().find_map(|fold| {
@@ -260,10 +275,9 @@ pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<S
             if gap_open {
                 out.push_str(gap);
             }
-            let change = map.apply(text);
-            out.push_str(&change);
+            out.push_str(text);
             let behind = aligned.gap_after_change(old_range);
-            push_without_double(&mut out, behind, &change);
+            push_without_double(&mut out, behind, text);
             gap_open = false;
         }
     }
