@@ -71,6 +71,8 @@ pub(crate) enum Command {
     Hook(HookArgs),
     /// Print a client's configuration, or merge it into the project's.
     Init(InitArgs),
+    /// A tour on a temporary folder: broken edits repaired, others refused, with diffs.
+    Demo,
     /// Run the reference agent on a task.
     Agent(AgentArgs),
     /// Take back an edit, byte for byte: the last one, or the one with this revision.

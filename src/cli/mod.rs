@@ -7,6 +7,7 @@ mod agent;
 mod apply;
 mod args;
 mod batch;
+mod demo;
 mod edit;
 mod exit;
 mod harness;
@@ -61,6 +62,7 @@ async fn run(cli: Cli) -> Exit {
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
+        Command::Demo => demo::run(&common).await,
         Command::Agent(args) => agent::run(&common, args).await,
         Command::Undo(args) => past::undo(&common, &args).await,
         Command::Log => past::log(&common).await,

@@ -43,6 +43,24 @@ impl Explanation {
     }
 }
 
+impl Explanation {
+    /// Adds another edit of the same call. The last rung that is not `exact` stands for all.
+    pub fn absorb(&mut self, part: &Self) {
+        if part.rung != "exact" {
+            self.rung.clone_from(&part.rung);
+        }
+        for rewrite in &part.rewrites {
+            if !self.rewrites.contains(rewrite) {
+                self.rewrites.push(rewrite.clone());
+            }
+        }
+        self.replacements += part.replacements;
+        self.model.add(&part.model);
+        self.attempts.extend_from_slice(&part.attempts);
+        self.warnings.extend_from_slice(&part.warnings);
+    }
+}
+
 /// The strings that an edit really used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Corrected {
@@ -67,6 +85,18 @@ pub struct ModelUse {
     pub completion_tokens: u64,
     /// Time spent waiting.
     pub millis: u64,
+}
+
+impl ModelUse {
+    /// Adds another edit's cost.
+    pub fn add(&mut self, other: &Self) {
+        self.calls += other.calls;
+        self.cached += other.cached;
+        self.prompt_bytes += other.prompt_bytes;
+        self.prompt_tokens += other.prompt_tokens;
+        self.completion_tokens += other.completion_tokens;
+        self.millis += other.millis;
+    }
 }
 
 /// How safely the result is on the disk.

@@ -5,6 +5,7 @@
 
 mod edit_file;
 mod lines;
+mod multi_edit;
 mod past;
 mod progress;
 mod read;

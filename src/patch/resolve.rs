@@ -9,7 +9,7 @@ use crate::text::{Ending, Snapshot};
 pub fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
     let mut splices = Vec::new();
     let mut explanation = Explanation::plain("exact");
-    explanation.replacements = hunks.len();
+    explanation.replacements = 0;
     let mut from = 1;
     for (number, hunk) in hunks.iter().enumerate() {
         let (found, end) = place(snapshot, hunk, from).map_err(|mut refusal| {
@@ -21,22 +21,9 @@ pub fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal
         })?;
         from = end;
         splices.extend(found.splices);
-        merge(&mut explanation, found.explanation);
+        explanation.absorb(&found.explanation);
     }
     Ok(Explained { splices, explanation })
-}
-
-fn merge(whole: &mut Explanation, part: Explanation) {
-    if part.rung != "exact" {
-        whole.rung = part.rung;
-    }
-    for rewrite in part.rewrites {
-        if !whole.rewrites.contains(&rewrite) {
-            whole.rewrites.push(rewrite);
-        }
-    }
-    whole.warnings.extend(part.warnings);
-    whole.attempts.extend(part.attempts);
 }
 
 /// Where the hunk goes, and the line after it.

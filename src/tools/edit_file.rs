@@ -10,7 +10,7 @@ use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
-    about: "Replace text in a file. old_str is the text to find, new_str what to put in its place.",
+    about: include_str!("../../prompts/tools/edit_file.md"),
     input: schema::input::<EditFileArguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,

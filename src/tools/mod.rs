@@ -13,6 +13,7 @@ pub mod export;
 mod guarded;
 mod hashline_edit;
 mod lines_argument;
+mod multi_edit;
 mod read_file;
 mod replace;
 mod reply;
@@ -92,6 +93,7 @@ impl fmt::Debug for ToolSpec {
 /// Every tool.
 pub const TOOLS: &[ToolSpec] = &[
     edit_file::TOOL,
+    multi_edit::TOOL,
     edit_lines::TOOL,
     hashline_edit::TOOL,
     read_file::TOOL,

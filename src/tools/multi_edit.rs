@@ -1,0 +1,61 @@
+//! `multi_edit`: several replacements at once, all or nothing.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::edit_file::EditFileArguments;
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditReport, Refusal};
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "multi_edit",
+    about: include_str!("../../prompts/tools/multi_edit.md"),
+    input: schema::input::<Arguments>,
+    output: schema::output::<MultiEditReport>,
+    listed: Listed::Always,
+    writes: true,
+    run: |call| Box::pin(async move { run(call).await }),
+};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The edits, each against the files as they are now.
+    edits: Vec<EditFileArguments>,
+}
+
+/// What was done. For a single file its report stands at the top as well.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct MultiEditReport {
+    /// Each file, in the order of first mention.
+    files: Vec<EditReport>,
+    #[serde(flatten)]
+    only: Option<EditReport>,
+}
+
+async fn run(call: Call<'_>) -> ToolReply {
+    match apply(call).await {
+        Ok(files) => {
+            let only = if let [only] = &files[..] { Some(only.clone()) } else { None };
+            ToolReply::answered(summary(&files), MultiEditReport { files, only })
+        }
+        Err(refusal) => ToolReply::refused(refusal),
+    }
+}
+
+async fn apply(call: Call<'_>) -> Result<Vec<EditReport>, Refusal> {
+    let arguments: Arguments = parse(TOOL.name, call.arguments)?;
+    let edits =
+        arguments.edits.iter().map(|edit| Ok((call.engine.path(&edit.path)?, edit.request()?)));
+    let edits = edits.collect::<Result<Vec<_>, Refusal>>()?;
+    call.engine.multi_edit(&edits, call.options).await
+}
+
+fn summary(files: &[EditReport]) -> String {
+    let mut out = String::new();
+    for file in files {
+        let _ = writeln!(out, "{}", file.text());
+    }
+    out.trim_end().to_owned()
+}
