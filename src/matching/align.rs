@@ -208,8 +208,13 @@ impl<'a> Text<'a> {
                 cost[i * columns + j] = best.min(FAR);
             }
         }
+        // A block starts at a line that is right, or at a comment.
+        let comment = |j: usize| {
+            is_comment_difference(self.old[self.solid[0]], source.body(file.lines[from + j]))
+        };
+        let starts = |j: usize| pair(0, j) == 0 || pair(0, j) == 1 && comment(j);
         let first =
-            (0..width).filter(|&j| cost[j] <= most && pair(0, j) == 0).min_by_key(|&j| cost[j])?;
+            (0..width).filter(|&j| cost[j] <= most && starts(j)).min_by_key(|&j| cost[j])?;
         let mut pairs: Vec<(usize, Option<usize>)> = Vec::new();
         let (mut i, mut j, mut explained) = (0, first, 0);
         while i < size {
@@ -506,4 +511,24 @@ pub(super) fn onto(source: &Source<'_>, old: &[&str], range: Range<usize>) -> Op
     steps.extend((i..rows).map(Step::OldOnly));
     steps.extend(pieces[j..].iter().copied().map(Step::FileOnly));
     Some(Window { steps, slack: Slack::PUNCTUATION | Slack::LOOK_ALIKE })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::edit::EditRequest;
+    use crate::matching::explain;
+    use crate::text::Snapshot;
+
+    #[test]
+    fn a_comment_in_front_may_be_remembered_in_other_words() {
+        let file = Snapshot::from_text(
+            "x\n// what specific functionality of Jiff you actually need.\nextern crate alloc;\n\npub use crate::{\n    error::Error,\n    span::{\n        Span, Unit,\n    },\n};\n",
+        );
+        let call = EditRequest::new(
+            "// what specific functionality current Jiff you actually need.\nextern crate alloc;\n\npub use crate::{\n    error::Error,\n    span::{\n",
+            "// what specific functionality current Jiff you actually need.\nextern crate alloc;\n\npub use crate::{\n    error::Error,\n    signed::Signed,\n    span::{\n",
+        );
+        let explained = explain(&call, &file).expect("aligned");
+        assert_eq!(explained.explanation.rung, "aligned");
+    }
 }

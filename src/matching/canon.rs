@@ -111,7 +111,7 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
         let opens = match quote {
             '"' | '`' => true,
             // An apostrophe inside a word, or a lifetime, opens nothing.
-            '\'' => at == 0 || !is_word(chars[at - 1].c),
+            '\'' => at == 0 || !is_word(chars[at - 1].c) || is_prefix(&chars[..at]),
             _ => false,
         };
         if opens && let Some(end) = closing(chars, at) {
@@ -122,6 +122,13 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
         }
     }
     out
+}
+
+/// Whether a text ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
+fn is_prefix(before: &[Canonical]) -> bool {
+    let word = before.iter().rev().take_while(|canonical| is_word(canonical.c));
+    let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
+    word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
 }
 
 fn closing(chars: &[Canonical], open: usize) -> Option<usize> {
@@ -194,6 +201,7 @@ mod tests {
         assert_eq!(text("a + +b", Fold::Spacing), "a+ +b");
         assert_eq!(text("f('x', `y`);", Fold::Punctuation), "f(\"x\",\"y\")");
         assert_eq!(text("don't, won't", Fold::Punctuation), "don't,won't");
+        assert_eq!(text("f(b'x', f'{y}')", Fold::Punctuation), "f(b\"x\",f\"{y}\")");
     }
 
     #[test]

@@ -326,7 +326,7 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
     let mut at = 0;
     while at < chars.len() {
         let c = chars[at];
-        if matches!(c, '"' | '\'' | '`')
+        if matches!(c, '"' | '\'')
             && !(c == '\'' && at > 0 && chars[at - 1].is_alphanumeric())
             && let Some(end) = literal_end(&chars, at)
         {

@@ -55,12 +55,27 @@ impl IndentMap {
     pub(super) fn rank(&self) -> u8 {
         let rule = match &self.rule {
             Some((Unit::Keep, Shift::None)) => 0,
+            // One level alone does not tell a wider level from a shift.
+            Some((Unit::Scale(..), Shift::None)) if self.levels() < 2 => 2,
             Some((_, Shift::None)) => 1,
             Some((Unit::Keep, _)) => 2,
             Some(_) => 3,
             None => 4,
         };
         rule * 2 + u8::from(self.first_apart)
+    }
+
+    /// How many depths the call shows, the margin aside.
+    fn levels(&self) -> usize {
+        let mut seen: Vec<&str> = self.pairs.iter().map(|(from, _)| from.as_str()).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen.iter().filter(|indent| !indent.is_empty()).count()
+    }
+
+    /// Whether the first line follows a rule of its own.
+    pub(super) fn is_first_apart(&self) -> bool {
+        self.first_apart
     }
 
     /// Whether one rule moves all lines, so that new lines may have been moved or not.
@@ -160,6 +175,7 @@ fn units(pairs: &[(String, String)], file: Option<usize>) -> Vec<Unit> {
             };
             if let (Some(a), Some(b)) = (unit(|p| &p.0), unit(|p| &p.1))
                 && a != b
+                && a > 1
                 // Another width of a level, or a shift? The file's own level tells.
                 && file.is_none_or(|unit| unit == b)
             {

@@ -326,8 +326,9 @@ impl Merge<'_, '_> {
     ) -> Result<Line, Conflict> {
         let new = self.new[n];
         let open = self.new[..=n].iter().map(|line| tokens::brackets(line)).sum();
+        let above = n.checked_sub(1).map(|above| self.new[above]);
         let next = self.new[n + 1..].iter().find(|line| !line.trim().is_empty()).copied();
-        let body = self.style.apply_line(&new[indent::of(new).len()..], open, next);
+        let body = self.style.apply_line(&new[indent::of(new).len()..], open, above, next);
         if body.trim().is_empty() {
             return Ok(Line { text: new.to_owned(), ending: None });
         }
@@ -369,8 +370,7 @@ impl Merge<'_, '_> {
             let as_file = self.fit(run, above, below, |o, piece| {
                 piece.map_or_else(|| self.old[o].to_owned(), |piece| self.file(piece).to_owned())
             });
-            // The call's own depth is the rule; the file's needs to fit far better.
-            own[at..end].fill(2 * as_file < as_call);
+            own[at..end].fill(as_file.is_better_than(&as_call));
             at = end;
         }
         own
@@ -384,7 +384,7 @@ impl Merge<'_, '_> {
         above: Option<usize>,
         below: Option<usize>,
         line: impl Fn(usize, Option<Piece>) -> String,
-    ) -> usize {
+    ) -> Fit {
         let solid = |text: &str| !text.trim().is_empty();
         let context = |o: usize| line(o, self.piece_of(o));
         let news: Vec<&str> = run
@@ -403,32 +403,34 @@ impl Merge<'_, '_> {
             })
             .filter(|o| solid(self.old[*o]))
             .collect();
-        let (Some(first), Some(last)) = (news.first(), news.last()) else { return 0 };
+        let (Some(first), Some(last)) = (news.first(), news.last()) else { return Fit::default() };
         let unit = self.unit();
         let depth = |text: &str| indent::columns(indent::of(text), unit);
-        let mut cost = 0;
+        let mut fit = Fit::default();
         // A block that takes another's place starts and ends as deep as that one.
         if let (Some(from), Some(to)) = (olds.first(), olds.last()) {
-            cost += 8 * depth(first).abs_diff(depth(&context(*from)));
-            cost += 8 * depth(last).abs_diff(depth(&context(*to)));
+            fit.place += 8 * depth(first).abs_diff(depth(&context(*from)));
+            fit.place += 8 * depth(last).abs_diff(depth(&context(*to)));
         }
-        if let Some(above) = above {
-            cost += strain(&context(above), first, unit);
+        // A first line that lost its indentation says nothing about depth.
+        let lost = |o: usize| self.map.is_first_apart() && self.old[..o].iter().all(|l| !solid(l));
+        if let Some(above) = above.filter(|o| !lost(*o)) {
+            fit.above = strain(&context(above), first, unit);
         }
         if let Some(below) = below {
             let below = context(below);
             let floor = news.iter().map(|line| depth(line)).min().unwrap_or(0);
-            if depth(last) == floor {
-                cost += strain(last, &below, unit);
+            fit.below = if depth(last) == floor {
+                strain(last, &below, unit)
             } else {
                 // What the new lines opened is closed again: the line below stands beside
                 // their shallowest, or closes what holds them.
                 let beside = depth(&below).abs_diff(floor);
                 let outside = (depth(&below) + unit).abs_diff(floor);
-                cost += 4 * if closes(&below) { beside.min(outside) } else { beside };
-            }
+                4 * if closes(&below) { beside.min(outside) } else { beside }
+            };
         }
-        cost
+        fit
     }
 
     /// The file's whole line for a line of the call.
@@ -501,6 +503,26 @@ impl Merge<'_, '_> {
             }
         }
         Merged { range: first.start..end, text }
+    }
+}
+
+/// How badly new lines fit where they stand: 0 is well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Fit {
+    /// Beside the lines they take the place of.
+    place: usize,
+    /// Below the line above.
+    above: usize,
+    /// Above the line below.
+    below: usize,
+}
+
+impl Fit {
+    /// The call's own depth is the rule. The file's counts only where it fits far
+    /// better, and no worse on either side.
+    fn is_better_than(&self, call: &Self) -> bool {
+        let total = |fit: &Self| fit.place + fit.above + fit.below;
+        2 * total(self) < total(call) && self.above <= call.above && self.below <= call.below
     }
 }
 

@@ -63,12 +63,23 @@ impl EditMap {
     }
 
     /// A whole new line as the file would write it. `open` is how many brackets are
-    /// open behind it, `next` the line below.
-    pub(super) fn apply_line(&self, line: &str, open: i32, next: Option<&str>) -> String {
+    /// open behind it, `above` and `next` the new lines around it.
+    pub(super) fn apply_line(
+        &self,
+        line: &str,
+        open: i32,
+        above: Option<&str>,
+        next: Option<&str>,
+    ) -> String {
         let mut line = self.apply(line);
         let code = without_comment(&line).trim_end().len();
         match self.semicolons {
-            Some(Semicolons::Lost) if open == 0 && ends_statement(&line[..code], next) => {
+            Some(Semicolons::Lost)
+                if open == 0
+                    && !above
+                        .is_some_and(|above| without_comment(above).trim_end().ends_with(','))
+                    && ends_statement(&line[..code], next) =>
+            {
                 line.insert(code, ';');
             }
             Some(Semicolons::Added) if line[..code].ends_with(';') => {
@@ -189,7 +200,9 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
     let ends = |line: &str| without_comment(line).trim_end().ends_with(';');
     let (mut lost, mut added, mut both) = (0, 0, 0);
-    for (old, file) in pairs {
+    // The end of the text alone may have been cut; a habit shows before it.
+    let inner = pairs.len().saturating_sub(1);
+    for (old, file) in &pairs[..inner] {
         match (ends(old), ends(file)) {
             (false, true) => lost += 1,
             (true, false) => added += 1,
