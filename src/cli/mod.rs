@@ -75,6 +75,6 @@ async fn run(cli: Cli) -> Exit {
             hook::run(&common, args).await.map_or_else(Exit::Failed, |()| Exit::Done)
         }
         Command::Init(args) => init::run(&common, &args).await,
-        Command::Harness(args) => harness::run(&common, args),
+        Command::Harness(args) => harness::run(&common, args).await,
     }
 }

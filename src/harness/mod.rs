@@ -13,6 +13,7 @@ pub mod judge;
 pub mod language;
 pub mod material;
 pub mod measure;
+pub mod mine;
 pub mod pack;
 pub mod rng;
 pub mod score;

@@ -10,5 +10,6 @@
 mod agents;
 #[cfg(unix)]
 mod disk;
+mod harness;
 mod model;
 mod reading;

@@ -2,6 +2,7 @@
 
 mod generate;
 mod measure;
+mod mine;
 mod run;
 
 use std::path::PathBuf;
@@ -26,6 +27,8 @@ enum HarnessCommand {
     Run(run::RunArgs),
     /// Make what the engine does now the expectation of cases that do something else.
     Bless(run::RunArgs),
+    /// Find the failed edits in an agent's transcripts and replay them.
+    Mine(mine::MineArgs),
     /// Make cases from two versions of a package or from a git history.
     Generate(generate::GenerateArgs),
     /// Generate spoiled edits, decide them in memory, and count by way.
@@ -87,10 +90,11 @@ impl Material {
     }
 }
 
-pub(crate) fn run(common: &Common, args: HarnessArgs) -> Exit {
+pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
     match args.command {
         HarnessCommand::Run(args) => run::run(common, args),
         HarnessCommand::Bless(args) => run::bless(common, args),
+        HarnessCommand::Mine(args) => mine::run(common, args).await,
         HarnessCommand::Generate(args) => generate::run(common, &args),
         HarnessCommand::Measure(args) => measure::run(common, &args),
     }

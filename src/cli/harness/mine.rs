@@ -1,0 +1,354 @@
+//! `restitch harness mine`: the failed edits of an agent's transcripts, and what would
+//! have become of them here.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::args::Common;
+use super::super::exit::Exit;
+use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
+use crate::harness::language::Language;
+use crate::harness::mine::failures::{Failure, Outcome, failures, replay};
+use crate::harness::mine::files::Known;
+use crate::harness::mine::redact::Redactor;
+use crate::harness::mine::{Client, Replacement, Transcript, read};
+use crate::harness::score::percent;
+
+#[derive(Debug, Args)]
+pub(crate) struct MineArgs {
+    /// A transcript or a folder of them; without it, where the clients keep theirs.
+    path: Option<PathBuf>,
+    /// Whose transcripts: claude, codex, gemini or opencode. Told by their shape otherwise.
+    #[arg(long, value_parser = client)]
+    client: Option<Client>,
+    /// Turn the failures into cases below this folder; secrets and home folders are removed.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, default_missing_value = "fixtures/mined")]
+    save: Option<PathBuf>,
+    /// Also ask the configured model about what the engine refuses. Without this, nothing
+    /// leaves the machine.
+    #[arg(long)]
+    ask_model: bool,
+}
+
+fn client(name: &str) -> Result<Client, String> {
+    let known = Client::ALL.iter().copied();
+    known.clone().find(|client| client.as_str() == name).ok_or_else(|| {
+        let names: Vec<_> = known.map(Client::as_str).collect();
+        format!("there is no client `{name}`; use one of: {}", names.join(", "))
+    })
+}
+
+pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
+    let transcripts = match transcripts(&args) {
+        Ok(transcripts) => transcripts,
+        Err(exit) => return exit,
+    };
+    let failed: Vec<Failure> = transcripts.iter().flat_map(failures).collect();
+    let by_model = if args.ask_model {
+        match ask_model(common, &failed).await {
+            Ok(count) => Some(count),
+            Err(exit) => return exit,
+        }
+    } else {
+        None
+    };
+    let saved = match &args.save {
+        None => None,
+        Some(dir) => match save(&failed, &common.root.join(dir)) {
+            Ok(saved) => Some((saved, dir)),
+            Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
+        },
+    };
+    let mut text = if common.json {
+        as_json(&transcripts, &failed)
+    } else {
+        as_text(&transcripts, &failed, by_model)
+    };
+    if let Some((saved, dir)) = saved
+        && !common.json
+    {
+        let _ = write!(text, "\n{saved} in {}", dir.display());
+    }
+    match writeln!(io::stdout().lock(), "{text}") {
+        Ok(()) => Exit::Done,
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}
+
+fn transcripts(args: &MineArgs) -> Result<Vec<Transcript>, Exit> {
+    let cannot = |path: &Path, error: io::Error| {
+        Exit::usage(format!("cannot read {}: {error}", path.display()))
+    };
+    if let Some(path) = &args.path {
+        return read(path, args.client).map_err(|error| cannot(path, error));
+    }
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let mut all = Vec::new();
+    let mut looked = Vec::new();
+    for client in Client::ALL.iter().copied().filter(|c| args.client.is_none_or(|only| only == *c))
+    {
+        let Some(home) = client.home(variable) else { continue };
+        if home.is_dir() {
+            all.extend(read(&home, Some(client)).map_err(|error| cannot(&home, error))?);
+        }
+        looked.push(home.display().to_string());
+    }
+    if all.is_empty() {
+        return Err(Exit::usage(format!(
+            "there are no transcripts in {}; name a file or folder",
+            looked.join(", ")
+        )));
+    }
+    Ok(all)
+}
+
+/// Asks the configured model about what the engine refuses: how many it recovers.
+async fn ask_model(common: &Common, failed: &[Failure]) -> Result<usize, Exit> {
+    use crate::engine::{CallOptions, Engine};
+    use crate::store::MemoryStore;
+    use std::sync::Arc;
+    let settings = super::super::model::settings(common)?;
+    let Some(corrector) = settings.corrector()? else {
+        return Err(Exit::usage(
+            "--ask-model needs a model: set OPENAI_API_KEY, --base-url or --model",
+        ));
+    };
+    let mut count = 0;
+    for failure in failed.iter().filter(|failure| failure.code().is_some()) {
+        let Some((before, _)) = &failure.before else { continue };
+        let store = Arc::new(MemoryStore::new());
+        let name = file_name(&failure.path);
+        let engine = Engine::builder(Arc::clone(&store))
+            .policy(settings.policy)
+            .corrector(Arc::clone(&corrector))
+            .build();
+        let Ok(path) = engine.path(name) else { continue };
+        store.put(path.clone(), before.clone().into_bytes());
+        let mut all = true;
+        for edit in &failure.edits {
+            let expected = if edit.all {
+                crate::edit::Expected::All
+            } else {
+                crate::edit::Expected::default()
+            };
+            let request = crate::edit::EditRequest::new(edit.old.as_str(), edit.new.as_str())
+                .expecting(expected);
+            all &= engine.edit_file(&path, &request, &CallOptions::default()).await.is_ok();
+        }
+        count += usize::from(all);
+    }
+    Ok(count)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
+}
+
+fn as_text(transcripts: &[Transcript], failed: &[Failure], by_model: Option<usize>) -> String {
+    let mut out = String::new();
+    let edits = |client: Client| {
+        let steps = transcripts.iter().filter(|t| t.client == client).flat_map(|t| &t.steps);
+        steps.filter(|step| matches!(step.deed, crate::harness::mine::Deed::Edited(_))).count()
+    };
+    let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
+    let _ = writeln!(
+        out,
+        "{:<10}{:>9}{:>8}{:>8}{:>8}",
+        "client", "sessions", "edits", "failed", "share"
+    );
+    for client in Client::ALL.iter().copied() {
+        let sessions = transcripts.iter().filter(|t| t.client == client).count();
+        if sessions > 0 {
+            let failures = failed.iter().filter(|f| f.client == client).count();
+            let all = edits(client);
+            let _ = writeln!(
+                out,
+                "{:<10}{sessions:>9}{all:>8}{failures:>8}{:>8}",
+                client.as_str(),
+                percent(failures, all)
+            );
+        }
+    }
+    let _ = writeln!(out, "\nwhy they failed, and what the engine makes of them:");
+    let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for failure in failed {
+        let verb = if failure.is_recovered() { "recovered by " } else { "" };
+        *groups.entry((failure.why, format!("{verb}{}", failure.cause()))).or_default() += 1;
+    }
+    for ((why, cause), count) in &groups {
+        let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
+    }
+    let count = |test: &dyn Fn(&Failure) -> bool| failed.iter().filter(|f| test(f)).count();
+    let known = count(&|f| f.before.is_some());
+    let recovered = count(&Failure::is_recovered);
+    let recorded = count(&|f| matches!(f.before, Some((_, Known::Recorded))));
+    let agree = count(&|f| f.agrees() == Some(true));
+    let differ = count(&|f| f.agrees() == Some(false));
+    let turns: usize = failed.iter().map(|f| f.turns).sum();
+    let tokens: u64 = failed.iter().map(|f| f.tokens).sum();
+    let _ = writeln!(
+        out,
+        "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed)",
+        failed.len(),
+        known - recorded
+    );
+    let _ = writeln!(
+        out,
+        "{recovered} recovered without a model ({} of the known)",
+        percent(recovered, known)
+    );
+    match by_model {
+        Some(more) => {
+            let _ = writeln!(out, "{} recovered with the model", recovered + more);
+        }
+        None => {
+            let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
+        }
+    }
+    let _ = writeln!(
+        out,
+        "{agree} of the recovered equal the agent's own retry byte for byte, {differ} differ (the retry may have been another edit)"
+    );
+    let _ = write!(
+        out,
+        "until the agent's own success they had cost {turns} turns and {tokens} output tokens"
+    );
+    if skipped > 0 {
+        let _ = write!(out, "\n{skipped} lines were not understood and left out");
+    }
+    out
+}
+
+fn as_json(transcripts: &[Transcript], failed: &[Failure]) -> String {
+    let cases: Vec<_> = failed
+        .iter()
+        .map(|f| {
+            json!({
+                "client": f.client.as_str(), "id": f.id, "path": f.path, "why": f.why, "cause": f.cause(),
+                "recovered": f.is_recovered(), "agrees_with_retry": f.agrees(), "file_known": f.before.is_some(),
+                "turns": f.turns, "tokens": f.tokens,
+            })
+        })
+        .collect();
+    let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
+    json!({ "sessions": transcripts.len(), "skipped_lines": skipped, "failures": cases })
+        .to_string()
+}
+
+/// What became of saving.
+#[derive(Default)]
+struct Saved {
+    new: usize,
+    known: usize,
+    withheld: usize,
+    fileless: usize,
+}
+
+impl std::fmt::Display for Saved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} new cases saved, {} were there already, {} held back because a secret could not be removed, {} without a file",
+            self.new, self.known, self.withheld, self.fileless
+        )
+    }
+}
+
+fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
+    let mut saved = Saved::default();
+    for failure in failed {
+        // Several replacements in one call are judged together; a case holds one.
+        let (Some((before, known)), [edit]) = (&failure.before, &failure.edits[..]) else {
+            saved.fileless += 1;
+            continue;
+        };
+        let Some(fixture) = fixture(failure, before, *known, edit, dir) else {
+            saved.withheld += 1;
+            continue;
+        };
+        if fixture.dir.exists() {
+            saved.known += 1;
+        } else {
+            fixture.save()?;
+            saved.new += 1;
+        }
+    }
+    Ok(saved)
+}
+
+/// The case of a failure, clean of secrets; `None` when that cannot be done.
+fn fixture(
+    failure: &Failure,
+    before: &str,
+    known: Known,
+    edit: &Replacement,
+    dir: &Path,
+) -> Option<Fixture> {
+    let mut redactor = Redactor::new();
+    for text in [before, edit.old.as_str(), edit.new.as_str()] {
+        redactor.learn(text);
+    }
+    let before = redactor.clean(before)?;
+    let edit = Replacement {
+        old: redactor.clean(&edit.old)?,
+        new: redactor.clean(&edit.new)?,
+        all: edit.all,
+    };
+    let name = redactor.clean(file_name(&failure.path))?;
+    let outcome = replay(&name, &before, std::slice::from_ref(&edit));
+    let confirmed = failure.agrees() == Some(true);
+    let (expect, after) = match &outcome {
+        Outcome::Recovered { after, .. } => (
+            Expect { ok: Some(true), ..Expect::default() },
+            vec![Tree::from([(name.clone(), after.clone().into_bytes())])],
+        ),
+        Outcome::Refused(refusal) => {
+            (Expect { refuse: vec![refusal.code.as_str().into()], ..Expect::default() }, Vec::new())
+        }
+    };
+    let cause = match &outcome {
+        Outcome::Recovered { rung, .. } => rung.clone(),
+        Outcome::Refused(refusal) => refusal.code.as_str().to_owned(),
+    };
+    let note = if confirmed {
+        "equal to the agent's own retry"
+    } else {
+        "not confirmed: read it before you trust it"
+    };
+    // The id is of the content, so that the same failure is the same case in every transcript.
+    let content = [before.as_str(), &edit.old, &edit.new].join("\0");
+    Some(Fixture {
+        dir: dir.join(slug(&format!(
+            "{}-{}-{:016x}",
+            failure.client.as_str(),
+            name,
+            xxhash_rust::xxh3::xxh3_64(content.as_bytes())
+        ))),
+        spec: Spec {
+            family: "mined".into(),
+            cause,
+            origin: format!("{} transcript, {}; {note}", failure.client.as_str(), failure.why),
+            language: Language::of(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
+            tool: "edit_file".into(),
+            path: Some(name.clone()),
+            expected_replacements: None,
+            replace_all: edit.all.then_some(true),
+            near_line: None,
+            status: Status::Pass,
+            reason: String::new(),
+            reconstructed: (known == Known::Reconstructed).then_some(true),
+            expect,
+            arguments: None,
+        },
+        before: Tree::from([(name, before.into_bytes())]),
+        after,
+        old: Some(edit.old.into_bytes()),
+        new: Some(edit.new.into_bytes()),
+        replies: None,
+    })
+}

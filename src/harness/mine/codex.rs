@@ -1,0 +1,136 @@
+//! Codex: `{timestamp, type, payload}` a line. Edits are V4A patches; what the agent saw
+//! is the output of `cat` and `sed -n` in its shell.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{Attempt, Client, Deed, Replacement, Transcript};
+use crate::patch::{Change, Patch};
+
+enum Open {
+    Patch(String, usize),
+    Shell(String, usize),
+}
+
+/// Reads one rollout.
+pub fn read(text: &str, session: &str) -> Transcript {
+    let mut out = Transcript::new(Client::Codex, session);
+    let mut open: HashMap<String, Open> = HashMap::new();
+    let mut turn = 0;
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let Ok(record) = serde_json::from_str::<Value>(line) else {
+            out.skipped += 1;
+            continue;
+        };
+        let payload = &record["payload"];
+        let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
+        match payload["type"].as_str().unwrap_or_default() {
+            "custom_tool_call" if payload["name"] == "apply_patch" => {
+                turn += 1;
+                let input = payload["input"].as_str().unwrap_or_default().to_owned();
+                open.insert(id, Open::Patch(input, turn));
+            }
+            "function_call" => {
+                turn += 1;
+                let arguments = payload["arguments"].as_str().unwrap_or_default();
+                let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
+                if let Some(command) = command(&arguments) {
+                    let opened = if command.contains("*** Begin Patch") {
+                        Open::Patch(command, turn)
+                    } else {
+                        Open::Shell(command, turn)
+                    };
+                    open.insert(id, opened);
+                }
+            }
+            "custom_tool_call_output" | "function_call_output" => {
+                let output = output(&payload["output"]);
+                match open.remove(&id) {
+                    Some(Open::Patch(patch, turn)) => patched(&mut out, &id, &patch, turn, &output),
+                    Some(Open::Shell(command, turn)) => shell(&mut out, &command, turn, &output),
+                    None => {}
+                }
+            }
+            "token_count" => {
+                let used = payload["info"]["last_token_usage"]["output_tokens"].as_u64();
+                out.spend(turn, used.unwrap_or(0));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn command(arguments: &Value) -> Option<String> {
+    match arguments
+        .get("command")
+        .or_else(|| arguments.get("cmd"))
+        .or_else(|| arguments.get("input"))?
+    {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(words) => words.last()?.as_str().map(str::to_owned),
+        _ => None,
+    }
+}
+
+/// The output is text, or JSON with the text in it.
+fn output(value: &Value) -> String {
+    let text = super::text_of(value);
+    match serde_json::from_str::<Value>(&text) {
+        Ok(Value::Object(map)) => {
+            map.get("output").and_then(Value::as_str).map_or(text.clone(), str::to_owned)
+        }
+        _ => text,
+    }
+}
+
+fn patched(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str) {
+    let start = text.find("*** Begin Patch").unwrap_or(0);
+    let end = text.rfind("*** End Patch").map_or(text.len(), |at| at + "*** End Patch".len());
+    let Ok(patch) = Patch::parse(&text[start..end.max(start)], None) else {
+        out.skipped += 1;
+        return;
+    };
+    let failed = output.contains("verification failed") || output.contains("Failed to find");
+    for file in patch.files {
+        let deed = match file.change {
+            Change::Add(content) if !failed => Deed::Wrote(content),
+            Change::Update { hunks, .. } => Deed::Edited(Attempt {
+                id: id.to_owned(),
+                edits: hunks
+                    .iter()
+                    .map(|hunk| Replacement {
+                        old: hunk.old().join("\n"),
+                        new: hunk.new_lines().join("\n"),
+                        all: false,
+                    })
+                    .collect(),
+                before: None,
+                error: failed.then(|| output.to_owned()),
+            }),
+            Change::Add(_) | Change::Delete => continue,
+        };
+        out.push(turn, &file.path, deed);
+    }
+}
+
+/// `cat FILE` shows the whole file, `sed -n 'A,Bp' FILE` a part; other commands say nothing.
+fn shell(out: &mut Transcript, command: &str, turn: usize, output: &str) {
+    let words: Vec<&str> =
+        command.split_whitespace().map(|w| w.trim_matches(['"', '\''])).collect();
+    // Newer versions put a header above the text.
+    let text = output.split_once("\nOutput:\n").map_or(output, |(_, text)| text).to_owned();
+    match words[..] {
+        ["cat", path] if !path.starts_with('-') => {
+            out.push(turn, path, Deed::Saw { from: 1, text, whole: true });
+        }
+        ["sed", "-n", range, path] => {
+            let first = range.trim_end_matches('p').split(',').next().and_then(|n| n.parse().ok());
+            if let Some(from) = first {
+                out.push(turn, path, Deed::Saw { from, text, whole: false });
+            }
+        }
+        _ => {}
+    }
+}

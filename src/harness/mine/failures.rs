@@ -1,0 +1,192 @@
+//! The failed edits of transcripts: why they failed, what the engine makes of them, and
+//! what they had cost.
+
+use std::path::Path;
+
+use super::files::{Known, applied, before_failures, own_retry};
+use super::{Client, Deed, Replacement, Transcript};
+use crate::edit::{
+    After, EditCode, EditPlan, EditRequest, Expected, Refusal, VerifiedEdit, WorkPath,
+};
+use crate::matching::explain;
+use crate::text::Snapshot;
+
+/// One failed edit.
+#[derive(Debug, Clone)]
+pub struct Failure {
+    /// Whose.
+    pub client: Client,
+    /// Session and call: the same in every run.
+    pub id: String,
+    /// The file.
+    pub path: String,
+    /// The kind of error that the agent was shown.
+    pub why: &'static str,
+    /// The replacements.
+    pub edits: Vec<Replacement>,
+    /// The file before, when the transcript lets us know.
+    pub before: Option<(String, Known)>,
+    /// What the engine makes of it; `None` without the file.
+    pub outcome: Option<Outcome>,
+    /// What the agent's own next success on that file made of the same version.
+    pub retry: Option<String>,
+    /// Turns until that success, or to the end.
+    pub turns: usize,
+    /// Output tokens of these turns.
+    pub tokens: u64,
+}
+
+/// What the engine makes of a failed edit.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// It applies.
+    Recovered {
+        /// The rung of the last replacement.
+        rung: String,
+        /// The file afterwards.
+        after: String,
+    },
+    /// It refuses.
+    Refused(Box<Refusal>),
+}
+
+/// The kinds of error messages, by words that clients use.
+const KINDS: &[(&str, &[&str])] = &[
+    (
+        "several matches",
+        &["multiple", "matches of the string", "expected 1 occurrence but found", "more than once"],
+    ),
+    ("nothing to change", &["exactly the same", "no changes", "identical"]),
+    ("not read before", &["not been read", "read it first"]),
+    ("changed since read", &["modified since", "has been modified", "changed since"]),
+    ("no such file", &["not found: ", "no such file", "does not exist", "file not found"]),
+    (
+        "not found",
+        &[
+            "not found",
+            "0 occurrences",
+            "did not appear",
+            "could not find",
+            "failed to find",
+            "verification failed",
+            "no match",
+            "invalid context",
+        ],
+    ),
+];
+
+fn why(error: &str) -> &'static str {
+    let error = error.to_lowercase();
+    let text_missing =
+        error.contains("string to replace not found") || error.contains("oldstring not found");
+    if text_missing {
+        return "not found";
+    }
+    KINDS
+        .iter()
+        .find(|(_, words)| words.iter().any(|word| error.contains(word)))
+        .map_or("other", |(kind, _)| kind)
+}
+
+/// Every failed edit of a transcript.
+pub fn failures(transcript: &Transcript) -> Vec<Failure> {
+    let known = before_failures(transcript);
+    let last_turn = transcript.steps.last().map_or(0, |step| step.turn);
+    transcript
+        .steps
+        .iter()
+        .enumerate()
+        .filter_map(|(at, step)| {
+            let Deed::Edited(attempt) = &step.deed else { return None };
+            let error = attempt.error.as_ref()?;
+            let retry = own_retry(transcript, at);
+            let end = retry.map_or(last_turn, |(at, _)| transcript.steps[at].turn);
+            let before = known.get(&at).cloned();
+            let own = retry.and_then(|(_, retry)| {
+                let before = &before.as_ref()?.0;
+                // Comparable only when the retry started from the same version.
+                let same = retry.before.as_ref().is_none_or(|recorded| recorded == before);
+                same.then(|| applied(before, &retry.edits)).flatten()
+            });
+            let outcome = before
+                .as_ref()
+                .filter(|_| !attempt.edits.is_empty())
+                .map(|(file, _)| replay(&step.path, file, &attempt.edits));
+            let spent = transcript.tokens.get(step.turn..).unwrap_or_default();
+            Some(Failure {
+                client: transcript.client,
+                id: format!("{}/{}", transcript.session, attempt.id),
+                path: step.path.clone(),
+                why: why(error),
+                edits: attempt.edits.clone(),
+                before,
+                outcome,
+                retry: own,
+                turns: end.saturating_sub(step.turn),
+                tokens: spent.iter().take(end.saturating_sub(step.turn) + 1).sum(),
+            })
+        })
+        .collect()
+}
+
+/// The engine on the failed call: all replacements, in order, or none.
+pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> Outcome {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let mut text = file.to_owned();
+    let mut rung = String::new();
+    for edit in edits {
+        match one(name, &text, edit) {
+            Ok((after, by)) => (text, rung) = (after, by),
+            Err(refusal) => return Outcome::Refused(Box::new(refusal)),
+        }
+    }
+    Outcome::Recovered { rung, after: text }
+}
+
+fn one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), Refusal> {
+    let path = WorkPath::parse(name, Path::new("/"))?;
+    let snapshot = Snapshot::from_text(file);
+    let expected = if edit.all { Expected::All } else { Expected::default() };
+    let request = EditRequest::new(edit.old.as_str(), edit.new.as_str()).expecting(expected);
+    let explained = explain(&request, &snapshot)?;
+    let plan = EditPlan::new(&snapshot, explained.splices)?;
+    let verified = VerifiedEdit::new(path, &snapshot, plan, explained.explanation)?;
+    let after = match verified.after() {
+        After::Content(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        After::Removed => String::new(),
+    };
+    Ok((after, verified.explanation().rung.clone()))
+}
+
+impl Failure {
+    /// Whether the engine applies it.
+    pub fn is_recovered(&self) -> bool {
+        matches!(self.outcome, Some(Outcome::Recovered { .. }))
+    }
+
+    /// Whether the engine's result is what the agent itself arrived at; `None` when
+    /// there is nothing to compare.
+    pub fn agrees(&self) -> Option<bool> {
+        match (&self.outcome, &self.retry) {
+            (Some(Outcome::Recovered { after, .. }), Some(own)) => Some(after == own),
+            _ => None,
+        }
+    }
+
+    /// The cause as the engine sees it: the rung that explained it, or the code.
+    pub fn cause(&self) -> String {
+        match &self.outcome {
+            None => "file unknown".into(),
+            Some(Outcome::Recovered { rung, .. }) => rung.clone(),
+            Some(Outcome::Refused(refusal)) => refusal.code.as_str().to_owned(),
+        }
+    }
+
+    /// The code of the refusal.
+    pub fn code(&self) -> Option<EditCode> {
+        match &self.outcome {
+            Some(Outcome::Refused(refusal)) => Some(refusal.code),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! What a transcript lets us know of each file over time.
+
+use std::collections::HashMap;
+
+use super::{Attempt, Deed, Replacement, Transcript};
+
+/// How the file before a failed edit came to be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// The transcript has it, whole.
+    Recorded,
+    /// From what the agent read and wrote before.
+    Reconstructed,
+}
+
+/// The file before each failed attempt, by index of the step.
+pub fn before_failures(transcript: &Transcript) -> HashMap<usize, (String, Known)> {
+    let mut now: HashMap<&str, String> = HashMap::new();
+    let mut found: HashMap<usize, (String, Known)> = HashMap::new();
+    // Failures since the file was last known for sure: the next record of it tells them too.
+    let mut waiting: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, step) in transcript.steps.iter().enumerate() {
+        let path = step.path.as_str();
+        match &step.deed {
+            Deed::Saw { text, whole: true, .. } => {
+                now.insert(path, text.clone());
+            }
+            Deed::Saw { from, text, whole: false } => {
+                if let Some(file) = now.get_mut(path) {
+                    overlay(file, *from, text);
+                }
+            }
+            Deed::Wrote(text) => {
+                now.insert(path, text.clone());
+                waiting.remove(path);
+            }
+            Deed::Edited(attempt) if attempt.error.is_some() => {
+                if let Some(before) = &attempt.before {
+                    found.insert(at, (before.clone(), Known::Recorded));
+                } else if let Some(file) = now.get(path) {
+                    found.insert(at, (file.clone(), Known::Reconstructed));
+                    waiting.entry(path).or_default().push(at);
+                } else {
+                    waiting.entry(path).or_default().push(at);
+                }
+            }
+            Deed::Edited(attempt) => {
+                if let Some(before) = &attempt.before {
+                    for failure in waiting.remove(path).unwrap_or_default() {
+                        found.insert(failure, (before.clone(), Known::Recorded));
+                    }
+                    now.insert(path, before.clone());
+                }
+                waiting.remove(path);
+                match now.get(path).and_then(|file| applied(file, &attempt.edits)) {
+                    Some(after) => now.insert(path, after),
+                    // The edit went through on a file that is not the one we think it is.
+                    None => now.remove(path),
+                };
+            }
+        }
+    }
+    found
+}
+
+/// The file after a later success of the agent itself, when nothing lay between.
+pub fn own_retry<'t>(transcript: &'t Transcript, failure: usize) -> Option<(usize, &'t Attempt)> {
+    let path = &transcript.steps.get(failure)?.path;
+    transcript.steps.iter().enumerate().skip(failure + 1).find_map(|(at, step)| match &step.deed {
+        Deed::Edited(attempt) if step.path == *path && attempt.error.is_none() => {
+            Some((at, attempt))
+        }
+        _ => None,
+    })
+}
+
+/// Applies exact replacements in order; `None` when one does not apply.
+pub fn applied(file: &str, edits: &[Replacement]) -> Option<String> {
+    let mut text = file.to_owned();
+    for edit in edits {
+        let count = text.matches(&edit.old).count();
+        if edit.old.is_empty() || count == 0 || (count > 1 && !edit.all) {
+            return None;
+        }
+        text = text.replace(&edit.old, &edit.new);
+    }
+    Some(text)
+}
+
+/// Puts a newer view of some lines over what is known. A view that does not fit is
+/// ignored: the file has changed in a way that we did not see.
+fn overlay(file: &mut String, from: usize, text: &str) {
+    let mut lines: Vec<&str> = file.split_inclusive('\n').collect();
+    let seen: Vec<&str> = text.split_inclusive('\n').collect();
+    let start = from.saturating_sub(1);
+    if start + seen.len() <= lines.len() && seen.len() > 1 {
+        for (at, line) in seen[..seen.len() - 1].iter().enumerate() {
+            lines[start + at] = line;
+        }
+        *file = lines.concat();
+    }
+}

@@ -1,0 +1,308 @@
+//! Mining: the failed edits of an agent's own transcripts, replayed.
+//!
+//! Each client has a reader that turns its files into the same [`Transcript`]: what the
+//! agent saw, edited and wrote, in order. Readers are tolerant, because none of the
+//! formats is promised: what they do not understand is counted and skipped. [`files`]
+//! keeps what is known of each file, so that the file before a failed edit can be
+//! pieced together. Nothing leaves the machine, and [`redact`] cleans what is saved.
+
+pub mod claude;
+pub mod codex;
+pub mod failures;
+pub mod files;
+pub mod gemini;
+pub mod opencode;
+pub mod redact;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// Whose transcripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Client {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+    /// Gemini CLI.
+    Gemini,
+    /// opencode.
+    Opencode,
+}
+
+impl Client {
+    /// All of them.
+    pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode];
+
+    /// The stable word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Gemini => "gemini",
+            Self::Opencode => "opencode",
+        }
+    }
+
+    /// Where it keeps its transcripts.
+    pub fn home(self, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+        let home = || variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
+        let own = |name: &str, below: &str| {
+            variable(name).map(PathBuf::from).or_else(|| Some(home()?.join(below)))
+        };
+        match self {
+            Self::Claude => Some(own("CLAUDE_CONFIG_DIR", ".claude")?.join("projects")),
+            Self::Codex => Some(own("CODEX_HOME", ".codex")?.join("sessions")),
+            Self::Gemini => Some(home()?.join(".gemini/tmp")),
+            Self::Opencode => Some(own("XDG_DATA_HOME", ".local/share")?.join("opencode")),
+        }
+    }
+}
+
+/// One session, in order.
+#[derive(Debug, Clone)]
+pub struct Transcript {
+    /// Whose.
+    pub client: Client,
+    /// The session's own name, for ids.
+    pub session: String,
+    /// What happened.
+    pub steps: Vec<Step>,
+    /// Output tokens of each turn, where the client counts them.
+    pub tokens: Vec<u64>,
+    /// Lines and records that were not understood.
+    pub skipped: usize,
+}
+
+/// One thing that the agent did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// In which turn of the model.
+    pub turn: usize,
+    /// To which file.
+    pub path: String,
+    /// What.
+    pub deed: Deed,
+}
+
+/// What an agent can do to a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// It read lines.
+    Saw {
+        /// The first line of the text.
+        from: usize,
+        /// The text.
+        text: String,
+        /// Whether that is the whole file.
+        whole: bool,
+    },
+    /// It wrote the whole file.
+    Wrote(String),
+    /// It edited, or tried to.
+    Edited(Attempt),
+}
+
+/// One call of an edit tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Attempt {
+    /// The call's id.
+    pub id: String,
+    /// What was to be replaced, by what; all of it or nothing.
+    pub edits: Vec<Replacement>,
+    /// The file before, where the transcript has it.
+    pub before: Option<String>,
+    /// The error, when it failed.
+    pub error: Option<String>,
+}
+
+/// One replacement of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Replacement {
+    /// The text to find.
+    pub old: String,
+    /// The text to put there.
+    pub new: String,
+    /// All of them.
+    pub all: bool,
+}
+
+impl Transcript {
+    fn new(client: Client, session: &str) -> Self {
+        Self {
+            client,
+            session: session.to_owned(),
+            steps: Vec::new(),
+            tokens: Vec::new(),
+            skipped: 0,
+        }
+    }
+
+    fn push(&mut self, turn: usize, path: &str, deed: Deed) {
+        self.steps.push(Step { turn, path: path.replace('\\', "/"), deed });
+    }
+
+    fn spend(&mut self, turn: usize, tokens: u64) {
+        if self.tokens.len() <= turn {
+            self.tokens.resize(turn + 1, 0);
+        }
+        self.tokens[turn] += tokens;
+    }
+}
+
+/// The transcripts below a file or folder; `client` when it is known whose they are.
+pub fn read(path: &Path, client: Option<Client>) -> io::Result<Vec<Transcript>> {
+    let mut found = Vec::new();
+    if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {
+        found.extend(opencode::read_storage(path)?);
+    }
+    let mut files = Vec::new();
+    collect(path, &mut files)?;
+    files.sort();
+    for file in files {
+        // A transcript may hold broken bytes; its other lines are still good.
+        let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
+        let session =
+            file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
+        let client = client.or_else(|| guess(&text));
+        found.extend(match client {
+            Some(Client::Claude) => Some(claude::read(&text, &session)),
+            Some(Client::Codex) => Some(codex::read(&text, &session)),
+            Some(Client::Gemini) => Some(gemini::read(&text, &session)),
+            Some(Client::Opencode) => opencode::read_export(&text, &session),
+            None => None,
+        });
+    }
+    Ok(found)
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let path = entry?.path();
+        let extension = path.extension().and_then(|e| e.to_str());
+        if path.is_dir() {
+            // opencode's tree of single records is read as one, above.
+            if !path.join("message").is_dir() && !path.join("part").is_dir() {
+                collect(&path, files)?;
+            }
+        } else if matches!(extension, Some("jsonl" | "json")) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Whose transcript this is, by the shape of its records.
+fn guess(text: &str) -> Option<Client> {
+    if let Ok(Value::Object(whole)) = serde_json::from_str::<Value>(text) {
+        let has = |name: &str| whole.get(name).is_some();
+        if has("messages") && has("info") {
+            return Some(Client::Opencode);
+        }
+        if has("messages") && (has("sessionId") || has("projectHash")) {
+            return Some(Client::Gemini);
+        }
+    }
+    text.lines().take(50).find_map(|line| {
+        let record: Value = serde_json::from_str(line).ok()?;
+        let has = |name: &str| record.get(name).is_some();
+        if has("payload") && has("type") {
+            Some(Client::Codex)
+        } else if has("projectHash") || has("toolCalls") {
+            Some(Client::Gemini)
+        } else if has("sessionId") && (has("message") || has("parentUuid")) {
+            Some(Client::Claude)
+        } else {
+            None
+        }
+    })
+}
+
+/// The text of a tool result, which is a string or a list of text blocks.
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(text_of).collect::<Vec<_>>().join("\n"),
+        Value::Object(map) => ["text", "output", "content", "error", "message"]
+            .iter()
+            .find_map(|name| map.get(*name))
+            .map(text_of)
+            .unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+fn string(value: &Value, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| value.get(name)?.as_str().map(str::to_owned))
+}
+
+/// The replacements of an edit call, in any client's spelling.
+fn replacements(input: &Value) -> Vec<Replacement> {
+    let one = |value: &Value| {
+        let old = string(value, &["old_string", "oldString", "old_str", "oldText"])?;
+        let new =
+            string(value, &["new_string", "newString", "new_str", "newText"]).unwrap_or_default();
+        let flag = |name: &str| value.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let several =
+            value.get("expected_replacements").and_then(Value::as_u64).is_some_and(|n| n > 1);
+        let all = flag("replace_all") || flag("replaceAll") || flag("allow_multiple") || several;
+        Some(Replacement { old, new, all })
+    };
+    match input.get("edits").and_then(Value::as_array) {
+        Some(edits) => edits.iter().filter_map(one).collect(),
+        None => one(input).into_iter().collect(),
+    }
+}
+
+/// Takes the numbers of a view off again: `   12→text`, `12\ttext`, `00012| text`.
+/// The first number says where the text starts.
+fn unnumbered(text: &str) -> Option<(usize, String)> {
+    let mut first = None;
+    let mut next = 0;
+    let mut out = String::new();
+    for line in text.lines() {
+        let body = line.trim_start();
+        let digits = body.len() - body.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let number: Option<usize> = body[..digits].parse().ok();
+        let rest = body[digits..]
+            .strip_prefix('→')
+            .or_else(|| body[digits..].strip_prefix('\t'))
+            .or_else(|| body[digits..].strip_prefix("| "))
+            .or_else(|| body[digits..].strip_prefix('|'));
+        match (number, rest) {
+            (Some(number), Some(rest)) if first.is_none() || number == next => {
+                first.get_or_insert(number);
+                next = number + 1;
+                out.push_str(rest);
+                out.push('\n');
+            }
+            _ if first.is_some() => break,
+            _ => {}
+        }
+    }
+    first.map(|first| (first, out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_a_view_are_taken_off() {
+        let view =
+            "     3→fn main() {\n     4→\tx\n     5→}\n\n<system-reminder>x</system-reminder>";
+        assert_eq!(unnumbered(view), Some((3, "fn main() {\n\tx\n}\n".into())));
+        assert_eq!(
+            unnumbered("<file>\n00001| a\n00002| b\n\n(End of file)"),
+            Some((1, "a\nb\n".into()))
+        );
+        assert_eq!(unnumbered("plain\ntext"), None);
+    }
+}

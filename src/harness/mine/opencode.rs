@@ -1,0 +1,117 @@
+//! opencode: a tree of single records (`storage/message`, `storage/part`), or what
+//! `opencode export` prints. Newer versions keep a database; export reads it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Attempt, Client, Deed, Transcript, replacements, string, text_of, unnumbered};
+
+/// Reads what `opencode export` printed; `None` when it is something else.
+pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
+    let whole: Value = serde_json::from_str(text).ok()?;
+    let messages = whole["messages"].as_array()?;
+    let session = whole["info"]["id"].as_str().unwrap_or(session);
+    let mut out = Transcript::new(Client::Opencode, session);
+    for (turn, message) in messages.iter().enumerate() {
+        out.spend(turn, message["info"]["tokens"]["output"].as_u64().unwrap_or(0));
+        for part in message["parts"].as_array().into_iter().flatten() {
+            step(&mut out, turn, part);
+        }
+    }
+    Some(out)
+}
+
+/// Reads the sessions of a storage tree somewhere below `root`.
+pub fn read_storage(root: &Path) -> io::Result<Vec<Transcript>> {
+    let mut found = Vec::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(dir) = open.pop() {
+        if dir.join("message").is_dir() && dir.join("part").is_dir() {
+            for session in folders(&dir.join("message"))? {
+                found.push(one_session(&session, &dir.join("part"))?);
+            }
+        } else {
+            open.extend(folders(&dir)?);
+        }
+    }
+    Ok(found)
+}
+
+fn folders(dir: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut all: Vec<PathBuf> =
+        fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    all.retain(|path| path.is_dir());
+    all.sort();
+    Ok(all)
+}
+
+fn records(dir: &Path, skipped: &mut usize) -> io::Result<Vec<Value>> {
+    let mut files: Vec<PathBuf> = match fs::read_dir(dir) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(error),
+    };
+    files.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    files.sort();
+    let mut all = Vec::new();
+    for file in files {
+        match serde_json::from_slice(&fs::read(&file)?) {
+            Ok(record) => all.push(record),
+            Err(_) => *skipped += 1,
+        }
+    }
+    Ok(all)
+}
+
+fn one_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
+    let name = messages.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut out = Transcript::new(Client::Opencode, &name);
+    let mut skipped = 0;
+    for (turn, message) in records(messages, &mut skipped)?.iter().enumerate() {
+        out.spend(turn, message["tokens"]["output"].as_u64().unwrap_or(0));
+        let Some(id) = message["id"].as_str() else { continue };
+        for part in records(&parts.join(id), &mut skipped)? {
+            step(&mut out, turn, &part);
+        }
+    }
+    out.skipped += skipped;
+    Ok(out)
+}
+
+fn step(out: &mut Transcript, turn: usize, part: &Value) {
+    if part["type"] != "tool" {
+        return;
+    }
+    let state = &part["state"];
+    let input = &state["input"];
+    let Some(path) = string(input, &["filePath", "file_path", "path"]) else { return };
+    let failed = state["status"] == "error";
+    match part["tool"].as_str().unwrap_or_default() {
+        "read" if !failed => {
+            if let Some((from, text)) = unnumbered(&text_of(&state["output"])) {
+                let whole =
+                    from == 1 && input.get("offset").is_none() && input.get("limit").is_none();
+                out.push(turn, &path, Deed::Saw { from, text, whole });
+            }
+        }
+        "write" if !failed => {
+            if let Some(content) = input["content"].as_str() {
+                out.push(turn, &path, Deed::Wrote(content.to_owned()));
+            }
+        }
+        "edit" | "multiedit" => {
+            let before = state["metadata"]["filediff"]["before"].as_str().map(str::to_owned);
+            let attempt = Attempt {
+                id: part["callID"].as_str().unwrap_or_default().to_owned(),
+                edits: replacements(input),
+                before,
+                error: failed.then(|| text_of(&state["error"])),
+            };
+            out.push(turn, &path, Deed::Edited(attempt));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,250 @@
+//! The harness as a person runs it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn restitch(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_restitch"))
+        .args(["harness"])
+        .args(arguments)
+        .output()
+        .expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn last_line(output: &Output) -> String {
+    text(&output.stdout).lines().last().unwrap_or_default().to_owned()
+}
+
+fn transcripts(below: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(below);
+    path.to_string_lossy().into_owned()
+}
+
+fn write(path: &Path, content: &str) {
+    std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+    std::fs::write(path, content).expect("file");
+}
+
+/// A folder with one case: `before` has `old` once, and becomes `after`.
+fn case(root: &Path, name: &str, toml: &str, after: Option<&str>) -> PathBuf {
+    let dir = root.join(name);
+    write(&dir.join("case.toml"), toml);
+    write(&dir.join("before/a.txt"), "one\ntwo\n");
+    write(&dir.join("old.txt"), "two");
+    write(&dir.join("new.txt"), "three");
+    if let Some(after) = after {
+        write(&dir.join("after/a.txt"), after);
+    }
+    dir
+}
+
+const APPLIES: &str = "family = \"f\"\npath = \"a.txt\"\n[expect]\nok = true\n";
+const REFUSES: &str =
+    "family = \"f\"\npath = \"a.txt\"\n[expect]\nrefuse = [\"EDIT_NO_OCCURRENCE_FOUND\"]\n";
+const KNOWN: &str = "family = \"f\"\npath = \"a.txt\"\nstatus = \"known_failure\"\nreason = \"later\"\n[expect]\nok = true\n";
+
+#[test]
+fn each_verdict_is_counted_and_an_unexpected_one_fails_the_run() {
+    let root = tempfile::tempdir().expect("folder");
+    let dir = root.path().to_string_lossy().into_owned();
+    assert_eq!(restitch(&["run", &dir]).status.code(), Some(2), "an empty folder is no success");
+
+    case(root.path(), "good", APPLIES, Some("one\nthree\n"));
+    let run = restitch(&["run", &dir]);
+    assert_eq!(run.status.code(), Some(0));
+    assert_eq!(last_line(&run), "1 right, 0 refused, 0 silently wrong, 0 failed");
+
+    case(root.path(), "wrong", APPLIES, Some("one\nfour\n"));
+    case(root.path(), "applied-though-it-must-not", REFUSES, None);
+    case(root.path(), "unreadable", "family = 1", None);
+    case(root.path(), "promote", KNOWN, Some("one\nthree\n"));
+    case(root.path(), "known", KNOWN, Some("one\nfour\n"));
+    let run = restitch(&["run", &dir]);
+    assert_eq!(run.status.code(), Some(1));
+    assert_eq!(last_line(&run), "2 right, 0 refused, 2 silently wrong, 2 failed, 1 known failures");
+    assert_eq!(restitch(&["run", &dir, "--filter", "good"]).status.code(), Some(0));
+    let shards: usize = ["1/2", "2/2"]
+        .iter()
+        .map(|shard| text(&restitch(&["run", &dir, "--shard", shard]).stdout))
+        .map(|out| {
+            out.lines()
+                .rev()
+                .nth(1)
+                .and_then(|l| l.split(' ').next()?.parse::<usize>().ok())
+                .unwrap_or(0)
+        })
+        .sum();
+    assert_eq!(shards, 6);
+}
+
+#[test]
+fn several_results_can_be_right() {
+    let root = tempfile::tempdir().expect("folder");
+    let dir = case(root.path(), "two", APPLIES, Some("one\nfour\n"));
+    write(&dir.join("after-2/a.txt"), "one\nthree\n");
+    assert_eq!(restitch(&["run", &root.path().to_string_lossy()]).status.code(), Some(0));
+}
+
+#[test]
+fn a_loss_against_the_baseline_fails_the_run_until_it_is_blessed() {
+    let root = tempfile::tempdir().expect("folder");
+    let dir = root.path().to_string_lossy().into_owned();
+    let good = case(root.path(), "good", APPLIES, Some("one\nthree\n"));
+    assert_eq!(restitch(&["bless", &dir]).status.code(), Some(0));
+    assert!(root.path().join("baseline.json").is_file());
+    write(&good.join("new.txt"), "five");
+    let run = restitch(&["run", &dir]);
+    assert_eq!(run.status.code(), Some(1));
+    assert!(text(&run.stdout).contains("LOSS right → wrong  good"), "{}", text(&run.stdout));
+    assert_eq!(restitch(&["bless", &dir]).status.code(), Some(0));
+    assert_eq!(std::fs::read(good.join("after/a.txt")).expect("after"), b"one\nfive\n");
+    assert_eq!(restitch(&["run", &dir]).status.code(), Some(0));
+    std::fs::remove_dir_all(&good).expect("removed");
+    case(root.path(), "other", APPLIES, Some("one\nthree\n"));
+    let run = restitch(&["run", &dir]);
+    assert_eq!(run.status.code(), Some(1), "a case that is gone is a loss");
+}
+
+#[test]
+fn generated_cases_run_as_folders_and_as_a_pack() {
+    let root = tempfile::tempdir().expect("folder");
+    let function = |n: usize, call: &str| {
+        format!(
+            "func handler{n}(w Writer) error {{\n\tvalue := load{n}(w)\n\tif value == nil {{\n\t\treturn {call}\n\t}}\n\treturn save{n}(value)\n}}\n\n"
+        )
+    };
+    let file = |call: &dyn Fn(usize) -> String| -> String {
+        (0..12).map(|n| function(n, &call(n))).collect()
+    };
+    write(&root.path().join("a/main.go"), &file(&|n| format!("missing{n}(w)")));
+    write(&root.path().join("b/main.go"), &file(&|n| format!("absent{n}(w, {n})")));
+    let path = |name: &str| root.path().join(name).to_string_lossy().into_owned();
+    let (from, to) = (path("a"), path("b"));
+    for out in ["cases", "some.pack.jsonl"] {
+        let ways = "exact,tab-few,crlf-in-call,twice,other-name";
+        let made = restitch(&[
+            "generate",
+            "--from",
+            &from,
+            "--to",
+            &to,
+            "--out",
+            &path(out),
+            "--ways",
+            ways,
+        ]);
+        assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    }
+    let packs = root.path().join("packs");
+    std::fs::create_dir(&packs).expect("folder");
+    std::fs::rename(path("some.pack.jsonl"), packs.join("some.pack.jsonl")).expect("moved");
+    let (folders, pack) = (restitch(&["run", &path("cases")]), restitch(&["run", &path("packs")]));
+    assert_eq!(last_line(&folders), last_line(&pack), "{}", text(&folders.stdout));
+    assert!(last_line(&pack).ends_with("0 silently wrong, 0 failed"), "{}", text(&pack.stdout));
+    let measured =
+        restitch(&["measure", "--from", &from, "--to", &to, "--ways", "exact", "--max", "4"]);
+    assert_eq!(last_line(&measured), "4 right, 0 refused, 0 silently wrong, 0 failed");
+}
+
+#[test]
+fn a_git_history_gives_cases() {
+    let root = tempfile::tempdir().expect("folder");
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
+            .arg(root.path())
+            .args(arguments)
+            .output();
+        done.is_ok_and(|done| done.status.success())
+    };
+    if !git(&["init", "-q"]) {
+        println!("skipped: git is not here");
+        return;
+    }
+    let body = "def first(value):\n    return prepare(value)\n\n\ndef second(other):\n    return combine(other)\n";
+    write(&root.path().join("a.py"), body);
+    assert!(git(&["add", "."]) && git(&["commit", "-qm", "one"]));
+    write(&root.path().join("a.py"), &body.replace("combine(other)", "merge_all(other, 3)"));
+    assert!(git(&["commit", "-qam", "two"]));
+    let dir = root.path().to_string_lossy().into_owned();
+    let run = restitch(&["measure", "--from", &dir, "--ways", "exact"]);
+    assert_eq!(
+        last_line(&run),
+        "1 right, 0 refused, 0 silently wrong, 0 failed",
+        "{}",
+        text(&run.stderr)
+    );
+}
+
+#[test]
+fn every_clients_transcripts_are_mined_broken_lines_included() {
+    for (client, failed, recovered, skipped) in
+        [("claude", 4, 2, 2), ("codex", 1, 1, 1), ("gemini", 1, 1, 1), ("opencode", 2, 2, 1)]
+    {
+        let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
+            .args(["--json", "harness", "mine", &transcripts(client)])
+            .output()
+            .expect("the binary runs");
+        let said: serde_json::Value = serde_json::from_slice(&run.stdout).expect("json");
+        let failures = said["failures"].as_array().expect("list");
+        assert_eq!(failures.len(), failed, "{client}");
+        assert_eq!(
+            failures.iter().filter(|f| f["recovered"] == true).count(),
+            recovered,
+            "{client}"
+        );
+        assert_eq!(said["skipped_lines"], skipped, "{client}");
+        // What the engine makes of it is what the agent arrived at, where that is known.
+        assert!(failures.iter().all(|f| f["agrees_with_retry"] != false), "{client}");
+        assert!(failures.iter().any(|f| f["agrees_with_retry"] == true), "{client}");
+    }
+}
+
+#[test]
+fn mining_twice_finds_nothing_new_and_no_secret_is_saved() {
+    let root = tempfile::tempdir().expect("folder");
+    let dir = root.path().join("mined").to_string_lossy().into_owned();
+    let first = restitch(&["mine", &transcripts(""), "--save", &dir]);
+    assert!(last_line(&first).starts_with("6 new cases saved"), "{}", last_line(&first));
+    let again = restitch(&["mine", &transcripts(""), "--save", &dir]);
+    assert!(
+        last_line(&again).starts_with("0 new cases saved, 7 were there already"),
+        "{}",
+        last_line(&again)
+    );
+    let mut open = vec![root.path().to_owned()];
+    let mut files = 0;
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).expect("folder") {
+            let path = entry.expect("entry").path();
+            if path.is_dir() {
+                open.push(path);
+                continue;
+            }
+            files += 1;
+            let content = text(&std::fs::read(&path).expect("file"));
+            for planted in ["R4nd0mK3y", "jane"] {
+                assert!(!content.contains(planted), "{planted} is in {}", path.display());
+            }
+        }
+    }
+    assert!(files > 20);
+    let run = restitch(&["run", &dir]);
+    assert_eq!(last_line(&run), "4 right, 2 refused, 0 silently wrong, 0 failed");
+}
+
+#[test]
+fn a_client_without_transcripts_is_said() {
+    let root = tempfile::tempdir().expect("folder");
+    let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
+        .args(["harness", "mine", "--client", "codex"])
+        .env("CODEX_HOME", root.path())
+        .output()
+        .expect("the binary runs");
+    assert_eq!(run.status.code(), Some(2));
+    assert!(text(&run.stderr).contains("there are no transcripts"));
+}
