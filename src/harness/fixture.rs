@@ -28,7 +28,7 @@ use crate::correct::Replay;
 use crate::edit::{EditCode, Expected, WorkPath};
 use crate::engine::{CallOptions, Engine};
 use crate::store::MemoryStore;
-use crate::tools::Toolbox;
+use crate::tools::{ToolReply, Toolbox};
 
 /// Files by path.
 pub type Tree = BTreeMap<String, Vec<u8>>;
@@ -241,13 +241,8 @@ impl Fixture {
         }
         let toolbox = Toolbox::new(self.engine(Arc::clone(&store))?);
         let arguments = self.arguments()?;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| format!("cannot start the runtime: {error}"))?;
         let start = Instant::now();
-        let reply =
-            runtime.block_on(toolbox.call(&self.spec.tool, arguments, &CallOptions::default()));
+        let reply = call(&toolbox, &self.spec.tool, arguments)?;
         let took = start.elapsed();
         let files: Tree =
             store.files().into_iter().map(|(path, b)| (path.as_str().to_owned(), b)).collect();
@@ -398,6 +393,20 @@ impl Fixture {
             replies: None,
         }
     }
+}
+
+/// Calls a tool on a thread of its own: the caller may be inside a runtime already, and a
+/// panic of the engine is a verdict, not the end of the run.
+fn call(toolbox: &Toolbox, tool: &str, arguments: Value) -> Result<ToolReply, String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| format!("cannot start the runtime: {error}"))?;
+    std::thread::scope(|scope| {
+        let options = CallOptions::default();
+        let run = move || runtime.block_on(toolbox.call(tool, arguments, &options));
+        scope.spawn(run).join().map_err(|_| "the engine panicked".to_owned())
+    })
 }
 
 fn after_name(number: usize) -> String {

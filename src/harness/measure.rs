@@ -26,13 +26,14 @@ pub struct Plan {
 impl Plan {
     /// The ways that the plan names, in the table's order.
     pub fn chosen(&self) -> Vec<&'static Way> {
-        let named = |way: &Way| {
-            self.ways.is_empty()
-                || self
-                    .ways
-                    .iter()
-                    .any(|w| way.id == w || way.id.starts_with(w) || way.family.starts_with(w))
+        // An exact name is that one way; the start of a name is all that begin so.
+        let asks = |way: &Way, name: &String| {
+            way.id == name
+                || super::spoil::way(name).is_none()
+                    && (way.id.starts_with(name) || way.family.starts_with(name))
         };
+        let named =
+            |way: &Way| self.ways.is_empty() || self.ways.iter().any(|name| asks(way, name));
         WAYS.iter().filter(|way| named(way)).collect()
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod baseline;
 pub mod case;
+pub mod compare;
 pub mod edits;
 pub mod fixture;
 pub mod judge;
@@ -15,6 +16,7 @@ pub mod material;
 pub mod measure;
 pub mod mine;
 pub mod pack;
+pub mod report;
 pub mod rng;
 pub mod score;
 pub mod spoil;

@@ -1,5 +1,6 @@
 //! `restitch harness`: replay, score and make test cases of failed edits.
 
+mod compare;
 mod generate;
 mod measure;
 mod mine;
@@ -27,6 +28,10 @@ enum HarnessCommand {
     Run(run::RunArgs),
     /// Make what the engine does now the expectation of cases that do something else.
     Bless(run::RunArgs),
+    /// Run the same cases through other tools, installed into a scratch folder.
+    Compare(compare::CompareArgs),
+    /// Write the score as one page for a browser.
+    Report(compare::ReportArgs),
     /// Find the failed edits in an agent's transcripts and replay them.
     Mine(mine::MineArgs),
     /// Make cases from two versions of a package or from a git history.
@@ -95,6 +100,8 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
         HarnessCommand::Run(args) => run::run(common, args),
         HarnessCommand::Bless(args) => run::bless(common, args),
         HarnessCommand::Mine(args) => mine::run(common, args).await,
+        HarnessCommand::Compare(args) => compare::compare(common, &args),
+        HarnessCommand::Report(args) => compare::report(common, &args),
         HarnessCommand::Generate(args) => generate::run(common, &args),
         HarnessCommand::Measure(args) => measure::run(common, &args),
     }

@@ -1,0 +1,152 @@
+//! `restitch harness compare` and `report`: the cases through other tools, and the page.
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::super::args::Common;
+use super::super::exit::Exit;
+use crate::harness::case::Case;
+use crate::harness::compare::{RIVALS, Result, is_fair, run as run_rival, table};
+use crate::harness::measure::parallel;
+use crate::harness::report::page;
+use crate::harness::suite::{Kind, load, select};
+
+#[derive(Debug, Args)]
+pub(crate) struct CompareArgs {
+    /// The folder with the cases; those in packs are compared.
+    #[arg(default_value = "fixtures")]
+    dir: PathBuf,
+    /// Only these tools.
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    tools: Vec<String>,
+    /// Where the tools are installed and run; nothing else of this machine is touched.
+    #[arg(long, value_name = "DIR")]
+    scratch: Option<PathBuf>,
+    /// Only cases whose path, family, cause or language holds this.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// Also write the results as JSON, for the report.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    /// The folder with the cases.
+    #[arg(default_value = "fixtures")]
+    dir: PathBuf,
+    /// Where the page goes.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "harness.html", default_value = "harness.html")]
+    html: PathBuf,
+    /// What `harness compare --out` wrote.
+    #[arg(long, value_name = "FILE")]
+    compare: Option<PathBuf>,
+    /// Only cases whose path, family, cause or language holds this.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+}
+
+pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
+    let known = |name: &String| RIVALS.iter().any(|rival| rival.id == name);
+    if let Some(name) = args.tools.iter().find(|name| !known(name)) {
+        let ids: Vec<_> = RIVALS.iter().map(|rival| rival.id).collect();
+        return Exit::usage(format!(
+            "there is no adapter for `{name}`; there are {}",
+            ids.join(", ")
+        ));
+    }
+    let dir = common.root.join(&args.dir);
+    let entries = match load(&dir) {
+        Ok(entries) => select(entries, args.filter.as_deref(), None),
+        Err(error) => {
+            return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
+        }
+    };
+    let cases: Vec<Case> = entries
+        .into_iter()
+        .filter_map(|entry| match entry.kind {
+            Kind::Packed(case, _) => Some(*case),
+            Kind::Folder(_) | Kind::Unreadable(_) => None,
+        })
+        .filter(is_fair)
+        .collect();
+    if cases.is_empty() {
+        return Exit::usage("there is no packed case to compare; harness generate makes some");
+    }
+    let scratch =
+        args.scratch.clone().unwrap_or_else(|| std::env::temp_dir().join("restitch-compare"));
+    if let Err(error) = std::fs::create_dir_all(&scratch) {
+        return Exit::fault(format!("cannot make {}: {error}", scratch.display()));
+    }
+    let mut results: Vec<Result> = Vec::new();
+    let mut absent = Vec::new();
+    for rival in RIVALS
+        .iter()
+        .filter(|rival| args.tools.is_empty() || args.tools.iter().any(|name| name == rival.id))
+    {
+        match run_rival(rival, &cases, &scratch) {
+            Ok(result) => results.push(result),
+            Err(error) => absent.push(format!("{}: {error}", rival.id)),
+        }
+    }
+    if let Some(out) = &args.out {
+        let written = serde_json::to_string(&results).map_err(io::Error::other);
+        if let Err(error) = written.and_then(|text| std::fs::write(common.root.join(out), text)) {
+            return Exit::fault(format!("cannot write {}: {error}", out.display()));
+        }
+    }
+    let mut text = if common.json {
+        serde_json::to_string(&results).unwrap_or_default()
+    } else {
+        format!("{} cases that every tool can express\n\n{}", cases.len(), table(&results))
+    };
+    if !common.json {
+        absent.iter().for_each(|why| text.push_str(&format!("\nnot compared: {why}")));
+    }
+    match writeln!(io::stdout().lock(), "{text}") {
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+        Ok(()) if !absent.is_empty() => {
+            Exit::fault(format!("{} of the tools could not be run", absent.len()))
+        }
+        Ok(()) => Exit::Done,
+    }
+}
+
+pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
+    let dir = common.root.join(&args.dir);
+    let entries = match load(&dir) {
+        Ok(entries) => select(entries, args.filter.as_deref(), None),
+        Err(error) => {
+            return Exit::usage(format!("cannot read the cases below {}: {error}", dir.display()));
+        }
+    };
+    if entries.is_empty() {
+        return Exit::usage(format!("there is no case below {}", dir.display()));
+    }
+    let rivals: Vec<Result> = match &args.compare {
+        None => Vec::new(),
+        Some(file) => {
+            let read = std::fs::read_to_string(common.root.join(file));
+            match read.and_then(|text| serde_json::from_str(&text).map_err(io::Error::other)) {
+                Ok(rivals) => rivals,
+                Err(error) => {
+                    return Exit::usage(format!("cannot read {}: {error}", file.display()));
+                }
+            }
+        }
+    };
+    let seen = parallel(&entries, |entry| {
+        let (judged, files) = entry.judge_files();
+        (entry.clone(), judged, files)
+    });
+    let out = common.root.join(&args.html);
+    let written = std::fs::write(&out, page(&seen, &rivals));
+    let said = written
+        .and_then(|()| writeln!(io::stdout().lock(), "{} cases in {}", seen.len(), out.display()));
+    match said {
+        Ok(()) => Exit::Done,
+        Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
+    }
+}

@@ -1,0 +1,323 @@
+//! The same cases through other tools' own edit functions, for a table that says where
+//! this engine stands, and where it is beaten.
+//!
+//! A tool is installed into a scratch folder when it is asked for, by its registry's
+//! own client; it is never a dependency. Each runs in a driver process that reads cases
+//! and writes results, a line each. Cases that not every tool can express (a count, a
+//! line hint, an empty string) are left out for all.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::case::{Case, Truth};
+use super::judge::{Verdict, judge};
+use crate::edit::{EditCode, Expected};
+
+/// How a tool is had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Npm(&'static str),
+    Pip(&'static str),
+    /// Part of this program.
+    Here,
+}
+
+/// A tool that can be compared.
+#[derive(Debug, Clone, Copy)]
+pub struct Rival {
+    /// Its name in tables.
+    pub id: &'static str,
+    source: Source,
+    driver: Driver,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Driver {
+    Node,
+    Python,
+    Exact,
+    Restitch,
+}
+
+/// Every tool, this one first.
+pub const RIVALS: &[Rival] = &[
+    Rival { id: "restitch", source: Source::Here, driver: Driver::Restitch },
+    Rival { id: "exact", source: Source::Here, driver: Driver::Exact },
+    Rival {
+        id: "gemini-cli",
+        source: Source::Npm("@google/gemini-cli-core"),
+        driver: Driver::Node,
+    },
+    Rival { id: "aider", source: Source::Pip("aider-chat"), driver: Driver::Python },
+    Rival { id: "codex", source: Source::Npm("@openai/codex"), driver: Driver::Python },
+    Rival { id: "pi", source: Source::Npm("@mariozechner/pi-coding-agent"), driver: Driver::Node },
+    Rival {
+        id: "mcp-filesystem",
+        source: Source::Npm("@modelcontextprotocol/server-filesystem"),
+        driver: Driver::Node,
+    },
+];
+
+/// What a tool made of the cases.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Result {
+    /// The tool.
+    pub tool: String,
+    /// The version that ran.
+    pub version: String,
+    /// The package.
+    pub package: String,
+    /// Cases with a right answer, and how many came out right, wrong and refused.
+    pub recoverable: Counts,
+    /// Cases that must be refused, likewise.
+    pub must_refuse: Counts,
+    /// The same counts by family.
+    pub families: Vec<(String, Counts)>,
+}
+
+/// Counts of one kind of case.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub struct Counts {
+    /// All.
+    pub cases: usize,
+    /// The right bytes.
+    pub right: usize,
+    /// Applied with other bytes.
+    pub wrong: usize,
+    /// Refused.
+    pub refused: usize,
+}
+
+/// Whether every tool can express a case.
+pub fn is_fair(case: &Case) -> bool {
+    case.expected == Expected::default()
+        && case.near_line.is_none()
+        && !case.old.is_empty()
+        && case.old != case.new
+        && std::str::from_utf8(&case.before).is_ok()
+}
+
+/// Installs a tool below `scratch`, if need be, and runs the cases through it.
+pub fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<Result> {
+    let results: HashMap<usize, Option<Vec<u8>>> = match rival.driver {
+        Driver::Restitch => {
+            cases.iter().enumerate().map(|(at, case)| (at, judge(case).got)).collect()
+        }
+        Driver::Exact => cases.iter().enumerate().map(|(at, case)| (at, exact(case))).collect(),
+        Driver::Node | Driver::Python => drive(rival, cases, scratch)?,
+    };
+    let mut out = Result {
+        tool: rival.id.to_owned(),
+        version: version(rival, scratch),
+        package: match rival.source {
+            Source::Npm(package) => format!("npm {package}"),
+            Source::Pip(package) => format!("PyPI {package}"),
+            Source::Here => "this program".into(),
+        },
+        recoverable: Counts::default(),
+        must_refuse: Counts::default(),
+        families: Vec::new(),
+    };
+    for (at, case) in cases.iter().enumerate() {
+        let verdict = match results.get(&at).cloned().flatten() {
+            Some(bytes) if case.accepts(&bytes) => Verdict::Right,
+            Some(_) => Verdict::Wrong,
+            None => Verdict::Refused(EditCode::NoOccurrence),
+        };
+        let side = match case.truth {
+            Truth::Right { .. } => &mut out.recoverable,
+            Truth::Refused(_) => &mut out.must_refuse,
+        };
+        side.add(&verdict);
+        match out.families.iter_mut().find(|(family, _)| *family == case.family) {
+            Some((_, counts)) => counts.add(&verdict),
+            None => {
+                let mut counts = Counts::default();
+                counts.add(&verdict);
+                out.families.push((case.family.clone(), counts));
+            }
+        }
+    }
+    Ok(out)
+}
+
+impl Counts {
+    fn add(&mut self, verdict: &Verdict) {
+        self.cases += 1;
+        match verdict {
+            Verdict::Right => self.right += 1,
+            Verdict::Wrong => self.wrong += 1,
+            _ => self.refused += 1,
+        }
+    }
+}
+
+/// The plain rule that most tools document: once, or not at all.
+fn exact(case: &Case) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(&case.before).ok()?;
+    (text.matches(&case.old).count() == 1)
+        .then(|| text.replacen(&case.old, &case.new, 1).into_bytes())
+}
+
+fn folder(rival: &Rival, scratch: &Path) -> PathBuf {
+    scratch.join("tools").join(rival.id)
+}
+
+fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
+    let dir = folder(rival, scratch);
+    if dir.join("installed").is_file() {
+        return Ok(());
+    }
+    fs::create_dir_all(&dir)?;
+    let mut command = match rival.source {
+        Source::Here => return Ok(()),
+        Source::Npm(package) => {
+            let mut npm = Command::new("npm");
+            npm.args([
+                "install",
+                "--prefix",
+                ".",
+                "--no-audit",
+                "--no-fund",
+                "--ignore-scripts",
+                package,
+            ]);
+            npm
+        }
+        Source::Pip(package) => {
+            let mut pip = Command::new("python3");
+            pip.args(["-m", "pip", "install", "-q", "--no-deps", "--target", ".", package]);
+            pip
+        }
+    };
+    let done = command.current_dir(&dir).stdin(Stdio::null()).output()?;
+    if !done.status.success() {
+        let said = String::from_utf8_lossy(&done.stderr);
+        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        return Err(io::Error::other(format!("cannot install {}: {last}", rival.id)));
+    }
+    fs::write(dir.join("installed"), "")
+}
+
+fn version(rival: &Rival, scratch: &Path) -> String {
+    let dir = folder(rival, scratch);
+    let found = match rival.source {
+        Source::Here => Some(env!("CARGO_PKG_VERSION").to_owned()),
+        Source::Npm(package) => {
+            fs::read_to_string(dir.join("node_modules").join(package).join("package.json"))
+                .ok()
+                .and_then(|text| serde_json::from_str::<Value>(&text).ok())
+                .and_then(|package| package["version"].as_str().map(str::to_owned))
+        }
+        Source::Pip(package) => {
+            let start = format!("{}-", package.replace('-', "_"));
+            fs::read_dir(&dir).ok().into_iter().flatten().flatten().find_map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                Some(name.strip_prefix(&start)?.strip_suffix(".dist-info")?.to_owned())
+            })
+        }
+    };
+    found.unwrap_or_else(|| "unknown".into())
+}
+
+fn drive(
+    rival: &Rival,
+    cases: &[Case],
+    scratch: &Path,
+) -> io::Result<HashMap<usize, Option<Vec<u8>>>> {
+    install(rival, scratch)?;
+    let dir = folder(rival, scratch);
+    let work = scratch.join("work").join(rival.id);
+    fs::create_dir_all(&work)?;
+    let (program, name, source, installed) = match rival.driver {
+        Driver::Python => ("python3", "python.py", include_str!("python.py"), dir.clone()),
+        _ => ("node", "node.mjs", include_str!("node.mjs"), dir.join("node_modules")),
+    };
+    let driver = scratch.join(name);
+    fs::write(&driver, source)?;
+    // Absolute, because the driver's modules are loaded from where they are installed.
+    let absolute = |path: &Path| path.canonicalize();
+    let mut child = Command::new(program)
+        .arg(absolute(&driver)?)
+        .arg(rival.id)
+        .arg(absolute(&installed)?)
+        .arg(absolute(&work)?)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| {
+            io::Error::new(error.kind(), format!("cannot start {program}: {error}"))
+        })?;
+    let input: Vec<String> = cases
+        .iter()
+        .enumerate()
+        .map(|(at, case)| {
+            let name = case.path.rsplit('/').next().unwrap_or("file");
+            json!({
+                "id": at, "name": name, "before": String::from_utf8_lossy(&case.before),
+                "old": case.old, "new": case.new,
+            })
+            .to_string()
+        })
+        .collect();
+    let stdin = child.stdin.take();
+    let writer = std::thread::spawn(move || {
+        if let Some(mut stdin) = stdin {
+            for line in input {
+                // A driver that ends early is seen by the missing answers.
+                if writeln!(stdin, "{line}").is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    let mut results = HashMap::new();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines() {
+            let Ok(reply) = serde_json::from_str::<Value>(&line?) else { continue };
+            if let Some(at) = reply["id"].as_u64().and_then(|id| usize::try_from(id).ok()) {
+                results.insert(at, reply["after"].as_str().map(|text| text.as_bytes().to_vec()));
+            }
+        }
+    }
+    child.wait()?;
+    let _ = writer.join();
+    if results.len() < cases.len() {
+        return Err(io::Error::other(format!(
+            "{} answered {} of {} cases; it may have changed since its adapter was written",
+            rival.id,
+            results.len(),
+            cases.len()
+        )));
+    }
+    Ok(results)
+}
+
+/// The comparison as a Markdown table.
+pub fn table(results: &[Result]) -> String {
+    let share = super::score::percent;
+    let mut out = String::from(
+        "| tool | version | recoverable: right | silently wrong | refused | must refuse: refused | silently wrong |\n|---|---|---:|---:|---:|---:|---:|\n",
+    );
+    for r in results {
+        let (a, b) = (&r.recoverable, &r.must_refuse);
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} | {} |\n",
+            r.tool,
+            r.version,
+            share(a.right, a.cases),
+            share(a.wrong, a.cases),
+            share(a.refused, a.cases),
+            share(b.refused, b.cases),
+            share(b.wrong, b.cases),
+        ));
+    }
+    out
+}

@@ -1,0 +1,93 @@
+"""Runs cases through one tool's own edit function. One JSON object a line in, one out.
+
+Usage: python3 python.py TOOL INSTALLED SCRATCH
+"""
+import difflib
+import json
+import os
+import subprocess
+import sys
+import types
+
+tool, installed, scratch = sys.argv[1:4]
+
+
+def aider():
+    # Only the edit functions are wanted; what they import for chatting is left empty.
+    sys.path.insert(0, installed)
+    empty = {
+        "aider.utils": {},
+        "aider.dump": {"dump": print},
+        "aider.coders.base_coder": {"Coder": object},
+    }
+    for name, folder in (("aider", "aider"), ("aider.coders", "aider/coders")):
+        package = types.ModuleType(name)
+        package.__path__ = [os.path.join(installed, folder)]
+        sys.modules[name] = package
+    for name, content in empty.items():
+        module = types.ModuleType(name)
+        module.__dict__.update(content)
+        sys.modules[name] = module
+        setattr(sys.modules[name.rpartition(".")[0]], name.rpartition(".")[2], module)
+    from aider.coders.editblock_coder import do_replace
+
+    def edit(case):
+        text = case["before"]
+        # aider reads and writes files in universal newline mode.
+        crlf = "\r\n" in text
+        after = do_replace(os.path.join(scratch, case["name"]), text.replace("\r\n", "\n"), case["old"], case["new"], ("```", "```"))
+        if not after:
+            raise ValueError("no match")
+        return (after.replace("\n", "\r\n") if crlf else after).encode("utf-8")
+
+    return edit
+
+
+def codex():
+    # The binary is apply_patch when it is called by that name.
+    link = os.path.join(scratch, "apply_patch")
+    if not os.path.lexists(link):
+        os.symlink(binary(), link)
+
+    def edit(case):
+        path = os.path.join(scratch, case["name"])
+        with open(path, "wb") as file:
+            file.write(case["before"].encode("utf-8"))
+        old, new = case["old"].split("\n"), case["new"].split("\n")
+        if old and new and old[-1] == new[-1] == "":
+            old, new = old[:-1], new[:-1]
+        lines = []
+        for kind, a, b, c, d in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+            if kind == "equal":
+                lines += [" " + line for line in old[a:b]]
+            else:
+                lines += ["-" + line for line in old[a:b]] + ["+" + line for line in new[c:d]]
+        patch = "\n".join(["*** Begin Patch", "*** Update File: " + case["name"], "@@", *lines, "*** End Patch"])
+        done = subprocess.run([link, patch], cwd=scratch, capture_output=True, timeout=20)
+        if done.returncode != 0:
+            raise ValueError(done.stderr.decode("utf-8", "replace"))
+        with open(path, "rb") as file:
+            after = file.read()
+        if after == case["before"].encode("utf-8"):
+            raise ValueError("no change")
+        return after
+
+    return edit
+
+
+def binary():
+    for folder, _, files in os.walk(installed):
+        if "codex" in files and "vendor" in folder:
+            return os.path.join(folder, "codex")
+    raise SystemExit("the package has no binary for this machine")
+
+
+edit = {"aider": aider, "codex": codex}[tool]()
+for line in sys.stdin:
+    case = json.loads(line)
+    try:
+        reply = {"id": case["id"], "after": edit(case).decode("utf-8")}
+    except Exception as error:
+        reply = {"id": case["id"], "error": str(error)[:200]}
+    sys.stdout.write(json.dumps(reply) + "\n")
+    sys.stdout.flush()

@@ -1,0 +1,109 @@
+//! The score as one page that needs nothing else: no network, no other file.
+
+use serde_json::{Value, json};
+
+use super::case::Truth;
+use super::compare;
+use super::fixture::Tree;
+use super::judge::{Judged, Verdict};
+use super::suite::{Entry, Kind, Standing};
+
+const PAGE: &str = include_str!("report.html");
+
+/// The page. `rivals` is what `harness compare` found, if it ran.
+pub fn page(seen: &[(Entry, Judged, Tree)], rivals: &[compare::Result]) -> String {
+    let cases: Vec<Value> =
+        seen.iter().map(|(entry, judged, files)| case(entry, judged, files)).collect();
+    let data = json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "cases": cases,
+        "rivals": rivals,
+    });
+    // In a script element only `</` could end the data early.
+    PAGE.replace("/*DATA*/null", &data.to_string().replace("</", "<\\/"))
+}
+
+fn case(entry: &Entry, judged: &Judged, files: &Tree) -> Value {
+    let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (old, new, before, wanted, got) = match &entry.kind {
+        Kind::Packed(case, _) => (
+            case.old.clone(),
+            case.new.clone(),
+            lossy(&case.before),
+            case.wanted().map(|b| lossy(&b)),
+            judged.got.as_deref().map(lossy),
+        ),
+        Kind::Folder(fixture) => {
+            let text = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(lossy).unwrap_or_default();
+            let name = fixture
+                .spec
+                .path
+                .clone()
+                .or_else(|| fixture.before.keys().next().cloned())
+                .unwrap_or_default();
+            let of = |tree: &Tree| tree.get(&name).map(|b| lossy(b));
+            let applied = judged.refusal.is_none();
+            (
+                text(&fixture.old),
+                text(&fixture.new),
+                of(&fixture.before).unwrap_or_default(),
+                fixture.after.first().and_then(of),
+                of(files).filter(|_| applied),
+            )
+        }
+        Kind::Unreadable(why) => {
+            (String::new(), String::new(), String::new(), None, Some(why.clone()))
+        }
+    };
+    let refuse = match &entry.kind {
+        Kind::Packed(case, _) => match &case.truth {
+            Truth::Refused(codes) => codes.iter().map(|c| c.as_str().to_owned()).collect(),
+            Truth::Right { .. } => Vec::new(),
+        },
+        Kind::Folder(fixture) => fixture.spec.expect.refuse.clone(),
+        Kind::Unreadable(_) => Vec::new(),
+    };
+    let (line, parts) = excerpt([Some(&before), wanted.as_ref(), got.as_ref()]);
+    let [before, wanted, got] = parts;
+    json!({
+        "id": entry.id, "family": entry.family, "cause": entry.cause, "language": entry.language,
+        "verdict": judged.verdict.word(),
+        "good": judged.verdict.is_good(),
+        "known": entry.standing(&judged.verdict) == Standing::Known,
+        "why": if let Verdict::Broken(why) = &judged.verdict { why.as_str() } else { "" },
+        "by": judged.by, "aim": if refuse.is_empty() { "right" } else { "refuse" }, "refuse": refuse,
+        "micros": u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX),
+        "calls": judged.model.calls, "bytes": judged.model.prompt_bytes,
+        "old": old, "new": new, "line": line, "before": before, "wanted": wanted, "got": got,
+        "refusal": judged.refusal,
+    })
+}
+
+/// The lines in which the versions of a file differ, with three around; and the number
+/// of the first of them.
+fn excerpt(texts: [Option<&String>; 3]) -> (usize, [Option<String>; 3]) {
+    let split = |text: &String| text.split_inclusive('\n').map(str::to_owned).collect::<Vec<_>>();
+    let lines = texts.map(|text| text.map(split));
+    let present: Vec<&Vec<String>> = lines.iter().flatten().collect();
+    let least = present.iter().map(|lines| lines.len()).min().unwrap_or(0);
+    let alike = |pick: &dyn Fn(&Vec<String>, usize) -> Option<String>, most: usize| {
+        (0..most)
+            .take_while(|&at| present.windows(2).all(|pair| pick(pair[0], at) == pick(pair[1], at)))
+            .count()
+    };
+    let head = alike(&|lines, at| lines.get(at).cloned(), least);
+    let tail = alike(
+        &|lines, at| lines.len().checked_sub(at + 1).and_then(|at| lines.get(at).cloned()),
+        least - head,
+    );
+    // Where all versions are the same (a refusal), the beginning is shown.
+    let (from, below) = if head == least {
+        (0, least.saturating_sub(30))
+    } else {
+        (head.saturating_sub(3), tail.saturating_sub(3))
+    };
+    let cut = |lines: Option<Vec<String>>| {
+        lines.map(|lines| lines[from..lines.len() - below.min(lines.len() - from)].concat())
+    };
+    (from + 1, lines.map(cut))
+}
