@@ -65,7 +65,10 @@ fn each_verdict_is_counted_and_an_unexpected_one_fails_the_run() {
     case(root.path(), "known", KNOWN, Some("one\nfour\n"));
     let run = restitch(&["run", &dir]);
     assert_eq!(run.status.code(), Some(1));
-    assert_eq!(last_line(&run), "2 right, 0 refused, 2 silently wrong, 2 failed, 1 known failures");
+    assert_eq!(
+        last_line(&run),
+        "2 right, 0 refused, 2 silently wrong, 2 failed, 1 known failures (1 of them wrong)"
+    );
     assert_eq!(restitch(&["run", &dir, "--filter", "good"]).status.code(), Some(0));
     let shards: usize = ["1/2", "2/2"]
         .iter()

@@ -232,19 +232,30 @@ fn as_text(args: &RunArgs, seen: &[Seen], changes: &[Change], took: std::time::D
             writeln!(out, "… and {} more (--limit {all_bad} shows them)\n", all_bad - args.limit);
     }
     out.push_str(&score.table());
-    if !changes.is_empty() {
+    let fresh = changes.iter().filter(|change| change.was.is_none() && !change.is_loss()).count();
+    if changes.len() > fresh {
         let _ = writeln!(out, "\nchanged since the baseline:");
-        changes.iter().for_each(|change| {
-            let _ = writeln!(out, "  {}{change}", if change.is_loss() { "LOSS " } else { "" });
-        });
-        if !changes.iter().any(Change::is_loss) && !args.bless {
-            let _ = writeln!(out, "  none is a loss; `restitch harness bless` takes them over");
-        }
+        changes.iter().filter(|change| change.was.is_some() || change.is_loss()).for_each(
+            |change| {
+                let _ = writeln!(out, "  {}{change}", if change.is_loss() { "LOSS " } else { "" });
+            },
+        );
+    }
+    if fresh > 0 {
+        let _ = writeln!(out, "\n{fresh} cases are new to the baseline");
+    }
+    if !changes.is_empty() && !changes.iter().any(Change::is_loss) && !args.bless {
+        let _ = writeln!(out, "no loss; `restitch harness bless` takes the changes over");
     }
     let promote = seen.iter().filter(|case| case.standing == Standing::Promote).count();
     let mut last = score.last_line_with(promote);
     if known > 0 {
-        let _ = write!(last, ", {known} known failures");
+        // A known failure is no surprise, but wrong bytes are named wherever they are.
+        let wrong = |case: &&Seen| {
+            case.standing == Standing::Known && case.judged.verdict == Verdict::Wrong
+        };
+        let wrong = seen.iter().filter(wrong).count();
+        let _ = write!(last, ", {known} known failures ({wrong} of them wrong)");
     }
     let _ = write!(out, "\n{} cases in {:.2} s\n{last}", seen.len(), took.as_secs_f64());
     out
