@@ -12,6 +12,10 @@ pub(crate) fn heed() {
         tokio::spawn(async move { while file_size.recv().await.is_some() {} });
     }
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
+        // Whoever started us may want it ignored: nohup, or a job in the background.
+        if is_ignored(kind.as_raw_value()) {
+            continue;
+        }
         let Ok(mut stream) = signal(kind) else { continue };
         tokio::spawn(async move {
             if stream.recv().await.is_some() {
@@ -19,6 +23,15 @@ pub(crate) fn heed() {
             }
         });
     }
+}
+
+/// Whether the signal was ignored when we started; only Linux tells.
+#[cfg(unix)]
+fn is_ignored(number: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    u32::try_from(number - 1).is_ok_and(|bit| mask.checked_shr(bit).unwrap_or(0) & 1 == 1)
 }
 
 #[cfg(not(unix))]

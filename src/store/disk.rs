@@ -4,7 +4,7 @@
 //! every commit can be undone. `confine` finds files, `protect` says which are
 //! off limits, `lock` keeps writers apart, `commit` writes, `history` remembers.
 //!
-//! Limits: Unix only. Advisory locks keep out those who ask for them; a program that
+//! Limits: Unix only, and proven on Linux only. Advisory locks keep out those who ask for them; a program that
 //! does not is noticed after the fact and its version kept. On NFS locks and the
 //! exchange of names are best effort.
 

@@ -22,6 +22,9 @@ use super::metadata::Metadata;
 use super::state::State;
 use crate::text::ContentHash;
 
+/// At most this many commits are kept, whatever their size: the log is read as a whole.
+const MOST_COMMITS: usize = 10_000;
+
 /// How much history is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLimits {
@@ -319,7 +322,9 @@ impl History {
                     blobs.push(name);
                 }
             }
-            let over = size > self.limits.bytes || entry.unix_millis < oldest;
+            let over = size > self.limits.bytes
+                || entry.unix_millis < oldest
+                || kept.len() >= MOST_COMMITS;
             if over && !kept.is_empty() {
                 break;
             }

@@ -12,7 +12,7 @@ use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FallocateFlags, OFlags};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -26,15 +26,25 @@ use super::trouble;
 pub(super) fn overwrite(file: &File, before: usize, after: &[u8]) -> io::Result<()> {
     if after.len() > before {
         // A full disk shall show before the first byte changes.
-        let grow = (after.len() - before) as u64;
-        match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, before as u64, grow) {
-            Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {}
-            Err(error) => return Err(error.into()),
-        }
+        reserve(file, before as u64, (after.len() - before) as u64)?;
     }
     file.write_all_at(after, 0)?;
     file.set_len(after.len() as u64)?;
     file.sync_all()
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn reserve(file: &File, from: u64, length: u64) -> io::Result<()> {
+    use rustix::fs::FallocateFlags;
+    match rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, length) {
+        Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn reserve(_file: &File, _from: u64, _length: u64) -> io::Result<()> {
+    Ok(())
 }
 
 /// The journals of a state folder.
