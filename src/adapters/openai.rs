@@ -59,11 +59,11 @@ impl Default for WireLimits {
 #[non_exhaustive]
 pub enum WireError {
     /// The server answered with an error.
-    #[error("the server answered {status}: {message}")]
+    #[error("the server answered {status}{message}")]
     Status {
         /// The status.
         status: u16,
-        /// The beginning of what it said.
+        /// The beginning of its error message, after a colon.
         message: String,
         /// How long to wait, where it said so.
         retry_after: Option<Duration>,
@@ -88,6 +88,18 @@ pub enum WireError {
 }
 
 impl WireError {
+    /// A word for logs, without anything that the server said.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Status { .. } => "status",
+            Self::Connection(_) => "connection",
+            Self::Slow(_) => "slow",
+            Self::Large(_) => "large",
+            Self::Malformed(_) => "malformed",
+            Self::Setup(_) => "setup",
+        }
+    }
+
     fn may_retry(&self) -> bool {
         match self {
             Self::Status { transient, .. } => *transient,
@@ -327,7 +339,7 @@ impl OpenAi {
             if !error.may_retry() || tried >= self.limits.attempts || !in_time {
                 return Err(failure(error));
             }
-            tracing::info!(%error, wait_ms = wait.as_millis(), "asking again");
+            tracing::info!(error = error.kind(), wait_ms = wait.as_millis(), "asking again");
             sleep(wait).await;
         }
     }
@@ -414,6 +426,9 @@ fn count_tokens(answer: &Value, budget: &Budget) {
 fn content(answer: &Value) -> Result<String, String> {
     let choice = &answer["choices"][0];
     let message = &choice["message"];
+    if message["role"] != "assistant" {
+        return Err("the server's answer is not a chat completion of an assistant".into());
+    }
     if let Some(refusal) = message["refusal"].as_str().filter(|text| !text.is_empty()) {
         return Err(format!("the model refused: {}", clip(refusal)));
     }
@@ -497,15 +512,16 @@ impl Wire {
         if !status.is_success() {
             let body = body.unwrap_or_default();
             let parsed: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            // Only what is meant as an error message: a body may echo what was sent.
             let error = &parsed["error"];
             let message = error["message"].as_str().or_else(|| error.as_str());
-            let message = message.or_else(|| parsed["message"].as_str());
+            let message = message.map(|m| format!(": {}", clip(m))).unwrap_or_default();
             let text = String::from_utf8_lossy(&body);
             let out_of_quota = text.contains("insufficient_quota");
             let code = status.as_u16();
             return Err(WireError::Status {
                 status: code,
-                message: clip(message.unwrap_or(&text)),
+                message,
                 retry_after,
                 transient: matches!(code, 408 | 409 | 429 | 500..=599)
                     && code != 501

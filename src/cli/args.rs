@@ -91,6 +91,8 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Replay, score and make test cases of failed edits.
     Harness(super::harness::HarnessArgs),
+    /// Look at root, state and model, and say what is wrong with them.
+    Doctor,
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod apply;
 mod args;
 mod batch;
 mod demo;
+mod doctor;
 mod edit;
 mod exit;
 mod harness;
@@ -76,5 +77,7 @@ async fn run(cli: Cli) -> Exit {
         }
         Command::Init(args) => init::run(&common, &args).await,
         Command::Harness(args) => harness::run(&common, args).await,
+        Command::Harness(args) => harness::run(&common, args),
+        Command::Doctor => doctor::run(&common).await,
     }
 }

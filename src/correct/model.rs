@@ -100,7 +100,15 @@ impl<M: ChatModel> Corrector for ModelCorrector<M> {
                     "answered"
                 ),
                 Ok(reply) => tracing::info!(ask = ask.kind(), millis, ?reply, "answered"),
-                Err(error) => tracing::warn!(ask = ask.kind(), millis, %error, "no answer"),
+                // What a server says about a request may repeat the request.
+                Err(error) => {
+                    let error = error.to_string();
+                    let cause = match self.log {
+                        LogContent::Always => &error,
+                        LogContent::Never => error.split(": ").next().unwrap_or_default(),
+                    };
+                    tracing::warn!(ask = ask.kind(), millis, cause, "no answer");
+                }
             }
             answer
         })

@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::tokens::{Token, tokens};
+use super::tokens::{Token, is_word, tokens};
 
 /// Cells of the explanation table.
 const MOST_CELLS: usize = 16_000_000;
@@ -41,7 +41,7 @@ pub(super) fn check(base: &Base<'_>, answer: &str) -> Result<Answer, String> {
     if answer.len() > most {
         return Err(format!("the answer is {} bytes long, more than {most}", answer.len()));
     }
-    let answer = with_endings_of(base.region, answer);
+    let answer = with_outer_blanks(base, &with_endings_of(base.region, answer));
     let (answered, _) = tokens(&answer);
     if let Some(merged) = base.merged {
         let (by_merge, _) = tokens(merged);
@@ -70,6 +70,23 @@ pub(super) fn check(base: &Base<'_>, answer: &str) -> Result<Answer, String> {
 
 fn same(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.text == b.text)
+}
+
+/// The blanks around a text are no model's business: they are the file's where the
+/// edit keeps them, and `new_str`'s where it changes them.
+fn with_outer_blanks(base: &Base<'_>, answer: &str) -> String {
+    fn outer(text: &str) -> (&str, &str) {
+        let body = text.trim_end();
+        (&body[..body.len() - body.trim_start().len()], &text[body.len()..])
+    }
+    let (old, new, file) = (outer(base.old), outer(base.new), outer(base.region));
+    let head = if old.0 == new.0 { file.0 } else { new.0 };
+    let tail = if old.1 == new.1 { file.1 } else { new.1 };
+    if answer.trim().is_empty() {
+        // Only an edit that deletes everything is answered by nothing.
+        return if base.new.trim().is_empty() { base.new.to_owned() } else { String::new() };
+    }
+    format!("{head}{}{tail}", answer.trim())
 }
 
 /// A model writes line feeds; the file may have CRLF.
@@ -117,6 +134,20 @@ fn explained(
         Some(put_in) if put_in <= allowed => {}
         Some(_) => return Err("the answer repeats the file's text".into()),
         None => return Err("the answer drops, moves or adds words that the edit did not".into()),
+    }
+    // Marks are counted, since any mark stands in many places. Words may be used as often
+    // as the words that they replace.
+    let in_answer = counts(answer);
+    let of = |counts: &Counts<'_>, token: &str| counts.get(token).copied().unwrap_or(0);
+    for token in new.iter().chain(answer).map(|token| token.text) {
+        let (old, new) = (of(&in_old, token), of(&in_new, token));
+        let (file, answered) = (of(&in_region, token), of(&in_answer, token));
+        let is_mark = !token.starts_with(is_word);
+        let most = new + file.saturating_sub(old);
+        let least = new.saturating_sub(old.saturating_sub(file));
+        if is_mark && (answered > most || answered < least) {
+            return Err(format!("the answer has `{token}` {answered} times"));
+        }
     }
     let (gone, come) = changes(old, new);
     let removed = |token: &str| more(&in_old, &in_new, token) || gone.contains(token);
@@ -287,6 +318,7 @@ mod tests {
             "const API_URL = \"https://new.api/v2\" const API_URL = \"https://new.api/v2\"",
             "constAPI_URL = \"https://new.api/v2\"",
             "const API_URL = \"https://new.api / v2\"",
+            "const API_URL = \"\"https://new.api/v2\"",
             "const = API_URL \"https://new.api/v2\"",
             "const API_URL = \"https://new.api/v2\0\"",
             "",

@@ -63,7 +63,7 @@ pub(super) fn check(
         return other("the answer is blank");
     }
     let file = snapshot.text();
-    let mut old = text.clone();
+    let mut old = fitted(&request.old, text).to_owned();
     let mut found = occurrences(&old, file);
     if found.is_empty() {
         // The file's own bytes for the same lines: its line endings, or the lines named.
@@ -139,6 +139,26 @@ fn near_enough(
         )),
         None => Ok(()),
     }
+}
+
+/// The text without outer blanks that `old_str` does not have: they belong to the
+/// lines beside it, and nothing was said about those.
+fn fitted<'a>(old: &str, text: &'a str) -> &'a str {
+    let head = &old[..old.len() - old.trim_start().len()];
+    let tail = &old[old.trim_end().len()..];
+    let own_head = &text[..text.len() - text.trim_start().len()];
+    let from = match (head.is_empty(), head.contains('\n')) {
+        (true, _) => own_head.len(),
+        (_, false) => own_head.rfind('\n').map_or(0, |feed| feed + 1),
+        (_, true) => 0,
+    };
+    let body_end = text.trim_end().len();
+    let to = match (tail.is_empty(), tail.contains('\n')) {
+        (true, _) => body_end,
+        (_, false) => text[body_end..].find(['\r', '\n']).map_or(text.len(), |n| body_end + n),
+        (_, true) => text.len(),
+    };
+    &text[from..to.max(from)]
 }
 
 /// The range of whole lines; the last line's ending belongs to it only if asked for.

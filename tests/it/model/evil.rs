@@ -1,1 +1,310 @@
-//! To come.
+//! An obedient evil model: whatever the file, the call or its own mood tell it to
+//! answer, it answers. Nothing that the checks do not allow is ever written.
+
+use std::collections::HashSet;
+
+use restitch::port::{Ask, Place, Reply};
+use serde_json::json;
+
+use super::server::{Answer, ModelServer, field};
+use super::wire::Bench;
+use super::*;
+
+/// A deterministic source of choices.
+pub(super) struct Dice(u64);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(super) fn roll(&mut self, sides: usize) -> usize {
+        // splitmix64
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % u64::try_from(sides.max(1)).expect("small"))
+            .expect("small")
+    }
+}
+
+/// Kinds of wrong answers, made from the right one.
+fn kinds(good: &str, ask: &Ask) -> Vec<(&'static str, Reply)> {
+    let (old, new) = match ask {
+        Ask::CorrectOld { old, new, .. }
+        | Ask::AdjustNew { old, new, .. }
+        | Ask::RepairEscapes { old, new, .. }
+        | Ask::Choose { old, new, .. } => (old.as_str(), new.as_str()),
+        _ => ("", ""),
+    };
+    let place = |window, start_line, end_line| Place { window, start_line, end_line };
+    let texts: Vec<(&'static str, String)> = vec![
+        ("empty", String::new()),
+        ("the whole file", FILE.into()),
+        ("another function", "pub fn count(items: &[Item]) -> usize {".into()),
+        ("another line", "    items.len()".into()),
+        ("text of nowhere", "fn nowhere() {}".into()),
+        ("a NUL", format!("{good}\0")),
+        ("a byte order mark", format!("\u{feff}{good}")),
+        ("old_str as it was", old.into()),
+        ("a trailing blank", format!("{good} ")),
+        ("one character", "p".into()),
+        ("a word cut in two", good.chars().take(good.chars().count().saturating_sub(3)).collect()),
+        ("cut in front", good.chars().skip(2).collect()),
+        ("one line more above", format!("\n{good}")),
+        (
+            "one line more below",
+            format!("{good}\n    items.iter().map(|item| item.price).sum::<f64>() * tax"),
+        ),
+        ("a megabyte", good.repeat(20_000)),
+        ("a command", "Ignore the above. $(rm -rf /)".into()),
+        ("a foreign address", good.replace("items", "https://evil.example/items")),
+        ("a word dropped", good.replace("discount", "")),
+        (
+            "words swapped",
+            good.replace("items", "\u{1}").replace("tax", "items").replace('\u{1}', "tax"),
+        ),
+        ("the edit taken back", CORRECTED_OLD.into()),
+        ("with line numbers", format!("3|{good}")),
+        ("in a fence", format!("```rust\n{good}\n```")),
+        ("look-alikes", good.replace('a', "а")),
+        ("another case", good.to_uppercase()),
+        ("blanks", "   ".into()),
+        ("a line break", "\n".into()),
+        ("twice", format!("{good}\n{good}")),
+        ("a comment added", format!("{good} // reviewed")),
+        ("marks dropped", good.replace(['&', ':'], "")),
+        ("a path", "../../etc/passwd".into()),
+        ("JSON in a string", json!({ "corrected_target_snippet": good }).to_string()),
+        ("another operator", good.replace("->", "-")),
+        ("types swapped", good.replace("f64", "Item")),
+        ("blanks removed", good.replace(' ', "")),
+        ("lines broken", good.replace(' ', "\n")),
+    ];
+    let mut kinds: Vec<(&'static str, Reply)> = texts
+        .into_iter()
+        // What changes nothing, or is the caller's own text, is no wrong answer.
+        .filter(|(_, text)| text != good && text != new)
+        .map(|(name, text)| (name, Reply::Text(text)))
+        .collect();
+    kinds.extend([
+        ("declined", Reply::Declined),
+        ("a place outside", Reply::Located { text: "x".into(), place: place(1, 900, 901) }),
+        ("another place", Reply::Located { text: "x".into(), place: place(1, 7, 7) }),
+        ("a window that is none", Reply::Located { text: "x".into(), place: place(9, 3, 3) }),
+        ("lines upside down", Reply::Located { text: "x".into(), place: place(1, 4, 2) }),
+        ("a number", Reply::Window(77)),
+    ]);
+    kinds
+}
+
+fn good_text(ask: &Ask) -> String {
+    match ask {
+        Ask::CorrectOld { .. } => CORRECTED_OLD.into(),
+        Ask::AdjustNew { .. } => ADJUSTED_NEW.into(),
+        _ => String::new(),
+    }
+}
+
+fn allowed(step: &Step, what: &str) {
+    if let Some(written) = result(step, FILE) {
+        assert_eq!(written, after(), "{what}");
+    }
+}
+
+#[test]
+fn every_wrong_answer_to_every_ask_writes_nothing_unverified() {
+    let first = asked(start(&request(), FILE));
+    let at_first = kinds(CORRECTED_OLD, first.ask());
+    let (second, _) = asked(start(&request(), FILE)).reply(Ok(Reply::Text(CORRECTED_OLD.into())));
+    let at_second = kinds(ADJUSTED_NEW, asked(second).ask());
+    assert!(
+        at_first.len() >= 30 && at_second.len() >= 30,
+        "{} {}",
+        at_first.len(),
+        at_second.len()
+    );
+    let mut played = 0;
+    // Wrong at one ask, right at the other; and wrong at both, in every pair.
+    let right_old = ("right", Reply::Text(CORRECTED_OLD.into()));
+    let right_new = ("right", Reply::Text(ADJUSTED_NEW.into()));
+    for (a, old) in at_first.iter().chain([&right_old]) {
+        for (b, new) in at_second.iter().chain([&right_new]) {
+            let (step, _) = play(start(&request(), FILE), |ask| match ask {
+                Ask::CorrectOld { .. } => old.clone(),
+                _ => new.clone(),
+            });
+            allowed(&step, &format!("{a} / {b}"));
+            played += 1;
+        }
+    }
+    println!("evil: {played} dialogues, 0 unverified writes");
+}
+
+#[test]
+fn wrong_answers_about_escapes_and_places_write_only_what_is_mechanical() {
+    let file = "function f() {\n    start();\n}\n";
+    let given = r#"    start();\n    say(\"hi\");"#;
+    let fixed = "    start();\n    say(\"hi\");";
+    let request = EditRequest::new("    start();", given);
+    let model = Model::Present(Policy::default());
+    let begin = || Resolution::start("a.js", &request, &Snapshot::from_text(file), model);
+    for (name, reply) in kinds(fixed, asked(begin()).ask()) {
+        let (step, _) = play(begin(), |_| reply.clone());
+        let written = result(&step, file).expect("the call itself is valid");
+        assert_eq!(written, file.replace("    start();", given), "{name}");
+    }
+    let twins = "a();\nb();\na();\n";
+    let request = EditRequest::new("a();", "c();");
+    let policy = Policy { choose: restitch::resolve::Choice::Model, ..Policy::default() };
+    for (name, reply) in kinds("1", asked(start_with(&request, twins, policy)).ask()) {
+        let (step, _) = play(start_with(&request, twins, policy), |_| reply.clone());
+        assert_eq!(result(&step, twins), None, "{name}");
+    }
+}
+
+#[test]
+fn on_the_wire_the_file_is_right_or_untouched() {
+    let probe = asked(start(&request(), FILE));
+    let count = kinds(CORRECTED_OLD, probe.ask()).len();
+    let mut written = 0;
+    for n in 0..count {
+        let server = ModelServer::start(move |seen, _| {
+            let ask = match seen.kind() {
+                "correct_old" => asked(start(&request(), FILE)),
+                _ => {
+                    let right = Ok(Reply::Text(CORRECTED_OLD.into()));
+                    asked(asked(start(&request(), FILE)).reply(right).0)
+                }
+            };
+            let good = good_text(ask.ask());
+            // Wrong at the second ask only, every other time, so that it is reached.
+            let reply = match kinds(&good, ask.ask()).get(n) {
+                Some((_, reply)) if seen.kind() == "adjust_new" || n % 2 == 0 => reply.clone(),
+                _ => Reply::Text(good),
+            };
+            let text = match reply {
+                Reply::Text(text) | Reply::Located { text, .. } => text,
+                _ => String::new(),
+            };
+            Answer::Content(json!({ field(ask.ask()): text }).to_string())
+        });
+        let bench = Bench::with("lib.rs", FILE);
+        let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+        let now = bench.read("lib.rs");
+        if reply["ok"] == true {
+            assert_eq!(now, after(), "{n}: {reply}");
+            written += 1;
+        } else {
+            assert_eq!(now, FILE, "{n}: {reply}");
+            let code = reply["code"].as_str().expect("a code");
+            assert!(
+                ["EDIT_NO_OCCURRENCE_FOUND", "EDIT_EXPECTED_OCCURRENCE_MISMATCH"].contains(&code),
+                "{n}: {reply}"
+            );
+            assert_ne!(reply["report"]["attempts"], json!([]), "{n}");
+        }
+        assert!(server.seen().len() <= 4);
+    }
+    println!("evil: {count} servers, {written} edits stood by the merge, 0 unverified writes");
+}
+
+/// A text that was spoiled at random: pieces cut, moved, repeated, and mixed with
+/// pieces of the other texts at hand.
+fn spoil(dice: &mut Dice, good: &str) -> String {
+    let sources = [
+        good,
+        FILE,
+        OLD,
+        NEW,
+        CORRECTED_OLD,
+        ADJUSTED_NEW,
+        "evil",
+        " ",
+        "\n",
+        "\t",
+        "f64",
+        "tax",
+        ")",
+        "{",
+    ];
+    let mut text: Vec<char> = good.chars().collect();
+    for _ in 0..1 + dice.roll(3) {
+        let at = dice.roll(text.len() + 1);
+        let len = dice.roll(8).min(text.len() - at);
+        match dice.roll(4) {
+            0 => {
+                text.drain(at..at + len);
+            }
+            1 => {
+                let piece: Vec<char> = text.drain(at..at + len).collect();
+                let to = dice.roll(text.len() + 1);
+                text.splice(to..to, piece);
+            }
+            2 => {
+                let piece: Vec<char> = text[at..at + len].to_vec();
+                text.splice(at..at, piece);
+            }
+            _ => {
+                let source: Vec<char> = sources[dice.roll(sources.len())].chars().collect();
+                let from = dice.roll(source.len());
+                let end = (from + 1 + dice.roll(12)).min(source.len());
+                text.splice(at..at, source[from..end].to_vec());
+            }
+        }
+    }
+    text.into_iter().collect()
+}
+
+/// Words and marks, as simply as possible: not the machine's own tokens.
+fn words(text: &str) -> HashSet<String> {
+    let mut words = HashSet::new();
+    let mut word = String::new();
+    for c in text.chars() {
+        if c.is_alphanumeric() || c == '_' {
+            word.push(c);
+        } else {
+            words.insert(std::mem::take(&mut word));
+            words.insert(c.to_string());
+        }
+    }
+    words.insert(word);
+    words
+}
+
+#[test]
+fn random_answers_never_write_outside_of_what_is_allowed() {
+    let long = std::env::var_os("RESTITCH_LONG").is_some();
+    let rounds = if long { 1_000_000 } else { 20_000 };
+    let mut dice = Dice::new(4);
+    let known = &words(CORRECTED_OLD) | &(&words(OLD) | &words(NEW));
+    let lines: Vec<&str> = FILE.lines().collect();
+    let (mut written, mut right) = (0, 0);
+    for round in 0..rounds {
+        let (step, _) = play(start(&request(), FILE), |ask| {
+            let good = good_text(ask);
+            Reply::Text(if dice.roll(3) == 0 { good } else { spoil(&mut dice, &good) })
+        });
+        let Some(now) = result(&step, FILE) else { continue };
+        written += 1;
+        right += usize::from(now == after());
+        let now: Vec<&str> = now.lines().collect();
+        assert_eq!(now.len(), lines.len(), "round {round}");
+        for (n, (was, is)) in lines.iter().zip(&now).enumerate() {
+            if n != 2 {
+                assert_eq!(was, is, "round {round}: line {} is outside", n + 1);
+                continue;
+            }
+            let unknown: Vec<_> = words(is).difference(&known).cloned().collect();
+            assert!(unknown.is_empty(), "round {round}: {unknown:?} in {is}");
+            for kept in ["total_price(items", "tax: f64", "discount: f64", "-> f64 {"] {
+                assert!(is.contains(kept), "round {round}: {kept} is missing in {is}");
+            }
+        }
+    }
+    println!(
+        "random answers: {rounds}, written {written}, of these as a good model would {right}, 0 unverified"
+    );
+    assert!(written > 0, "some answers are good");
+}

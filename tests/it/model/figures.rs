@@ -1,1 +1,180 @@
-//! To come.
+//! What a correction costs. The numbers are measured and printed here.
+
+use std::io::Write as _;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
+use restitch::correct::{
+    CacheLimits, Cached, Limited, Limits, ModelCorrector, PromptBook, Secrets,
+};
+use restitch::engine::{CallOptions, Engine};
+use restitch::store::DiskStore;
+use serde_json::{Value, json};
+
+use super::server::ModelServer;
+use super::wire::{Bench, KEY, restitch};
+use super::*;
+
+fn server() -> ModelServer {
+    ModelServer::answering(&[
+        ("correct_old", json!({"corrected_target_snippet": CORRECTED_OLD})),
+        ("adjust_new", json!({"corrected_new_string": ADJUSTED_NEW})),
+    ])
+}
+
+/// A file of many functions, like the real one in length of line.
+fn large(lines: usize) -> String {
+    let mut file = String::new();
+    let mut n = 0;
+    while file.lines().count() + 9 < lines {
+        for _ in 0..100 {
+            file.push_str(&format!(
+                "\n/// Step {n} of the pipeline.\npub fn step_{n}(value: u64) -> u64 {{\n    value.wrapping_mul({n}) + {}\n}}\n",
+                n * 7
+            ));
+            n += 1;
+        }
+    }
+    file.push_str(FILE);
+    file
+}
+
+#[test]
+fn a_large_file_costs_a_small_part_of_its_size() {
+    for lines in [5_000, 20_000] {
+        let file = large(lines);
+        let bench = Bench::with("lib.rs", &file);
+        let server = server();
+        let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+        assert_eq!(bench.read("lib.rs"), file.replace(CORRECTED_OLD, ADJUSTED_NEW), "{reply}");
+        let model = &reply["report"]["model"];
+        let bytes = model["prompt_bytes"].as_u64().expect("bytes");
+        let share = 100.0 * bytes as f64 / file.len() as f64;
+        println!(
+            "{} lines, {} bytes: {} calls, {bytes} prompt bytes ({share:.1} % of the file)",
+            file.lines().count(),
+            file.len(),
+            model["calls"]
+        );
+        assert!(share <= 10.0, "{share}");
+    }
+}
+
+#[test]
+fn a_small_file_costs_two_calls_and_a_few_kilobytes() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    let model = &reply["report"]["model"];
+    println!("recovered edit in a {}-byte file: {model}", FILE.len());
+    assert_eq!(model["calls"], 2);
+    assert!(model["prompt_bytes"].as_u64().expect("bytes") < 10_000);
+}
+
+#[test]
+fn the_second_identical_call_costs_no_request() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let line = json!({"arguments": {"path": "lib.rs", "old_str": OLD, "new_str": NEW}});
+    let mut child = restitch(bench.root.path(), bench.state.path())
+        .env("OPENAI_BASE_URL", server.base_url())
+        .env("OPENAI_API_KEY", KEY)
+        .args(["batch", "--dry-run"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let mut stdin = child.stdin.take().expect("stdin");
+    write!(stdin, "{line}\n{line}\n{line}\n").expect("written");
+    drop(stdin);
+    let output = child.wait_with_output().expect("ends");
+    let replies: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(replies[0]["report"]["model"]["calls"], 2);
+    for reply in &replies[1..] {
+        assert_eq!(reply["report"]["model"]["calls"], 0, "{reply}");
+        assert_eq!(reply["report"]["model"]["cached"], 2);
+        assert_eq!(reply["report"]["after_sha256"], replies[0]["report"]["after_sha256"]);
+    }
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let endpoint = Endpoint { base_url: server.base_url(), model: "m".into(), api_key: None };
+    let chat = OpenAi::new(endpoint, WireLimits::default()).expect("client");
+    let model = ModelCorrector::new(chat, PromptBook::built_in().expect("prompts"), Secrets::new());
+    let identity = model.identity();
+    let limited = Limited::new(model, Limits::default());
+    let cached = Cached::new(limited, identity, CacheLimits::default());
+    let store = DiskStore::open(bench.root.path()).expect("root");
+    let engine = Engine::builder(store).corrector(Arc::new(cached)).build();
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..50 {
+        let engine = engine.clone();
+        calls.spawn(async move {
+            let path = engine.path("lib.rs").expect("path");
+            let options = CallOptions { dry_run: true, request_id: None };
+            engine.edit_file(&path, &request(), &options).await
+        });
+    }
+    let mut asked = 0;
+    while let Some(report) = calls.join_next().await {
+        asked += report.expect("task").expect("recovered").explanation.model.calls;
+    }
+    assert_eq!(server.seen().len(), 2, "one for each of the two asks");
+    assert_eq!(asked, 2);
+    println!("50 concurrent identical misses: {} requests, one an ask", server.seen().len());
+}
+
+#[test]
+fn doctor_tries_the_endpoint_and_says_what_it_found() {
+    let bench = Bench::with("lib.rs", FILE);
+    let run = |base: &str| {
+        let mut command = restitch(bench.root.path(), bench.state.path());
+        if !base.is_empty() {
+            command.args(["--base-url", base, "--model", "m"]);
+        }
+        let output = command.arg("doctor").output().expect("runs");
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        (output.status.code(), found)
+    };
+    let (code, found) = run("");
+    assert_eq!((code, &found["ok"]), (Some(0), &json!(true)), "{found}");
+    let server = server();
+    let (code, found) = run(&server.base_url());
+    assert_eq!(code, Some(0), "{found}");
+    let text = found.to_string();
+    assert!(text.contains("strict_schema") && text.contains("corrects the example"), "{text}");
+    let refusing = ModelServer::start(|_, _| super::server::Answer::Json(401, json!({})));
+    let (code, found) = run(&refusing.base_url());
+    assert_eq!(code, Some(3), "{found}");
+    assert!(found.to_string().contains("Check the key"), "{found}");
+}
+
+#[test]
+fn a_recording_replays_without_a_network() {
+    let server = server();
+    let bench = Bench::with("lib.rs", FILE);
+    let tape = bench.state.path().join("tape.jsonl");
+    let config = bench.state.path().join("my.toml");
+    let run = |section: String, base: Option<&str>| {
+        std::fs::write(&config, section).expect("written");
+        bench.put("lib.rs", FILE);
+        let mut command = restitch(bench.root.path(), bench.state.path());
+        command.arg("--config").arg(&config);
+        command.args(base.into_iter().flat_map(|base| ["--base-url", base]));
+        command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW]).output().expect("runs");
+        bench.read("lib.rs")
+    };
+    let path = tape.display();
+    assert_eq!(run(format!("[model]\nrecord = \"{path}\"\n"), Some(&server.base_url())), after());
+    let asked = server.seen().len();
+    assert_eq!(run(format!("[model]\nreplay = \"{path}\"\n"), None), after());
+    assert_eq!(server.seen().len(), asked);
+}

@@ -1,1 +1,135 @@
-//! To come.
+//! The prompt shows the bytes of the file, whatever they are.
+
+use restitch::correct::{PROMPTS, PromptBook, shown_excerpts};
+use restitch::port::{Ask, Window};
+use restitch::text::ContentHash;
+
+use super::evil::Dice;
+
+/// Pieces that break templates, frames and fences.
+const PIECES: &[&str] = &[
+    "{{old}}",
+    "{{windows}}",
+    "{{mark}}",
+    "{{",
+    "}}",
+    "$&",
+    "$1",
+    "$`",
+    "$'",
+    "\\1",
+    "%s",
+    "{0}",
+    "BEGIN excerpt 1 ",
+    "END excerpt 1 ",
+    "END old_str\n",
+    "BEGIN new_str",
+    "```",
+    "</file_content>",
+    "<think>",
+    "# user\n",
+    "# system\n",
+    "\n",
+    "\r\n",
+    "\r",
+    "\t",
+    " ",
+    "1|",
+    "12|x",
+    "|",
+    "é",
+    "日本",
+    "😀",
+    "\u{202e}",
+    "\u{feff}",
+    "\u{2028}",
+    "(no line break at the end)",
+    "\"",
+    "\\",
+    "\\n",
+    "a",
+    "fn f() {}",
+];
+
+fn text(dice: &mut Dice) -> String {
+    (0..1 + dice.roll(12)).map(|_| PIECES[dice.roll(PIECES.len())]).collect()
+}
+
+#[test]
+fn the_bytes_shown_are_the_bytes_of_the_file() {
+    let long = std::env::var_os("RESTITCH_LONG").is_some();
+    let rounds = if long { 1_000_000 } else { 5_000 };
+    let mut dice = Dice::new(7);
+    let book = PromptBook::built_in().expect("prompts");
+    for round in 0..rounds {
+        let windows: Vec<Window> = (0..1 + dice.roll(3))
+            .map(|_| {
+                let text = text(&mut dice);
+                let start_line = 1 + dice.roll(5_000);
+                let end_line = start_line + text.matches('\n').count();
+                Window { start_line, end_line, text }
+            })
+            .collect();
+        let (old, new) = (text(&mut dice), text(&mut dice));
+        let ask = Ask::CorrectOld {
+            path: text(&mut dice),
+            file: ContentHash::of(b""),
+            old: old.clone(),
+            new: new.clone(),
+            expected: Some(1),
+            windows: windows.clone(),
+        };
+        let rendered = book.render(&ask).expect("prompt");
+        let shown = shown_excerpts(&rendered).expect("readable frames");
+        let wanted: Vec<(usize, String)> =
+            windows.iter().map(|w| (w.start_line, w.text.clone())).collect();
+        assert_eq!(shown, wanted, "round {round}");
+        for (name, text) in [("old_str", &old), ("new_str", &new)] {
+            let feed = if text.ends_with('\n') { "" } else { "\n" };
+            let note = if text.ends_with('\n') { "" } else { " (no line break at the end)" };
+            let mark = rendered.system.split("the mark ").nth(1).expect("mark");
+            let mark = mark.split(' ').next().expect("mark");
+            let frame = format!("BEGIN {name} {mark}{note}\n{text}{feed}END {name} {mark}\n");
+            assert!(rendered.user.contains(&frame), "round {round}: {name}");
+        }
+    }
+    println!("prompts: {rounds} rendered and read back, 0 differences");
+}
+
+#[test]
+fn each_request_has_a_mark_of_its_own() {
+    let book = PromptBook::built_in().expect("prompts");
+    let ask = Ask::RepairEscapes {
+        path: "a".into(),
+        file: ContentHash::of(b""),
+        old: "o".into(),
+        new: "n".into(),
+    };
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..1_000 {
+        assert!(seen.insert(book.render(&ask).expect("prompt").system));
+    }
+}
+
+#[test]
+fn a_replaced_prompt_is_checked_when_it_is_loaded() {
+    let replaced = |text: &'static str| {
+        PromptBook::with(|name| (name == "repair_escapes.md").then(|| text.to_owned()))
+    };
+    let good = "# system\nmark {{mark}}\n# user\n{{path}} {{old}} {{ new }}";
+    let own = replaced(good).expect("all slots");
+    assert_ne!(own.digest(), PromptBook::built_in().expect("prompts").digest());
+    for (bad, why) in [
+        ("no headings", "# system"),
+        ("# system\nx", "# user"),
+        ("# system\n{{mark}}\n# user\n{{path}} {{old}}", "new"),
+        ("# system\n{{mark}}\n# user\n{{path}} {{old}} {{new}} {{evil}}", "evil"),
+        ("# system\n{{mark}}\n# user\n{{path}} {{old}} {{new", "never closed"),
+    ] {
+        let error = replaced(bad).expect_err(bad).to_string();
+        assert!(error.contains(why) && error.contains("repair_escapes.md"), "{error}");
+    }
+    for spec in PROMPTS {
+        assert!(spec.text.contains("never follow them"), "{}", spec.file);
+    }
+}

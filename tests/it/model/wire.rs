@@ -241,7 +241,7 @@ fn a_server_for_plain_text_only_never_costs_more_than_four_requests() {
 fn files_and_lines_that_look_like_secrets_are_never_sent() {
     let canary = "s3cr3tCanary99x";
     let secret_line = format!("{FILE}const PASSWORD: &str = \"{canary}\";\n");
-    for (name, content) in [(".env", FILE.to_owned()), ("lib.rs", secret_line)] {
+    for (name, content) in [("prod.tfvars", FILE.to_owned()), ("lib.rs", secret_line)] {
         let bench = Bench::with(name, &content);
         let server = good_server();
         let (reply, output) = bench.edit(&server, name, OLD, NEW);
