@@ -188,13 +188,15 @@ pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
 /// The balanced objects of a text, outermost ones in order; what a model thought
 /// aloud before does not count.
 fn objects(content: &str) -> impl Iterator<Item = &str> {
+    // Each look costs the length of the text, so a text of braces alone gets few.
     const MOST: usize = 16;
     let content = content.rsplit_once("</think>").map_or(content, |(_, answer)| answer);
     let mut rest = content;
+    let mut looks = 0;
     std::iter::from_fn(move || {
-        loop {
-            let start = rest.find('{')?;
-            let from = &rest[start..];
+        while looks < MOST {
+            looks += 1;
+            let from = &rest[rest.find('{')?..];
             match balanced(from) {
                 Some(len) => {
                     rest = &from[len..];
@@ -203,8 +205,8 @@ fn objects(content: &str) -> impl Iterator<Item = &str> {
                 None => rest = &from[1..],
             }
         }
+        None
     })
-    .take(MOST)
 }
 
 /// The length of the object that `text` begins with.

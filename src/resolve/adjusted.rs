@@ -135,20 +135,7 @@ fn explained(
         Some(_) => return Err("the answer repeats the file's text".into()),
         None => return Err("the answer drops, moves or adds words that the edit did not".into()),
     }
-    // Marks are counted, since any mark stands in many places. Words may be used as often
-    // as the words that they replace.
-    let in_answer = counts(answer);
-    let of = |counts: &Counts<'_>, token: &str| counts.get(token).copied().unwrap_or(0);
-    for token in new.iter().chain(answer).map(|token| token.text) {
-        let (old, new) = (of(&in_old, token), of(&in_new, token));
-        let (file, answered) = (of(&in_region, token), of(&in_answer, token));
-        let is_mark = !token.starts_with(is_word);
-        let most = new + file.saturating_sub(old);
-        let least = new.saturating_sub(old.saturating_sub(file));
-        if is_mark && (answered > most || answered < least) {
-            return Err(format!("the answer has `{token}` {answered} times"));
-        }
-    }
+    counted(&in_old, &in_new, &in_region, &counts(answer))?;
     let (gone, come) = changes(old, new);
     let removed = |token: &str| more(&in_old, &in_new, token) || gone.contains(token);
     let added = |token: &str| come.contains(token) || fresh(token);
@@ -157,6 +144,44 @@ fn explained(
         Some(_) => Ok(()),
         None => Err("the answer changes text of the file that the edit did not touch".into()),
     }
+}
+
+/// Three-way arithmetic: each token stands in the answer as often as in the file, plus
+/// what the edit adds, minus what it takes away. Words that the file calls otherwise
+/// may be exchanged, and what only the file has may go with what the edit takes away.
+fn counted(
+    in_old: &Counts<'_>,
+    in_new: &Counts<'_>,
+    in_file: &Counts<'_>,
+    in_answer: &Counts<'_>,
+) -> Result<(), String> {
+    let of = |counts: &Counts<'_>, token: &str| counts.get(token).copied().unwrap_or(0);
+    let takes_away = in_old.iter().any(|(token, count)| of(in_new, token) < *count);
+    let is_word = |token: &str| token.starts_with(is_word);
+    let renamed: usize = in_new
+        .iter()
+        .filter(|(token, _)| is_word(token) && of(in_old, token) > of(in_file, token))
+        .map(|(_, count)| *count)
+        .sum();
+    for token in in_new.keys().chain(in_file.keys()).chain(in_answer.keys()) {
+        let (old, new, file) = (of(in_old, token), of(in_new, token), of(in_file, token));
+        let merged = (file + new).saturating_sub(old);
+        let (least, most) = if old > file {
+            // A word may be exchanged everywhere; see `renamed`.
+            (if is_word(token) { 0 } else { merged }, new)
+        } else if file > old {
+            let most = merged + if is_word(token) { renamed } else { 0 };
+            (if takes_away { new.min(merged) } else { merged }, most)
+        } else {
+            (new, new)
+        };
+        let answered = of(in_answer, token);
+        if answered < least || answered > most {
+            let shown: String = token.chars().take(40).collect();
+            return Err(format!("the answer has `{shown}` {answered} times, not {merged}"));
+        }
+    }
+    Ok(())
 }
 
 /// The tokens that an edit takes out and puts in, by a line of least difference.
@@ -340,6 +365,27 @@ mod tests {
         for bad in
             ["    y = load()\n        check(y)\n    use(y)\n", "    y = load()\n    use(y)\n"]
         {
+            assert!(check(&base, bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_file_has_stays() {
+        let base = Base {
+            old: "fn total(items: &[Item]) -> f64 {",
+            new: "fn total(items: &[Item], discount: f64) -> f64 {",
+            region: "fn total_price(items: &[Item], tax: f64) -> f64 {",
+            merged: None,
+        };
+        let good = "fn total_price(items: &[Item], tax: f64, discount: f64) -> f64 {";
+        assert_eq!(check(&base, good), Ok(Answer::Own(good.into())));
+        for bad in [
+            "fn total_price(items: &[Item], tax: discount: f64) -> f64 {",
+            "fn total_price(items: &[Item], tax:: f64, discount: f64) -> f64 {",
+            "fn total_price(items: &[Item], discount: f64) -> f64 {",
+            "fn total_price(tax: f64, items: &[Item], discount: f64) -> f64 {",
+            "fn total_price(items: &[Item], tax: f64, discount: f64) f64 -> {",
+        ] {
             assert!(check(&base, bad).is_err(), "{bad}");
         }
     }
