@@ -157,31 +157,41 @@ fn counted(
 ) -> Result<(), String> {
     let of = |counts: &Counts<'_>, token: &str| counts.get(token).copied().unwrap_or(0);
     let takes_away = in_old.iter().any(|(token, count)| of(in_new, token) < *count);
-    let is_word = |token: &str| token.starts_with(is_word);
-    let renamed: usize = in_new
-        .iter()
-        .filter(|(token, _)| is_word(token) && of(in_old, token) > of(in_file, token))
-        .map(|(_, count)| *count)
-        .sum();
-    for token in in_new.keys().chain(in_file.keys()).chain(in_answer.keys()) {
+    // Words of the call that were left out, and words of the file in their place.
+    let (mut exchanged, mut extra) = (0, 0);
+    let tokens: HashSet<&str> =
+        in_new.keys().chain(in_file.keys()).chain(in_answer.keys()).copied().collect();
+    for token in tokens {
         let (old, new, file) = (of(in_old, token), of(in_new, token), of(in_file, token));
-        let merged = (file + new).saturating_sub(old);
-        let (least, most) = if old > file {
-            // A word may be exchanged everywhere; see `renamed`.
-            (if is_word(token) { 0 } else { merged }, new)
-        } else if file > old {
-            let most = merged + if is_word(token) { renamed } else { 0 };
-            (if takes_away { new.min(merged) } else { merged }, most)
-        } else {
-            (new, new)
-        };
         let answered = of(in_answer, token);
+        let merged = (file + new).saturating_sub(old);
+        let is_word = token.starts_with(is_word);
+        let (mut least, mut most) = (merged, merged);
+        if old > file {
+            most = new;
+            if is_word {
+                least = 0;
+                exchanged += merged.saturating_sub(answered);
+            }
+        } else if file > old {
+            if takes_away {
+                least = new.min(merged);
+            }
+            if is_word {
+                most = usize::MAX;
+                extra += answered.saturating_sub(merged);
+            }
+        }
         if answered < least || answered > most {
             let shown: String = token.chars().take(40).collect();
             return Err(format!("the answer has `{shown}` {answered} times, not {merged}"));
         }
     }
-    Ok(())
+    if exchanged == extra {
+        Ok(())
+    } else {
+        Err(format!("the answer puts {extra} words of the file in the place of {exchanged}"))
+    }
 }
 
 /// The tokens that an edit takes out and puts in, by a line of least difference.
@@ -385,6 +395,7 @@ mod tests {
             "fn total_price(items: &[Item], discount: f64) -> f64 {",
             "fn total_price(tax: f64, items: &[Item], discount: f64) -> f64 {",
             "fn total_price(items: &[Item], tax: f64, discount: f64) f64 -> {",
+            "fn total_price(items: &[Item], tax: f64, discount: f64) -> f64 f64 {",
         ] {
             assert!(check(&base, bad).is_err(), "{bad}");
         }
