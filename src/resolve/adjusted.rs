@@ -7,7 +7,9 @@ use std::collections::{HashMap, HashSet};
 use super::tokens::{Token, is_word, tokens};
 
 /// Cells of the explanation table.
-const MOST_CELLS: usize = 16_000_000;
+const MOST_CELLS: usize = 64_000_000;
+/// Tokens at both ends that are searched although they are the same.
+const MARGIN: usize = 40;
 
 /// What an answer is checked against.
 #[derive(Debug, Clone, Copy)]
@@ -107,10 +109,10 @@ fn counts<'a>(tokens: &[Token<'a>]) -> Counts<'a> {
     counts
 }
 
-/// The answer must read in two ways: as `new_str`, in which tokens that only `old_str`
-/// has were dropped and tokens that only the file has were put in; and as the file's
-/// text, from which was dropped what the edit drops (and what the file has beside it),
-/// and into which was put what the edit puts in.
+/// The answer must read as a merge: each of its tokens comes from `new_str` and the
+/// file together, from `new_str` alone where the edit adds it, or from the file alone
+/// where the caller did not know it; and what it leaves out of either is what the file
+/// does not have, or what the edit takes away.
 fn explained(
     old: &[Token<'_>],
     new: &[Token<'_>],
@@ -118,31 +120,158 @@ fn explained(
     answer: &[Token<'_>],
 ) -> Result<(), String> {
     let (in_old, in_new, in_region) = (counts(old), counts(new), counts(region));
+    counted(&in_old, &in_new, &in_region, &counts(answer))?;
     let more = |a: &Counts<'_>, b: &Counts<'_>, token: &str| {
         a.get(token).copied().unwrap_or(0) > b.get(token).copied().unwrap_or(0)
     };
-    let stale = |token: &str| more(&in_old, &in_region, token);
-    let fresh = |token: &str| more(&in_region, &in_old, token);
-    if (new.len().max(region.len()) + 1).saturating_mul(answer.len() + 1) > MOST_CELLS {
+    let (gone, come) = changes(old, new);
+    let exchanges = exchanges(old, region);
+    let merge = Merge {
+        exchanged: &|word, by| exchanges.contains(&(word, by)),
+        stale: &|token| more(&in_old, &in_region, token),
+        fresh: &|token| more(&in_region, &in_old, token),
+        removed: &|token| more(&in_old, &in_new, token) || gone.contains(token),
+        added: &|token| come.contains(token),
+    };
+    // What all three begin and end with needs no search, but for a margin: the same
+    // tokens may stand for others there.
+    let same = |k: &usize| {
+        let texts = [new.get(*k), region.get(*k), answer.get(*k)].map(|t| t.map(|t| t.text));
+        texts[0].is_some() && texts[0] == texts[1] && texts[1] == texts[2]
+    };
+    let head = (0..).take_while(same).count().saturating_sub(MARGIN);
+    let (new, region, answer) = (&new[head..], &region[head..], &answer[head..]);
+    let from_end = |tokens: &[Token<'_>], k: usize| {
+        tokens.len().checked_sub(k + 1).map(|at| tokens[at].text.to_owned())
+    };
+    let same = |k: &usize| {
+        let texts = [from_end(new, *k), from_end(region, *k), from_end(answer, *k)];
+        texts[0].is_some() && texts[0] == texts[1] && texts[1] == texts[2]
+    };
+    let tail = (0..).take_while(same).count().saturating_sub(MARGIN);
+    let cut = |tokens: &'_ [Token<'_>]| tokens.len() - tail;
+    let (new, region, answer) = (&new[..cut(new)], &region[..cut(region)], &answer[..cut(answer)]);
+    let cells = (new.len() + 1).saturating_mul(region.len() + 1).saturating_mul(answer.len() + 1);
+    if cells > MOST_CELLS {
         return Err("the answer is too long to be checked".into());
     }
-    let by_caller =
-        Reading { drops: &stale, drops_beside: &|_| false, puts_in: &fresh }.least(new, answer);
-    let allowed = region.iter().filter(|token| fresh(token.text)).count()
-        + new.iter().filter(|token| stale(token.text)).count();
-    match by_caller {
-        Some(put_in) if put_in <= allowed => {}
-        Some(_) => return Err("the answer repeats the file's text".into()),
-        None => return Err("the answer drops, moves or adds words that the edit did not".into()),
+    if merge.reads(new, region, answer) {
+        Ok(())
+    } else {
+        Err("the answer drops, moves or adds words that the edit did not".into())
     }
-    counted(&in_old, &in_new, &in_region, &counts(answer))?;
-    let (gone, come) = changes(old, new);
-    let removed = |token: &str| more(&in_old, &in_new, token) || gone.contains(token);
-    let added = |token: &str| come.contains(token) || fresh(token);
-    let by_file = Reading { drops: &removed, drops_beside: &fresh, puts_in: &added };
-    match by_file.least(region, answer) {
-        Some(_) => Ok(()),
-        None => Err("the answer changes text of the file that the edit did not touch".into()),
+}
+
+/// Words of the call and the words that the file has in their place.
+fn exchanges<'a>(old: &[Token<'a>], region: &[Token<'a>]) -> HashSet<(&'a str, &'a str)> {
+    let texts = |tokens: &[Token<'a>]| tokens.iter().map(|t| t.text).collect::<Vec<&str>>();
+    let (old, region) = (texts(old), texts(region));
+    let mut out = HashSet::new();
+    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &region) {
+        if op.tag() == similar::DiffTag::Replace {
+            let words = |texts: &[&'a str]| {
+                texts.iter().copied().filter(|t| t.starts_with(is_word)).collect::<Vec<_>>()
+            };
+            out.extend(words(&old[op.old_range()]).into_iter().zip(words(&region[op.new_range()])));
+        }
+    }
+    out
+}
+
+/// What may become of a token in a merge.
+struct Merge<'a> {
+    /// The caller knows it, the file does not have it.
+    stale: &'a dyn Fn(&str) -> bool,
+    /// The file has it, the caller did not know it.
+    fresh: &'a dyn Fn(&str) -> bool,
+    /// The edit takes it away.
+    removed: &'a dyn Fn(&str) -> bool,
+    /// The edit adds it.
+    added: &'a dyn Fn(&str) -> bool,
+    /// The file has the second word where the caller has the first.
+    exchanged: &'a dyn Fn(&str, &str) -> bool,
+}
+
+/// How a point can be reached. The place says what was dropped from the file just
+/// before it: nothing, something that has no reason yet, something that has one (what
+/// only the file has goes only beside what the edit takes away). The bits say what was
+/// put in since the last common token, so that two insertions are never interleaved.
+type Cell = [u8; 3];
+
+const NOTHING: u8 = 1;
+const FILE: u8 = 2;
+const CALLER: u8 = 4;
+const FILE_THEN_CALLER: u8 = 8;
+const CALLER_THEN_FILE: u8 = 16;
+
+/// The bits after a token of one side, each from two others.
+fn after(bits: u8, [from, own, other, both]: [u8; 4]) -> u8 {
+    let first = if bits & (from | own) != 0 { own } else { 0 };
+    let second = if bits & (other | both) != 0 { both } else { 0 };
+    first | second
+}
+
+fn after_file(bits: u8) -> u8 {
+    after(bits, [NOTHING, FILE, CALLER, CALLER_THEN_FILE])
+}
+
+fn after_caller(bits: u8) -> u8 {
+    after(bits, [NOTHING, CALLER, FILE, FILE_THEN_CALLER])
+}
+
+impl Merge<'_> {
+    fn reads(&self, new: &[Token<'_>], region: &[Token<'_>], answer: &[Token<'_>]) -> bool {
+        let width = region.len() + 1;
+        let size = (new.len() + 1) * width;
+        let mut here: Vec<Cell> = vec![Cell::default(); size];
+        here[0][0] = NOTHING;
+        for k in 0..=answer.len() {
+            let mut next: Vec<Cell> = vec![Cell::default(); size];
+            for i in 0..=new.len() {
+                for j in 0..=region.len() {
+                    let cell = here[i * width + j];
+                    if cell == Cell::default() {
+                        continue;
+                    }
+                    let wanted = new.get(i).map(|t| t.text);
+                    let file = region.get(j).map(|t| t.text);
+                    // Dropped from new_str, dropped from the file.
+                    if wanted.is_some_and(self.stale) {
+                        join(&mut here[(i + 1) * width + j], cell);
+                    }
+                    if file.is_some_and(self.removed) {
+                        let any = cell[0] | cell[1] | cell[2];
+                        join(&mut here[i * width + j + 1], [0, 0, any]);
+                    } else if file.is_some_and(self.fresh) {
+                        join(&mut here[i * width + j + 1], [0, cell[0] | cell[1], cell[2]]);
+                    }
+                    let Some(token) = answer.get(k).map(|t| t.text) else { continue };
+                    let closed = cell[0] | cell[2];
+                    if wanted == Some(token) && file == Some(token) && closed != 0 {
+                        join(&mut next[(i + 1) * width + j + 1], [NOTHING, 0, 0]);
+                    }
+                    if file == Some(token) && (self.fresh)(token) {
+                        join(&mut next[i * width + j + 1], [after_file(closed), 0, 0]);
+                    }
+                    let exchanged = wanted.is_some_and(|word| (self.exchanged)(word, token));
+                    if exchanged || (wanted == Some(token) && (self.added)(token)) {
+                        join(&mut next[(i + 1) * width + j], cell.map(after_caller));
+                    }
+                }
+            }
+            if k == answer.len() {
+                let end = here[size - 1];
+                return (end[0] | end[2]) != 0;
+            }
+            here = next;
+        }
+        false
+    }
+}
+
+fn join(cell: &mut Cell, more: Cell) {
+    for (bits, more) in cell.iter_mut().zip(more) {
+        *bits |= more;
     }
 }
 
@@ -208,59 +337,6 @@ fn changes<'a>(old: &[Token<'a>], new: &[Token<'a>]) -> (HashSet<&'a str>, HashS
     (gone, come)
 }
 
-/// A way to read an answer as another text: what may be dropped, what may be dropped
-/// only in one run with such, and what may be put in.
-struct Reading<'a> {
-    drops: &'a dyn Fn(&str) -> bool,
-    drops_beside: &'a dyn Fn(&str) -> bool,
-    puts_in: &'a dyn Fn(&str) -> bool,
-}
-
-/// Fewest tokens put in, by the state of the run of dropped tokens: there is none, it
-/// has no reason yet, it has one.
-type Cell = [Option<usize>; 3];
-
-impl Reading<'_> {
-    /// The fewest tokens that have to be put in to read `answer` as `text`; `None` when
-    /// it cannot be read so.
-    fn least(&self, text: &[Token<'_>], answer: &[Token<'_>]) -> Option<usize> {
-        let fewer = |a: Option<usize>, b: Option<usize>| a.into_iter().chain(b).min();
-        let any = |cell: &Cell| cell.iter().copied().fold(None, fewer);
-        let put_in = |cell: Cell, token: &str| -> Cell {
-            if (self.puts_in)(token) { cell.map(|n| n.map(|n| n + 1)) } else { Cell::default() }
-        };
-        let mut row: Vec<Cell> = vec![[Some(0), None, None]];
-        for token in answer {
-            let last = row.last().copied().unwrap_or_default();
-            row.push(put_in(last, token.text));
-        }
-        for wanted in text {
-            let mut next: Vec<Cell> = Vec::with_capacity(row.len());
-            for (j, above) in row.iter().enumerate() {
-                let mut cell = Cell::default();
-                if (self.drops)(wanted.text) {
-                    cell[2] = any(above);
-                } else if (self.drops_beside)(wanted.text) {
-                    cell = [None, fewer(above[0], above[1]), above[2]];
-                }
-                if let Some(before) = j.checked_sub(1) {
-                    let token = answer[before].text;
-                    if token == wanted.text {
-                        cell[0] = fewer(row[before][0], row[before][2]);
-                    }
-                    let more = put_in(next[before], token);
-                    for (state, more) in cell.iter_mut().zip(more) {
-                        *state = fewer(*state, more);
-                    }
-                }
-                next.push(cell);
-            }
-            row = next;
-        }
-        row.last().and_then(|cell| fewer(cell[0], cell[2]))
-    }
-}
-
 /// White space between two tokens must be known from one of the texts. Line breaks
 /// count as such; how lines are indented is judged apart.
 fn gaps_known(texts: &[&str], answer: &[Token<'_>]) -> Result<(), String> {
@@ -268,17 +344,26 @@ fn gaps_known(texts: &[&str], answer: &[Token<'_>]) -> Result<(), String> {
         if gap.contains('\n') { "\n".repeat(gap.matches('\n').count().min(3)) } else { gap.into() }
     };
     let mut known: HashMap<(&str, &str), HashSet<String>> = HashMap::new();
+    let (mut behind, mut before): (HashMap<&str, HashSet<String>>, HashMap<_, HashSet<String>>) =
+        Default::default();
     for text in texts {
         let (tokens, _) = tokens(text);
         for pair in tokens.windows(2) {
-            known.entry((pair[0].text, pair[1].text)).or_default().insert(kind(pair[1].gap));
+            let gap = kind(pair[1].gap);
+            known.entry((pair[0].text, pair[1].text)).or_default().insert(gap.clone());
+            behind.entry(pair[0].text).or_default().insert(gap.clone());
+            before.entry(pair[1].text).or_default().insert(gap);
         }
     }
     for pair in answer.windows(2) {
         let gap = kind(pair[1].gap);
+        // Tokens that are not known side by side stand as each of them stands elsewhere.
         let fits = match known.get(&(pair[0].text, pair[1].text)) {
             Some(gaps) => gaps.contains(&gap),
-            None => gap.is_empty() || gap == " " || gap == "\n",
+            None => match (behind.get(pair[0].text), before.get(pair[1].text)) {
+                (Some(a), Some(b)) if !a.is_disjoint(b) => a.contains(&gap) && b.contains(&gap),
+                (a, b) => a.into_iter().chain(b).any(|gaps| gaps.contains(&gap)),
+            },
         };
         if !fits {
             return Err(format!(
@@ -396,6 +481,11 @@ mod tests {
             "fn total_price(tax: f64, items: &[Item], discount: f64) -> f64 {",
             "fn total_price(items: &[Item], tax: f64, discount: f64) f64 -> {",
             "fn total_price(items: &[Item], tax: f64, discount: f64) -> f64 f64 {",
+            "fn total_price(items: &[Item], tax, discount: f64: f64) -> f64 {",
+            "fn total_price(items: &[Item],: f64, discount tax: f64) -> f64 {",
+            "fn total_price(items: &[Item], tax: f64\n, discount: f64) -> f64 {",
+            "fn total_price(items: &[Item], tax: f64 , discount: f64) -> f64 {",
+            "fn f64 total_price(items: &[Item], tax:, discount: f64) -> f64 {",
         ] {
             assert!(check(&base, bad).is_err(), "{bad}");
         }
