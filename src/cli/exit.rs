@@ -28,14 +28,6 @@ impl Exit {
         Self::Usage(message.into())
     }
 
-    /// What is left to say.
-    pub(crate) fn message(&self) -> &str {
-        match self {
-            Self::Usage(message) | Self::Fault(message) => message,
-            _ => "",
-        }
-    }
-
     /// The end that a tool's reply means.
     pub(crate) fn of(reply: &ToolReply) -> Self {
         match reply.code {

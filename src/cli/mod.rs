@@ -77,7 +77,6 @@ async fn run(cli: Cli) -> Exit {
         }
         Command::Init(args) => init::run(&common, &args).await,
         Command::Harness(args) => harness::run(&common, args).await,
-        Command::Harness(args) => harness::run(&common, args),
         Command::Doctor => doctor::run(&common).await,
     }
 }
