@@ -6,7 +6,10 @@
 //! clients hide those from the model. Roots and sampling are not used: the root comes
 //! from the command line.
 
-use std::sync::Arc;
+mod http;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rmcp::ErrorData;
@@ -14,17 +17,22 @@ use rmcp::ServerHandler;
 use rmcp::ServiceExt as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
-    ServerConfig, Tool, ToolAnnotations,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam,
+    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+    ToolAnnotations, UnsubscribeRequestParams,
 };
-use rmcp::service::{RequestContext, RoleServer};
+use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Observer};
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
+
+pub use http::{HttpOptions, serve_http};
 
 /// A longer line is dropped: no edit is near it, and it would fill the memory.
 const MAX_FRAME: usize = 16 * 1024 * 1024;
@@ -54,19 +62,59 @@ pub async fn serve_stdio(toolbox: Toolbox) -> Result<(), String> {
 #[derive(Debug, Clone)]
 pub struct McpServer {
     toolbox: Toolbox,
+    /// What a client of the older lifecycle has subscribed to; `None` before the first.
+    watched: Arc<Mutex<Option<BTreeSet<String>>>>,
 }
 
 impl McpServer {
     /// A server over the tools.
     pub fn new(toolbox: Toolbox) -> Self {
-        Self { toolbox }
+        Self { toolbox, watched: Arc::default() }
+    }
+
+    /// The URI of a file below the root.
+    fn uri(&self, path: &str) -> String {
+        format!("file://{}", escaped(&format!("{}/{path}", self.toolbox.engine().root().display())))
+    }
+
+    /// Tells a peer of the older lifecycle about the files it watches, until it is gone.
+    fn announce(&self, peer: Peer<RoleServer>) {
+        let Some(mut changes) = self.toolbox.engine().changes() else { return };
+        let server = self.clone();
+        tokio::spawn(async move {
+            loop {
+                let uris = match changes.recv().await {
+                    Ok(change) => vec![server.uri(&change.path)],
+                    // Some were missed: every watched file may have changed.
+                    Err(RecvError::Lagged(_)) => server.watched_uris(),
+                    Err(RecvError::Closed) => return,
+                };
+                let watched = server.watched_uris();
+                for uri in uris.into_iter().filter(|uri| watched.contains(uri)) {
+                    let note = ResourceUpdatedNotificationParam::new(uri);
+                    if peer.notify_resource_updated(note).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+    }
+
+    fn watched_uris(&self) -> Vec<String> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.iter().flatten().cloned().collect()
     }
 }
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
         let identity = Implementation::new("restitch", env!("CARGO_PKG_VERSION"));
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .enable_resources_subscribe()
+            .build();
+        ServerConfig::new(capabilities)
             .with_server_info(identity)
             .with_instructions(INSTRUCTIONS)
     }
@@ -77,6 +125,82 @@ impl ServerHandler for McpServer {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.toolbox.listed().map(describe).collect()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let missing = |why: String| ErrorData::resource_not_found(why, None);
+        let raw = request.uri.strip_prefix("file://").map(unescaped);
+        let raw = raw.ok_or_else(|| missing(format!("`{}` is not a file URI", request.uri)))?;
+        let engine = self.toolbox.engine();
+        let path = engine.path(&raw).map_err(|refusal| missing(refusal.text()))?;
+        let snapshot = engine.snapshot(&path).await.map_err(|refusal| missing(refusal.text()))?;
+        let contents = ResourceContents::text(snapshot.text(), request.uri);
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    #[expect(deprecated, reason = "clients before 2026-07-28 subscribe in this way")]
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let first = {
+            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            let first = watched.is_none();
+            watched.get_or_insert_default().insert(request.uri);
+            first
+        };
+        if first {
+            self.announce(context.peer);
+        }
+        Ok(())
+    }
+
+    #[expect(deprecated, reason = "clients before 2026-07-28 unsubscribe in this way")]
+    async fn unsubscribe(
+        &self,
+        request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(watched) = watched.as_mut() {
+            watched.remove(&request.uri);
+        }
+        Ok(())
+    }
+
+    fn accepted_subscription_filter(
+        &self,
+        requested: &SubscriptionFilter,
+    ) -> Option<SubscriptionFilter> {
+        Some(requested.clone())
+    }
+
+    async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
+        let wanted = context.accepted().resource_subscriptions.clone().unwrap_or_default();
+        let Some(mut changes) = self.toolbox.engine().changes() else {
+            context.cancelled().await;
+            return Ok(());
+        };
+        loop {
+            let uris = tokio::select! {
+                change = changes.recv() => match change {
+                    Ok(change) => vec![self.uri(&change.path)],
+                    Err(RecvError::Lagged(_)) => wanted.clone(),
+                    Err(RecvError::Closed) => return Ok(()),
+                },
+                () = context.cancelled() => return Ok(()),
+            };
+            for uri in uris.into_iter().filter(|uri| wanted.contains(uri)) {
+                if context.sink().notify_resource_updated(uri).await.is_err() {
+                    return Ok(());
+                }
+            }
+        }
     }
 
     async fn call_tool(
@@ -163,5 +287,47 @@ fn object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(object) => object,
         _ => Map::new(),
+    }
+}
+
+/// A path as the path part of a URI.
+fn escaped(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    path.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// The path that a URI's path part stands for.
+fn unescaped(uri: &str) -> String {
+    let bytes = uri.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = uri.get(at + 1..at + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        match (bytes[at], code) {
+            (b'%', Some(byte)) => {
+                out.push(byte);
+                at += 3;
+            }
+            (byte, _) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_survive_as_uris() {
+        for path in ["/a/b.rs", "/a b/ü%20.txt", "/x?y#z"] {
+            assert_eq!(unescaped(&escaped(path)), path);
+        }
+        assert_eq!(escaped("/a b"), "/a%20b");
     }
 }

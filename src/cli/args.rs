@@ -131,6 +131,18 @@ pub(crate) struct BatchArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct McpArgs {
+    /// Serve streamable HTTP at this loopback address instead (127.0.0.1:8484, or a port).
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) http: Option<String>,
+    /// Where the bearer token is kept; made when missing. Printed to stderr when not given.
+    #[arg(long, value_name = "FILE", requires = "http")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// A further Host that requests may name.
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub(crate) allow_host: Vec<String>,
+    /// A further Origin that requests may come from, with scheme and port.
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub(crate) allow_origin: Vec<String>,
     /// Guard the session: exploration before edits, task_complete, no endless repeats.
     #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = ["strict", "soft"])]
     pub(crate) guard: Option<String>,

@@ -1,23 +1,99 @@
 //! `restitch mcp`: the tools as an MCP server.
 
+use std::fs;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
+use std::path::Path;
+
 use super::args::{Common, McpArgs};
 use super::exit::Exit;
 use super::settings;
-use crate::adapters::mcp;
+use crate::adapters::mcp::{self, HttpOptions};
 use crate::session::Policy;
+use crate::tools::Toolbox;
 
 pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
-    let mut toolbox = match settings::toolbox(common) {
+    let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    toolbox = match args.guard.as_deref() {
+    let toolbox = match args.guard.as_deref() {
         None => toolbox,
         Some("soft") => toolbox.guarded(Policy::soft()),
         Some(_) => toolbox.guarded(Policy::strict()),
     };
-    match mcp::serve_stdio(toolbox).await {
+    let token = if args.token_file.is_some() { Token::InFile } else { Token::Shown };
+    let served = match &args.http {
+        None => mcp::serve_stdio(toolbox).await,
+        Some(address) => match http_options(address, &args) {
+            Ok(options) => serve_http(toolbox, options, token).await,
+            Err(message) => return Exit::usage(message),
+        },
+    };
+    match served {
         Ok(()) => Exit::Done,
         Err(message) => Exit::fault(message),
+    }
+}
+
+fn http_options(address: &str, args: &McpArgs) -> Result<HttpOptions, String> {
+    let full = if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
+    let full = full.replace("localhost:", "127.0.0.1:");
+    let address: SocketAddr = full
+        .parse()
+        .map_err(|_| format!("`{address}` is no address; use 127.0.0.1:PORT, [::1]:PORT or a port"))?;
+    if !address.ip().is_loopback() {
+        return Err(format!("{address} is not a loopback address; put a proxy with TLS in front for others"));
+    }
+    let token = match &args.token_file {
+        Some(file) => kept_token(file),
+        None => new_token(),
+    };
+    let token = token.map_err(|error| format!("no bearer token: {error}"))?;
+    let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
+    Ok(HttpOptions { address, token, hosts, origins })
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Token {
+    Shown,
+    InFile,
+}
+
+async fn serve_http(toolbox: Toolbox, options: HttpOptions, shown: Token) -> Result<(), String> {
+    let token = options.token.clone();
+    mcp::serve_http(toolbox, options, move |address| {
+        let mut err = io::stderr().lock();
+        // Nobody to tell is no reason to stop.
+        let _ = writeln!(err, "listening on http://{address}/mcp");
+        if let Token::Shown = shown {
+            let _ = writeln!(err, "token: {token}");
+        }
+    })
+    .await
+}
+
+fn new_token() -> io::Result<String> {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The token of the file, which is made for its owner only when it is missing.
+fn kept_token(file: &Path) -> io::Result<String> {
+    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
+    match fs::read_to_string(file) {
+        Ok(token) => Ok(token.trim().to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let token = new_token()?;
+            let mut options = fs::OpenOptions::new();
+            options.write(true).create_new(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            let mut out = options.open(file).map_err(named)?;
+            writeln!(out, "{token}").map_err(named)?;
+            Ok(token)
+        }
+        Err(error) => Err(named(error)),
     }
 }
