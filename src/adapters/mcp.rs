@@ -142,7 +142,6 @@ impl ServerHandler for McpServer {
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
-    #[expect(deprecated, reason = "clients before 2026-07-28 subscribe in this way")]
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
@@ -160,7 +159,6 @@ impl ServerHandler for McpServer {
         Ok(())
     }
 
-    #[expect(deprecated, reason = "clients before 2026-07-28 unsubscribe in this way")]
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,

@@ -2,6 +2,7 @@
 
 mod agent;
 mod hooks;
+mod mcp;
 mod server;
 mod snapshots;
 mod tools;

@@ -1,0 +1,342 @@
+//! The MCP server on the wire: official clients over stdio and HTTP, bad frames,
+//! cancellation, subscriptions, and the doors before HTTP.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+fn binary(root: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    command.arg("--root").arg(root).env("RESTITCH_STATE_DIR", root.join(".state"));
+    for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTITCH_MODEL", "RESTITCH_CONFIG"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn workspace() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("folder");
+    std::fs::write(dir.path().join("a.txt"), "one\ntwo\nthree\n").expect("file");
+    dir
+}
+
+/// A server on pipes, spoken to by hand.
+struct Session {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Session {
+    fn start(mut command: Command) -> Self {
+        let mut child = command
+            .arg("mcp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("starts");
+        let stdin = child.stdin.take().expect("piped");
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut session = Self { child, stdin, stdout };
+        session.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+        }}));
+        assert_eq!(session.receive()["result"]["serverInfo"]["name"], "restitch");
+        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        session
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").expect("written");
+    }
+
+    fn receive(&mut self) -> Value {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("read");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("stdout holds {line:?}: {error}"))
+    }
+
+    fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": {"name": tool, "arguments": arguments}}));
+    }
+}
+
+/// 100,000 broken frames: nothing but protocol comes back, and the server lives.
+#[test]
+fn mutated_frames_are_survived() {
+    const FRAMES: u64 = 100_000;
+    let dir = workspace();
+    let mut session = Session::start(binary(dir.path()));
+    let seeds = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "read_file", "arguments": {"path": "a.txt"}}}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "edit", "arguments": {"file_path": "a.txt", "old_string": "q", "new_string": "r"}}}).to_string(),
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "reason": "x"}}).to_string(),
+        json!({"jsonrpc": "2.0", "id": "x", "method": "ping"}).to_string(),
+        json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": "file:///a"}}).to_string(),
+    ];
+    let mut stdout = std::mem::replace(
+        &mut session.stdout,
+        BufReader::new(Command::new("true").stdout(Stdio::piped()).spawn().expect("true").stdout.take().expect("piped")),
+    );
+    let reader = std::thread::spawn(move || {
+        let (mut answers, mut line) = (0_u64, String::new());
+        loop {
+            line.clear();
+            if stdout.read_line(&mut line).expect("UTF-8") == 0 {
+                return (answers, false);
+            }
+            let answer: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
+            assert_eq!(answer["jsonrpc"], "2.0", "{line}");
+            answers += 1;
+            if answer["id"] == "the end" {
+                return (answers, answer.get("result").is_some());
+            }
+        }
+    });
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % below as u64).expect("small")
+    };
+    let mut out = std::io::BufWriter::new(&mut session.stdin);
+    for _ in 0..FRAMES {
+        let mut frame = seeds[random(seeds.len())].clone().into_bytes();
+        for _ in 0..=random(3) {
+            let at = random(frame.len());
+            match random(5) {
+                0 => frame[at] = u8::try_from(random(256)).expect("byte"),
+                1 => drop(frame.remove(at)),
+                2 => frame.insert(at, b"{}[]\",:\\\0\xFF\n"[random(11)]),
+                3 => frame.truncate(at.max(1)),
+                _ => {
+                    let piece = frame[at..(at + 9).min(frame.len())].to_vec();
+                    frame.splice(at..at, piece);
+                }
+            }
+            if frame.is_empty() {
+                frame.push(b'x');
+            }
+        }
+        frame.push(b'\n');
+        out.write_all(&frame).expect("the server reads on");
+    }
+    writeln!(out, "{}", json!({"jsonrpc": "2.0", "id": "the end", "method": "ping"})).expect("written");
+    out.flush().expect("written");
+    drop(out);
+    let (answers, alive) = reader.join().expect("only protocol on stdout");
+    println!("{FRAMES} mutated frames, {answers} answers, all of them JSON-RPC");
+    assert!(alive, "no answer to the last ping");
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.txt")).expect("file"), "one\ntwo\nthree\n");
+}
+
+/// A frame beyond the cap is dropped and the next one is answered.
+#[test]
+fn an_oversized_frame_is_dropped() {
+    let dir = workspace();
+    let mut session = Session::start(binary(dir.path()));
+    let huge = "x".repeat(17 << 20);
+    session.call(1, "edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": huge}));
+    session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+    assert_eq!(session.receive()["id"], 2);
+}
+
+/// Cancelling a call closes the connection to the model and writes nothing.
+#[test]
+fn cancellation_reaches_the_model_call() {
+    let dir = workspace();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("port");
+    let url = format!("http://{}/v1", listener.local_addr().expect("address"));
+    let mut command = binary(dir.path());
+    command.env("OPENAI_BASE_URL", &url).env("RESTITCH_MODEL", "silent");
+    let mut session = Session::start(command);
+    session.call(7, "edit_file", json!({"path": "a.txt", "old_str": "two of them", "new_str": "x"}));
+    let (mut connection, _) = listener.accept().expect("the model is asked");
+    let mut buffer = [0; 1 << 14];
+    assert!(connection.read(&mut buffer).expect("request") > 0);
+    let asked = Instant::now();
+    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}));
+    connection.set_read_timeout(Some(Duration::from_secs(20))).expect("timeout");
+    // The rest of the request, then the end: the connection was given up.
+    while connection.read(&mut buffer).expect("closed, not timed out") > 0 {}
+    let took = asked.elapsed();
+    println!("the model call ended {} ms after the cancellation", took.as_millis());
+    assert!(took < Duration::from_secs(10));
+    session.send(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"}));
+    while session.receive()["id"] != 8 {}
+    assert_eq!(std::fs::read_to_string(dir.path().join("a.txt")).expect("file"), "one\ntwo\nthree\n");
+}
+
+/// A subscriber hears of a commit of this server.
+#[test]
+fn a_commit_updates_the_resource() {
+    let dir = workspace();
+    let mut session = Session::start(binary(dir.path()));
+    let uri = format!("file://{}/a.txt", dir.path().canonicalize().expect("root").display());
+    session.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "resources/subscribe", "params": {"uri": uri}}));
+    assert!(session.receive().get("result").is_some());
+    session.call(2, "edit_file", json!({"path": "a.txt", "old_str": "two", "new_str": "zwei"}));
+    let (first, second) = (session.receive(), session.receive());
+    let (note, answer) = if first.get("method").is_some() { (first, second) } else { (second, first) };
+    assert_eq!(note["method"], "notifications/resources/updated");
+    assert_eq!(note["params"]["uri"], uri);
+    assert_eq!(answer["result"]["isError"], false);
+    session.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": uri}}));
+    assert_eq!(session.receive()["result"]["contents"][0]["text"], "one\nzwei\nthree\n");
+}
+
+/// An HTTP server of the binary.
+struct Http {
+    child: Child,
+    url: String,
+    token: String,
+}
+
+impl Drop for Http {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Http {
+    fn start(root: &Path) -> Self {
+        let mut child = binary(root)
+            .args(["mcp", "--http", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let (mut url, mut token) = (None, None);
+        while url.is_none() || token.is_none() {
+            let line = lines.next().expect("address and token").expect("text");
+            url = url.or(line.split_once("listening on ").map(|(_, url)| url.to_owned()));
+            token = token.or(line.split_once("token: ").map(|(_, token)| token.to_owned()));
+        }
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, url: url.expect("url"), token: token.expect("token") }
+    }
+
+    /// The status of a POST with these headers and a body of this size.
+    fn status(&self, headers: &str, body: &str) -> String {
+        let address = self.url.trim_start_matches("http://").trim_end_matches("/mcp");
+        let mut stream = std::net::TcpStream::connect(address).expect("connects");
+        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
+        let request = format!(
+            "POST /mcp HTTP/1.1\r\n{host}{headers}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        // A server that refuses early may not read the whole body.
+        let _ = stream.write_all(request.as_bytes());
+        let mut first = String::new();
+        let _ = BufReader::new(stream).read_line(&mut first);
+        first.split_whitespace().nth(1).unwrap_or("none").to_owned()
+    }
+}
+
+#[test]
+fn http_has_its_doors() {
+    let dir = workspace();
+    let http = Http::start(dir.path());
+    let init = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+    }})
+    .to_string();
+    let auth = format!("Authorization: Bearer {}\r\n", http.token);
+    assert_eq!(http.status("", &init), "401");
+    assert_eq!(http.status("Authorization: Bearer wrong\r\n", &init), "401");
+    assert_eq!(http.status(&auth, &init), "200");
+    assert_eq!(http.status(&format!("{auth}Origin: http://localhost:3000\r\n"), &init), "200");
+    assert_eq!(http.status(&format!("{auth}Origin: https://evil.example\r\n"), &init), "403");
+    assert_eq!(http.status(&format!("{auth}Host: evil.example\r\n"), &init), "403");
+    let huge = format!("{{\"x\":\"{}\"}}", "x".repeat(17 << 20));
+    let status = http.status(&auth, &huge);
+    assert!(status == "413" || status == "none", "{status}");
+    let refused = binary(dir.path()).args(["mcp", "--http", "0.0.0.0:0"]).output().expect("ends");
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+fn sdk() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("target/sdk")
+}
+
+fn clients() -> Vec<(&'static str, Vec<String>)> {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/agents/clients");
+    let script = |name: &str| scripts.join(name).display().to_string();
+    let python = sdk().join("venv/bin/python");
+    let mut out = Vec::new();
+    if python.exists() {
+        out.push(("python", vec![python.display().to_string(), script("client.py")]));
+    } else {
+        println!("skipped: 1 client: no Python SDK; run tests/it/agents/clients/install.sh");
+    }
+    if sdk().join("node_modules/@modelcontextprotocol/sdk").exists() {
+        out.push(("typescript", vec!["node".into(), script("client.mjs"), sdk().display().to_string()]));
+    } else {
+        println!("skipped: 1 client: no TypeScript SDK; run tests/it/agents/clients/install.sh");
+    }
+    out
+}
+
+fn drive(name: &str, client: &[String], more: &[&str], root: &Path) {
+    let out = Command::new(&client[0])
+        .args(&client[1..])
+        .args(more)
+        .env("RESTITCH_STATE_DIR", root.join(".state"))
+        .output()
+        .expect("runs");
+    let text = String::from_utf8_lossy(&out.stdout);
+    let seen: Value = serde_json::from_str(text.trim())
+        .unwrap_or_else(|e| panic!("{name}: {e}: {text}\n{}", String::from_utf8_lossy(&out.stderr)));
+    assert_eq!(seen["server"], "restitch", "{name}");
+    assert_eq!(seen["annotated"], true, "{name}");
+    for tool in ["edit_file", "edit", "edit_lines", "hashline_edit", "read_file", "undo", "apply_patch"] {
+        assert!(seen["tools"].as_array().expect("tools").contains(&tool.into()), "{name}: {tool}");
+    }
+    let calls = seen["calls"].as_object().expect("calls");
+    for (call, result) in calls {
+        let well = ["edit", "patch", "read", "lines", "undo"].contains(&call.as_str());
+        assert_eq!(result["ok"], well, "{name} {call}: {result}");
+        assert_eq!(result["error"], !well, "{name} {call}: {result}");
+        assert_eq!(result["code"].is_null(), well, "{name} {call}: {result}");
+    }
+    assert_eq!(calls["absent"]["code"], "EDIT_NO_OCCURRENCE_FOUND");
+    let stages = seen["progress"].as_array().expect("stages");
+    assert!(stages.len() >= 3 && stages[0] == "read: a.txt", "{name}: {stages:?}");
+    let text = std::fs::read_to_string(root.join("a.txt")).expect("file");
+    assert_eq!(text, "one\nzwei\ndrei\n", "{name}");
+    println!("{name}: {} tools, {} calls, {} progress messages", seen["tools"].as_array().map_or(0, Vec::len), calls.len(), stages.len());
+}
+
+#[test]
+fn official_clients_over_stdio() {
+    for (name, client) in clients() {
+        let dir = workspace();
+        let root = dir.path().display().to_string();
+        drive(name, &client, &["stdio", env!("CARGO_BIN_EXE_restitch"), &root], dir.path());
+    }
+}
+
+#[test]
+fn official_clients_over_http() {
+    for (name, client) in clients() {
+        let dir = workspace();
+        let http = Http::start(dir.path());
+        drive(name, &client, &["http", &http.url, &http.token], dir.path());
+    }
+}
