@@ -114,9 +114,7 @@ impl ServerHandler for McpServer {
             .enable_resources()
             .enable_resources_subscribe()
             .build();
-        ServerConfig::new(capabilities)
-            .with_server_info(identity)
-            .with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(identity).with_instructions(INSTRUCTIONS)
     }
 
     async fn list_tools(

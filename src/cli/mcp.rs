@@ -37,13 +37,16 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
 }
 
 fn http_options(address: &str, args: &McpArgs) -> Result<HttpOptions, String> {
-    let full = if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
+    let full =
+        if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
     let full = full.replace("localhost:", "127.0.0.1:");
-    let address: SocketAddr = full
-        .parse()
-        .map_err(|_| format!("`{address}` is no address; use 127.0.0.1:PORT, [::1]:PORT or a port"))?;
+    let address: SocketAddr = full.parse().map_err(|_| {
+        format!("`{address}` is no address; use 127.0.0.1:PORT, [::1]:PORT or a port")
+    })?;
     if !address.ip().is_loopback() {
-        return Err(format!("{address} is not a loopback address; put a proxy with TLS in front for others"));
+        return Err(format!(
+            "{address} is not a loopback address; put a proxy with TLS in front for others"
+        ));
     }
     let token = match &args.token_file {
         Some(file) => kept_token(file),
@@ -81,7 +84,8 @@ fn new_token() -> io::Result<String> {
 
 /// The token of the file, which is made for its owner only when it is missing.
 fn kept_token(file: &Path) -> io::Result<String> {
-    let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
+    let named =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
     match fs::read_to_string(file) {
         Ok(token) => Ok(token.trim().to_owned()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -52,8 +52,7 @@ pub async fn serve_http(
         .map_err(|error| format!("cannot listen on {}: {error}", options.address))?;
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-    let origins =
-        ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
+    let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(hosts.into_iter().chain(options.hosts))
         .with_allowed_origins(origins.into_iter().chain(options.origins))

@@ -88,7 +88,15 @@ fn mutated_frames_are_survived() {
     ];
     let mut stdout = std::mem::replace(
         &mut session.stdout,
-        BufReader::new(Command::new("true").stdout(Stdio::piped()).spawn().expect("true").stdout.take().expect("piped")),
+        BufReader::new(
+            Command::new("true")
+                .stdout(Stdio::piped())
+                .spawn()
+                .expect("true")
+                .stdout
+                .take()
+                .expect("piped"),
+        ),
     );
     let reader = std::thread::spawn(move || {
         let (mut answers, mut line) = (0_u64, String::new());
@@ -97,7 +105,8 @@ fn mutated_frames_are_survived() {
             if stdout.read_line(&mut line).expect("UTF-8") == 0 {
                 return (answers, false);
             }
-            let answer: Value = serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
+            let answer: Value =
+                serde_json::from_str(&line).unwrap_or_else(|e| panic!("{e}: {line:?}"));
             assert_eq!(answer["jsonrpc"], "2.0", "{line}");
             answers += 1;
             if answer["id"] == "the end" {
@@ -134,13 +143,17 @@ fn mutated_frames_are_survived() {
         frame.push(b'\n');
         out.write_all(&frame).expect("the server reads on");
     }
-    writeln!(out, "{}", json!({"jsonrpc": "2.0", "id": "the end", "method": "ping"})).expect("written");
+    writeln!(out, "{}", json!({"jsonrpc": "2.0", "id": "the end", "method": "ping"}))
+        .expect("written");
     out.flush().expect("written");
     drop(out);
     let (answers, alive) = reader.join().expect("only protocol on stdout");
     println!("{FRAMES} mutated frames, {answers} answers, all of them JSON-RPC");
     assert!(alive, "no answer to the last ping");
-    assert_eq!(std::fs::read_to_string(dir.path().join("a.txt")).expect("file"), "one\ntwo\nthree\n");
+    assert_eq!(
+        std::fs::read_to_string(dir.path().join("a.txt")).expect("file"),
+        "one\ntwo\nthree\n"
+    );
 }
 
 /// A frame beyond the cap is dropped and the next one is answered.
@@ -163,12 +176,18 @@ fn cancellation_reaches_the_model_call() {
     let mut command = binary(dir.path());
     command.env("OPENAI_BASE_URL", &url).env("RESTITCH_MODEL", "silent");
     let mut session = Session::start(command);
-    session.call(7, "edit_file", json!({"path": "a.txt", "old_str": "two of them", "new_str": "x"}));
+    session.call(
+        7,
+        "edit_file",
+        json!({"path": "a.txt", "old_str": "two of them", "new_str": "x"}),
+    );
     let (mut connection, _) = listener.accept().expect("the model is asked");
     let mut buffer = [0; 1 << 14];
     assert!(connection.read(&mut buffer).expect("request") > 0);
     let asked = Instant::now();
-    session.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}));
+    session.send(
+        &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}),
+    );
     connection.set_read_timeout(Some(Duration::from_secs(20))).expect("timeout");
     // The rest of the request, then the end: the connection was given up.
     while connection.read(&mut buffer).expect("closed, not timed out") > 0 {}
@@ -177,7 +196,10 @@ fn cancellation_reaches_the_model_call() {
     assert!(took < Duration::from_secs(10));
     session.send(&json!({"jsonrpc": "2.0", "id": 8, "method": "ping"}));
     while session.receive()["id"] != 8 {}
-    assert_eq!(std::fs::read_to_string(dir.path().join("a.txt")).expect("file"), "one\ntwo\nthree\n");
+    assert_eq!(
+        std::fs::read_to_string(dir.path().join("a.txt")).expect("file"),
+        "one\ntwo\nthree\n"
+    );
 }
 
 /// A subscriber hears of a commit of this server.
@@ -190,11 +212,14 @@ fn a_commit_updates_the_resource() {
     assert!(session.receive().get("result").is_some());
     session.call(2, "edit_file", json!({"path": "a.txt", "old_str": "two", "new_str": "zwei"}));
     let (first, second) = (session.receive(), session.receive());
-    let (note, answer) = if first.get("method").is_some() { (first, second) } else { (second, first) };
+    let (note, answer) =
+        if first.get("method").is_some() { (first, second) } else { (second, first) };
     assert_eq!(note["method"], "notifications/resources/updated");
     assert_eq!(note["params"]["uri"], uri);
     assert_eq!(answer["result"]["isError"], false);
-    session.send(&json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": uri}}));
+    session.send(
+        &json!({"jsonrpc": "2.0", "id": 3, "method": "resources/read", "params": {"uri": uri}}),
+    );
     assert_eq!(session.receive()["result"]["contents"][0]["text"], "one\nzwei\nthree\n");
 }
 
@@ -236,7 +261,8 @@ impl Http {
     fn status(&self, headers: &str, body: &str) -> String {
         let address = self.url.trim_start_matches("http://").trim_end_matches("/mcp");
         let mut stream = std::net::TcpStream::connect(address).expect("connects");
-        let host = if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
+        let host =
+            if headers.contains("Host:") { String::new() } else { format!("Host: {address}\r\n") };
         let request = format!(
             "POST /mcp HTTP/1.1\r\n{host}{headers}Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
             body.len()
@@ -286,7 +312,10 @@ fn clients() -> Vec<(&'static str, Vec<String>)> {
         println!("skipped: 1 client: no Python SDK; run tests/it/agents/clients/install.sh");
     }
     if sdk().join("node_modules/@modelcontextprotocol/sdk").exists() {
-        out.push(("typescript", vec!["node".into(), script("client.mjs"), sdk().display().to_string()]));
+        out.push((
+            "typescript",
+            vec!["node".into(), script("client.mjs"), sdk().display().to_string()],
+        ));
     } else {
         println!("skipped: 1 client: no TypeScript SDK; run tests/it/agents/clients/install.sh");
     }
@@ -301,11 +330,14 @@ fn drive(name: &str, client: &[String], more: &[&str], root: &Path) {
         .output()
         .expect("runs");
     let text = String::from_utf8_lossy(&out.stdout);
-    let seen: Value = serde_json::from_str(text.trim())
-        .unwrap_or_else(|e| panic!("{name}: {e}: {text}\n{}", String::from_utf8_lossy(&out.stderr)));
+    let seen: Value = serde_json::from_str(text.trim()).unwrap_or_else(|e| {
+        panic!("{name}: {e}: {text}\n{}", String::from_utf8_lossy(&out.stderr))
+    });
     assert_eq!(seen["server"], "restitch", "{name}");
     assert_eq!(seen["annotated"], true, "{name}");
-    for tool in ["edit_file", "edit", "edit_lines", "hashline_edit", "read_file", "undo", "apply_patch"] {
+    for tool in
+        ["edit_file", "edit", "edit_lines", "hashline_edit", "read_file", "undo", "apply_patch"]
+    {
         assert!(seen["tools"].as_array().expect("tools").contains(&tool.into()), "{name}: {tool}");
     }
     let calls = seen["calls"].as_object().expect("calls");
@@ -320,7 +352,12 @@ fn drive(name: &str, client: &[String], more: &[&str], root: &Path) {
     assert!(stages.len() >= 3 && stages[0] == "read: a.txt", "{name}: {stages:?}");
     let text = std::fs::read_to_string(root.join("a.txt")).expect("file");
     assert_eq!(text, "one\nzwei\ndrei\n", "{name}");
-    println!("{name}: {} tools, {} calls, {} progress messages", seen["tools"].as_array().map_or(0, Vec::len), calls.len(), stages.len());
+    println!(
+        "{name}: {} tools, {} calls, {} progress messages",
+        seen["tools"].as_array().map_or(0, Vec::len),
+        calls.len(),
+        stages.len()
+    );
 }
 
 #[test]
