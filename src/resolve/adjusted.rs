@@ -121,18 +121,13 @@ fn explained(
 ) -> Result<(), String> {
     let (in_old, in_new, in_region) = (counts(old), counts(new), counts(region));
     counted(&in_old, &in_new, &in_region, &counts(answer))?;
-    let more = |a: &Counts<'_>, b: &Counts<'_>, token: &str| {
-        a.get(token).copied().unwrap_or(0) > b.get(token).copied().unwrap_or(0)
-    };
-    let (gone, come) = changes(old, new);
+    let (by_edit, by_file) = (Diff::of(old, new), Diff::of(old, region));
     let exchanges = exchanges(old, region);
-    let merge = Merge {
-        exchanged: &|word, by| exchanges.contains(&(word, by)),
-        stale: &|token| more(&in_old, &in_region, token),
-        fresh: &|token| more(&in_region, &in_old, token),
-        removed: &|token| more(&in_old, &in_new, token) || gone.contains(token),
-        added: &|token| come.contains(token),
+    // The caller's tokens that the file does not have, and the file's that the edit takes away.
+    let gone = |diff: &Diff, other: &Diff| -> Vec<bool> {
+        diff.from.iter().map(|from| from.is_some_and(|at| !other.kept[at])).collect()
     };
+    let (stale, removed) = (gone(&by_edit, &by_file), gone(&by_file, &by_edit));
     // What all three begin and end with needs no search, but for a margin: the same
     // tokens may stand for others there.
     let same = |k: &usize| {
@@ -141,6 +136,13 @@ fn explained(
     };
     let head = (0..).take_while(same).count().saturating_sub(MARGIN);
     let (new, region, answer) = (&new[head..], &region[head..], &answer[head..]);
+    let merge = Merge {
+        stale: &stale[head..],
+        removed: &removed[head..],
+        added: &by_edit.from[head..],
+        fresh: &by_file.from[head..],
+        exchanges: &exchanges,
+    };
     let from_end = |tokens: &[Token<'_>], k: usize| {
         tokens.len().checked_sub(k + 1).map(|at| tokens[at].text.to_owned())
     };
@@ -180,16 +182,43 @@ fn exchanges<'a>(old: &[Token<'a>], region: &[Token<'a>]) -> HashSet<(&'a str, &
 
 /// What may become of a token in a merge.
 struct Merge<'a> {
-    /// The caller knows it, the file does not have it.
-    stale: &'a dyn Fn(&str) -> bool,
-    /// The file has it, the caller did not know it.
-    fresh: &'a dyn Fn(&str) -> bool,
-    /// The edit takes it away.
-    removed: &'a dyn Fn(&str) -> bool,
-    /// The edit adds it.
-    added: &'a dyn Fn(&str) -> bool,
-    /// The file has the second word where the caller has the first.
-    exchanged: &'a dyn Fn(&str, &str) -> bool,
+    /// Tokens of `new_str` that the caller kept and the file does not have.
+    stale: &'a [bool],
+    /// Tokens of the file that the edit takes away.
+    removed: &'a [bool],
+    /// Where the tokens of `new_str` come from; none for what the edit adds.
+    added: &'a [Option<usize>],
+    /// Where the tokens of the file come from; none for what the caller did not know.
+    fresh: &'a [Option<usize>],
+    /// Words of the call and the words that the file has in their place.
+    exchanges: &'a HashSet<(&'a str, &'a str)>,
+}
+
+/// What became of the tokens of `old_str` in another text.
+struct Diff {
+    /// For each token of `old_str`: whether the text has it.
+    kept: Vec<bool>,
+    /// For each token of the text: which token of `old_str` it is.
+    from: Vec<Option<usize>>,
+}
+
+impl Diff {
+    fn of(old: &[Token<'_>], text: &[Token<'_>]) -> Self {
+        let texts = |tokens: &[Token<'_>]| -> Vec<String> {
+            tokens.iter().map(|token| token.text.to_owned()).collect()
+        };
+        let (a, b) = (texts(old), texts(text));
+        let mut diff = Self { kept: vec![false; a.len()], from: vec![None; b.len()] };
+        for op in similar::capture_diff_slices(similar::Algorithm::Myers, &a, &b) {
+            if op.tag() == similar::DiffTag::Equal {
+                for (old, new) in op.old_range().zip(op.new_range()) {
+                    diff.kept[old] = true;
+                    diff.from[new] = Some(old);
+                }
+            }
+        }
+        diff
+    }
 }
 
 /// How a point can be reached. The place says what was dropped from the file just
@@ -235,26 +264,36 @@ impl Merge<'_> {
                     }
                     let wanted = new.get(i).map(|t| t.text);
                     let file = region.get(j).map(|t| t.text);
+                    let (stale, added) = (
+                        wanted.is_some() && self.stale[i],
+                        wanted.is_some() && self.added[i].is_none(),
+                    );
+                    let (removed, fresh) = (
+                        file.is_some() && self.removed[j],
+                        file.is_some() && self.fresh[j].is_none(),
+                    );
                     // Dropped from new_str, dropped from the file.
-                    if wanted.is_some_and(self.stale) {
+                    if stale {
                         join(&mut here[(i + 1) * width + j], cell);
                     }
-                    if file.is_some_and(self.removed) {
+                    if removed {
                         let any = cell[0] | cell[1] | cell[2];
                         join(&mut here[i * width + j + 1], [0, 0, any]);
-                    } else if file.is_some_and(self.fresh) {
+                    } else if fresh {
                         join(&mut here[i * width + j + 1], [0, cell[0] | cell[1], cell[2]]);
                     }
                     let Some(token) = answer.get(k).map(|t| t.text) else { continue };
                     let closed = cell[0] | cell[2];
-                    if wanted == Some(token) && file == Some(token) && closed != 0 {
+                    let both = wanted == Some(token) && file == Some(token) && !added && !fresh;
+                    if both && closed != 0 {
                         join(&mut next[(i + 1) * width + j + 1], [NOTHING, 0, 0]);
                     }
-                    if file == Some(token) && (self.fresh)(token) {
+                    if fresh && file == Some(token) {
                         join(&mut next[i * width + j + 1], [after_file(closed), 0, 0]);
                     }
-                    let exchanged = wanted.is_some_and(|word| (self.exchanged)(word, token));
-                    if exchanged || (wanted == Some(token) && (self.added)(token)) {
+                    let exchanged =
+                        wanted.is_some_and(|word| self.exchanges.contains(&(word, token)));
+                    if added && (exchanged || wanted == Some(token)) {
                         join(&mut next[(i + 1) * width + j], cell.map(after_caller));
                     }
                 }
@@ -321,20 +360,6 @@ fn counted(
     } else {
         Err(format!("the answer puts {extra} words of the file in the place of {exchanged}"))
     }
-}
-
-/// The tokens that an edit takes out and puts in, by a line of least difference.
-fn changes<'a>(old: &[Token<'a>], new: &[Token<'a>]) -> (HashSet<&'a str>, HashSet<&'a str>) {
-    let texts = |tokens: &[Token<'a>]| tokens.iter().map(|t| t.text).collect::<Vec<&str>>();
-    let (old, new) = (texts(old), texts(new));
-    let (mut gone, mut come) = (HashSet::new(), HashSet::new());
-    for op in similar::capture_diff_slices(similar::Algorithm::Myers, &old, &new) {
-        if op.tag() != similar::DiffTag::Equal {
-            gone.extend(&old[op.old_range()]);
-            come.extend(&new[op.new_range()]);
-        }
-    }
-    (gone, come)
 }
 
 /// White space between two tokens must be known from one of the texts. Line breaks
@@ -485,6 +510,7 @@ mod tests {
             "fn total_price(items: &[Item],: f64, discount tax: f64) -> f64 {",
             "fn total_price(items: &[Item], tax: f64\n, discount: f64) -> f64 {",
             "fn total_price(items: &[Item], tax: f64 , discount: f64) -> f64 {",
+            "fn total_price(items: &[Item], tax:, discount: f64) -> f64 f64 {",
             "fn f64 total_price(items: &[Item], tax:, discount: f64) -> f64 {",
         ] {
             assert!(check(&base, bad).is_err(), "{bad}");
