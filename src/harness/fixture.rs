@@ -247,7 +247,12 @@ impl Fixture {
         let files: Tree =
             store.files().into_iter().map(|(path, b)| (path.as_str().to_owned(), b)).collect();
         let number = |name: &str| reply.report["model"][name].as_u64().unwrap_or(0);
-        let model = ModelCost { calls: number("calls"), prompt_bytes: number("prompt_bytes") };
+        // Recorded answers cost no request; each ask that was made counts as one.
+        let asked = reply.report["attempts"].as_array().map_or(0, |attempts| {
+            attempts.iter().filter(|attempt| attempt["outcome"] != "skipped").count()
+        });
+        let calls = number("calls").max(u64::try_from(asked).unwrap_or(u64::MAX));
+        let model = ModelCost { calls, prompt_bytes: number("prompt_bytes") };
         let by = match (reply.code, reply.report["rung"].as_str()) {
             (Some(code), _) => code.as_str().to_owned(),
             (None, Some(rung)) => rung.to_owned(),
