@@ -4,7 +4,8 @@
 //! somebody else it is inferred, and only what allows no second opinion is carried:
 //! lines that occur once in both versions, in their order, are landmarks; a line that
 //! occurs more often is carried only when everything between two landmarks is
-//! unchanged. A brace among equal braces is lost rather than guessed.
+//! unchanged; and a run of such lines must say enough to be known again. A brace among
+//! equal braces is lost rather than guessed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -157,23 +158,49 @@ fn bodies(snapshot: &Snapshot) -> Vec<&str> {
     crate::text::each_line(text).map(|line| text[line.body].trim_end()).collect()
 }
 
+/// How many letters and digits a run of lines must have, in lines that occur once, to
+/// be known again anywhere in the file: about two short lines.
+const ENOUGH: usize = 12;
+
 /// For each line of `a` the 1-based line of `b`, or 0.
 fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
     let mut targets = vec![0_usize; a.len()];
+    let mut evidence = vec![0_usize; a.len()];
     let (mut i, mut j) = (0, 0);
     let ends = std::iter::once((a.len(), b.len()));
     for (next_i, next_j) in landmarks(a, b).into_iter().chain(ends) {
         if a[i..next_i] == b[j..next_j] {
-            for k in i..next_i {
-                targets[k] = j + (k - i) + 1;
+            for (k, target) in targets[i..next_i].iter_mut().enumerate() {
+                *target = j + k + 1;
             }
         }
-        if next_i < a.len() {
+        if let Some(line) = a.get(next_i) {
             targets[next_i] = next_j + 1;
+            evidence[next_i] = line.chars().filter(|c| c.is_alphanumeric()).take(ENOUGH).count();
         }
         (i, j) = (next_i + 1, next_j + 1);
     }
+    drop_weak_runs(&mut targets, &evidence, b.len());
     drop_coincidences(a, b, &targets)
+}
+
+/// A short line such as `end` may occur once in both versions and still be another
+/// one. A run counts when it says enough, or hangs on the start or end of both files.
+fn drop_weak_runs(targets: &mut [usize], evidence: &[usize], total: usize) {
+    let mut start = 0;
+    while start < targets.len() {
+        let mut end = start + 1;
+        while end < targets.len() && targets[start] > 0 && targets[end] == targets[end - 1] + 1 {
+            end += 1;
+        }
+        let first = start == 0 && targets[start] == 1;
+        let last = end == targets.len() && targets[end - 1] == total;
+        let says: usize = evidence[start..end].iter().sum();
+        if !first && !last && says < ENOUGH {
+            targets[start..end].fill(0);
+        }
+        start = end;
+    }
 }
 
 /// A line whose neighbours are all different is there by chance.
@@ -258,7 +285,10 @@ mod tests {
         assert_eq!(map(&["a", "b", "c"], &["new", "a", "b", "c"]), [Some(2), Some(3), Some(4)],);
         assert_eq!(map(&["a", "b", "c"], &["a", "c"]), [Some(1), None, Some(2)]);
         assert_eq!(
-            map(&["a", "}", "b", "}", "c"], &["x", "a", "}", "b", "y", "}", "c"]),
+            map(
+                &["first line", "}", "second", "}", "c"],
+                &["x", "first line", "}", "second", "y", "}", "c"]
+            ),
             [Some(2), Some(3), Some(4), None, Some(7)],
         );
     }
@@ -272,6 +302,13 @@ mod tests {
         let braces = vec!["}"; 50];
         assert!(map(&braces, &vec!["}"; 51]).iter().all(Option::is_none));
         assert!(map(&braces, &vec!["}"; 49]).iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn short_lines_inside_a_changed_stretch_are_not_known_again() {
+        let old = ["some text", "gone", "", "end", "other text"];
+        let new = ["some text", "", "end", "end", "end", "other text"];
+        assert_eq!(map(&old, &new), [Some(1), None, None, None, Some(6)]);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadReq
             // Ranges are merged, so something lies between them.
             let before = wanted[k - 1].end;
             out.text.push_str(ending);
-            let _ = write!(out.text, "… {} lines not shown …\n", span.start - before - 1);
+            let _ = writeln!(out.text, "… {} lines not shown …", span.start - before - 1);
             ending = "";
         }
         for number in span.start..=span.end {
