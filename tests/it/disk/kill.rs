@@ -368,7 +368,9 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     let (mut faults, mut contradictions, mut litter, mut refused) = (0, Vec::new(), 0, 0);
     for scenario in scenarios().into_iter().filter(|s| s.name != "ten megabytes").take(chosen) {
         for call in calls {
-            for error in errors {
+            // The loader and the runtime make many of these; three errors stand for ten.
+            let common = ["newfstatat", "statx", "openat", "read", "lseek"].contains(call);
+            for error in if common { &errors[..errors.len().min(3)] } else { errors } {
                 for when in 1..=if long() { 60 } else { 4 } {
                     let work = Work::in_memory();
                     fs::write(work.file("f"), &scenario.old).expect("file");
