@@ -1,5 +1,7 @@
 //! Every case below `fixtures/` as a named test of its own.
 
+#![allow(clippy::expect_used, reason = "a test may stop where it stands")]
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -45,8 +45,8 @@ pub fn corpus(dir: &Path, half: Half) -> io::Result<Vec<Pair>> {
     packages.retain(|path| path.join("a").is_dir() && path.join("b").is_dir());
     packages.sort();
     let wanted = |at: usize| match half {
-        Half::Development => at % 2 == 0,
-        Half::HeldOut => at % 2 == 1,
+        Half::Development => at.is_multiple_of(2),
+        Half::HeldOut => !at.is_multiple_of(2),
         Half::Both => true,
     };
     let mut pairs = Vec::new();

@@ -15,7 +15,7 @@ impl Rng {
     }
 
     /// The next number.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
@@ -25,7 +25,7 @@ impl Rng {
     /// A number below `bound`; 0 when `bound` is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let bound = bound.max(1) as u64;
-        usize::try_from(self.next() % bound).unwrap_or(0)
+        usize::try_from(self.number() % bound).unwrap_or(0)
     }
 
     /// True in `percent` of 100 calls.

@@ -64,7 +64,7 @@ pub fn before_failures(transcript: &Transcript) -> HashMap<usize, (String, Known
 }
 
 /// The file after a later success of the agent itself, when nothing lay between.
-pub fn own_retry<'t>(transcript: &'t Transcript, failure: usize) -> Option<(usize, &'t Attempt)> {
+pub fn own_retry(transcript: &Transcript, failure: usize) -> Option<(usize, &Attempt)> {
     let path = &transcript.steps.get(failure)?.path;
     transcript.steps.iter().enumerate().skip(failure + 1).find_map(|(at, step)| match &step.deed {
         Deed::Edited(attempt) if step.path == *path && attempt.error.is_none() => {

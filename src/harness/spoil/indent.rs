@@ -155,7 +155,7 @@ fn relevel(call: &mut Call, unit: usize, step: &str) -> Option<()> {
     (step == "\t" || leads(&call.new).all(known)).then_some(())?;
     both(call, |line| {
         let lead = lead(line);
-        (!lead.contains('\t') && lead.len() % unit == 0)
+        (!lead.contains('\t') && lead.len().is_multiple_of(unit))
             .then(|| format!("{}{}", step.repeat(lead.len() / unit), line.trim_start_matches(' ')))
     })
 }

@@ -179,19 +179,15 @@ impl Cell {
 
     /// Changes what the model says of the line, in both strings.
     pub fn say(&mut self, change: impl Fn(&str) -> String) {
-        for side in [&mut self.old, &mut self.new] {
-            if let Some(line) = side {
-                *line = change(line);
-            }
+        for line in [&mut self.old, &mut self.new].into_iter().flatten() {
+            *line = change(line);
         }
     }
 
     /// Changes what the file holds, before and after.
     pub fn hold(&mut self, change: impl Fn(&str) -> String) {
-        for side in [&mut self.file, &mut self.after] {
-            if let Some(line) = side {
-                *line = change(line);
-            }
+        for line in [&mut self.file, &mut self.after].into_iter().flatten() {
+            *line = change(line);
         }
     }
 }
@@ -364,7 +360,7 @@ impl Way {
                 change(&mut call, &mut rng)?;
             }
         }
-        let untouched = self.steps.len() > 0
+        let untouched = !self.steps.is_empty()
             && (call.old.trim_end(), call.new.trim_end()) == (&*real.old, &*real.new)
             && call.before() == *edit.file
             && call.expected == Expected::default()
