@@ -210,7 +210,8 @@ impl<'a> Text<'a> {
         }
         // A block starts at a line that is right, or at a comment.
         let comment = |j: usize| {
-            is_comment_difference(self.old[self.solid[0]], source.body(file.lines[from + j]))
+            let (a, b) = (self.old[self.solid[0]].trim(), source.body(file.lines[from + j]).trim());
+            is_comment_difference(a, b) && tokens::likeness(a, b) >= 0.5
         };
         let starts = |j: usize| pair(0, j) == 0 || pair(0, j) == 1 && comment(j);
         let first =
@@ -350,6 +351,10 @@ fn residue_is_context(
                 let index = solid.binary_search(at).map_err(|_| line)?;
                 let comment = is_comment_difference(a, b);
                 let at_end = index == 0 || index + 1 == solid.len();
+                // A comment that holds the block's end must at least be that comment.
+                if comment && at_end && tokens::likeness(a.trim(), b.trim()) < 0.5 {
+                    return Err(line);
+                }
                 if comment {
                     let kept = events.iter().any(|e| {
                         matches!(e, Event::Keep(o, _) if o == at)

@@ -284,7 +284,7 @@ pub(super) fn merge_window(
     };
     let learnt = Slack::PUNCTUATION | Slack::LOOK_ALIKE;
     let style = if window.slack.meets(learnt) {
-        EditMap::learn(&pairs.collect::<Vec<_>>())
+        EditMap::learn(&pairs.collect::<Vec<_>>()).unless_contradicted(source.text, new)
     } else {
         EditMap::default()
     };

@@ -296,13 +296,17 @@ impl Merge<'_, '_> {
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
         let body = tokens::merge(old, file, new, self.style).or_else(|| {
-            // The same code with another comment behind it: the file's comment stays.
+            // The same code with another comment behind it: the file's comment stays. But
+            // another number is another fact, in a comment too.
             let (o, f, n) = (
                 tokens::without_comment(old),
                 tokens::without_comment(file),
                 tokens::without_comment(new),
             );
-            (old[o.len()..] == new[n.len()..])
+            let numbers =
+                |comment: &str| comment.chars().filter(char::is_ascii_digit).collect::<String>();
+            let (was, is) = (&old[o.len()..], &file[f.len()..]);
+            (was == &new[n.len()..] && numbers(was) == numbers(is))
                 .then(|| tokens::merge(o, f, n, self.style))
                 .flatten()
                 .map(|code| code.trim_end().to_owned() + &file[f.len()..])

@@ -52,6 +52,21 @@ impl EditMap {
         Self { quotes: quotes(pairs), characters: characters(pairs), semicolons: semicolons(pairs) }
     }
 
+    /// Forgets what a whole file or a whole new text speaks against: a file that ends
+    /// lines in `;` has that habit, and so has a text that does.
+    pub(super) fn unless_contradicted(mut self, file: &str, new: &[&str]) -> Self {
+        let ends = |line: &str| without_comment(line).trim_end().ends_with(';');
+        let contradicted = match self.semicolons {
+            Some(Semicolons::Added) => file.contains(";\n") || file.contains(";\r\n"),
+            Some(Semicolons::Lost) => new.iter().any(|line| ends(line)),
+            None => false,
+        };
+        if contradicted {
+            self.semicolons = None;
+        }
+        self
+    }
+
     /// New text as the file would write it.
     pub(super) fn apply(&self, text: &str) -> String {
         let text = self.with_quotes(text);

@@ -11,5 +11,6 @@ mod agents;
 #[cfg(unix)]
 mod disk;
 mod harness;
+mod matching;
 mod model;
 mod reading;

@@ -1,0 +1,143 @@
+//! Laws that hold for every input, against naive oracles that share no code with the
+//! engine.
+
+use proptest::prelude::*;
+use restitch::edit::{EditPlan, EditRequest, Expected};
+use restitch::matching::explain;
+use restitch::text::Snapshot;
+
+use super::apply;
+
+/// Bytes that hurt: line breaks, a mark, invalid UTF-8, multi-byte characters.
+fn hostile_bytes() -> impl Strategy<Value = Vec<u8>> {
+    let chunk = prop_oneof![
+        Just(b"\n".to_vec()),
+        Just(b"\r\n".to_vec()),
+        Just(b"\r".to_vec()),
+        Just(b"\t".to_vec()),
+        Just(b"  ".to_vec()),
+        Just(b"\xFF".to_vec()),
+        Just(b"\xC3".to_vec()),
+        Just(b"\xEF\xBB\xBF".to_vec()),
+        Just("é".as_bytes().to_vec()),
+        Just("“x”".as_bytes().to_vec()),
+        Just("日本".as_bytes().to_vec()),
+        "[a-c(){};= ]{1,6}".prop_map(String::into_bytes),
+    ];
+    prop::collection::vec(chunk, 0..24).prop_map(|chunks| chunks.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4_000))]
+
+    /// Whatever is applied, the bytes outside the reported spans are the file's.
+    #[test]
+    fn bytes_outside_the_spans_are_identical(file in hostile_bytes(), old in "[a-c(){};= \\n\\t\"]{1,10}", new in "[a-d\\n ]{0,6}") {
+        let Ok(snapshot) = Snapshot::decode(file.clone()) else { return Ok(()) };
+        let Ok(explained) = explain(&EditRequest::new(old, new), &snapshot) else { return Ok(()) };
+        let Ok(plan) = EditPlan::new(&snapshot, explained.splices) else { return Ok(()) };
+        let Ok(after) = plan.bytes_after(&snapshot) else { return Ok(()) };
+        let mut kept = Vec::new();
+        let mut at = 0;
+        for splice in plan.splices() {
+            let range = snapshot.byte_range(splice.range.clone());
+            kept.push(&file[at..range.start]);
+            at = range.end;
+        }
+        kept.push(&file[at..]);
+        let mut rest: &[u8] = &after;
+        for (number, piece) in kept.iter().enumerate() {
+            if number == 0 {
+                prop_assert!(rest.starts_with(piece));
+                rest = &rest[piece.len()..];
+            } else if number + 1 == kept.len() {
+                prop_assert!(rest.ends_with(piece));
+            } else {
+                let found = rest.windows(piece.len().max(1)).position(|w| w == *piece || piece.is_empty());
+                prop_assert!(found.is_some());
+                rest = &rest[found.unwrap_or(0) + piece.len()..];
+            }
+        }
+    }
+
+    /// An exact call is what a plain replacement does, and nothing is rewritten.
+    #[test]
+    fn an_exact_call_is_a_plain_replacement(head in "[a-z\\n ]{0,20}", old in "[A-Z]{1,6}", new in "[a-z$&\\\\1]{0,8}", tail in "[a-z\\n ]{0,20}") {
+        let file = format!("{head}{old}{tail}");
+        prop_assume!(file.matches(&old).count() == 1 && old != new);
+        let (after, rung) = apply(&file, &EditRequest::new(old.clone(), new.clone())).expect("exact");
+        prop_assert_eq!(rung, "exact");
+        prop_assert_eq!(after, format!("{head}{new}{tail}"));
+    }
+
+    /// Counting agrees with the standard library's non-overlapping count.
+    #[test]
+    fn all_means_all(file in "[ab\\n]{0,30}", old in "[ab]{1,3}") {
+        let request = EditRequest::new(old.clone(), "X").expecting(Expected::All);
+        match apply(&file, &request) {
+            Ok((after, rung)) if rung == "exact" => prop_assert_eq!(after, file.replace(&old, "X")),
+            Ok(_) => prop_assert!(!file.contains(&old)),
+            Err(_) => prop_assert!(!file.contains(&old)),
+        }
+    }
+
+    /// An edit and its inverse restore the file.
+    #[test]
+    fn apply_then_undo_restores(head in "[a-z\\n ]{0,20}", tail in "[a-z\\n ]{0,20}") {
+        let file = format!("{head}OLD{tail}");
+        let (after, _) = apply(&file, &EditRequest::new("OLD", "NEW")).expect("applies");
+        let (back, _) = apply(&after, &EditRequest::new("NEW", "OLD")).expect("undoes");
+        prop_assert_eq!(back, file);
+    }
+}
+
+/// Text that looks like a mistake and is none: every call quotes it exactly.
+#[test]
+fn a_correct_call_is_never_rewritten() {
+    let kinds: [fn(usize) -> String; 8] = [
+        |n| format!("\\title{{A{n}}}\\newline \\textbf{{x\\_{n}}} \\\\"),
+        |n| format!("re = /^\\s*\\d{{{n}}}\\.\\w+\\n?$/;"),
+        |n| format!("path = \"C:\\\\new\\\\table{n}\\\\readme.txt\""),
+        |n| format!("print('it\\'s {n}\\n\\t\"quoted\"')"),
+        |n| format!("target{n}: dep\n\t$(CC) -o $@ $< $$HOME"),
+        |n| format!("{{\"a{n}\": \"{{\\\"b\\\": \\\"c\\\\n\\\"}}\"}}"),
+        |n| format!("<p class=\"x{n}\">&lt;b&gt; &amp; &quot;q&quot;</p>"),
+        |n| format!("{n}|{n}: ```text\n+ item\n- item … “x”"),
+    ];
+    let mut cases = 0;
+    for n in 0..1_250 {
+        for kind in kinds {
+            let line = kind(n);
+            let file = format!("start\n{line}\nend\n");
+            let new = line.replace('x', "y") + "\\n$&\\1";
+            let (after, rung) =
+                apply(&file, &EditRequest::new(line.clone(), new.clone())).expect("exact");
+            assert_eq!(rung, "exact");
+            assert_eq!(after, format!("start\n{new}\nend\n"));
+            cases += 1;
+        }
+    }
+    assert_eq!(cases, 10_000);
+}
+
+/// What a strict fold finds equal, every laxer one accepts too: the same call with one
+/// mistake more is still found at the same place.
+#[test]
+fn a_laxer_reading_finds_a_superset() {
+    let file = "fn a() {\n    let x = call(1, \"two\");\n\n    done(x);\n}\n";
+    let strict = "    let x = call(1, \"two\");\n\n    done(x);\n";
+    let worse: [fn(&str) -> String; 5] = [
+        |s| s.replace(";\n", ";  \n"),
+        |s| s.replace("    ", "  "),
+        |s| s.replace("\n\n", "\n"),
+        |s| s.replace(", ", ","),
+        |s| s.replace('"', "'"),
+    ];
+    let mut text = strict.to_owned();
+    for spoil in worse {
+        text = spoil(&text);
+        let new = text.replace("done", "finish");
+        let (after, rung) = apply(file, &EditRequest::new(text.clone(), new)).expect("found");
+        assert_eq!(after, file.replace("done", "finish"), "by {rung}");
+    }
+}
