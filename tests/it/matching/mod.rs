@@ -2,6 +2,7 @@
 //! code of the refusal. Rows are data; each collection runs through the public library.
 
 mod laws;
+mod multi;
 mod rows;
 mod seed_004;
 

@@ -181,3 +181,14 @@ fn basics_name_every_rung_of_the_ladder() {
         assert!(named.contains(&rung.id()), "no row for `{}`", rung.id());
     }
 }
+
+#[test]
+fn the_readme_shows_the_ladder_as_it_is() {
+    let readme = include_str!("../../../README.md");
+    let table = readme.split("<!-- ladder -->").nth(1).and_then(|rest| rest.split("<!-- /ladder -->").next());
+    let rows = restitch::matching::LADDER
+        .iter()
+        .map(|rung| format!("| `{}` | {} |\n", rung.id(), rung.about().replace('|', "\\|")));
+    let wanted = format!("\n| rung | what it forgives |\n| --- | --- |\n{}", rows.collect::<String>());
+    assert_eq!(table.unwrap_or_default(), wanted);
+}

@@ -1,0 +1,78 @@
+//! `multi_edit` over the tools: all or nothing, all against the original.
+
+use restitch::edit::WorkPath;
+use restitch::engine::{CallOptions, Engine};
+use restitch::store::MemoryStore;
+use restitch::tools::{ToolReply, Toolbox};
+use serde_json::{Value, json};
+
+fn toolbox(files: &[(&str, &str)]) -> Toolbox {
+    let store = MemoryStore::new();
+    for (path, text) in files {
+        let path = WorkPath::parse(path, std::path::Path::new("/w")).expect("path");
+        store.put(path, text.as_bytes().to_vec());
+    }
+    Toolbox::new(Engine::builder(store).build())
+}
+
+async fn call(tools: &Toolbox, edits: Value) -> ToolReply {
+    tools.call("multi_edit", json!({ "edits": edits }), &CallOptions::default()).await
+}
+
+async fn text(tools: &Toolbox, path: &str) -> String {
+    let path = tools.engine().path(path).expect("path");
+    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
+}
+
+#[tokio::test]
+async fn several_edits_refer_to_the_original() {
+    let tools = toolbox(&[("a", "one\ntwo\nthree\n"), ("b", "x\n")]);
+    let reply = call(
+        &tools,
+        json!([
+            { "path": "a", "old_str": "one", "new_str": "two" },
+            { "path": "b", "old_str": "x", "new_str": "y" },
+            { "path": "a", "old_str": "two", "new_str": "2" },
+            { "path": "c", "old_str": "", "new_str": "new\n" },
+        ]),
+    )
+    .await;
+    assert!(reply.ok, "{}", reply.message);
+    assert_eq!(text(&tools, "a").await, "two\n2\nthree\n");
+    assert_eq!(text(&tools, "b").await, "y\n");
+    assert_eq!(text(&tools, "c").await, "new\n");
+    let paths: Vec<&str> =
+        reply.report["files"].as_array().expect("files").iter().filter_map(|f| f["path"].as_str()).collect();
+    assert_eq!(paths, ["a", "b", "c"]);
+}
+
+#[tokio::test]
+async fn one_refusal_leaves_every_file() {
+    let tools = toolbox(&[("a", "one\n"), ("b", "x\n")]);
+    let reply = call(
+        &tools,
+        json!([
+            { "path": "a", "old_str": "one", "new_str": "1" },
+            { "path": "b", "old_str": "absent text", "new_str": "y" },
+        ]),
+    )
+    .await;
+    assert_eq!(reply.code.map(|code| code.as_str()), Some("EDIT_NO_OCCURRENCE_FOUND"));
+    assert!(reply.message.contains("edit 2 of 2"), "{}", reply.message);
+    assert_eq!((text(&tools, "a").await, text(&tools, "b").await), ("one\n".into(), "x\n".into()));
+}
+
+#[tokio::test]
+async fn overlap_is_refused() {
+    let tools = toolbox(&[("a", "one two three\n")]);
+    let reply = call(
+        &tools,
+        json!([
+            { "path": "a", "old_str": "one two", "new_str": "1" },
+            { "path": "a", "old_str": "two three", "new_str": "2" },
+        ]),
+    )
+    .await;
+    assert_eq!(reply.code.map(|code| code.as_str()), Some("EDIT_OVERLAP"));
+    assert_eq!(text(&tools, "a").await, "one two three\n");
+}
