@@ -132,7 +132,9 @@ impl Decoding for Unescape {
             Level::QuotesAndBreaks => unescape_breaks(&unescape_quotes(old, &QUOTES)),
         };
         let text = changed(text)?;
-        let shown = kinds(old);
+        let mut shown = kinds(old);
+        // What old_str has both ways, new_str may have both ways too.
+        shown.mixed = (has_inner_break(old), old.contains('\t'));
         let undo = move |new: &str| match level {
             Level::Full => undo_like(new, shown),
             Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
@@ -155,6 +157,8 @@ struct Kinds {
     returns: bool,
     quotes: [bool; 3],
     backslashes: bool,
+    /// Whether raw line breaks and raw tabs stand beside the escapes.
+    mixed: (bool, bool),
 }
 
 fn kinds(text: &str) -> Kinds {
@@ -199,8 +203,8 @@ fn undo_like(new: &str, shown: Kinds) -> String {
         }
     }
     let quotes = escaped_quotes(new, shown);
-    let breaks = (shown.breaks || body) && !has_inner_break(new);
-    let tabs = shown.tabs && !new.contains('\t');
+    let breaks = (shown.breaks || body) && (shown.mixed.0 || !has_inner_break(new));
+    let tabs = shown.tabs && (shown.mixed.1 || !new.contains('\t'));
     let lone = has_lone_backslash(new);
     let mut out = String::with_capacity(new.len());
     let mut chars = new.chars().peekable();

@@ -312,7 +312,10 @@ pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<S
     if ops.is_empty() {
         return Some(file.to_owned());
     }
-    out.push_str(&new[core_new.len()..]);
+    // Blanks that the call has behind both are the call's habit, and not the file's.
+    let tail = &new[core_new.len()..];
+    let habit = !tail.is_empty() && *tail == old[core_old.len()..];
+    out.push_str(if habit { &file[file.trim_end().len()..] } else { tail });
     Some(out)
 }
 

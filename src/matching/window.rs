@@ -157,6 +157,8 @@ impl Text<'_> {
             starts.extend(places.filter_map(|place| place.checked_sub(at)));
         } else {
             for at in [0, last] {
+                let whole = file.places(self.skeletons[at]).iter();
+                starts.extend(whole.filter_map(|&place| (place as usize).checked_sub(at)));
                 starts.extend(self.by_word(source, at).filter_map(|place| place.checked_sub(at)));
             }
         }

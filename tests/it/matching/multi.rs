@@ -41,8 +41,12 @@ async fn several_edits_refer_to_the_original() {
     assert_eq!(text(&tools, "a").await, "two\n2\nthree\n");
     assert_eq!(text(&tools, "b").await, "y\n");
     assert_eq!(text(&tools, "c").await, "new\n");
-    let paths: Vec<&str> =
-        reply.report["files"].as_array().expect("files").iter().filter_map(|f| f["path"].as_str()).collect();
+    let paths: Vec<&str> = reply.report["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .filter_map(|f| f["path"].as_str())
+        .collect();
     assert_eq!(paths, ["a", "b", "c"]);
 }
 
