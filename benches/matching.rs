@@ -24,7 +24,7 @@ fn file(bytes: usize) -> String {
         let depth = "    ".repeat((n % 4) as usize);
         let word = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         out.push_str(&format!("{depth}let value_{word} = compute_{n}(value_{}, {n});\n", n % 97));
-        if n % 9 == 0 {
+        if n.is_multiple_of(9) {
             out.push_str("}\n\n");
         }
     }
@@ -91,7 +91,8 @@ fn miss(bytes: usize, runs: usize, target: &str) -> Duration {
 
 /// Each rung on a file and on one twice as long.
 fn growth() {
-    let spoilers: [(&str, fn(&str) -> String); 6] = [
+    type Spoiler = fn(&str) -> String;
+    let spoilers: [(&str, Spoiler); 6] = [
         ("trailing_blanks", |s| s.replace(";\n", "; \n")),
         ("indentation", |s| s.lines().map(|l| format!("  {l}\n")).collect()),
         ("spacing", |s| s.replace(", ", ",")),

@@ -89,10 +89,18 @@ pub(crate) enum Command {
     Schema(SchemaArgs),
     /// Serve the tools over MCP, on stdin and stdout.
     Mcp(McpArgs),
+    /// Print completions for a shell.
+    Completions(CompletionsArgs),
     /// Replay, score and make test cases of failed edits.
     Harness(super::harness::HarnessArgs),
     /// Look at root, state and model, and say what is wrong with them.
     Doctor,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: clap_complete::Shell,
 }
 
 #[derive(Debug, Args)]

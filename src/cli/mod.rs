@@ -7,6 +7,7 @@ mod agent;
 mod apply;
 mod args;
 mod batch;
+mod completions;
 mod demo;
 mod doctor;
 mod edit;
@@ -63,6 +64,7 @@ async fn run(cli: Cli) -> Exit {
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
+        Command::Completions(args) => completions::run(&args),
         Command::Demo => demo::run(&common).await,
         Command::Agent(args) => agent::run(&common, args).await,
         Command::Undo(args) => past::undo(&common, &args).await,

@@ -357,7 +357,7 @@ fn is_random(value: &str) -> bool {
     let mut kinds: Vec<u8> = value.bytes().collect();
     kinds.sort_unstable();
     kinds.dedup();
-    let mixed = (digits > 0 && letters > 0) || (marks > 0 && letters > 0) || digits >= 6;
+    let mixed = (marks > 0 || digits > 0) && letters > 0 || digits >= 6;
     mixed && kinds.len() >= 5
 }
 

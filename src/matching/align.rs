@@ -376,7 +376,7 @@ fn residue_is_context(
             }
             Step::OldOnly(at) if !old[*at].trim().is_empty() => {
                 let kept = events.iter().any(|e| matches!(e, Event::Keep(o, _) if o == at));
-                if touched[*at] && !(kept && is_comment(old[*at])) || !kept {
+                if !kept || touched[*at] && !is_comment(old[*at]) {
                     return Err(line);
                 }
             }

@@ -524,7 +524,7 @@ impl Decoding for DiffMarkers {
         };
         let both =
             lines.iter().any(|l| l.starts_with('-')) && lines.iter().any(|l| l.starts_with('+'));
-        let wanted = |line: &&&str| !line.starts_with("@@") && !(both && line.starts_with('+'));
+        let wanted = |line: &&&str| !(line.starts_with("@@") || both && line.starts_with('+'));
         let mut text = lines.iter().filter(wanted).map(strip_old).collect::<Vec<_>>().join("\n");
         if old.ends_with('\n') {
             text.push('\n');
@@ -545,7 +545,7 @@ fn undo_markers(new: &str) -> String {
     let has_plus = new.split('\n').any(|line| line.starts_with('+'));
     let kept = new
         .split('\n')
-        .filter(|line| !line.starts_with("@@") && !(has_plus && line.starts_with('-')));
+        .filter(|line| !(line.starts_with("@@") || has_plus && line.starts_with('-')));
     let strip = |line: &str| line.strip_prefix(['+', '-', ' ']).unwrap_or(line).to_owned();
     kept.map(strip).collect::<Vec<_>>().join("\n")
 }

@@ -83,7 +83,7 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         let mut results: Vec<Splice> = Vec::new();
         let mut trouble = None;
         for chain in &chains {
-            match fill(call, chain, &parts, &new) {
+            match fill(call, chain, &parts, new) {
                 Ok(splice) if results.iter().any(|seen| same(call.text(), seen, &splice)) => {}
                 Ok(splice) => results.push(splice),
                 Err(refusal) => trouble = Some(refusal),
@@ -144,7 +144,7 @@ fn enough(part: &[&str]) -> bool {
 }
 
 /// Ways to place the parts one after the other.
-fn chains<'w>(found: &'w [Vec<Window>], allowed: Slack) -> Vec<Vec<&'w Window>> {
+fn chains(found: &[Vec<Window>], allowed: Slack) -> Vec<Vec<&Window>> {
     let mut chains: Vec<Vec<&Window>> = vec![Vec::new()];
     for windows in found {
         let mut longer: Vec<Vec<&Window>> = Vec::new();

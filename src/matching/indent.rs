@@ -91,10 +91,10 @@ impl IndentMap {
     /// The file's indentation for a new line's. `near` is the old line next to it,
     /// which an irregular map looks at first. `None` when nothing tells.
     pub(super) fn apply(&self, indent: &str, near: usize) -> Option<String> {
-        if let Some((unit, shift)) = &self.rule {
-            if let Some(mapped) = apply_rule(*unit, shift, indent) {
-                return Some(mapped);
-            }
+        if let Some((unit, shift)) = &self.rule
+            && let Some(mapped) = apply_rule(*unit, shift, indent)
+        {
+            return Some(mapped);
         }
         let distance = |at: usize| at.abs_diff(near);
         let seen = self.pairs.iter().enumerate().filter(|(_, (from, _))| from == indent);

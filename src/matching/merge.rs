@@ -537,10 +537,10 @@ fn closes(line: &str) -> bool {
         "finally",
     ];
     let line = line.trim_start();
-    let word = |word: &&str| {
-        line.strip_prefix(*word).is_some_and(|rest| !rest.starts_with(super::canon::is_word))
+    let word = |word: &str| {
+        line.strip_prefix(word).is_some_and(|rest| !rest.starts_with(super::canon::is_word))
     };
-    line.starts_with(['}', ')', ']']) || WORDS.iter().any(|w| word(&w))
+    line.starts_with(['}', ')', ']']) || WORDS.iter().any(|w| word(w))
 }
 
 /// A line for the preprocessor, which stands where it likes.

@@ -184,7 +184,7 @@ fn merge(
             (&own[..head], &own[head..own.len() - tail], &own[own.len() - tail..])
         };
         new_lines.extend(text(head));
-        let changed: Vec<&str> = own.iter().filter_map(|e| new_line(e)).map(|n| new[n]).collect();
+        let changed: Vec<&str> = own.iter().filter_map(new_line).map(|n| new[n]).collect();
         if alike {
             let line = segment.file.start;
             steps.push(Step::Pair(old_lines.len(), whole_piece(source, line)));

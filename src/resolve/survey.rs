@@ -94,7 +94,7 @@ fn window(snapshot: &Snapshot, range: &Range<usize>) -> Window {
 fn shown(old: &str, snapshot: &Snapshot, regions: &[Region]) -> Vec<Range<usize>> {
     let text = snapshot.text();
     if text.len() <= MOST_WINDOW_BYTES {
-        return vec![0..text.len()];
+        return std::iter::once(0..text.len()).collect();
     }
     let share = (text.len() / SHARE).max(LEAST_WINDOW_BYTES).max(old.len() * 2);
     let mut room = share.min(MOST_WINDOW_BYTES);

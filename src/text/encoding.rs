@@ -199,7 +199,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
 
 /// UTF-16 without a mark shows as zeroes on one side of the pairs only.
 fn zero_parity(bytes: &[u8]) -> Option<bool> {
-    if bytes.len() % 2 != 0 {
+    if !bytes.len().is_multiple_of(2) {
         return None;
     }
     let zeroes = |start: usize| bytes.iter().skip(start).step_by(2).filter(|&&b| b == 0).count();
