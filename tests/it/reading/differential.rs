@@ -99,8 +99,12 @@ impl World {
     }
 
     /// A blank last line is a line only with a newline behind it, and that one stays.
+    /// A file without any line break does not tell which kind it had.
     fn settle(&mut self) {
         self.closed |= self.lines.last().is_some_and(|line| line.text.is_empty());
+        if self.lines.len() == 1 && !self.closed {
+            self.ending = "\n";
+        }
     }
 
     fn find(&self, identity: u64) -> Option<usize> {
