@@ -349,10 +349,7 @@ fn drive(name: &str, client: &[String], more: &[&str], root: &Path) {
     }
     assert_eq!(calls["absent"]["code"], "EDIT_NO_OCCURRENCE_FOUND");
     let stages = seen["progress"].as_array().expect("stages");
-    // The TypeScript client forgets a call's progress handler as soon as the answer is
-    // read, so what arrives in one piece with the answer may not reach it.
-    let least = if name == "python" { 3 } else { 1 };
-    assert!(stages.len() >= least && stages[0] == "read: a.txt", "{name}: {stages:?}");
+    assert!(stages.len() >= 3 && stages[0] == "read: a.txt", "{name}: {stages:?}");
     let text = std::fs::read_to_string(root.join("a.txt")).expect("file");
     assert_eq!(text, "one\nzwei\ndrei\n", "{name}");
     println!(
