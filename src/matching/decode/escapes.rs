@@ -1,0 +1,282 @@
+//! One level of escaping too many: the text was put into a string once too often.
+
+use super::{Decoding, UndoNew};
+
+/// Which escapes are undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    /// Every escape: the text was a JSON string body once too often.
+    Full,
+    /// Quotes only.
+    Quotes,
+    /// Line breaks and tabs, where they stand outside string literals.
+    Breaks,
+    /// Quotes, then line breaks and tabs outside the literals.
+    QuotesAndBreaks,
+}
+
+pub(super) struct Unescape(pub(super) Level);
+
+impl Decoding for Unescape {
+    fn id(&self) -> &'static str {
+        match self.0 {
+            Level::Full => "unescape",
+            Level::Quotes => "unescape_quotes",
+            Level::Breaks => "unescape_breaks",
+            Level::QuotesAndBreaks => "unescape_quotes_and_breaks",
+        }
+    }
+
+    fn rung(&self) -> &'static str {
+        "unescaped"
+    }
+
+    fn whole_lines(&self) -> bool {
+        false
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let level = self.0;
+        let changed = |text: String| (text != old).then_some(text);
+        let text = match level {
+            Level::Full => unescape(old),
+            Level::Quotes => unescape_quotes(old, &QUOTES),
+            // Raw line breaks in old_str show that the caller's line breaks are not escaped.
+            Level::Breaks | Level::QuotesAndBreaks if has_inner_break(old) => return None,
+            Level::Breaks => unescape_breaks(old),
+            Level::QuotesAndBreaks => unescape_breaks(&unescape_quotes(old, &QUOTES)),
+        };
+        let text = changed(text)?;
+        let mut shown = kinds(old);
+        // What old_str has both ways, new_str may have both ways too.
+        shown.mixed = (has_inner_break(old), old.contains('\t'));
+        let undo = move |new: &str| match level {
+            Level::Full => undo_like(new, shown),
+            Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
+            Level::Breaks if has_inner_break(new) => new.to_owned(),
+            Level::Breaks => unescape_breaks(new),
+            Level::QuotesAndBreaks => {
+                let unquoted = unescape_quotes(new, &escaped_quotes(new, shown));
+                if has_inner_break(new) { unquoted } else { unescape_breaks(&unquoted) }
+            }
+        };
+        Some((text, Box::new(undo)))
+    }
+}
+
+/// The kinds of escape that a text shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Kinds {
+    breaks: bool,
+    tabs: bool,
+    returns: bool,
+    quotes: [bool; 3],
+    backslashes: bool,
+    /// Whether raw line breaks and raw tabs stand beside the escapes.
+    mixed: (bool, bool),
+}
+
+fn kinds(text: &str) -> Kinds {
+    let mut kinds = Kinds::default();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            continue;
+        }
+        match chars.next() {
+            Some('n') => kinds.breaks = true,
+            Some('t') => kinds.tabs = true,
+            Some('r') => kinds.returns = true,
+            Some('\\') => kinds.backslashes = true,
+            Some(c) => {
+                for (at, quote) in QUOTES.into_iter().enumerate() {
+                    kinds.quotes[at] |= c == quote;
+                }
+            }
+            None => {}
+        }
+    }
+    kinds
+}
+
+/// The quotes that `old` had escaped and that stand nowhere bare in `new`.
+fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
+    let wanted =
+        |(at, quote): (usize, char)| (shown.quotes[at] && !has_bare(new, quote)).then_some(quote);
+    QUOTES.into_iter().enumerate().filter_map(wanted).collect()
+}
+
+/// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
+/// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
+fn undo_like(new: &str, shown: Kinds) -> String {
+    let body = was_string_body(new);
+    if body && (shown.breaks || shown.backslashes) {
+        let full = unescape(new);
+        // A line break that falls into a literal was the literal's own escape.
+        if !has_open_literal(&full) {
+            return full;
+        }
+    }
+    let quotes = escaped_quotes(new, shown);
+    let breaks = (shown.breaks || body) && (shown.mixed.0 || !has_inner_break(new));
+    let tabs = shown.tabs && (shown.mixed.1 || !new.contains('\t'));
+    let lone = has_lone_backslash(new);
+    let mut out = String::with_capacity(new.len());
+    let mut chars = new.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek().copied()) {
+            ('\\', Some('\\')) => {
+                out.push_str(if shown.backslashes && !lone { "\\" } else { "\\\\" });
+                chars.next();
+            }
+            ('\\', Some(quote)) if quotes.contains(&quote) => {
+                out.push(quote);
+                chars.next();
+            }
+            ('\\', Some('t')) if tabs => {
+                out.push('\t');
+                chars.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    if breaks { unescape_breaks(&out) } else { out }
+}
+
+/// A backslash that is neither doubled nor in front of `n`, `t`, `r` or a quote.
+fn has_lone_backslash(text: &str) -> bool {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' && !matches!(chars.next(), Some('\\' | 'n' | 't' | 'r' | '"' | '\'' | '`')) {
+            return true;
+        }
+    }
+    false
+}
+
+const QUOTES: [char; 3] = ['"', '\'', '`'];
+
+fn has_inner_break(text: &str) -> bool {
+    text.trim_end_matches('\n').contains('\n')
+}
+
+/// Whether some line opens a `"` and does not close it.
+fn has_open_literal(text: &str) -> bool {
+    text.split('\n').any(|line| {
+        let mut open = false;
+        let mut escaped = false;
+        for c in line.chars() {
+            open ^= c == '"' && !escaped;
+            escaped = c == '\\' && !escaped;
+        }
+        open
+    })
+}
+
+/// One level of the usual escapes.
+pub(super) fn unescape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let meant = match (c, chars.peek()) {
+            ('\\', Some('n')) => '\n',
+            ('\\', Some('t')) => '\t',
+            ('\\', Some('r')) => '\r',
+            ('\\', Some(&c @ ('"' | '\'' | '`' | '\\'))) => c,
+            _ => {
+                out.push(c);
+                continue;
+            }
+        };
+        chars.next();
+        out.push(meant);
+    }
+    out
+}
+
+/// Whether a text could be the body of a JSON string: nothing in it that would have
+/// had to be escaped, and something that was.
+fn was_string_body(text: &str) -> bool {
+    !text.contains(['\n', '\t', '\r']) && !has_bare(text, '"')
+}
+
+fn has_bare(text: &str, quote: char) -> bool {
+    let mut escaped = false;
+    text.chars().any(|c| {
+        let bare = c == quote && !escaped;
+        escaped = c == '\\' && !escaped;
+        bare
+    })
+}
+
+fn unescape_quotes(text: &str, quotes: &[char]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match chars.peek() {
+            Some(next) if c == '\\' && quotes.contains(next) => {
+                out.push(*next);
+                chars.next();
+            }
+            Some('\\') if c == '\\' => {
+                out.push_str("\\\\");
+                chars.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+fn unescape_breaks(text: &str) -> String {
+    outside_literals(text, |escape| match escape {
+        'n' => Some("\n"),
+        'r' => Some("\r"),
+        't' => Some("\t"),
+        _ => None,
+    })
+}
+
+/// Replaces `\x` outside string literals. A literal is what a quote opens and the
+/// same quote closes before the (real or escaped) line break.
+fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while at < chars.len() {
+        let c = chars[at];
+        if matches!(c, '"' | '\'')
+            && !(c == '\'' && at > 0 && chars[at - 1].is_alphanumeric())
+            && let Some(end) = literal_end(&chars, at)
+        {
+            out.extend(&chars[at..=end]);
+            at = end + 1;
+        } else if c == '\\'
+            && let Some(meant) = chars.get(at + 1).and_then(|next| meant(*next))
+        {
+            out.push_str(meant);
+            at += 2;
+        } else if c == '\\' && chars.get(at + 1) == Some(&'\\') {
+            out.push_str("\\\\");
+            at += 2;
+        } else {
+            out.push(c);
+            at += 1;
+        }
+    }
+    out
+}
+
+/// Where a literal that opens at `open` closes, on the same line.
+fn literal_end(chars: &[char], open: usize) -> Option<usize> {
+    let mut at = open + 1;
+    while at < chars.len() {
+        match chars[at] {
+            '\n' => return None,
+            '\\' => at += 2,
+            c if c == chars[open] => return Some(at),
+            _ => at += 1,
+        }
+    }
+    None
+}

@@ -1,0 +1,103 @@
+//! Line numbers copied from a view of the file, when uniform and consecutive.
+
+use super::{Decoding, UndoNew};
+
+/// Line numbers copied from a view of the file.
+pub(super) struct LineNumbers;
+
+impl Decoding for LineNumbers {
+    fn id(&self) -> &'static str {
+        "line_numbers"
+    }
+
+    fn rung(&self) -> &'static str {
+        "line_numbers"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let body = old.strip_suffix('\n').unwrap_or(old);
+        let styles: Vec<(Style, usize, &str)> =
+            body.split('\n').map(number).collect::<Option<_>>()?;
+        let (style, first, _) = *styles.first()?;
+        let uniform =
+            styles.iter().enumerate().all(|(at, (s, n, _))| *s == style && *n == first + at);
+        // `12: x` or `12|x` alone is often real text; then the match itself must prove it,
+        // which whole lines do.
+        if !uniform {
+            return None;
+        }
+        let last = first + styles.len();
+        // Behind a colon a blank belongs to the view when every line has it.
+        let spaced = matches!(style, Style::Colon | Style::Letter)
+            && styles.iter().all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
+        let strip = move |line: &str| match number(line) {
+            Some((s, n, rest)) if s == style && n + 1 >= first && n <= last + 1000 => {
+                if spaced {
+                    rest.strip_prefix(' ').unwrap_or(rest).to_owned()
+                } else {
+                    rest.to_owned()
+                }
+            }
+            _ => line.to_owned(),
+        };
+        let mut text = body.split('\n').map(strip).collect::<Vec<_>>().join("\n");
+        if old.ends_with('\n') {
+            text.push('\n');
+        }
+        let undo = move |new: &str| new.split('\n').map(strip).collect::<Vec<_>>().join("\n");
+        Some((text, Box::new(undo)))
+    }
+}
+
+/// What stands between a line number and the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Bar,
+    Arrow,
+    Colon,
+    Tab,
+    Angles,
+    Hash,
+    Letter,
+    Dot,
+}
+
+/// The number in front of a line, its style, and the rest.
+fn number(line: &str) -> Option<(Style, usize, &str)> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let start = line.trim_start_matches(' ');
+    if let Some(inside) = start.strip_prefix("<<") {
+        let (digits, rest) = inside.split_once(">>")?;
+        return Some((Style::Angles, digits.parse().ok()?, rest));
+    }
+    let (lettered, start) = match start.strip_prefix('L') {
+        Some(rest) => (true, rest),
+        None => (false, start),
+    };
+    let digits = start.len() - start.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let number = start[..digits].parse().ok()?;
+    let rest = &start[digits..];
+    if lettered {
+        return Some((Style::Letter, number, rest.strip_prefix(':')?));
+    }
+    if let Some(tagged) = rest.strip_prefix('#') {
+        let (tag, rest) = tagged.split_once('|').or_else(|| tagged.split_once(':'))?;
+        let is_tag = (2..=8).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphanumeric());
+        return is_tag.then_some((Style::Hash, number, rest));
+    }
+    if let Some(rest) = rest.trim_start_matches(' ').strip_prefix('|') {
+        return Some((Style::Bar, number, rest));
+    }
+    let styles = [
+        ("│", Style::Bar),
+        ("→", Style::Arrow),
+        (":", Style::Colon),
+        ("\t", Style::Tab),
+        (". ", Style::Dot),
+    ];
+    styles.into_iter().find_map(|(mark, style)| Some((style, number, rest.strip_prefix(mark)?)))
+}

@@ -1,0 +1,127 @@
+//! Line breaks and blank lines of the text as a whole.
+
+use std::borrow::Cow;
+
+use super::{Decoding, UndoNew};
+
+/// A file of lone carriage returns, quoted with line feeds.
+pub(super) struct CarriageReturns;
+
+impl Decoding for CarriageReturns {
+    fn id(&self) -> &'static str {
+        "line_endings"
+    }
+
+    fn rung(&self) -> &'static str {
+        "line_endings"
+    }
+
+    fn whole_lines(&self) -> bool {
+        false
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let turn = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r");
+        (old.trim_matches('\n').contains('\n')).then(|| {
+            let undo: UndoNew = Box::new(turn);
+            (turn(old), undo)
+        })
+    }
+}
+
+/// Blank lines around the text that the file does not have.
+pub(super) struct OuterBlanks;
+
+impl Decoding for OuterBlanks {
+    fn id(&self) -> &'static str {
+        "outer_blank_lines"
+    }
+
+    fn rung(&self) -> &'static str {
+        "outer_blank_lines"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let (head, tail) = outer_blanks(old);
+        if head == 0 && tail == 0 {
+            return None;
+        }
+        let text = without_outer(old, head, tail).into_owned();
+        Some((
+            text,
+            Box::new(move |new| {
+                let (h, t) = outer_blanks(new);
+                if new.trim().is_empty() {
+                    new.to_owned()
+                } else {
+                    without_outer(new, h.min(head), t.min(tail)).into_owned()
+                }
+            }),
+        ))
+    }
+}
+
+/// A blank line after every line.
+pub(super) struct DoubleSpacing;
+
+impl Decoding for DoubleSpacing {
+    fn id(&self) -> &'static str {
+        "double_spacing"
+    }
+
+    fn rung(&self) -> &'static str {
+        "outer_blank_lines"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let text = single_spaced(old)?;
+        let undo = |new: &str| single_spaced(new).unwrap_or_else(|| new.to_owned());
+        Some((text, Box::new(undo)))
+    }
+}
+
+fn single_spaced(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let doubled =
+        lines.len() >= 3 && lines.iter().skip(1).step_by(2).all(|line| line.trim().is_empty());
+    if !doubled {
+        return None;
+    }
+    let mut single = lines.iter().step_by(2).copied().collect::<Vec<_>>().join("\n");
+    if text.ends_with('\n') {
+        single.push('\n');
+    }
+    Some(single)
+}
+
+/// Blank lines at the head and at the tail of a text.
+fn outer_blanks(text: &str) -> (usize, usize) {
+    let blank = |line: &&str| line.trim().is_empty();
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let head = lines.iter().take_while(|line| blank(line)).count();
+    if head == lines.len() {
+        return (0, 0);
+    }
+    (head, lines.iter().rev().take_while(|line| blank(line)).count())
+}
+
+fn without_outer(text: &str, head: usize, tail: usize) -> Cow<'_, str> {
+    if head == 0 && tail == 0 {
+        return Cow::Borrowed(text);
+    }
+    let closed = text.ends_with('\n');
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let mut kept = lines[head..lines.len() - tail].join("\n");
+    if closed {
+        kept.push('\n');
+    }
+    Cow::Owned(kept)
+}

@@ -1,0 +1,176 @@
+//! Decodings: mistakes that happened to the text as a whole on its way here, and
+//! what undoes each. A decoding applies only where `old_str` shows it, and is carried
+//! over to `new_str` only where `new_str` shows it too.
+
+mod entities;
+mod escapes;
+mod line_numbers;
+mod lines;
+mod wrappers;
+
+use entities::Entities;
+use escapes::{Level, Unescape};
+use line_numbers::LineNumbers;
+use lines::{CarriageReturns, DoubleSpacing, OuterBlanks};
+use wrappers::{CodeFence, DiffMarkers};
+
+/// One mistake of the whole text.
+pub(super) trait Decoding: Sync {
+    /// The rewrite's name in reports.
+    fn id(&self) -> &'static str;
+    /// The rung it stands for when it explains the call alone.
+    fn rung(&self) -> &'static str;
+    /// Whether the decoded text consists of whole lines by its nature.
+    fn whole_lines(&self) -> bool;
+    /// The text that was meant, if the mistake shows, and what undoes it in `new_str`.
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)>;
+}
+
+/// Undoes the same mistake in `new_str`.
+pub(super) type UndoNew = Box<dyn Fn(&str) -> String>;
+
+/// In the order in which they are tried.
+pub(super) const DECODINGS: &[&dyn Decoding] = &[
+    &Unescape(Level::Full),
+    &Unescape(Level::Quotes),
+    &Unescape(Level::Breaks),
+    &Unescape(Level::QuotesAndBreaks),
+    &CarriageReturns,
+    &LineNumbers,
+    &DiffMarkers,
+    &CodeFence,
+    &Entities,
+    &OuterBlanks,
+    &DoubleSpacing,
+];
+
+/// A text as some decodings read it.
+pub(super) struct Reading {
+    pub(super) old: String,
+    pub(super) new: String,
+    /// Names of the decodings, in the order applied.
+    pub(super) ids: Vec<&'static str>,
+    /// The last one's rung.
+    pub(super) rung: &'static str,
+    pub(super) whole_lines: bool,
+}
+
+/// How many decodings may be composed.
+const DEPTH: usize = 3;
+
+/// All readings of a call: as it is, then by one decoding, by two, by three.
+pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
+    let plain = Reading {
+        old: old.to_owned(),
+        new: new.to_owned(),
+        ids: Vec::new(),
+        rung: "exact",
+        whole_lines: false,
+    };
+    let mut out = vec![plain];
+    let mut from = 0;
+    for _ in 0..DEPTH {
+        let to = out.len();
+        for at in from..to {
+            for decoding in DECODINGS {
+                if out[at].ids.iter().any(|id| family(id) == family(decoding.id())) {
+                    continue;
+                }
+                let Some((old, undo)) = decoding.undo(&out[at].old) else { continue };
+                if old.trim().is_empty() || out.iter().any(|seen| seen.old == old) {
+                    continue;
+                }
+                let mut ids = out[at].ids.clone();
+                ids.push(decoding.id());
+                let new = undo(&out[at].new);
+                let whole_lines = out[at].whole_lines || decoding.whole_lines();
+                out.push(Reading { old, new, ids, rung: decoding.rung(), whole_lines });
+            }
+        }
+        from = to;
+    }
+    out
+}
+
+/// One level of escaping is undone once, whichever way.
+fn family(id: &str) -> &str {
+    id.split('_').next().unwrap_or(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::escapes::unescape;
+    use super::*;
+
+    #[test]
+    fn unescape_undoes_one_level() {
+        for (text, meant) in [
+            (r"a\nb", "a\nb"),
+            (r"a\tb", "a\tb"),
+            (r#"say \"hi\""#, "say \"hi\""),
+            (r"a\\b", r"a\b"),
+            (r"a\\nb", r"a\nb"),
+            ("mixed\nand\\n", "mixed\nand\n"),
+            ("none", "none"),
+            ("", ""),
+            (r"it\'s \`x\`", "it's `x`"),
+            (r"\d+ \q", r"\d+ \q"),
+            ("trailing\\", "trailing\\"),
+        ] {
+            assert_eq!(unescape(text), meant, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn new_is_unescaped_only_where_it_shows_the_same() {
+        let new = |old: &str, new: &str, id: &str| {
+            let all = readings(old, new);
+            all.iter().find(|r| r.ids == [id]).map(|r| r.new.clone())
+        };
+        assert_eq!(new(r"a\nb", r"a\nc", "unescape").as_deref(), Some("a\nc"));
+        assert_eq!(new(r"a\nb", "a\nprint('\\n')", "unescape").as_deref(), Some("a\nprint('\\n')"));
+        let quoted = new(r#"f(\"a\");"#, "f(\\\"b\\\");\ng();", "unescape");
+        assert_eq!(quoted.as_deref(), Some("f(\"b\");\ng();"));
+        assert_eq!(new(r#"f(\"a\")"#, r#"f("b\"")"#, "unescape").as_deref(), Some(r#"f("b\"")"#));
+        let breaks = new(r#"p("\n");\nq();"#, r#"p("\n");\nr();"#, "unescape_breaks");
+        assert_eq!(breaks.as_deref(), Some("p(\"\\n\");\nr();"));
+    }
+
+    #[test]
+    fn line_numbers_are_stripped_when_uniform_and_consecutive() {
+        for text in [
+            "12|a\n13|  b",
+            "   12→a\n   13→  b",
+            "12: a\n13:   b",
+            "12\ta\n13\t  b",
+            "<<12>>a\n<<13>>  b",
+            "12#VK|a\n13#XJ|  b",
+            "L12: a\nL13:   b",
+            "12 |a\n13 |  b",
+        ] {
+            let read = LineNumbers.undo(text).map(|(old, _)| old);
+            assert_eq!(read.as_deref(), Some("a\n  b"), "{text:?}");
+        }
+        assert!(LineNumbers.undo("12|a\n14|b").is_none());
+        assert!(LineNumbers.undo("12|a\n13: b").is_none());
+        assert!(LineNumbers.undo("12|a\nb").is_none());
+        let (_, undo) = LineNumbers.undo("12|a\n13|b").expect("numbered");
+        assert_eq!(undo("12|a\nnew\n13|b"), "a\nnew\nb");
+    }
+
+    #[test]
+    fn markers_fences_entities_and_blanks() {
+        let (old, undo) = DiffMarkers.undo(" a\n-b").expect("markers");
+        assert_eq!((old.as_str(), undo(" a\n+c").as_str()), ("a\nb", "a\nc"));
+        let (old, undo) = CodeFence.undo("```rust\nx\n```").expect("fence");
+        assert_eq!(
+            (old.as_str(), undo("```rust\ny\n```").as_str(), undo("z").as_str()),
+            ("x", "y", "z")
+        );
+        let (old, undo) = Entities.undo("a &lt; b &amp;&amp; c").expect("entities");
+        assert_eq!((old.as_str(), undo("a &gt; b").as_str()), ("a < b && c", "a > b"));
+        assert_eq!(undo("\"&lt;\" < x"), "\"&lt;\" < x");
+        let (old, undo) = OuterBlanks.undo("\n\na\n\n").expect("blanks");
+        assert_eq!((old.as_str(), undo("\nb\n").as_str()), ("a\n", "b\n"));
+    }
+}

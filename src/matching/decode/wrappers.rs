@@ -1,0 +1,97 @@
+//! What a text was wrapped in: diff markers, a code fence.
+
+use super::{Decoding, UndoNew};
+
+/// `-`, `+` and blank in front of each line, from a diff.
+pub(super) struct DiffMarkers;
+
+impl Decoding for DiffMarkers {
+    fn id(&self) -> &'static str {
+        "diff_markers"
+    }
+
+    fn rung(&self) -> &'static str {
+        "diff_markers"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let lines: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
+        let marked = lines.iter().any(|line| line.starts_with(['-', '+']));
+        let all = lines.iter().all(|line| line.is_empty() || line.starts_with(['-', '+', ' ']));
+        let hunk = lines.iter().any(|line| line.starts_with("@@"));
+        if !(marked && all || hunk) {
+            return None;
+        }
+        let strip_old = |line: &&str| match line.chars().next() {
+            // The side that is gone does not belong to the text to be found, unless
+            // the call marks all of it so.
+            Some('-' | ' ' | '+') => line[1..].to_owned(),
+            _ => (*line).to_owned(),
+        };
+        let both =
+            lines.iter().any(|l| l.starts_with('-')) && lines.iter().any(|l| l.starts_with('+'));
+        let wanted = |line: &&&str| !(line.starts_with("@@") || both && line.starts_with('+'));
+        let mut text = lines.iter().filter(wanted).map(strip_old).collect::<Vec<_>>().join("\n");
+        if old.ends_with('\n') {
+            text.push('\n');
+        }
+        Some((text, Box::new(undo_markers)))
+    }
+}
+
+fn undo_markers(new: &str) -> String {
+    let all = |marks: &[char]| {
+        new.split('\n')
+            .all(|line| line.is_empty() || line.starts_with("@@") || line.starts_with(marks))
+    };
+    let some = new.split('\n').any(|line| line.starts_with(['+', '-']));
+    if !some || !all(&['+', '-', ' ']) {
+        return new.to_owned();
+    }
+    let has_plus = new.split('\n').any(|line| line.starts_with('+'));
+    let kept = new
+        .split('\n')
+        .filter(|line| !(line.starts_with("@@") || has_plus && line.starts_with('-')));
+    let strip = |line: &str| line.strip_prefix(['+', '-', ' ']).unwrap_or(line).to_owned();
+    kept.map(strip).collect::<Vec<_>>().join("\n")
+}
+
+/// A code fence around the text.
+pub(super) struct CodeFence;
+
+impl Decoding for CodeFence {
+    fn id(&self) -> &'static str {
+        "code_fence"
+    }
+
+    fn rung(&self) -> &'static str {
+        "code_fence"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let text = unfenced(old)?;
+        Some((text, Box::new(|new| unfenced(new).unwrap_or_else(|| new.to_owned()))))
+    }
+}
+
+fn unfenced(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    let (opening, rest) = trimmed.split_once('\n')?;
+    let fence = ["```", "~~~"].into_iter().find(|fence| opening.starts_with(fence))?;
+    if opening[3..].contains(char::is_whitespace) && opening.len() > 24 {
+        return None;
+    }
+    if rest.trim_end() == fence {
+        return Some(String::new());
+    }
+    let body = rest.strip_suffix(fence)?.strip_suffix('\n')?;
+    Some(body.to_owned())
+}
