@@ -1,6 +1,7 @@
 //! Power cuts: the image of a mounted ext4 is copied while a writer is stopped, and the copy
 //! is mounted as after a reset. Mounted without `auto_da_alloc`, which hides missing syncs.
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,6 +15,7 @@ const SIZE: usize = 24_000;
 /// An ext4 in a file, mounted; unmounted with the value.
 struct Loop {
     folder: tempfile::TempDir,
+    cuts: Cell<usize>,
 }
 
 impl Loop {
@@ -27,7 +29,7 @@ impl Loop {
             .prefix("restitch-cut-")
             .tempdir_in(on)
             .map_err(|e| e.to_string())?;
-        let made = Self { folder };
+        let made = Self { folder, cuts: Cell::new(0) };
         fs::File::create(made.image())
             .and_then(|file| file.set_len(16 << 20))
             .map_err(|e| e.to_string())?;
@@ -49,8 +51,14 @@ impl Loop {
 
     /// The disk at one moment. A copy takes a while in which the kernel may write; two
     /// copies that are the same show one moment.
+    ///
+    /// Each copy is a file of its own: a loop device is let go a moment after the unmount,
+    /// and one that is still there would be used again, with the blocks of the last copy.
     fn freeze(&self) -> PathBuf {
-        let copy = self.folder.path().join("copy");
+        let cut = self.cuts.get();
+        let _ = fs::remove_file(self.folder.path().join(format!("copy-{cut}")));
+        self.cuts.set(cut + 1);
+        let copy = self.folder.path().join(format!("copy-{}", cut + 1));
         let mut last = fs::read(self.image()).expect("image");
         loop {
             let next = fs::read(self.image()).expect("image");
@@ -218,6 +226,8 @@ fn power_cuts_lose_no_acknowledged_edit() {
         no_sync.torn, no_sync.lost
     );
     assert!(no_sync.torn + no_sync.lost > 0, "the harness does not see a missing sync");
+    // Only the last rename is at stake here, so it takes more cuts to see one lost.
+    let cuts = count(60, 200);
     let file_only = cut(&disk, Writer::FileSyncOnly, Look::AtOnce, cuts);
     println!(
         "broken writer (folder not synced): {} of {cuts} torn, {} lost",
