@@ -1,7 +1,7 @@
 //! Search on ripgrep's libraries, for a model: numbered hits with anchors, few
 //! enough to read, with totals that count everything.
 //!
-//! A first pass over the raw files finds and counts ([`scan`]); the best files are then
+//! A first pass over the raw files finds and counts (`scan`); the best files are then
 //! decoded and their hits shown from that version, so that a number here is the same
 //! number in a read and an edit, and a hit's anchor can be edited at once.
 //!
