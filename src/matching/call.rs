@@ -274,6 +274,7 @@ pub(super) fn merge_window(
         }
         _ => None,
     });
+    let map = &map.seeing(new);
     let quoted = file_depth(source, window, old, new, map);
     let quoted: Option<Vec<&str>> =
         quoted.as_ref().map(|lines| lines.iter().map(String::as_str).collect());

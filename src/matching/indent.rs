@@ -65,17 +65,25 @@ impl IndentMap {
         rule * 2 + u8::from(self.first_apart)
     }
 
+    /// The map, knowing the new lines too: a level of another width does not explain a
+    /// line that stands between two levels, and a shift may.
+    pub(super) fn seeing(&self, new: &[&str]) -> Self {
+        let mut map = self.clone();
+        if let Some((Unit::Scale(from, _), Shift::None)) = self.rule
+            && new.iter().any(|line| !line.trim().is_empty() && of(line).len() % from != 0)
+            && let Some(shift) = fit_shift(&self.pairs[usize::from(self.first_apart)..], Unit::Keep)
+        {
+            map.rule = Some((Unit::Keep, shift));
+        }
+        map
+    }
+
     /// How many depths the call shows, the margin aside.
     fn levels(&self) -> usize {
         let mut seen: Vec<&str> = self.pairs.iter().map(|(from, _)| from.as_str()).collect();
         seen.sort_unstable();
         seen.dedup();
         seen.iter().filter(|indent| !indent.is_empty()).count()
-    }
-
-    /// Whether the first line follows a rule of its own.
-    pub(super) fn is_first_apart(&self) -> bool {
-        self.first_apart
     }
 
     /// Whether one rule moves all lines, so that new lines may have been moved or not.
@@ -132,27 +140,29 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
 }
 
 fn fit_rule(pairs: &[(String, String)], unit: Option<usize>) -> Option<(Unit, Shift)> {
-    let fits = |unit: Unit, shift: &Shift| {
-        pairs.iter().all(|(from, to)| apply_rule(unit, shift, from).as_deref() == Some(to))
-    };
     let units = units(pairs, unit);
-    let plain = units.iter().find(|unit| fits(**unit, &Shift::None));
+    let plain = units.iter().find(|unit| fits(pairs, **unit, &Shift::None));
     if let Some(unit) = plain {
         return Some((*unit, Shift::None));
     }
-    for unit in units {
-        for (from, to) in pairs {
-            let from = apply_unit(unit, from);
-            let shift = if let Some(by) = to.strip_suffix(from.as_ref()) {
-                Shift::Deeper(by.to_owned())
-            } else if let Some(by) = from.strip_suffix(to.as_str()) {
-                Shift::Shallower(by.to_owned())
-            } else {
-                break;
-            };
-            if fits(unit, &shift) {
-                return Some((unit, shift));
-            }
+    units.into_iter().find_map(|unit| Some((unit, fit_shift(pairs, unit)?)))
+}
+
+fn fits(pairs: &[(String, String)], unit: Unit, shift: &Shift) -> bool {
+    pairs.iter().all(|(from, to)| apply_rule(unit, shift, from).as_deref() == Some(to))
+}
+
+/// The move that explains all pairs once their unit is changed.
+fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Shift> {
+    for (from, to) in pairs {
+        let from = apply_unit(unit, from);
+        let shift = if let Some(by) = to.strip_suffix(from.as_ref()) {
+            Shift::Deeper(by.to_owned())
+        } else {
+            Shift::Shallower(from.strip_suffix(to.as_str())?.to_owned())
+        };
+        if fits(pairs, unit, &shift) {
+            return Some(shift);
         }
     }
     None

@@ -52,6 +52,32 @@ pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
     out
 }
 
+/// Where a block that comes ends like the line above it, either of the two can be the
+/// line that stays: the first, unless what stands below decides how the file's line
+/// ends, as the last item of a list has no comma. `ends_otherwise` tells that of a line
+/// of `old`.
+fn keep_the_last(new: &[&str], events: &mut [Event], ends_otherwise: impl Fn(usize) -> bool) {
+    let mut at = 1;
+    while at < events.len() {
+        let is_new = |event: &&Event| matches!(event, Event::Insert(_));
+        let (mut from, mut to) = (at, at + events[at..].iter().take_while(is_new).count());
+        at = to.max(at + 1);
+        if to < events.len() && !matches!(events[to], Event::Keep(..)) {
+            continue;
+        }
+        while from > 0
+            && let (Event::Keep(o, n), Event::Insert(last)) = (events[from - 1], events[to - 1])
+            && new[last].trim_end() == new[n].trim_end()
+            && ends_otherwise(o)
+        {
+            events[to - 1] = Event::Keep(o, last);
+            events[from - 1] = Event::Insert(n);
+            from -= 1;
+            to -= 1;
+        }
+    }
+}
+
 /// Inside a replaced block: which new line is which old line, changed.
 fn pair_up(old: &[&str], new: &[&str], o: Range<usize>, n: Range<usize>, out: &mut Vec<Event>) {
     let (rows, columns) = (o.len(), n.len());
@@ -147,7 +173,12 @@ impl Merge<'_, '_> {
         let (Some(first), Some(last)) = (self.window.first(), self.window.last()) else {
             return Err(Conflict { line: 0, why: "the match is empty" });
         };
-        let events = events(self.old, self.new);
+        let mut events = events(self.old, self.new);
+        keep_the_last(self.new, &mut events, |o| {
+            let file = self.piece_of(o).map(|piece| self.file(piece).trim_end());
+            let mark = |line: &str| line.ends_with([',', ';', '，', '；']);
+            file.is_some_and(|file| mark(file) != mark(self.old[o].trim_end()))
+        });
         let own = self.own_depths(&events);
         let mut walk = Walk {
             out: Vec::new(),
@@ -315,6 +346,21 @@ impl Merge<'_, '_> {
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
     }
 
+    /// Whether a new line stands at the margin for the preprocessor, and so does every
+    /// such line of the file.
+    fn is_at_the_margin(&self, new: &str) -> bool {
+        let marginal = |line: &str| {
+            ["#if", "#else", "#elif", "#endif", "#define", "#undef", "#include", "#pragma"]
+                .iter()
+                .any(|word| line.starts_with(word))
+        };
+        marginal(new)
+            && !self.source.lines.iter().any(|line| {
+                let line = &self.source.text[line.start..line.end];
+                line.starts_with([' ', '\t']) && marginal(line.trim_start())
+            })
+    }
+
     fn depth(&self, indent: &str, near: usize, line: usize) -> Result<String, Conflict> {
         let why = "nothing tells how deep the new line is to be indented";
         self.map.apply(indent, near).ok_or(Conflict { line, why })
@@ -337,7 +383,7 @@ impl Merge<'_, '_> {
             return Ok(Line { text: new.to_owned(), ending: None });
         }
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
-        let head = if own_depth || first || self.map.is_same() {
+        let head = if own_depth || first || self.map.is_same() || self.is_at_the_margin(new) {
             indent::of(new).to_owned()
         } else {
             let line = self.window.first().map_or(0, |piece| piece.line);
@@ -370,34 +416,37 @@ impl Merge<'_, '_> {
             };
             let above = old_of(at.checked_sub(1).and_then(|before| events.get(before)));
             let below = old_of(events.get(end));
-            let as_call = self.fit(run, above, below, |o, _| self.old[o].to_owned());
-            let as_file = self.fit(run, above, below, |o, piece| {
-                piece.map_or_else(|| self.old[o].to_owned(), |piece| self.file(piece).to_owned())
-            });
+            // Both among the file's lines: moved as the context was, and as they came.
+            let as_call = self.fit(run, above, below, true);
+            let as_file = self.fit(run, above, below, false);
             own[at..end].fill(as_file.is_better_than(&as_call));
             at = end;
         }
         own
     }
 
-    /// How badly the new lines of a run fit into their surroundings, which are either
-    /// the call's lines or the file's.
-    fn fit(
-        &self,
-        run: &[Event],
-        above: Option<usize>,
-        below: Option<usize>,
-        line: impl Fn(usize, Option<Piece>) -> String,
-    ) -> Fit {
+    /// How badly the new lines of a run fit into the file, `moved` as the context was or
+    /// at the depth that they have.
+    fn fit(&self, run: &[Event], above: Option<usize>, below: Option<usize>, moved: bool) -> Fit {
         let solid = |text: &str| !text.trim().is_empty();
-        let context = |o: usize| line(o, self.piece_of(o));
-        let news: Vec<&str> = run
+        let moved = |near: usize, line: &str| {
+            let indent = indent::of(line);
+            let to = if moved { self.map.apply(indent, near) } else { None };
+            to.unwrap_or_else(|| indent.to_owned()) + &line[indent.len()..]
+        };
+        let context = |o: usize| match self.piece_of(o) {
+            Some(piece) => self.file(piece).to_owned(),
+            None => moved(o, self.old[o]),
+        };
+        let near = above.map_or(0, |above| above + 1);
+        let news: Vec<String> = run
             .iter()
             .filter_map(|event| match *event {
                 Event::Insert(n) | Event::Change(_, n) => Some(self.new[n]),
                 _ => None,
             })
             .filter(|text| solid(text) && !is_directive(text))
+            .map(|line| moved(near, line))
             .collect();
         let olds: Vec<usize> = run
             .iter()
@@ -416,9 +465,7 @@ impl Merge<'_, '_> {
             fit.place += 8 * depth(first).abs_diff(depth(&context(*from)));
             fit.place += 8 * depth(last).abs_diff(depth(&context(*to)));
         }
-        // A first line that lost its indentation says nothing about depth.
-        let lost = |o: usize| self.map.is_first_apart() && self.old[..o].iter().all(|l| !solid(l));
-        if let Some(above) = above.filter(|o| !lost(*o)) {
+        if let Some(above) = above {
             fit.above = strain(&context(above), first, unit);
         }
         if let Some(below) = below {
@@ -532,9 +579,9 @@ impl Fit {
 
 /// Whether a line closes a block.
 fn closes(line: &str) -> bool {
-    const WORDS: [&str; 11] = [
+    const WORDS: [&str; 16] = [
         "end", "else", "elif", "elseif", "elsif", "fi", "done", "endif", "except", "catch",
-        "finally",
+        "finally", "rescue", "ensure", "when", "case", "default",
     ];
     let line = line.trim_start();
     let word = |word: &str| {
@@ -551,8 +598,14 @@ fn is_directive(line: &str) -> bool {
 /// How odd it is that one line stands below another, by their indentation.
 fn strain(above: &str, below: &str, unit: usize) -> usize {
     let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
-    let code = tokens::without_comment(above).trim_end();
-    let opens = code.ends_with(['{', '(', '[', ':'])
+    let code = tokens::without_comment(above).trim();
+    let comment = above.trim().starts_with("{/*");
+    let tag = code.starts_with('<')
+        && code.ends_with('>')
+        && !code.starts_with("</")
+        && !code.ends_with("/>");
+    let opens = !comment && code.ends_with(['{', '(', '[', ':'])
+        || tag
         || ["=>", "then", "do", "else", "begin"].iter().any(|word| code.ends_with(word));
     let start = below.trim_start();
     let closes = closes(below);

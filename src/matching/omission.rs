@@ -92,8 +92,10 @@ pub(super) fn introduced(request: &EditRequest, file: &str) -> Option<String> {
     let mut lines = request.new.lines().filter(|line| is_placeholder(line) && !is_bare(line));
     let line = lines.find(|line| {
         let line = line.trim();
-        !request.old.lines().any(|old| old.trim() == line || is_placeholder(old))
-            && !file.contains(line)
+        !request.old.lines().any(|old| {
+            // One that the file has is text, and no pattern for the new one.
+            old.trim() == line || is_placeholder(old) && !file.contains(old.trim())
+        }) && !file.contains(line)
     })?;
     Some(line.trim().to_owned())
 }

@@ -222,6 +222,8 @@ fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
             (false, true) => lost += 1,
             (true, false) => added += 1,
             (true, true) => both += 1,
+            // A statement that the file does not end so: it has no such habit.
+            (false, false) if ends_statement(file.trim(), None) => both += 1,
             (false, false) => {}
         }
     }

@@ -50,8 +50,10 @@ impl Decoding for Unescape {
         let mut shown = kinds(old);
         // What old_str has both ways, new_str may have both ways too.
         shown.mixed = (has_inner_break(old), old.contains('\t'));
+        shown.in_literals = kinds(&unescape_breaks(old)).breaks;
+        let meant = text.clone();
         let undo = move |new: &str| match level {
-            Level::Full => undo_like(new, shown),
+            Level::Full => undo_like(new, shown, &meant),
             Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
             Level::Breaks if has_inner_break(new) => new.to_owned(),
             Level::Breaks => unescape_breaks(new),
@@ -74,6 +76,8 @@ struct Kinds {
     backslashes: bool,
     /// Whether raw line breaks and raw tabs stand beside the escapes.
     mixed: (bool, bool),
+    /// Whether line breaks were escaped between what looks like quotes, too.
+    in_literals: bool,
 }
 
 fn kinds(text: &str) -> Kinds {
@@ -108,12 +112,12 @@ fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
 
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
-fn undo_like(new: &str, shown: Kinds) -> String {
+fn undo_like(new: &str, shown: Kinds, meant: &str) -> String {
     let body = was_string_body(new);
     if body && (shown.breaks || shown.backslashes) {
         let full = unescape(new);
         // A line break that falls into a literal was the literal's own escape.
-        if !has_open_literal(&full) {
+        if !opens_literal(&full, meant) {
             return full;
         }
     }
@@ -140,7 +144,11 @@ fn undo_like(new: &str, shown: Kinds) -> String {
             _ => out.push(c),
         }
     }
-    if breaks { unescape_breaks(&out) } else { out }
+    match (breaks, shown.in_literals) {
+        (false, _) => out,
+        (true, false) => unescape_breaks(&out),
+        (true, true) => everywhere(&out, line_break),
+    }
 }
 
 /// A backslash that is neither doubled nor in front of `n`, `t`, `r` or a quote.
@@ -160,12 +168,14 @@ fn has_inner_break(text: &str) -> bool {
     text.trim_end_matches('\n').contains('\n')
 }
 
-/// Whether some line opens a `"` and does not close it.
-fn has_open_literal(text: &str) -> bool {
-    text.split('\n').any(|line| {
+/// Whether some line that `known` does not have opens a `"` and does not close it,
+/// and is none that goes on behind a backslash or in triple quotes.
+fn opens_literal(text: &str, known: &str) -> bool {
+    let (joined, known) = (text.replace("\\\n", ""), known.replace("\\\n", ""));
+    joined.split('\n').filter(|line| !known.split('\n').any(|k| k == *line)).any(|line| {
         let mut open = false;
         let mut escaped = false;
-        for c in line.chars() {
+        for c in line.replace("\"\"\"", "").chars() {
             open ^= c == '"' && !escaped;
             escaped = c == '\\' && !escaped;
         }
@@ -229,12 +239,32 @@ fn unescape_quotes(text: &str, quotes: &[char]) -> String {
 }
 
 fn unescape_breaks(text: &str) -> String {
-    outside_literals(text, |escape| match escape {
+    outside_literals(text, line_break)
+}
+
+fn line_break(escape: char) -> Option<&'static str> {
+    match escape {
         'n' => Some("\n"),
         'r' => Some("\r"),
         't' => Some("\t"),
         _ => None,
-    })
+    }
+}
+
+/// Replaces `\x` wherever it stands.
+fn everywhere(text: &str, meant: impl Fn(char) -> Option<&'static str>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, chars.peek().copied()) {
+            ('\\', Some(next)) if meant(next).is_some() || next == '\\' => {
+                out.push_str(meant(next).unwrap_or("\\\\"));
+                chars.next();
+            }
+            _ => out.push(c),
+        }
+    }
+    out
 }
 
 /// Replaces `\x` outside string literals. A literal is what a quote opens and the
@@ -245,8 +275,12 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
     let mut at = 0;
     while at < chars.len() {
         let c = chars[at];
-        if matches!(c, '"' | '\'')
-            && !(c == '\'' && at > 0 && chars[at - 1].is_alphanumeric())
+        if chars[at..].starts_with(&['"'; 3]) {
+            // Text between triple quotes goes over lines.
+            out.push_str("\"\"\"");
+            at += 3;
+        } else if matches!(c, '"' | '\'')
+            && !(c == '\'' && at > 0 && is_operand_end(chars[at - 1]))
             && let Some(end) = literal_end(&chars, at)
         {
             out.extend(&chars[at..=end]);
@@ -265,6 +299,11 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
         }
     }
     out
+}
+
+/// Whether an apostrophe behind this belongs to a word, a call or a name.
+fn is_operand_end(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, ')' | ']' | '`')
 }
 
 /// Where a literal that opens at `open` closes, on the same line.

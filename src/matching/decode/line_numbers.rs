@@ -3,7 +3,10 @@
 use super::{Decoding, UndoNew};
 
 /// Line numbers copied from a view of the file.
-pub(super) struct LineNumbers;
+pub(super) struct LineNumbers {
+    /// Whether a blank that every line has behind the number is the view's.
+    pub(super) spaced: bool,
+}
 
 impl Decoding for LineNumbers {
     fn id(&self) -> &'static str {
@@ -31,9 +34,13 @@ impl Decoding for LineNumbers {
             return None;
         }
         let last = first + styles.len();
-        // Behind a colon a blank belongs to the view when every line has it.
-        let spaced = matches!(style, Style::Colon | Style::Letter)
+        // Behind a colon a blank that every line has belongs to the view or to the text.
+        let can_be_spaced = matches!(style, Style::Colon | Style::Letter)
             && styles.iter().all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
+        let spaced = self.spaced;
+        if spaced && !can_be_spaced {
+            return None;
+        }
         let strip = move |line: &str| match number(line) {
             Some((s, n, rest)) if s == style && n + 1 >= first && n <= last + 1000 => {
                 if spaced {

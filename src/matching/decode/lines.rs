@@ -91,7 +91,7 @@ impl Decoding for DoubleSpacing {
 fn single_spaced(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     let doubled =
-        lines.len() >= 3 && lines.iter().skip(1).step_by(2).all(|line| line.trim().is_empty());
+        lines.len() >= 5 && lines.iter().skip(1).step_by(2).all(|line| line.trim().is_empty());
     if !doubled {
         return None;
     }

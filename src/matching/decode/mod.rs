@@ -36,7 +36,8 @@ pub(super) const DECODINGS: &[&dyn Decoding] = &[
     &Unescape(Level::Breaks),
     &Unescape(Level::QuotesAndBreaks),
     &CarriageReturns,
-    &LineNumbers,
+    &LineNumbers { spaced: true },
+    &LineNumbers { spaced: false },
     &DiffMarkers,
     &CodeFence,
     &Entities,
@@ -136,6 +137,11 @@ mod tests {
         assert_eq!(breaks.as_deref(), Some("p(\"\\n\");\nr();"));
     }
 
+    fn undo_numbers(text: &str) -> Option<(String, UndoNew)> {
+        let read = |spaced| LineNumbers { spaced }.undo(text);
+        read(true).or_else(|| read(false))
+    }
+
     #[test]
     fn line_numbers_are_stripped_when_uniform_and_consecutive() {
         for text in [
@@ -148,13 +154,13 @@ mod tests {
             "L12: a\nL13:   b",
             "12 |a\n13 |  b",
         ] {
-            let read = LineNumbers.undo(text).map(|(old, _)| old);
+            let read = undo_numbers(text).map(|(old, _)| old);
             assert_eq!(read.as_deref(), Some("a\n  b"), "{text:?}");
         }
-        assert!(LineNumbers.undo("12|a\n14|b").is_none());
-        assert!(LineNumbers.undo("12|a\n13: b").is_none());
-        assert!(LineNumbers.undo("12|a\nb").is_none());
-        let (_, undo) = LineNumbers.undo("12|a\n13|b").expect("numbered");
+        assert!(undo_numbers("12|a\n14|b").is_none());
+        assert!(undo_numbers("12|a\n13: b").is_none());
+        assert!(undo_numbers("12|a\nb").is_none());
+        let (_, undo) = undo_numbers("12|a\n13|b").expect("numbered");
         assert_eq!(undo("12|a\nnew\n13|b"), "a\nnew\nb");
     }
 
