@@ -11,8 +11,10 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use restitch::edit::{EditPlan, EditRequest};
-use restitch::matching::explain;
+use restitch::edit::{EditCode, EditPlan, EditRequest};
+use restitch::engine::{CallOptions, Engine};
+use restitch::matching::{LADDER, explain};
+use restitch::store::{DiskOptions, DiskStore};
 use restitch::text::Snapshot;
 
 /// A file of about `bytes` bytes with lines that resemble code.
@@ -25,7 +27,7 @@ fn file(bytes: usize) -> String {
         let word = n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         out.push_str(&format!("{depth}let value_{word} = compute_{n}(value_{}, {n});\n", n % 97));
         if n.is_multiple_of(9) {
-            out.push_str("}\n\n");
+            out.push_str("}\n\n// a note on what's > below\n");
         }
     }
     out
@@ -89,42 +91,141 @@ fn miss(bytes: usize, runs: usize, target: &str) -> Duration {
     took
 }
 
+type Spoiler = fn(&str) -> String;
+
+/// For each rung of the ladder a text that it has to explain.
+const SPOILERS: &[(&str, Spoiler)] = &[
+    ("exact", str::to_owned),
+    ("unescaped", |s| s.replace('\n', "\\n")),
+    ("line_endings", |s| s.replace('\n', "\r\n")),
+    ("line_numbers", |s| numbered(s)),
+    ("diff_markers", |s| lines(s, |l| format!("-{l}"))),
+    ("code_fence", |s| format!("```\n{s}```\n")),
+    ("html_entities", |s| s.replace('>', "&gt;")),
+    ("outer_blank_lines", |s| format!("\n\n{s}\n\n")),
+    ("trailing_blanks", |s| s.replace(";\n", ";  \n")),
+    ("look_alikes", |s| s.replace('\'', "\u{2019}")),
+    ("indentation", |s| lines(s, |l| format!("  {l}"))),
+    ("look_alikes_and_indentation", |s| lines(&s.replace('\'', "\u{2019}"), |l| format!("  {l}"))),
+    ("blank_lines", |s| s.replacen(";\n", ";\n\n", 1)),
+    ("spacing", |s| s.replace(", ", ",")),
+    ("punctuation", |s| s.replace(";\n", "\n")),
+    ("reflowed", |s| s.replacen(", ", ",\n        ", 1)),
+    ("elided", |s| {
+        let lines: Vec<&str> = s.lines().collect();
+        format!("{}\n// ... existing code ...\n{}\n", lines[0], lines[lines.len() - 1])
+    }),
+    ("aligned", |s| s.replacen("// a note on", "// something about", 1)),
+    ("already_applied", |s| s.replace("let", "old")),
+    ("absent", |s| s.replace("compute", "missing")),
+];
+
+fn lines(text: &str, each: impl Fn(&str) -> String) -> String {
+    text.lines().map(|line| each(line) + "\n").collect()
+}
+
+fn numbered(text: &str) -> String {
+    (12..).zip(text.lines()).map(|(n, line)| format!("{n}|{line}\n")).collect()
+}
+
 /// Each rung on a file and on one twice as long.
 fn growth() {
-    type Spoiler = fn(&str) -> String;
-    let spoilers: [(&str, Spoiler); 6] = [
-        ("trailing_blanks", |s| s.replace(";\n", "; \n")),
-        ("indentation", |s| s.lines().map(|l| format!("  {l}\n")).collect()),
-        ("spacing", |s| s.replace(", ", ",")),
-        ("punctuation", |s| s.replace(";\n", "\n")),
-        ("reflowed", |s| s.replacen(", ", ",\n        ", 1)),
-        ("absent", |s| s.replace("compute", "missing")),
-    ];
-    for (name, spoil) in spoilers {
+    for (name, spoil) in SPOILERS {
         let mut times = Vec::new();
         for bytes in [1_000_000, 2_000_000] {
             let text = file(bytes);
-            let at = text[bytes / 2..].find('\n').map_or(0, |n| bytes / 2 + n + 1);
+            let at = text[bytes / 2..].find("}\n\n").map_or(0, |n| bytes / 2 + n + 3);
             let old: String = text[at..].lines().take(6).map(|l| format!("{l}\n")).collect();
-            let old = spoil(&old);
-            let new = old.replacen("let", "var", 1);
+            let (old, new) = if *name == "already_applied" {
+                (spoil(&old), old)
+            } else {
+                let old = spoil(&old);
+                let new = old.replacen("let", "var", 1);
+                (old, new)
+            };
             let request = EditRequest::new(old, new);
+            let snapshot = Snapshot::from_text(text.clone());
+            let outcome = match explain(&request, &snapshot) {
+                Ok(explained) => explained.explanation.rung,
+                Err(refusal) if refusal.code == EditCode::AlreadyApplied => {
+                    "already_applied".into()
+                }
+                Err(_) => "absent".into(),
+            };
+            assert_eq!(outcome, *name, "the text is meant for another rung");
             times.push(time(5, || explain(&request, &Snapshot::from_text(text.clone())).is_ok()));
         }
         println!(
-            "growth {name:<16} 1 MB {:>9.1?}   2 MB {:>9.1?}   ratio {:.2} (target 2.3)",
+            "growth {name:<27} 1 MB {:>9.1?}   2 MB {:>9.1?}   ratio {:.2} (target 2.3)",
             times[0],
             times[1],
             times[1].as_secs_f64() / times[0].as_secs_f64()
         );
     }
+    let known: Vec<&str> = SPOILERS.iter().map(|(name, _)| *name).collect();
+    let missing: Vec<&str> =
+        LADDER.iter().map(|rung| rung.id()).filter(|id| !known.contains(id)).collect();
+    assert!(missing.is_empty(), "no text for {missing:?}");
+}
+
+/// What a whole edit of a file takes at most, in a process of its own.
+fn memory(bytes: usize) {
+    let myself = std::env::current_exe().expect("myself");
+    let output = std::process::Command::new(myself)
+        .args(["--edit", &bytes.to_string()])
+        .output()
+        .expect("child");
+    let peak: usize = String::from_utf8_lossy(&output.stdout).trim().parse().expect("a number");
+    println!(
+        "memory {bytes:>10} B   one exact edit on the disk: peak {:.0} MB   (target {:.0} MB: 3x the file and 32 MB)",
+        peak as f64 / 1e6,
+        (3 * bytes) as f64 / 1e6 + 32.0
+    );
+}
+
+/// The process that [`memory`] starts: writes a file, edits it by the engine, and prints
+/// the peak of its memory.
+fn edit_alone(bytes: usize) {
+    let folder = tempfile::tempdir().expect("folder");
+    let text = file(bytes);
+    std::fs::write(folder.path().join("big.rs"), &text).expect("file");
+    let line = text[bytes / 2..].lines().nth(1).expect("line").to_owned();
+    drop(text);
+    reset_peak();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
+    runtime.block_on(async {
+        let options =
+            DiskOptions { state: Some(folder.path().join("state")), ..Default::default() };
+        let disk = DiskStore::open_with(folder.path(), options).expect("root");
+        let engine = Engine::builder(disk).build();
+        let path = engine.path("big.rs").expect("path");
+        let request = EditRequest::new(line.as_str(), "replaced");
+        engine.edit_file(&path, &request, &CallOptions::default()).await.expect("edit");
+    });
+    println!("{}", peak());
+}
+
+/// Forgets the peak so far, where the system can.
+fn reset_peak() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+fn peak() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("0");
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap_or(0) * 1024
 }
 
 fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(at) = arguments.iter().position(|a| a == "--edit") {
+        return edit_alone(arguments[at + 1].parse().expect("bytes"));
+    }
     exact(20_000, 201);
     exact(1_000_000, 51);
     exact(100_000_000, 5);
     miss(100_000, 51, "1 ms");
     miss(10_000_000, 5, "250 ms");
     growth();
+    memory(100_000_000);
 }

@@ -226,15 +226,18 @@ impl EditReport {
         let empty = Snapshot::from_text("");
         let before = edit.before().unwrap_or(&empty);
         let after = match edit.after() {
-            After::Content(bytes) => Snapshot::decode(bytes.to_vec()).ok(),
+            After::Content(content) => content.snapshot(),
             After::Removed => None,
         };
-        let after_text = match (edit.plan(), &after) {
-            (Some(plan), _) => plan.text_after(before),
-            (None, Some(after)) => after.text().to_owned(),
-            (None, None) => String::new(),
+        let shown = match (edit.plan(), after) {
+            // Read in the encoding of the version before, which need not be the likeliest.
+            (Some(plan), Some(after)) if after.encoding() != before.encoding() => {
+                Snapshot::from_text(plan.text_after(before))
+            }
+            (Some(plan), None) => Snapshot::from_text(plan.text_after(before)),
+            (_, Some(after)) => after,
+            (None, None) => empty.clone(),
         };
-        let shown = Snapshot::from_text(after_text);
         let whole;
         let plan = match edit.plan() {
             Some(plan) => plan,
@@ -245,7 +248,7 @@ impl EditReport {
         };
         let spans = spans(before, &shown, plan);
         let after_sha256 = match edit.after() {
-            After::Content(bytes) => Some(ContentHash::of(bytes)),
+            After::Content(content) => Some(content.hash()),
             After::Removed => None,
         };
         Self {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{EditCode, EditPlan, Explanation, Refusal, WorkPath};
-use crate::text::{ContentHash, Snapshot};
+use crate::text::{Content, ContentHash, Snapshot};
 
 /// Decides the same edit again on another version of the file. Pure: no model, no disk.
 pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send + Sync>;
@@ -15,7 +15,7 @@ pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send 
 #[non_exhaustive]
 pub enum After {
     /// A file with these bytes.
-    Content(Arc<[u8]>),
+    Content(Content),
     /// Nothing: the file is removed.
     Removed,
 }

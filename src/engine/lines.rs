@@ -306,8 +306,8 @@ impl Engine {
             .as_ref()
             .map_or_else(|| Explanation::plain("rename"), |edit| edit.explanation().clone());
         let content = match edit.as_ref().map(VerifiedEdit::after) {
-            Some(After::Content(bytes)) => bytes.clone(),
-            _ => before.bytes().into(),
+            Some(After::Content(content)) => content.clone(),
+            _ => before.clone().into(),
         };
         let make = VerifiedEdit::restore(to.clone(), None, After::Content(content), explanation);
         let remove = VerifiedEdit::restore(

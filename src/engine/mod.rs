@@ -223,7 +223,7 @@ impl Engine {
     /// Puts a commit on the session's record.
     fn record(&self, edit: &VerifiedEdit, report: &EditReport) {
         let after = match edit.after() {
-            After::Content(bytes) => Snapshot::decode(bytes.to_vec()).ok(),
+            After::Content(content) => content.snapshot(),
             After::Removed => None,
         };
         match after {

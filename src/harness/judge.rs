@@ -121,7 +121,7 @@ pub fn judge(case: &Case) -> Judged {
     match decided {
         Ok(Ok(edit)) => {
             let got = match edit.after() {
-                After::Content(bytes) => bytes.to_vec(),
+                After::Content(content) => content.to_vec(),
                 After::Removed => Vec::new(),
             };
             let verdict = if case.accepts(&got) { Verdict::Right } else { Verdict::Wrong };

@@ -11,7 +11,7 @@ use super::commit::Job;
 use super::confine::{FileId, NotAFile};
 use super::disk::{Disk, Promise};
 use super::in_place::{self, Journal};
-use super::replace::{Aside, Displaced, NO_FLAGS, NoTemp, Temp, read_all, set_aside};
+use super::replace::{Aside, Displaced, NO_FLAGS, NoTemp, Temp, holds, set_aside};
 use super::trouble;
 use crate::edit::{After, Refusal};
 
@@ -154,8 +154,8 @@ impl Disk {
             Step::InPlace { target, why } => self.overwrite(job, target, &why),
             Step::Remove => {
                 let aside = set_aside(&job.place).map_err(|error| fault(&error))?;
-                let expected = job.held.as_ref().map(|held| held.bytes.as_slice());
-                if aside.bytes().ok().as_deref() != expected {
+                let expected = job.held.as_ref().map(|held| &held.bytes);
+                if !expected.is_some_and(|bytes| aside.holds(bytes).unwrap_or(false)) {
                     let back = aside.take_back();
                     let mut conflict =
                         trouble::conflict(&path, "was changed by another program at this moment");
@@ -174,8 +174,8 @@ impl Disk {
         let path = job.edit.path();
         let fault = |error: io::Error| trouble::unwritten(path, "the last step failed", &error);
         let Some(held) = &job.held else { return Err(trouble::missing(path)) };
-        let now = read_all(&held.file, self.options.max_bytes).map_err(fault)?;
-        if now != held.bytes || !job.place.is(&held.file).map_err(fault)? {
+        let same = holds(&held.file, &held.bytes).map_err(fault)?;
+        if !same || !job.place.is(&held.file).map_err(fault)? {
             return Err(trouble::conflict(path, "was changed by another program at this moment"));
         }
         temp.replace_at(&job.place).map(Done::Replaced).map_err(|(_, error)| fault(error))
@@ -203,8 +203,7 @@ impl Disk {
                 None
             }
         };
-        let now = read_all(&target, self.options.max_bytes).unwrap_or_default();
-        if now != held.bytes {
+        if !holds(&target, &held.bytes).unwrap_or(false) {
             self.end_journal(journal);
             return Err(trouble::conflict(&path, "was changed by another program at this moment"));
         }
@@ -240,7 +239,7 @@ impl Disk {
             After::Content(bytes) => &**bytes,
             After::Removed => &[],
         };
-        let before = job.held.as_ref().map(|held| (held.bytes.as_slice(), &held.metadata));
+        let before = job.held.as_ref().map(|held| (&*held.bytes, &held.metadata));
         match (done, before) {
             (Done::Created(file), _) => {
                 if job.place.is(&file)? {

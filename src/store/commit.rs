@@ -23,11 +23,11 @@ use super::disk::{Disk, Promise, UNDER_WAY};
 use super::history::{Entry, Intent, Keep};
 use super::lock::{self, Key, Locked, Patience, Turn};
 use super::metadata::Metadata;
-use super::replace::read_all;
+use super::replace::{holds, read_known};
 use super::trouble;
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
 use crate::port::Committed;
-use crate::text::{ContentHash, Snapshot};
+use crate::text::Content;
 
 /// An edit to commit, and what undo adds to it.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ pub(super) struct Job<'a> {
 /// The file as it was found, locked.
 pub(super) struct Held {
     pub(super) file: File,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Content,
     pub(super) metadata: Metadata,
     pub(super) names: u64,
 }
@@ -273,7 +273,7 @@ impl Disk {
         if !job.place.is(&file).map_err(fault)? {
             return Ok(false);
         }
-        let bytes = match read_all(&file, self.options.max_bytes) {
+        let bytes = match read_known(&file, job.edit.before(), self.options.max_bytes) {
             Err(error) if trouble::is(&error, &[Errno::FBIG]) => {
                 let size = file.metadata().map_err(fault)?.len();
                 return Err(trouble::too_large(path, size, self.options.max_bytes));
@@ -310,21 +310,23 @@ impl Disk {
         let (Some(held), Some(before)) = (&job.held, job.edit.before()) else {
             return Ok(self.already_created(job));
         };
-        if held.bytes == before.bytes() {
+        if *held.bytes == *before.bytes() {
             return Ok(None);
         }
         if let After::Content(after) = job.edit.after()
-            && **after == *held.bytes
+            && *after == held.bytes
             && let Some(entry) = self.last_commit(&job.place.display())
             && entry.files.len() == 1
-            && entry.files[0].after == Some(ContentHash::of(after))
+            && entry.files[0].after == Some(after.hash())
             && entry.files[0].before.as_ref().map(|version| version.sha256) == job.edit.base()
         {
             return Ok(Some(entry));
         }
         let conflict = |why: &str| trouble::conflict(&path, why);
-        let now = Snapshot::decode(held.bytes.clone())
-            .map_err(|_| conflict("was changed by another program and is no text now"))?;
+        let now = held
+            .bytes
+            .snapshot()
+            .ok_or_else(|| conflict("was changed by another program and is no text now"))?;
         match job.edit.rebase(&now) {
             None => Err(conflict("was changed by another program after it was read")),
             Some(Ok(edit)) => {
@@ -353,13 +355,13 @@ impl Disk {
     fn already_created(&self, job: &Job<'_>) -> Option<Entry> {
         let After::Content(after) = job.edit.after() else { return None };
         let there = job.place.open(OFlags::RDONLY).ok()?;
-        if job.held.is_some() || read_all(&there, after.len() as u64).ok()? != **after {
+        if job.held.is_some() || !holds(&there, after).ok()? {
             return None;
         }
         let entry = self.last_commit(&job.place.display())?;
         let same = entry.files.len() == 1
             && entry.files[0].before.is_none()
-            && entry.files[0].after == Some(ContentHash::of(after));
+            && entry.files[0].after == Some(after.hash());
         same.then_some(entry)
     }
 
@@ -375,10 +377,7 @@ impl Disk {
             .iter()
             .map(|job| Intent {
                 path: job.place.display(),
-                before: job
-                    .held
-                    .as_ref()
-                    .map(|held| (held.bytes.as_slice(), held.metadata.clone())),
+                before: job.held.as_ref().map(|held| (&*held.bytes, held.metadata.clone())),
                 after: match job.edit.after() {
                     After::Content(bytes) => Some(&**bytes),
                     After::Removed => None,

@@ -17,6 +17,7 @@ use super::confine::{Folder, Place};
 use super::litter;
 use super::metadata::Metadata;
 use super::trouble;
+use crate::text::{Content, Snapshot};
 
 /// A file beside the target that goes away unless it is told to stay.
 #[derive(Debug)]
@@ -139,6 +140,11 @@ impl Displaced {
         Ok(bytes)
     }
 
+    /// Whether what was displaced is exactly this.
+    pub(super) fn holds(&self, bytes: &[u8]) -> io::Result<bool> {
+        holds(&self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
+    }
+
     pub(super) fn new_file(&self) -> &File {
         &self.new.file
     }
@@ -160,7 +166,7 @@ impl Displaced {
     /// version then stays beside under the temp name and is reported.
     pub(super) fn take_back(self, ours: &[u8]) -> io::Result<()> {
         exchange(&self.new.folder, &self.name, &self.place.name)?;
-        if self.bytes()? == ours {
+        if self.holds(ours)? {
             return self.new.folder.unlink(&self.name);
         }
         let kept = self.keep()?;
@@ -191,11 +197,9 @@ pub(super) struct Aside {
 }
 
 impl Aside {
-    pub(super) fn bytes(&self) -> io::Result<Vec<u8>> {
-        let mut file = self.place.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        Ok(bytes)
+    /// Whether what was moved is exactly this.
+    pub(super) fn holds(&self, bytes: &[u8]) -> io::Result<bool> {
+        holds(&self.place.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
     }
 
     pub(super) fn discard(self) -> io::Result<()> {
@@ -252,4 +256,31 @@ pub(super) fn read_all(mut file: &File, most: u64) -> io::Result<Vec<u8>> {
         return Err(Errno::FBIG.into());
     }
     Ok(bytes)
+}
+
+/// All bytes of an open file; those of `known` without a copy if they are the same.
+pub(super) fn read_known(file: &File, known: Option<&Snapshot>, most: u64) -> io::Result<Content> {
+    match known {
+        Some(known) if holds(file, known.bytes())? => Ok(known.clone().into()),
+        _ => Ok(read_all(file, most)?.into()),
+    }
+}
+
+/// Whether an open file holds exactly `bytes`, compared piece by piece.
+pub(super) fn holds(mut file: &File, bytes: &[u8]) -> io::Result<bool> {
+    file.rewind()?;
+    if file.metadata()?.len() != bytes.len() as u64 {
+        return Ok(false);
+    }
+    let mut piece = vec![0; bytes.len().clamp(1, 1 << 18)];
+    let mut rest = bytes;
+    loop {
+        match file.read(&mut piece) {
+            Ok(0) => return Ok(rest.is_empty()),
+            Ok(count) if count > rest.len() || piece[..count] != rest[..count] => return Ok(false),
+            Ok(count) => rest = &rest[count..],
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }

@@ -11,10 +11,9 @@ use super::carry::Done;
 use super::commit::Job;
 use super::confine::FileId;
 use super::disk::{Disk, Promise};
-use super::replace::{Displaced, read_all};
+use super::replace::{Displaced, holds};
 use crate::edit::{After, Durability, WriteMethod};
 use crate::port::{Change, Committed};
-use crate::text::ContentHash;
 
 impl Disk {
     /// Everything is in place: make it durable, look at what was displaced, tell.
@@ -49,7 +48,7 @@ impl Disk {
                 }
             }
             let sha256 = match job.edit.after() {
-                After::Content(bytes) => Some(ContentHash::of(bytes)),
+                After::Content(content) => Some(content.hash()),
                 After::Removed => None,
             };
             self.feed.announce(Change { revision, path: job.place.display(), sha256 });
@@ -101,12 +100,11 @@ impl Disk {
                 let file = displaced.new_file().try_clone().ok();
                 // Looked at only now, a sync after the exchange: a program that had the
                 // old file open has had the time to write its bytes into it.
-                let found = displaced.bytes();
-                let expected = job.held.as_ref().map(|held| held.bytes.as_slice());
-                if found.as_deref().ok() == expected {
+                let expected = job.held.as_ref().map(|held| &held.bytes);
+                if expected.is_some_and(|bytes| displaced.holds(bytes).unwrap_or(false)) {
                     let _ = displaced.discard();
                 } else {
-                    self.keep_foreign(job, displaced, found, revision);
+                    self.keep_foreign(job, displaced, revision);
                 }
                 (WriteMethod::Replaced, file)
             }
@@ -114,14 +112,9 @@ impl Disk {
     }
 
     /// Another program saved in the moment of the exchange. Its version is not lost.
-    fn keep_foreign(
-        &self,
-        job: &mut Job<'_>,
-        displaced: Displaced,
-        found: io::Result<Vec<u8>>,
-        revision: u64,
-    ) {
+    fn keep_foreign(&self, job: &mut Job<'_>, displaced: Displaced, revision: u64) {
         let path = job.edit.path().clone();
+        let found = displaced.bytes();
         if let (Ok(bytes), Some(history), Some(held)) = (&found, &self.history, &job.held)
             && history
                 .displaced(revision, &job.place.display(), bytes, held.metadata.clone())
@@ -157,12 +150,12 @@ impl Disk {
             ));
         };
         let same = ours.is_some_and(|ours| FileId::of(ours).ok() == FileId::of(&there).ok());
-        match read_all(&there, self.options.max_bytes.max(after.len() as u64)) {
-            Ok(bytes) if bytes == **after => None,
-            Ok(_) if !same => {
+        match holds(&there, after) {
+            Ok(true) => None,
+            Ok(false) if !same => {
                 Some(format!("`{path}` was replaced by another program right after this edit"))
             }
-            Ok(_) => Some(format!(
+            Ok(false) => Some(format!(
                 "`{path}` reads back with other bytes than were written: another program wrote to it, or the file system is at fault"
             )),
             Err(error) => Some(format!("`{path}` could not be read back ({error})")),

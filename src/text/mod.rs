@@ -8,11 +8,13 @@
 //! Limits: a file that holds NUL bytes (and is not UTF-16) is not text; stateful
 //! legacy encodings (ISO-2022-JP) are not edited.
 
+mod content;
 mod encoding;
 mod hash;
 mod lines;
 mod snapshot;
 
+pub use content::Content;
 pub use encoding::{Encoding, NotText, Unencodable};
 pub use hash::ContentHash;
 pub(crate) use lines::lines as each_line;

@@ -89,7 +89,7 @@ async fn prepare_file(
             absent(engine, &target).await?;
             let snapshot = engine.snapshot(path).await?;
             let after = if hunks.is_empty() {
-                After::Content(snapshot.bytes().into())
+                After::Content(snapshot.clone().into())
             } else {
                 update(path, hunks, &snapshot)?.after().clone()
             };

@@ -1,0 +1,108 @@
+//! The bytes of a file, shared, and read as text without a copy where they are text.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::{ContentHash, Snapshot};
+
+/// What a file holds. Cloning is cheap, and text in UTF-8 is kept once for both views.
+#[derive(Clone)]
+pub struct Content(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    Text(Snapshot),
+    Bytes(Arc<[u8]>),
+}
+
+impl Content {
+    /// The content as text; `None` where it is none.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        match &self.0 {
+            Repr::Text(snapshot) => Some(snapshot.clone()),
+            Repr::Bytes(bytes) => Snapshot::decode(bytes.to_vec()).ok(),
+        }
+    }
+
+    /// SHA-256 of the bytes.
+    pub fn hash(&self) -> ContentHash {
+        match &self.0 {
+            Repr::Text(snapshot) => snapshot.hash(),
+            Repr::Bytes(bytes) => ContentHash::of(bytes),
+        }
+    }
+}
+
+impl Deref for Content {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match &self.0 {
+            Repr::Text(snapshot) => snapshot.bytes(),
+            Repr::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Self {
+        // Only what is its own text, byte for byte: no mark in front, no NUL.
+        let plain = !bytes.starts_with(b"\xEF\xBB\xBF") && memchr::memchr(0, &bytes).is_none();
+        if !plain {
+            return Self(Repr::Bytes(bytes.into()));
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => Self(Repr::Text(Snapshot::from_text(text))),
+            Err(error) => Self(Repr::Bytes(error.into_bytes().into())),
+        }
+    }
+}
+
+impl From<&[u8]> for Content {
+    fn from(bytes: &[u8]) -> Self {
+        bytes.to_vec().into()
+    }
+}
+
+impl From<Snapshot> for Content {
+    fn from(snapshot: Snapshot) -> Self {
+        Self(Repr::Text(snapshot))
+    }
+}
+
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Content {}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} bytes, {}", self.len(), self.hash())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_come_back_and_text_is_text() {
+        for bytes in
+            [&b"plain\n"[..], b"\xEF\xBB\xBFmarked\n", b"caf\xE9\n", b"a\0b", b"", b"\xFF\xFEa\0"]
+        {
+            let content = Content::from(bytes);
+            assert_eq!(&*content, bytes);
+            assert_eq!(content.hash(), ContentHash::of(bytes));
+            let read = Snapshot::decode(bytes.to_vec()).ok();
+            assert_eq!(
+                content.snapshot().map(|s| s.text().to_owned()),
+                read.map(|s| s.text().to_owned()),
+                "{bytes:?}"
+            );
+        }
+    }
+}
