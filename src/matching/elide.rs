@@ -76,10 +76,11 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         .map(|part| windows_of(source, part, true, reading.old.contains("\r\n")))
         .collect();
     for at in 0..=7 {
-        let chains = chains(&found, folds(at));
+        let mut chains = chains(&found, folds(at));
         if chains.is_empty() {
             continue;
         }
+        only_what_matters(&mut chains, &parts, new);
         let mut results: Vec<Splice> = Vec::new();
         let mut trouble = None;
         for chain in &chains {
@@ -87,6 +88,10 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
                 Ok(splice) if results.iter().any(|seen| same(call.text(), seen, &splice)) => {}
                 Ok(splice) => results.push(splice),
                 Err(refusal) => trouble = Some(refusal),
+            }
+            // Two results are one too many, whatever the other ways lead to.
+            if results.len() > 1 {
+                break;
             }
         }
         return Some(match (results.len(), trouble) {
@@ -168,6 +173,35 @@ fn chains(found: &[Vec<Window>], allowed: Slack) -> Vec<Vec<&Window>> {
     }
     chains.truncate(CHAINS);
     chains
+}
+
+/// Where the call leaves its first part and the gap below as they are, the first part
+/// only tells which of several second parts is meant; of the ways that agree from there
+/// on, the tightest stands for all. The same at the end.
+fn only_what_matters(chains: &mut Vec<Vec<&Window>>, parts: &[&[&str]], new: &[&str]) {
+    let (Some(head), Some(tail)) = (parts.first(), parts.last()) else { return };
+    let place = |window: &Window| window.range();
+    let gap = |line: Option<&&str>| line.is_some_and(|line| is_placeholder(line));
+    if new.starts_with(head) && gap(new.get(head.len())) {
+        // In the order of the file, so that the last one is the nearest to what follows.
+        let rest = |chain: &[&Window]| chain[1..].iter().map(|w| place(w)).collect::<Vec<_>>();
+        chains.sort_by_key(|chain| (rest(chain).first().map(|r| r.start), place(chain[0]).start));
+        chains.dedup_by(|next, kept| {
+            let same = rest(next) == rest(kept);
+            if same {
+                kept.clone_from(next);
+            }
+            same
+        });
+    }
+    if new.ends_with(tail) && gap(new.len().checked_sub(tail.len() + 1).and_then(|at| new.get(at)))
+    {
+        let rest = |chain: &[&Window]| {
+            chain[..chain.len() - 1].iter().map(|w| place(w)).collect::<Vec<_>>()
+        };
+        // The first is the nearest to what stands above.
+        chains.dedup_by(|next, kept| rest(next) == rest(kept));
+    }
 }
 
 /// The call with its gaps filled by one chain.
