@@ -243,8 +243,8 @@ impl Refusal {
             && let Some(d) = &near.first_difference
         {
             out.push_str(&format!(
-                "\nNearest: lines {}-{} ({:.0} % alike). First difference at line {}:\n  old_str: {}\n  file:    {}",
-                near.start_line, near.end_line, near.score * 100.0, d.line, d.expected, d.found
+                "\nNearest: {} ({:.0} % alike). First difference at line {}:\n  old_str: {}\n  file:    {}",
+                LineSpan { start: near.start_line, end: near.end_line }, near.score * 100.0, d.line, d.expected, d.found
             ));
         }
         if !self.anchors.is_empty() {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{EditCode, Refusal};
-use crate::text::{ContentHash, Snapshot};
+use crate::text::{ContentHash, LineSpan, Snapshot};
 
 /// One replacement. The range is in text offsets of the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,14 +30,16 @@ impl EditPlan {
             let (a, b) = (&pair[0], &pair[1]);
             if a.range.end > b.range.start || a.range == b.range {
                 let line = |at: usize| snapshot.lines().number_at(at);
+                let lines = |range: &Range<usize>| LineSpan {
+                    start: line(range.start),
+                    end: line(range.end.saturating_sub(1).max(range.start)),
+                };
                 return Err(Refusal::new(
                     EditCode::Overlap,
                     format!(
-                        "two edits of this call touch the same text: one at lines {}-{}, one at lines {}-{}",
-                        line(a.range.start),
-                        line(a.range.end),
-                        line(b.range.start),
-                        line(b.range.end)
+                        "two edits of this call touch the same text: one at {}, one at {}",
+                        lines(&a.range),
+                        lines(&b.range)
                     ),
                 )
                 .hint("Merge them into one edit, or send them in two calls."));

@@ -7,7 +7,7 @@ use super::diff::unified_diff;
 use super::verify::{After, VerifiedEdit};
 use super::{Attempt, EditPlan};
 use crate::hashline::tag;
-use crate::text::{ContentHash, LineSpan, Snapshot};
+use crate::text::{ContentHash, LineSpan, Snapshot, counted};
 
 /// How an edit was understood: which rung matched and what was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -276,16 +276,15 @@ impl EditReport {
             Durability::Durable | Durability::Unknown => "Edited",
         };
         let mut out = match (self.before_sha256, self.after_sha256) {
-            (None, _) => format!("Created {} ({} lines).", self.path, v.total_lines),
+            (None, _) => format!("Created {} ({}).", self.path, counted(v.total_lines, "line")),
             (_, None) => format!("Removed {}.", self.path),
             _ => format!(
-                "{verb} {} at lines {}-{}: {} lines replaced by {}, file now has {} lines.",
+                "{verb} {} at {}: {} replaced by {}, file now has {}.",
                 self.path,
-                v.start_line,
-                v.end_line,
-                v.lines_replaced,
+                LineSpan { start: v.start_line, end: v.end_line },
+                counted(v.lines_replaced, "line"),
                 v.lines_inserted,
-                v.total_lines
+                counted(v.total_lines, "line")
             ),
         };
         let e = &self.explanation;
@@ -308,12 +307,12 @@ impl EditReport {
         let v = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (Some(_), Some(_)) => format!(
-                "{} {}: {} lines replaced by {}, file now has {} lines.",
+                "{} {}: {} replaced by {}, file now has {}.",
                 if self.durability == Durability::DryRun { "Would edit" } else { "Edited" },
                 self.path,
-                v.lines_replaced,
+                counted(v.lines_replaced, "line"),
                 v.lines_inserted,
-                v.total_lines
+                counted(v.total_lines, "line")
             ),
             _ => return self.text(),
         };

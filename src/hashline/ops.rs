@@ -91,8 +91,7 @@ pub fn decide(
     for found in moved.iter().take(4) {
         let (from, to) = (found.named, found.span);
         notes.warnings.push(format!(
-            "the file changed since your read: lines {}-{} are now {}-{}, and were edited there",
-            from.start, from.end, to.start, to.end
+            "the file changed since your read: what was {from} is {to} now, and was edited there"
         ));
     }
     drop_repeats(&mut drafts, &mut notes.warnings)?;
@@ -180,8 +179,8 @@ fn drop_repeats(drafts: &mut Vec<Draft>, warnings: &mut Vec<String>) -> Result<(
                 return Err(Refusal::new(
                     EditCode::Overlap,
                     format!(
-                        "edits {} and {} both replace lines {}-{} by different text",
-                        other.number, draft.number, draft.span.start, draft.span.end
+                        "edits {} and {} both replace {} by different text",
+                        other.number, draft.number, draft.span
                     ),
                 )
                 .hint("Send one replacement for these lines."));

@@ -28,7 +28,7 @@ mod window;
 use std::ops::Range;
 
 use crate::edit::{EditCode, EditRequest, Explanation, Near, Refusal, Splice};
-use crate::text::Snapshot;
+use crate::text::{Snapshot, counted};
 
 use call::Call;
 pub use ladder::{LADDER, Rung};
@@ -83,7 +83,7 @@ fn fill(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, Refusal
     if !snapshot.text().is_empty() {
         return Err(Refusal::new(
             EditCode::CreateExisting,
-            format!("old_str is empty, but the file exists and has {} lines", snapshot.lines().total()),
+            format!("old_str is empty, but the file exists and has {}", counted(snapshot.lines().total(), "line")),
         )
         .hint("To change the file, send the text to replace as old_str. To add to it, quote the line next to the new text."));
     }

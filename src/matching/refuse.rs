@@ -8,6 +8,7 @@ use super::merge::{Conflict, Event, events, new_lines};
 use super::near::{nearest, visible};
 use super::window::{Window, split};
 use crate::edit::{EditCode, Expected, Refusal};
+use crate::text::LineSpan;
 
 /// Occurrences that are listed.
 const MOST_LINES: usize = 50;
@@ -152,24 +153,21 @@ pub(super) fn conflict(call: &Call<'_>, window: &Window, conflict: &Conflict) ->
     refusal.message =
         format!("{} (line {}: `{}`)", conflict.why, conflict.line + 1, shown(call, conflict.line));
     if let (Some(first), Some(last)) = (window.first(), window.last()) {
-        refusal.hint = Some(format!(
-            "Quote lines {}-{} as they are in the file, then send the edit again.",
-            first.line + 1,
-            last.line + 1
-        ));
+        refusal.hint = Some(quote_again(first.line, last.line));
     }
     refusal
+}
+
+fn quote_again(first: usize, last: usize) -> String {
+    let span = LineSpan { start: first + 1, end: last + 1 };
+    format!("Quote {span} as the file has it, then send the edit again.")
 }
 
 /// A line that the edit changes, or stands beside, is not in the file as quoted.
 pub(super) fn stale(call: &Call<'_>, window: &Window, line: usize) -> Refusal {
     let mut refusal = stale_line(call, line);
     if let (Some(first), Some(last)) = (window.first(), window.last()) {
-        refusal.hint = Some(format!(
-            "Quote lines {}-{} as they are in the file, then send the edit again.",
-            first.line + 1,
-            last.line + 1
-        ));
+        refusal.hint = Some(quote_again(first.line, last.line));
     }
     refusal
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{ReadRequest, Select, Style, Windowed};
 use crate::hashline::tag;
-use crate::text::{LineSpan, Snapshot};
+use crate::text::{LineSpan, Snapshot, counted};
 
 pub(super) struct Shown {
     pub(super) text: String,
@@ -28,7 +28,8 @@ pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadReq
             // Ranges are merged, so something lies between them.
             let before = wanted[k - 1].end;
             out.text.push_str(ending);
-            let _ = writeln!(out.text, "… {} lines not shown …", span.start - before - 1);
+            let _ =
+                writeln!(out.text, "… {} not shown …", counted(span.start - before - 1, "line"));
             ending = "";
         }
         for number in span.start..=span.end {

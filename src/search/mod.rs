@@ -17,6 +17,8 @@ mod walk;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::text::counted;
+
 pub use query::{Case, Query};
 pub(crate) use rank::rank;
 pub(crate) use scan::scan;
@@ -173,16 +175,19 @@ impl SearchReport {
     /// The text for a model.
     pub fn message(&self) -> String {
         let mut out = format!(
-            "{} lines in {} files of {} searched ({}).",
-            self.total_matches,
-            self.total_files,
+            "{} in {} of {} searched ({}).",
+            counted(self.total_matches, "line"),
+            counted(self.total_files, "file"),
             self.searched,
             self.skipped.note()
         );
         for file in &self.files {
             out.push_str(&format!(
-                "\n\n{} ({} matches, {} lines, snapshot {})",
-                file.path, file.match_count, file.total_lines, file.snapshot
+                "\n\n{} ({}, {}, snapshot {})",
+                file.path,
+                counted(file.match_count, "match"),
+                counted(file.total_lines, "line"),
+                file.snapshot
             ));
             for hit in &file.matches {
                 let context = hit.context.iter();

@@ -2,6 +2,7 @@
 //! or without a carriage return before it) ends a line and opens none, and a lone
 //! carriage return, form feed or U+2028 is content.
 
+use std::fmt;
 use std::ops::Range;
 
 use schemars::JsonSchema;
@@ -38,6 +39,26 @@ pub struct LineSpan {
     pub start: usize,
     /// Last line; `start - 1` means the empty span before `start`.
     pub end: usize,
+}
+
+impl fmt::Display for LineSpan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.end {
+            end if end > self.start => write!(f, "lines {}-{end}", self.start),
+            end if end == self.start => write!(f, "line {end}"),
+            _ => write!(f, "the place before line {}", self.start),
+        }
+    }
+}
+
+/// A number and what it counts: `1 line`, `3 lines`.
+pub(crate) fn counted(count: usize, what: &str) -> String {
+    let ending = match (count, what.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{count} {what}{ending}")
 }
 
 /// One line of a text: where its content and its ending are.

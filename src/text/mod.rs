@@ -17,6 +17,6 @@ mod snapshot;
 pub use content::Content;
 pub use encoding::{Encoding, NotText, Unencodable};
 pub use hash::ContentHash;
-pub(crate) use lines::lines as each_line;
 pub use lines::{Ending, Line, LineIndex, LineSpan};
+pub(crate) use lines::{counted, lines as each_line};
 pub use snapshot::Snapshot;

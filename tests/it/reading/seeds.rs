@@ -127,7 +127,7 @@ async fn seed_000_3_the_summary_says_what_was_replaced_and_how_long_the_file_is(
     );
     let found = session.call("search", json!({ "keyword": "line 9" })).await;
     assert!(
-        found.message.contains("1 lines in 1 files") && found.message.contains("8#"),
+        found.message.contains("1 line in 1 file") && found.message.contains("8#"),
         "{}",
         found.message
     );
