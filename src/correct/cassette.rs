@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::prompts::PromptBook;
 use super::reply::{ReplyKind, parse_reply, to_wire};
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 use crate::text::ContentHash;
@@ -54,6 +55,8 @@ type Recorded = Result<Reply, CorrectorError>;
 pub struct Replay {
     keyed: HashMap<(ReplyKind, String), Recorded>,
     queued: Mutex<HashMap<ReplyKind, VecDeque<Recorded>>>,
+    /// What the asks would have cost is counted, though nothing is sent.
+    prompts: Option<PromptBook>,
 }
 
 impl Replay {
@@ -84,7 +87,8 @@ impl Replay {
                 None => queued.entry(kind).or_default().push_back(recorded),
             }
         }
-        Ok(Self { keyed, queued: Mutex::new(queued) })
+        let prompts = PromptBook::built_in().ok();
+        Ok(Self { keyed, queued: Mutex::new(queued), prompts })
     }
 }
 
@@ -102,8 +106,12 @@ impl Corrector for Replay {
     fn correct<'a>(
         &'a self,
         ask: &'a Ask,
-        _budget: &'a Budget,
+        budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        if let Some(prompt) = self.prompts.as_ref().and_then(|prompts| prompts.render(ask)) {
+            let size = u64::try_from(prompt.system.len() + prompt.user.len()).unwrap_or(u64::MAX);
+            budget.record(|spent| spent.prompt_bytes += size);
+        }
         let kind = ReplyKind::of(ask);
         let keyed = self.keyed.get(&(kind, key_of(ask))).cloned();
         let recorded = keyed.or_else(|| {

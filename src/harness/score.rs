@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::judge::{Aim, Judged, Verdict};
+use crate::text::counted;
 
 /// The counts of one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Tally {
     pub model_calls: u64,
     /// Bytes of all prompts.
     pub prompt_bytes: u64,
+    /// Edits that are right and that a model was asked for.
+    pub by_model: usize,
     /// Time to decide, all together.
     pub time: Duration,
     /// The slowest.
@@ -52,6 +55,7 @@ impl Tally {
         }
         self.model_calls += judged.model.calls;
         self.prompt_bytes += judged.model.prompt_bytes;
+        self.by_model += usize::from(judged.verdict == Verdict::Right && judged.model.calls > 0);
         self.time += judged.took;
         self.slowest = self.slowest.max(judged.took);
     }
@@ -77,6 +81,7 @@ impl Tally {
         self.broken += other.broken;
         self.model_calls += other.model_calls;
         self.prompt_bytes += other.prompt_bytes;
+        self.by_model += other.by_model;
         self.time += other.time;
         self.slowest = self.slowest.max(other.slowest);
     }
@@ -152,8 +157,12 @@ impl Score {
         if total.model_calls > 0 {
             let _ = writeln!(
                 out,
-                "\nmodel: {} calls, {} prompt bytes",
-                total.model_calls, total.prompt_bytes
+                "\nmodel: {} calls and {} prompt bytes for {} recovered by it ({:.1} calls, {} bytes each)",
+                total.model_calls,
+                total.prompt_bytes,
+                counted(total.by_model, "edit"),
+                total.model_calls as f64 / total.by_model.max(1) as f64,
+                total.prompt_bytes / u64::try_from(total.by_model.max(1)).unwrap_or(1),
             );
         }
         let _ = writeln!(

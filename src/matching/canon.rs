@@ -63,9 +63,9 @@ pub(super) fn same(a: &str, b: &str, fold: Fold) -> bool {
 fn look_alikes(line: &str) -> Vec<Canonical> {
     if line.is_ascii() {
         let chars = line.bytes().enumerate();
-        return chars
-            .map(|(at, b)| Canonical { c: char::from(b), start: at, end: at + 1 })
-            .collect();
+        let chars =
+            chars.map(|(at, b)| Canonical { c: char::from(b), start: at, end: at + 1 }).collect();
+        return if line.contains("--") { one_dash(chars) } else { chars };
     }
     let mut out = Vec::with_capacity(line.len());
     let mut chars = line.char_indices().peekable();
@@ -82,7 +82,22 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
             fold_char(composed, |c| out.push(Canonical { c, start, end }));
         }
     }
-    out
+    one_dash(out)
+}
+
+/// Two hyphens between blanks are how ASCII writes a dash.
+fn one_dash(mut chars: Vec<Canonical>) -> Vec<Canonical> {
+    let apart = |c: Option<&Canonical>| c.is_none_or(|c| c.c.is_whitespace());
+    let mut at = 0;
+    while at + 1 < chars.len() {
+        let pair = chars[at].c == '-' && chars[at + 1].c == '-';
+        if pair && apart(at.checked_sub(1).map(|b| &chars[b])) && apart(chars.get(at + 2)) {
+            chars[at].end = chars[at + 1].end;
+            chars.remove(at + 1);
+        }
+        at += 1;
+    }
+    chars
 }
 
 fn fold_char(c: char, mut emit: impl FnMut(char)) {
@@ -195,6 +210,10 @@ mod tests {
         assert_eq!(text("say “hi” – ok…", Fold::LookAlike), "say \"hi\" - ok...");
         assert_eq!(text("cafe\u{301}\u{200b}\u{a0}x", Fold::LookAlike), "café x");
         assert_eq!(text("ｆｏｏ（１）", Fold::LookAlike), "foo(1)");
+        assert_eq!(
+            text("so — or -- so; i-- and --x", Fold::LookAlike),
+            "so - or - so; i-- and --x"
+        );
         assert_eq!(text("if ( a  ==  b ) {", Fold::Spacing), "if(a==b){");
         assert_eq!(text("x = 'a  b' ; y", Fold::Spacing), "x='a  b';y");
         assert_eq!(text("return value", Fold::Spacing), "return value");

@@ -70,7 +70,9 @@ impl IndentMap {
     pub(super) fn seeing(&self, new: &[&str]) -> Self {
         let mut map = self.clone();
         if let Some((Unit::Scale(from, _), Shift::None)) = self.rule
-            && new.iter().any(|line| !line.trim().is_empty() && of(line).len() % from != 0)
+            && new
+                .iter()
+                .any(|line| !line.trim().is_empty() && !of(line).len().is_multiple_of(from))
             && let Some(shift) = fit_shift(&self.pairs[usize::from(self.first_apart)..], Unit::Keep)
         {
             map.rule = Some((Unit::Keep, shift));

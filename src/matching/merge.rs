@@ -52,26 +52,42 @@ pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
     out
 }
 
-/// Where a block that comes ends like the line above it, either of the two can be the
-/// line that stays: the first, unless what stands below decides how the file's line
-/// ends, as the last item of a list has no comma. `ends_otherwise` tells that of a line
-/// of `old`.
-fn keep_the_last(new: &[&str], events: &mut [Event], ends_otherwise: impl Fn(usize) -> bool) {
+/// Where a block that comes or goes ends like the line above it, either of the two can
+/// be the line that stays: the first, unless what stands below decides how the file's
+/// line ends, as the last item of a list has no comma. `ends_otherwise` tells that of a
+/// line of `old`.
+fn keep_the_last(
+    old: &[&str],
+    new: &[&str],
+    events: &mut [Event],
+    ends_otherwise: impl Fn(usize) -> bool,
+) {
+    let same = |a: &str, b: &str| a.trim_end() == b.trim_end();
     let mut at = 1;
     while at < events.len() {
-        let is_new = |event: &&Event| matches!(event, Event::Insert(_));
-        let (mut from, mut to) = (at, at + events[at..].iter().take_while(is_new).count());
-        at = to.max(at + 1);
+        let kind = std::mem::discriminant(&events[at]);
+        let run = events[at..].iter().take_while(|e| std::mem::discriminant(*e) == kind).count();
+        let (mut from, mut to) = (at, at + run);
+        at = to;
         if to < events.len() && !matches!(events[to], Event::Keep(..)) {
             continue;
         }
-        while from > 0
-            && let (Event::Keep(o, n), Event::Insert(last)) = (events[from - 1], events[to - 1])
-            && new[last].trim_end() == new[n].trim_end()
-            && ends_otherwise(o)
-        {
-            events[to - 1] = Event::Keep(o, last);
-            events[from - 1] = Event::Insert(n);
+        while from > 0 {
+            let (kept, gone) = match (events[from - 1], events[to - 1]) {
+                (Event::Keep(o, n), Event::Insert(last))
+                    if same(new[last], new[n]) && ends_otherwise(o) =>
+                {
+                    (Event::Keep(o, last), Event::Insert(n))
+                }
+                (Event::Keep(o, n), Event::Delete(last))
+                    if same(old[last], old[o]) && ends_otherwise(last) =>
+                {
+                    (Event::Keep(last, n), Event::Delete(o))
+                }
+                _ => break,
+            };
+            events[to - 1] = kept;
+            events[from - 1] = gone;
             from -= 1;
             to -= 1;
         }
@@ -174,7 +190,7 @@ impl Merge<'_, '_> {
             return Err(Conflict { line: 0, why: "the match is empty" });
         };
         let mut events = events(self.old, self.new);
-        keep_the_last(self.new, &mut events, |o| {
+        keep_the_last(self.old, self.new, &mut events, |o| {
             let file = self.piece_of(o).map(|piece| self.file(piece).trim_end());
             let mark = |line: &str| line.ends_with([',', ';', '，', '；']);
             file.is_some_and(|file| mark(file) != mark(self.old[o].trim_end()))
@@ -211,10 +227,12 @@ impl Merge<'_, '_> {
             self.boundary(&mut walk, &gap, below, o)?;
             let ending = |piece: Piece| piece.to_end.then(|| self.source.lines[piece.line].ending);
             match (*event, ours) {
-                (Event::Keep(..), Some(piece)) => {
+                (Event::Keep(_, n), Some(piece)) => {
                     walk.freed.clear();
-                    walk.out
-                        .push(Line { text: self.file(piece).to_owned(), ending: ending(piece) });
+                    // Blanks at the end that the call knew and has changed are changed.
+                    let knew = self.old[o] == self.file(piece) && self.new[n] != self.old[o];
+                    let text = if knew { self.new[n] } else { self.file(piece) };
+                    walk.out.push(Line { text: text.to_owned(), ending: ending(piece) });
                 }
                 (Event::Change(_, n), Some(piece)) => {
                     let text = self.changed(o, piece, n, own[at])?;
@@ -343,6 +361,14 @@ impl Merge<'_, '_> {
                 .map(|code| code.trim_end().to_owned() + &file[f.len()..])
         });
         let why = "the file's line is not the one that the call changes";
+        let body = body.map(|mut body| {
+            if piece.to_end
+                && let Some(mark) = lost_mark(old, file, new, &body)
+            {
+                body.push(mark);
+            }
+            body
+        });
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
     }
 
@@ -478,7 +504,9 @@ impl Merge<'_, '_> {
                 // their shallowest, or closes what holds them.
                 let beside = depth(&below).abs_diff(floor);
                 let outside = (depth(&below) + unit).abs_diff(floor);
-                4 * if closes(&below) { beside.min(outside) } else { beside }
+                let shut = 4 * if closes(&below) { beside.min(outside) } else { beside };
+                // Or what they opened goes on below.
+                shut.min(strain(last, &below, unit))
             };
         }
         fit
@@ -492,13 +520,9 @@ impl Merge<'_, '_> {
         })
     }
 
-    /// The width of one level, in columns.
+    /// The width of one level of the file, in columns.
     fn unit(&self) -> usize {
-        let widths =
-            self.window.indents(self.old, self.source).into_iter().flat_map(|(a, b)| [a, b]);
-        let spaces = widths.filter(|i| !i.contains('\t')).map(|i| i.len()).filter(|&w| w > 0);
-        let unit = spaces.reduce(indent::gcd).unwrap_or(4);
-        if (2..=8).contains(&unit) { unit } else { 4 }
+        self.source.unit().filter(|unit| (2..=8).contains(unit)).unwrap_or(4)
     }
 
     /// The closing `,` or `;` that the file has behind the last line and neither
@@ -512,17 +536,11 @@ impl Merge<'_, '_> {
                 line.text.pop();
                 return;
             }
-            let file = self.file(last).trim_end();
-            if last.to_end
-                && file.ends_with(mark)
-                && !old.trim_end().ends_with([',', ';'])
-                && !new.trim_end().ends_with([',', ';', '{', '(', '['])
-                && !line.text.trim_end().ends_with(mark)
-                && !line.text.trim().is_empty()
-            {
-                line.text.push(mark);
-                return;
-            }
+        }
+        if last.to_end
+            && let Some(mark) = lost_mark(old, self.file(last), new, &line.text)
+        {
+            line.text.push(mark);
         }
     }
 
@@ -557,6 +575,16 @@ impl Merge<'_, '_> {
     }
 }
 
+/// The `,` or `;` at the end of the file's line that neither string has, nor the result.
+fn lost_mark(old: &str, file: &str, new: &str, result: &str) -> Option<char> {
+    let mark = file.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'))?;
+    let stays = !old.trim_end().ends_with([',', ';'])
+        && !new.trim_end().ends_with([',', ';', '{', '(', '['])
+        && !result.trim_end().ends_with(mark)
+        && !result.trim().is_empty();
+    stays.then_some(mark)
+}
+
 /// How badly new lines fit where they stand: 0 is well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Fit {
@@ -587,7 +615,10 @@ fn closes(line: &str) -> bool {
     let word = |word: &str| {
         line.strip_prefix(word).is_some_and(|rest| !rest.starts_with(super::canon::is_word))
     };
-    line.starts_with(['}', ')', ']']) || WORDS.iter().any(|w| word(w))
+    let label = line.trim_end().strip_suffix(':');
+    line.starts_with(['}', ')', ']'])
+        || WORDS.iter().any(|w| word(w))
+        || label.is_some_and(|name| name.chars().all(super::canon::is_word))
 }
 
 /// A line for the preprocessor, which stands where it likes.
@@ -604,8 +635,10 @@ fn strain(above: &str, below: &str, unit: usize) -> usize {
         && code.ends_with('>')
         && !code.starts_with("</")
         && !code.ends_with("/>");
+    let block = ["class ", "module ", "def ", "unless ", "until "];
     let opens = !comment && code.ends_with(['{', '(', '[', ':'])
         || tag
+        || block.iter().any(|word| code.starts_with(word)) && !code.ends_with([';', '}', ','])
         || ["=>", "then", "do", "else", "begin"].iter().any(|word| code.ends_with(word));
     let start = below.trim_start();
     let closes = closes(below);
@@ -618,7 +651,9 @@ fn strain(above: &str, below: &str, unit: usize) -> usize {
         (false, false) if moved <= 0 => 2 * -moved,
         (false, false) => {
             let continues = code.ends_with([',', '=', '+', '|', '&', '?', '\\'])
-                || start.starts_with(['.', '?', '&', '|', '+', ':']);
+                || start.starts_with(['.', '?', '&', '|', '+', ':'])
+                // An item of a list goes on behind its mark.
+                || code.starts_with("- ") && moved == 2;
             if continues { moved } else { 4 * moved }
         }
     };

@@ -1,5 +1,7 @@
 //! One level of escaping too many: the text was put into a string once too often.
 
+use std::ops::Range;
+
 use super::{Decoding, UndoNew};
 
 /// Which escapes are undone.
@@ -51,9 +53,8 @@ impl Decoding for Unescape {
         // What old_str has both ways, new_str may have both ways too.
         shown.mixed = (has_inner_break(old), old.contains('\t'));
         shown.in_literals = kinds(&unescape_breaks(old)).breaks;
-        let meant = text.clone();
         let undo = move |new: &str| match level {
-            Level::Full => undo_like(new, shown, &meant),
+            Level::Full => undo_like(new, shown),
             Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
             Level::Breaks if has_inner_break(new) => new.to_owned(),
             Level::Breaks => unescape_breaks(new),
@@ -112,14 +113,10 @@ fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
 
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
-fn undo_like(new: &str, shown: Kinds, meant: &str) -> String {
+fn undo_like(new: &str, shown: Kinds) -> String {
     let body = was_string_body(new);
     if body && (shown.breaks || shown.backslashes) {
-        let full = unescape(new);
-        // A line break that falls into a literal was the literal's own escape.
-        if !opens_literal(&full, meant) {
-            return full;
-        }
+        return unescape(new);
     }
     let quotes = escaped_quotes(new, shown);
     let breaks = (shown.breaks || body) && (shown.mixed.0 || !has_inner_break(new));
@@ -166,21 +163,6 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 fn has_inner_break(text: &str) -> bool {
     text.trim_end_matches('\n').contains('\n')
-}
-
-/// Whether some line that `known` does not have opens a `"` and does not close it,
-/// and is none that goes on behind a backslash or in triple quotes.
-fn opens_literal(text: &str, known: &str) -> bool {
-    let (joined, known) = (text.replace("\\\n", ""), known.replace("\\\n", ""));
-    joined.split('\n').filter(|line| !known.split('\n').any(|k| k == *line)).any(|line| {
-        let mut open = false;
-        let mut escaped = false;
-        for c in line.replace("\"\"\"", "").chars() {
-            open ^= c == '"' && !escaped;
-            escaped = c == '\\' && !escaped;
-        }
-        open
-    })
 }
 
 /// One level of the usual escapes.
@@ -275,13 +257,14 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
     let mut at = 0;
     while at < chars.len() {
         let c = chars[at];
-        if chars[at..].starts_with(&['"'; 3]) {
+        if matches!(c, '"' | '\'') && chars[at..].starts_with(&[c; 3]) {
             // Text between triple quotes goes over lines.
-            out.push_str("\"\"\"");
+            out.extend([c; 3]);
             at += 3;
         } else if matches!(c, '"' | '\'')
             && !(c == '\'' && at > 0 && is_operand_end(chars[at - 1]))
             && let Some(end) = literal_end(&chars, at)
+            && !goes_over_lines(&chars, at..end)
         {
             out.extend(&chars[at..=end]);
             at = end + 1;
@@ -304,6 +287,19 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
 /// Whether an apostrophe behind this belongs to a word, a call or a name.
 fn is_operand_end(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, ')' | ']' | '`')
+}
+
+/// Whether a line break in a literal is one of the file: what follows it is indented as
+/// deep as the line that it stands on.
+fn goes_over_lines(chars: &[char], literal: Range<usize>) -> bool {
+    let blanks = |from: usize| chars[from..].iter().take_while(|c| **c == ' ').count();
+    let is_break =
+        |at: usize| chars[at] == '\n' || chars[at] == 'n' && at > 0 && chars[at - 1] == '\\';
+    let line = (0..literal.start).rev().find(|at| is_break(*at)).map_or(0, |at| at + 1);
+    let depth = blanks(line).max(4);
+    literal
+        .clone()
+        .any(|at| is_break(at) && at > literal.start && at < literal.end && blanks(at + 1) >= depth)
 }
 
 /// Where a literal that opens at `open` closes, on the same line.
