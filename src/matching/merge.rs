@@ -372,18 +372,13 @@ impl Merge<'_, '_> {
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
     }
 
-    /// Whether a new line stands at the margin for the preprocessor, and so does every
-    /// such line of the file.
-    fn is_at_the_margin(&self, new: &str) -> bool {
-        let marginal = |line: &str| {
-            ["#if", "#else", "#elif", "#endif", "#define", "#undef", "#include", "#pragma"]
-                .iter()
-                .any(|word| line.starts_with(word))
-        };
-        marginal(new)
+    /// Whether a line is for the preprocessor and so stands at the margin, whatever is
+    /// around it, as every such line of the file does.
+    fn is_marginal(&self, line: &str) -> bool {
+        is_directive(line)
             && !self.source.lines.iter().any(|line| {
                 let line = &self.source.text[line.start..line.end];
-                line.starts_with([' ', '\t']) && marginal(line.trim_start())
+                line.starts_with([' ', '\t']) && is_directive(line)
             })
     }
 
@@ -409,7 +404,11 @@ impl Merge<'_, '_> {
             return Ok(Line { text: new.to_owned(), ending: None });
         }
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
-        let head = if own_depth || first || self.map.is_same() || self.is_at_the_margin(new) {
+        let head = if own_depth
+            || first
+            || self.map.is_same()
+            || !new.starts_with([' ', '\t']) && self.is_marginal(new)
+        {
             indent::of(new).to_owned()
         } else {
             let line = self.window.first().map_or(0, |piece| piece.line);
@@ -471,7 +470,7 @@ impl Merge<'_, '_> {
                 Event::Insert(n) | Event::Change(_, n) => Some(self.new[n]),
                 _ => None,
             })
-            .filter(|text| solid(text) && !is_directive(text))
+            .filter(|text| solid(text) && !self.is_marginal(text))
             .map(|line| moved(near, line))
             .collect();
         let olds: Vec<usize> = run
@@ -621,9 +620,11 @@ fn closes(line: &str) -> bool {
         || label.is_some_and(|name| name.chars().all(super::canon::is_word))
 }
 
-/// A line for the preprocessor, which stands where it likes.
+/// A line for the preprocessor.
 fn is_directive(line: &str) -> bool {
-    line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with(char::is_alphabetic))
+    ["if", "else", "elif", "endif", "define", "undef", "include", "pragma", "error"]
+        .iter()
+        .any(|word| line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with(word)))
 }
 
 /// How odd it is that one line stands below another, by their indentation.
