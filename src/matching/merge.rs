@@ -53,9 +53,9 @@ pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
 }
 
 /// Where a block that comes or goes ends like the line above it, either of the two can
-/// be the line that stays: the first, unless what stands below decides how the file's
-/// line ends, as the last item of a list has no comma. `ends_otherwise` tells that of a
-/// line of `old`.
+/// be the line that stays: the first, unless only the last is the same to the last blank,
+/// or what stands below decides how the file's line ends, as the last item of a list has
+/// no comma. `ends_otherwise` tells that of a line of `old`.
 fn keep_the_last(
     old: &[&str],
     new: &[&str],
@@ -75,12 +75,14 @@ fn keep_the_last(
         while from > 0 {
             let (kept, gone) = match (events[from - 1], events[to - 1]) {
                 (Event::Keep(o, n), Event::Insert(last))
-                    if same(new[last], new[n]) && ends_otherwise(o) =>
+                    if new[n] != old[o] && new[last] == old[o]
+                        || same(new[last], new[n]) && ends_otherwise(o) =>
                 {
                     (Event::Keep(o, last), Event::Insert(n))
                 }
                 (Event::Keep(o, n), Event::Delete(last))
-                    if same(old[last], old[o]) && ends_otherwise(last) =>
+                    if old[o] != new[n] && old[last] == new[n]
+                        || same(old[last], old[o]) && ends_otherwise(last) =>
                 {
                     (Event::Keep(last, n), Event::Delete(o))
                 }
@@ -230,7 +232,7 @@ impl Merge<'_, '_> {
                 (Event::Keep(_, n), Some(piece)) => {
                     walk.freed.clear();
                     // Blanks at the end that the call knew and has changed are changed.
-                    let knew = self.old[o] == self.file(piece) && self.new[n] != self.old[o];
+                    let knew = self.old[o] == self.file(piece);
                     let text = if knew { self.new[n] } else { self.file(piece) };
                     walk.out.push(Line { text: text.to_owned(), ending: ending(piece) });
                 }

@@ -72,6 +72,9 @@ impl EditMap {
         let text = self.with_quotes(text);
         let mut out = text;
         for (from, to) in &self.characters {
+            if from == "\u{2014}" && to == "-" {
+                out = long_options(&out);
+            }
             out = out.replace(from.as_str(), to);
         }
         out
@@ -126,6 +129,22 @@ impl EditMap {
         out.push_str(rest);
         out
     }
+}
+
+/// A long dash right before a word, with a blank before it, is the two hyphens of an
+/// option, however a dash alone is written.
+fn long_options(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{2014}') {
+        let (head, tail) = (&rest[..at], &rest[at + '\u{2014}'.len_utf8()..]);
+        let apart = head.chars().next_back().map_or(!out.is_empty(), char::is_whitespace);
+        let word = tail.chars().take(2).filter(|c| c.is_alphabetic()).count() == 2;
+        out.push_str(head);
+        out.push_str(if apart && word { "--" } else { "\u{2014}" });
+        rest = tail;
+    }
+    out + rest
 }
 
 /// The one exchange of quotes that all pairs show, if there is one.
@@ -217,13 +236,14 @@ fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
     let (mut lost, mut added, mut both) = (0, 0, 0);
     // The end of the text alone may have been cut; a habit shows before it.
     let inner = pairs.len().saturating_sub(1);
-    for (old, file) in &pairs[..inner] {
+    for (at, (old, file)) in pairs[..inner].iter().enumerate() {
+        let next = pairs.get(at + 1).map(|(_, file)| *file);
         match (ends(old), ends(file)) {
             (false, true) => lost += 1,
             (true, false) => added += 1,
             (true, true) => both += 1,
             // A statement that the file does not end so: it has no such habit.
-            (false, false) if ends_statement(file.trim(), None) => both += 1,
+            (false, false) if ends_statement(file.trim(), next) => both += 1,
             (false, false) => {}
         }
     }
