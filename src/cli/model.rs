@@ -172,10 +172,22 @@ fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => {
             return Ok((ModelSection::default(), path));
         }
+        // A file that nobody asked for stops no edit; without it there is no model.
+        Err(error) if !asked_for => {
+            tracing::warn!(file = %path.display(), %error, "the configuration cannot be read and is left out");
+            return Ok((ModelSection::default(), path));
+        }
         Err(error) => {
             return Err(Exit::usage(format!("cannot read {}: {error}", path.display())));
         }
     };
+    if !asked_for && is_below(&path, &common.root) {
+        tracing::warn!(
+            file = %path.display(),
+            "the configuration lies in the workspace and is left out; --config names another"
+        );
+        return Ok((ModelSection::default(), path));
+    }
     let file: ConfigFile = toml::from_str(&text).map_err(|error| {
         // Not the whole error: it quotes lines, and a line may hold a key.
         let line = error

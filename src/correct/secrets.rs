@@ -214,6 +214,12 @@ const PREFIXES: &[(&str, usize, &str)] = &[
     ("dapi", 32, "a Databricks token"),
     ("lin_api_", 20, "a Linear key"),
     ("key-", 32, "an API key"),
+    ("sq0atp-", 20, "a Square token"),
+    ("sq0csp-", 20, "a Square secret"),
+    ("figd_", 20, "a Figma token"),
+    ("hooks.slack.com/services/", 20, "a Slack hook"),
+    ("discord.com/api/webhooks/", 20, "a Discord hook"),
+    ("discordapp.com/api/webhooks/", 20, "a Discord hook"),
 ];
 
 fn looks_secret(line: &str) -> Option<&'static str> {
@@ -238,6 +244,9 @@ fn looks_secret(line: &str) -> Option<&'static str> {
     if has_jwt(line, key_char) {
         return Some("a signed token");
     }
+    if has_bot_token(line) {
+        return Some("a bot token");
+    }
     if has_url_password(line) {
         return Some("a URL with a password");
     }
@@ -261,6 +270,16 @@ fn has_jwt(line: &str, key_char: impl Fn(char) -> bool + Copy) -> bool {
         let rest = &line[at..];
         let value = &rest[..rest.find(|c| !key_char(c)).unwrap_or(rest.len())];
         value.len() >= 30 && value.matches('.').count() >= 2
+    })
+}
+
+/// `110201543:AAH…`, as Telegram has them.
+fn has_bot_token(line: &str) -> bool {
+    line.match_indices(":AA").any(|(at, _)| {
+        let digits = line[..at].bytes().rev().take_while(u8::is_ascii_digit).count();
+        let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let value = line[at + 1..].chars().take_while(|c| word(*c)).count();
+        (8..=10).contains(&digits) && (33..=40).contains(&value)
     })
 }
 
@@ -292,6 +311,7 @@ const SECRET_NAMES: &[&str] = &[
     "refreshtoken",
     "token",
     "privatekey",
+    "privatekeyid",
     "clientsecret",
     "accesskey",
     "encryptionkey",
@@ -304,6 +324,9 @@ const SECRET_NAMES: &[&str] = &[
     "masterkey",
     "storagekey",
 ];
+
+/// Names whose values a person chose, so that they may be words.
+const PASSWORD_NAMES: &[&str] = &["password", "passwd", "passphrase"];
 
 /// `name = "value"` and its like, where the name is one of a secret and the value is
 /// neither a placeholder nor code.
@@ -325,14 +348,16 @@ fn assigns_secret(line: &str) -> bool {
         // `name: Type = value` has its value behind the second mark.
         let rest = &line[at + 1..];
         let typed = rest.find('=').map(|equals| &rest[equals + 1..]);
-        if [Some(rest), typed].into_iter().flatten().any(is_secret_value) {
+        let chosen = PASSWORD_NAMES.iter().any(|password| name.ends_with(password));
+        let is_secret = |text| is_secret_value(text, chosen);
+        if [Some(rest), typed].into_iter().flatten().any(is_secret) {
             return true;
         }
     }
     false
 }
 
-fn is_secret_value(text: &str) -> bool {
+fn is_secret_value(text: &str, chosen: bool) -> bool {
     let value = text.trim_start_matches(|c: char| c.is_whitespace() || c == '=' || c == '>');
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
     let value = match quote {
@@ -346,7 +371,16 @@ fn is_secret_value(text: &str) -> bool {
     } else {
         value.len() >= 12 && !value.contains(['(', '[', '{', '<', '&', '.', ':'])
     };
-    literal && is_random(value) && !is_placeholder(value)
+    literal && (is_random(value) || chosen && is_phrase(value)) && !is_placeholder(value)
+}
+
+/// Words put together, as people make passwords; not a name, a label or a path.
+fn is_phrase(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let parts = lower.split('-').filter(|part| !part.is_empty()).count();
+    parts >= 2
+        && !["pass", "secret", "word", "field", "input", "label"].iter().any(|w| lower.contains(w))
+        && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
 }
 
 /// Letters and digits mixed, or many different characters: not a word.

@@ -213,3 +213,17 @@ async fn a_failing_server_is_a_fault() {
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("needs a model"), "{}", ran.stderr);
 }
+
+/// RL3: a correction asks the model that the agent itself uses, unless told otherwise.
+#[tokio::test]
+async fn rl3_a_correction_asks_the_agents_own_model() {
+    let dir = project();
+    let stale = edit("fn salute(who: &str, loud: bool) {", "fn salute(who: &str) {");
+    let server = Server::play(vec![explore(), stale, complete("gave up")]).await;
+    agent(dir.path(), &server, "Rename it", &["--steps", "4"]).await;
+    let corrections = server.corrections();
+    assert!(!corrections.is_empty(), "the stale edit asks");
+    for body in server.requests().iter().chain(&corrections) {
+        assert_eq!(body["model"], "scripted");
+    }
+}

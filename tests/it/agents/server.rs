@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 pub(crate) struct Server {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<Value>>>,
+    corrections: Arc<Mutex<Vec<Value>>>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -23,11 +24,13 @@ impl Server {
     /// Plays `turns`; the last one is repeated.
     pub(crate) async fn play(turns: Vec<Value>) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let kept = requests.clone();
+        let corrections = Arc::new(Mutex::new(Vec::new()));
+        let (kept, asked) = (requests.clone(), corrections.clone());
         let answer = move |axum::Json(body): axum::Json<Value>| {
             let mut kept = kept.lock().expect("lock");
             if body["tools"].is_null() {
                 // A correction, not a turn of the agent: this server knows none.
+                asked.lock().expect("lock").push(body);
                 let none = json!({ "role": "assistant", "content": "{\"corrected_target_snippet\": \"\"}" });
                 let message = json!({ "choices": [{ "index": 0, "message": none }] });
                 return std::future::ready(axum::Json(message));
@@ -43,7 +46,11 @@ impl Server {
         let task = tokio::spawn(async move {
             axum::serve(listener, router).await.expect("serves");
         });
-        Self { url, requests, task }
+        Self { url, requests, corrections, task }
+    }
+
+    pub(crate) fn corrections(&self) -> Vec<Value> {
+        self.corrections.lock().expect("lock").clone()
     }
 
     pub(crate) fn requests(&self) -> Vec<Value> {

@@ -6,6 +6,7 @@ mod evil;
 mod figures;
 mod prompt;
 mod rules;
+mod safety;
 mod server;
 mod wire;
 
