@@ -426,20 +426,20 @@ fn parse(text: &[u8]) -> Vec<Entry> {
 /// The highest revision in the log, from its end.
 fn last_revision(log: &mut File) -> io::Result<u64> {
     let size = log.seek(SeekFrom::End(0))?;
-    let mut reach = 16 << 10;
+    let mut reach = 4 << 10;
     loop {
         let from = size.saturating_sub(reach);
         log.seek(SeekFrom::Start(from))?;
         let mut tail = Vec::new();
         log.read_to_end(&mut tail)?;
-        let newest = tail
-            .split(|byte| *byte == b'\n')
-            .filter_map(|text| match serde_json::from_slice(text) {
-                Ok(Line::Begin(entry)) => Some(entry.revision),
-                Ok(Line::Done(revision) | Line::Failed(revision)) => Some(revision),
-                _ => None,
-            })
-            .max();
+        // Revisions begin in order, so the last that began is the newest.
+        let newest =
+            tail.rsplit(|byte| *byte == b'\n').find_map(|text| {
+                match serde_json::from_slice(text) {
+                    Ok(Line::Begin(entry)) => Some(entry.revision),
+                    _ => None,
+                }
+            });
         match newest {
             Some(revision) => return Ok(revision),
             None if from == 0 => return Ok(0),

@@ -422,6 +422,22 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
             }
         }
     }
+    // A writer that does not look at its results says yes to what did not happen.
+    let mut lies = 0;
+    for error in &errors[..2] {
+        let work = Work::in_memory();
+        fs::write(work.file("f"), "old\n").expect("file");
+        let script = format!("printf 'new\\n' > {} 2>/dev/null; exit 0", work.file("f").display());
+        let inject = format!("inject=write:error={error}:when=1+");
+        let output = Command::new("strace")
+            .args(["-f", "-qq", "-o", "/dev/null", "-e", &inject, "sh", "-c", &script])
+            .output()
+            .expect("strace");
+        let now = fs::read_to_string(work.file("f")).expect("file");
+        lies += usize::from(output.status.success() && now != "new\n");
+    }
+    println!("broken writer (looks at no result): {lies} of 2 answers contradict the disk");
+    assert!(lies > 0);
     println!(
         "{faults} single faults: {refused} refused, {} contradictions, {litter} with temps left",
         contradictions.len()

@@ -421,6 +421,17 @@ fn a_full_file_system_leaves_the_old_file() {
             "64 KiB file system: {done} edits written, {refused} refused, the old file intact each time"
         );
         assert!(refused > 100 && done > 0);
+        // Writing over the file, as most tools do, tears it when the room ends.
+        let mut torn = 0;
+        for n in 0..100 {
+            fs::write(root.join("f"), "two\n".to_owned() + &"x".repeat(20_000)).expect("file");
+            let grown = "two".to_owned() + &"z".repeat(70_000 + n);
+            let failed = fs::write(root.join("f"), &grown).is_err();
+            let now = fs::read_to_string(root.join("f")).expect("file");
+            torn += usize::from(failed && now != grown && !now.starts_with("two\nx"));
+        }
+        println!("broken writer (truncate and write) on a full disk: {torn} of 100 torn");
+        assert!(torn > 0);
     };
     let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
     let _ = Command::new("umount").arg(&root).status();
@@ -453,7 +464,7 @@ fn encodings_endings_and_positions_are_kept_on_the_disk() {
         ["utf-8", "utf-8 bom", "utf-16le bom", "utf-16be bom", "latin-1", "invalid", "gbk"];
     let endings = ["\n", "\r\n", "\r\n|\n", "\n|\r\n", "\r", "\n\n"];
     let positions = ["first", "second", "middle", "late", "last"];
-    let mut cases = 0;
+    let (mut cases, mut spoiled) = (0, 0);
     for encoding in encodings {
         for ending in endings {
             for position in positions {
@@ -471,6 +482,11 @@ fn encodings_endings_and_positions_are_kept_on_the_disk() {
                     encode(&text, encoding)
                 };
                 fs::write(work.file("f"), build("oldword")).expect("file");
+                // What reads the file as UTF-8 and splits it into lines makes of it.
+                let bytes = build("oldword");
+                let text = String::from_utf8_lossy(&bytes).replace("oldword", "newword");
+                let lines: Vec<&str> = text.lines().collect();
+                spoiled += usize::from(lines.join("\n").into_bytes() != build("newword"));
                 edit(&engine, "f", "oldword", "newword")
                     .unwrap_or_else(|r| panic!("{encoding} {ending:?} {position}: {r}"));
                 assert_eq!(
@@ -483,6 +499,8 @@ fn encodings_endings_and_positions_are_kept_on_the_disk() {
         }
     }
     println!("{cases} combinations of encoding, ending and position: every other byte kept");
+    println!("broken editor (UTF-8 and lines): other bytes changed in {spoiled} of {cases}");
+    assert!(spoiled * 2 > cases);
 }
 
 /// The text with two Chinese words in it, as GBK.

@@ -176,6 +176,27 @@ fn one_creator_of_a_name_wins() {
     }
     println!("{rounds} names x 16 creators: one winner each");
     assert_eq!(work.litter(), Vec::<String>::new());
+    // Looking first and writing then, as most tools create, has several winners.
+    let doubled = (0..rounds)
+        .filter(|round| {
+            let file = work.root().join(format!("looked-{round}"));
+            let barrier = std::sync::Barrier::new(16);
+            let winners: usize = std::thread::scope(|scope| {
+                let creator = || {
+                    barrier.wait();
+                    let free = !file.exists();
+                    usize::from(free && fs::write(&file, "mine").is_ok())
+                };
+                let creators: Vec<_> = (0..16).map(|_| scope.spawn(creator)).collect();
+                creators.into_iter().map(|creator| creator.join().expect("creator")).sum()
+            });
+            winners > 1
+        })
+        .count();
+    println!(
+        "broken creator (looks, then writes): several winners for {doubled} of {rounds} names"
+    );
+    assert!(doubled > 0);
 }
 
 /// How a foreign editor saves, which takes no locks.

@@ -1,0 +1,89 @@
+//! What a commit costs beside the bare system calls, as a ratio in the same run on the
+//! same disk: write, sync, rename, sync of the folder, and nothing else.
+//!
+//! `cargo bench --bench disk [-- FOLDER]`; without a folder, below `target`.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and ends where it cannot go on"
+)]
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use restitch::edit::{After, Explanation, VerifiedEdit, WorkPath};
+use restitch::port::{CommitOptions, FileStore as _};
+use restitch::store::{DiskOptions, DiskStore, Promise};
+use restitch::text::Snapshot;
+
+const ROUNDS: usize = 400;
+
+fn bare(file: &Path, bytes: &[u8], sync: bool) {
+    let temp = file.with_extension("tmp");
+    let mut out = File::create(&temp).expect("temp");
+    out.write_all(bytes).expect("write");
+    if sync {
+        out.sync_all().expect("sync");
+    }
+    drop(out);
+    fs::rename(&temp, file).expect("rename");
+    if sync {
+        let folder = File::open(file.parent().expect("folder")).expect("folder");
+        folder.sync_all().expect("sync");
+    }
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn main() {
+    let folder = std::env::args().skip(1).find(|a| !a.starts_with('-')).map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
+    let version = |n: usize| format!("line {n:08}\n").repeat(1_000).into_bytes();
+    for (promise, sync, state) in [
+        (Promise::Durable, true, true),
+        (Promise::Durable, true, false),
+        (Promise::Rename, false, true),
+        (Promise::Rename, false, false),
+    ] {
+        let work = tempfile::tempdir_in(&folder).expect("folder");
+        let root = work.path().join("root");
+        fs::create_dir(&root).expect("root");
+        fs::write(root.join("ours"), version(0)).expect("file");
+        fs::write(root.join("bare"), version(0)).expect("file");
+        let state = state.then(|| work.path().join("state"));
+        let with = if state.is_some() { "with undo" } else { "without undo" };
+        let options = DiskOptions { promise, state, ..DiskOptions::default() };
+        let store = DiskStore::open_with(&root, options).expect("store");
+        let path = WorkPath::parse("ours", &root).expect("path");
+        let (mut ours, mut others) = (Vec::new(), Vec::new());
+        // In turns, so that both see the same disk.
+        for n in 0..ROUNDS {
+            let bytes = version(n + 1);
+            let began = Instant::now();
+            bare(&root.join("bare"), &bytes, sync);
+            others.push(began.elapsed());
+            let before = Snapshot::decode(version(n)).expect("text");
+            let after = After::Content(bytes.into());
+            let edit = VerifiedEdit::restore(
+                path.clone(),
+                Some(before),
+                after,
+                Explanation::plain("bench"),
+            );
+            let began = Instant::now();
+            runtime.block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
+            ours.push(began.elapsed());
+        }
+        let (ours, others) = (median(ours), median(others));
+        println!(
+            "{promise:?} {with:<13} commit {ours:>9.1?}   bare {others:>9.1?}   ratio {:.2} (14 kB file, median of {ROUNDS})",
+            ours.as_secs_f64() / others.as_secs_f64()
+        );
+    }
+}
