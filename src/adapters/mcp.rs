@@ -6,6 +6,7 @@
 //! clients hide those from the model. Roots and sampling are not used: the root comes
 //! from the command line.
 
+mod frames;
 mod http;
 
 use std::collections::BTreeSet;
@@ -16,11 +17,11 @@ use rmcp::ErrorData;
 use rmcp::ServerHandler;
 use rmcp::ServiceExt as _;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, ResourceContents, ResourceUpdatedNotificationParam,
-    ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
-    ToolAnnotations, UnsubscribeRequestParams,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
+    CustomResult, Implementation, ListToolsResult, PaginatedRequestParams,
+    ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
+    SubscribeRequestParams, SubscriptionFilter, Tool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -34,7 +35,7 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
 pub use http::{HttpOptions, serve_http};
 
-/// A longer line is dropped: no edit is near it, and it would fill the memory.
+/// A longer line is not read: no edit is near it, and it would fill the memory.
 const MAX_FRAME: usize = 16 * 1024 * 1024;
 
 /// How long an answer waits for its last progress message to be taken.
@@ -47,7 +48,9 @@ needs; do not repeat a refused call as it was.";
 /// Serves the tools over stdin and stdout until the client closes them.
 pub async fn serve_stdio(toolbox: Toolbox) -> Result<(), String> {
     let (stdin, stdout) = rmcp::transport::stdio();
-    let transport = AsyncRwTransport::new_server(stdin, stdout).with_max_line_length(MAX_FRAME);
+    let (capped, lines) = tokio::io::duplex(1 << 16);
+    tokio::spawn(frames::cap(stdin, capped, MAX_FRAME));
+    let transport = AsyncRwTransport::new_server(lines, stdout);
     let service = match McpServer::new(toolbox).serve(transport).await {
         Ok(service) => service,
         // A client that leaves before it says anything is no fault of anyone.
@@ -115,6 +118,14 @@ impl ServerHandler for McpServer {
             .enable_resources_subscribe()
             .build();
         ServerConfig::new(capabilities).with_server_info(identity).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(frames::unknown_method(request.method, MAX_FRAME))
     }
 
     async fn list_tools(

@@ -45,14 +45,19 @@ struct Completion {
     /// False when the task is not complete.
     acknowledged: bool,
     /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
     /// What to do next.
+    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
     /// What was done.
+    #[serde(skip_serializing_if = "Option::is_none")]
     summary: Option<String>,
     /// Files whose edits are verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
     files_changed: Option<Vec<Value>>,
     /// Rules that only warn.
+    #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,
 }
 

@@ -156,13 +156,17 @@ fn mutated_frames_are_survived() {
     );
 }
 
-/// A frame beyond the cap is dropped and the next one is answered.
+/// A frame beyond the cap is answered with the cause, and so is the next one.
 #[test]
-fn an_oversized_frame_is_dropped() {
+fn an_oversized_frame_is_refused() {
     let dir = workspace();
     let mut session = Session::start(binary(dir.path()));
     let huge = "x".repeat(17 << 20);
     session.call(1, "edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": huge}));
+    let refused = session.receive();
+    assert_eq!(refused["id"], 1);
+    let message = refused["error"]["message"].as_str().expect("message");
+    assert!(message.contains("longer than 16 MiB"), "{message}");
     session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
     assert_eq!(session.receive()["id"], 2);
 }
@@ -322,9 +326,100 @@ fn clients() -> Vec<(&'static str, Vec<String>)> {
     out
 }
 
-fn drive(name: &str, client: &[String], more: &[&str], root: &Path) {
+/// A call of one tool by an official client, and the code it is to be answered with.
+fn call(tool: &str, arguments: Value, code: Option<&str>) -> Value {
+    json!({ "tool": tool, "arguments": arguments, "code": code })
+}
+
+/// Every tool, well and badly called, in an order that leads from one to the next.
+fn every_tool() -> Vec<Value> {
+    let anchor = |line: usize, text: &str| {
+        restitch::hashline::tag::render(line, text).split('|').next().expect("anchor").to_owned()
+    };
+    vec![
+        call(
+            "edit",
+            json!({ "file_path": "a.txt", "old_string": "two", "new_string": "zwei" }),
+            None,
+        ),
+        call(
+            "edit",
+            json!({ "file_path": "a.txt", "old_string": "nowhere at all", "new_string": "x" }),
+            Some("EDIT_NO_OCCURRENCE_FOUND"),
+        ),
+        call(
+            "edit_file",
+            json!({ "path": "a.txt", "old_strr": "x" }),
+            Some("EDIT_INVALID_ARGUMENTS"),
+        ),
+        call("no_such_tool", json!({}), Some("EDIT_INVALID_ARGUMENTS")),
+        call(
+            "edit_file",
+            json!({ "path": "../x", "old_str": "a", "new_str": "b" }),
+            Some("EDIT_INVALID_PATH"),
+        ),
+        call(
+            "apply_patch",
+            json!({ "patch": "*** Begin Patch\n*** Update File: a.txt\n-three\n+drei\n*** End Patch" }),
+            None,
+        ),
+        call("read_file", json!({ "path": "a.txt" }), None),
+        call("read_file", json!({ "path": "b.txt" }), Some("EDIT_FILE_NOT_FOUND")),
+        call(
+            "edit_lines",
+            json!({ "path": "a.txt", "start_line": 1, "end_line": 1, "new_content": "eins" }),
+            None,
+        ),
+        call("undo", json!({}), None),
+        call(
+            "hashline_edit",
+            json!({ "path": "a.txt", "edits": [{ "op": "append", "pos": anchor(1, "one"), "lines": ["middle"] }] }),
+            None,
+        ),
+        call(
+            "hashline_edit",
+            json!({ "path": "a.txt", "edits": [{ "op": "replace", "pos": anchor(1, "gone"), "lines": ["x"] }] }),
+            Some("EDIT_STALE_ANCHOR"),
+        ),
+        call(
+            "multi_edit",
+            json!({ "edits": [
+            { "path": "a.txt", "old_str": "middle\n", "new_str": "" },
+            { "path": "a.txt", "old_str": "one", "new_str": "one" },
+        ] }),
+            Some("EDIT_NO_CHANGE"),
+        ),
+        call(
+            "multi_edit",
+            json!({ "edits": [{ "path": "a.txt", "old_str": "middle\n", "new_str": "" }] }),
+            None,
+        ),
+        call("search", json!({ "keyword": "ZWEI" }), None),
+        call("wildcard_search", json!({ "terms": ["one", "drei"] }), None),
+        call("list_files", json!({}), None),
+    ]
+}
+
+/// With a guard and a staging layer: the tools that only such sessions list.
+fn guarded_and_staged() -> Vec<Value> {
+    vec![
+        call("task_complete", json!({ "summary": "done" }), Some("EDIT_BLOCKED")),
+        call("read_file", json!({ "path": "a.txt" }), None),
+        call("edit_file", json!({ "path": "a.txt", "old_str": "two", "new_str": "zwei" }), None),
+        call("staging", json!({ "action": "diff" }), None),
+        call("staging", json!({ "action": "commit" }), None),
+        call("edit_file", json!({ "path": "a.txt", "old_str": "three", "new_str": "drei" }), None),
+        call("staging", json!({ "action": "commit" }), None),
+        call("task_complete", json!({ "summary": "done" }), None),
+    ]
+}
+
+fn drive(name: &str, client: &[String], calls: &[Value], more: &[&str], root: &Path) {
+    let mut order = tempfile::NamedTempFile::new().expect("file");
+    order.write_all(json!(calls).to_string().as_bytes()).expect("written");
     let out = Command::new(&client[0])
         .args(&client[1..])
+        .arg(order.path())
         .args(more)
         .env("RESTITCH_STATE_DIR", root.join(".state"))
         .output()
@@ -335,21 +430,21 @@ fn drive(name: &str, client: &[String], more: &[&str], root: &Path) {
     });
     assert_eq!(seen["server"], "restitch", "{name}");
     assert_eq!(seen["annotated"], true, "{name}");
-    for tool in
-        ["edit_file", "edit", "edit_lines", "hashline_edit", "read_file", "undo", "apply_patch"]
-    {
-        assert!(seen["tools"].as_array().expect("tools").contains(&tool.into()), "{name}: {tool}");
+    let answers = seen["calls"].as_array().expect("calls");
+    assert_eq!(answers.len(), calls.len(), "{name}");
+    for (call, answer) in calls.iter().zip(answers) {
+        let tool = &call["tool"];
+        let listed = seen["tools"].as_array().expect("tools").contains(tool);
+        assert!(listed || tool == "no_such_tool", "{name}: {tool} is not listed");
+        let well = call["code"].is_null();
+        assert_eq!(answer["ok"], well, "{name} {call}: {answer}");
+        assert_eq!(answer["error"], !well, "{name} {call}: {answer}");
+        assert_eq!(answer["code"], call["code"], "{name} {call}: {answer}");
     }
-    let calls = seen["calls"].as_object().expect("calls");
-    for (call, result) in calls {
-        let well = ["edit", "patch", "read", "lines", "undo"].contains(&call.as_str());
-        assert_eq!(result["ok"], well, "{name} {call}: {result}");
-        assert_eq!(result["error"], !well, "{name} {call}: {result}");
-        assert_eq!(result["code"].is_null(), well, "{name} {call}: {result}");
-    }
-    assert_eq!(calls["absent"]["code"], "EDIT_NO_OCCURRENCE_FOUND");
     let stages = seen["progress"].as_array().expect("stages");
-    assert!(stages.len() >= 3 && stages[0] == "read: a.txt", "{name}: {stages:?}");
+    if calls[0]["tool"] == "edit" {
+        assert!(stages.len() >= 3 && stages[0] == "read: a.txt", "{name}: {stages:?}");
+    }
     let text = std::fs::read_to_string(root.join("a.txt")).expect("file");
     assert_eq!(text, "one\nzwei\ndrei\n", "{name}");
     println!(
@@ -363,9 +458,14 @@ fn drive(name: &str, client: &[String], more: &[&str], root: &Path) {
 #[test]
 fn official_clients_over_stdio() {
     for (name, client) in clients() {
-        let dir = workspace();
-        let root = dir.path().display().to_string();
-        drive(name, &client, &["stdio", env!("CARGO_BIN_EXE_restitch"), &root], dir.path());
+        for (calls, flags) in
+            [(every_tool(), &[][..]), (guarded_and_staged(), &["--guard", "--stage"][..])]
+        {
+            let dir = workspace();
+            let root = dir.path().display().to_string();
+            let server = ["stdio", env!("CARGO_BIN_EXE_restitch"), "mcp", "--root", &root];
+            drive(name, &client, &calls, &[&server[..], flags].concat(), dir.path());
+        }
     }
 }
 
@@ -374,6 +474,6 @@ fn official_clients_over_http() {
     for (name, client) in clients() {
         let dir = workspace();
         let http = Http::start(dir.path());
-        drive(name, &client, &["http", &http.url, &http.token], dir.path());
+        drive(name, &client, &every_tool(), &["http", &http.url, &http.token], dir.path());
     }
 }

@@ -1,10 +1,12 @@
 // Drives `restitch mcp` by the official TypeScript client and prints what it saw as JSON.
 //
-// client.mjs SDK_FOLDER stdio COMMAND ROOT | client.mjs SDK_FOLDER http URL TOKEN
+// client.mjs SDK_FOLDER CALLS stdio COMMAND ARGUMENTS... | client.mjs SDK_FOLDER CALLS http URL TOKEN
+// CALLS is a JSON file: the tools to call and their arguments.
+import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { pathToFileURL } from "node:url"
 
-const [folder, mode, a, b] = process.argv.slice(2)
+const [folder, orders, mode, a, ...rest] = process.argv.slice(2)
 const load = (name) => import(pathToFileURL(createRequire(folder + "/x.js").resolve("@modelcontextprotocol/sdk/" + name)))
 const { Client } = await load("client/index.js")
 const { StdioClientTransport } = await load("client/stdio.js")
@@ -12,8 +14,8 @@ const { StreamableHTTPClientTransport } = await load("client/streamableHttp.js")
 
 const transport =
   mode === "stdio"
-    ? new StdioClientTransport({ command: a, args: ["mcp", "--root", b] })
-    : new StreamableHTTPClientTransport(new URL(a), { requestInit: { headers: { Authorization: "Bearer " + b } } })
+    ? new StdioClientTransport({ command: a, args: rest })
+    : new StreamableHTTPClientTransport(new URL(a), { requestInit: { headers: { Authorization: "Bearer " + rest[0] } } })
 const client = new Client({ name: "proof", version: "1" })
 await client.connect(transport)
 const out = { server: client.getServerVersion().name }
@@ -29,20 +31,12 @@ transport.onmessage = (message, extra) => {
   receive(message, extra)
 }
 // callTool checks structuredContent against the listed output schema.
-const call = async (name, args, options) => {
-  const result = await client.callTool({ name, arguments: args }, undefined, options)
-  return { error: !!result.isError, text: result.content[0].text, ok: result.structuredContent.ok, code: result.structuredContent.code }
-}
-out.calls = {
-  edit: await call("edit", { file_path: "a.txt", old_string: "two", new_string: "zwei" }, { onprogress: () => {} }),
-  absent: await call("edit", { file_path: "a.txt", old_string: "nowhere at all", new_string: "x" }),
-  malformed: await call("edit_file", { path: "a.txt", old_strr: "x" }),
-  unknown: await call("no_such_tool", {}),
-  patch: await call("apply_patch", { patch: "*** Begin Patch\n*** Update File: a.txt\n-three\n+drei\n*** End Patch" }),
-  read: await call("read_file", { path: "a.txt" }),
-  lines: await call("edit_lines", { path: "a.txt", start_line: 1, end_line: 1, new_content: "eins" }),
-  undo: await call("undo", {}),
-  outside: await call("edit_file", { path: "../x", old_str: "a", new_str: "b" }),
+out.calls = []
+for (const { tool, arguments: args } of JSON.parse(readFileSync(orders, "utf8"))) {
+  // Progress is asked for on the first call only.
+  const options = out.calls.length ? undefined : { onprogress: () => {} }
+  const result = await client.callTool({ name: tool, arguments: args }, undefined, options)
+  out.calls.push({ error: !!result.isError, text: result.content[0].text, ok: result.structuredContent.ok, code: result.structuredContent.code })
 }
 out.progress = steps
 console.log(JSON.stringify(out))

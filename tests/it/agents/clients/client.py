@@ -1,6 +1,7 @@
 """Drives `restitch mcp` by the official Python client and prints what it saw as JSON.
 
-client.py stdio COMMAND ROOT | client.py http URL TOKEN
+client.py CALLS stdio COMMAND ARGUMENTS... | client.py CALLS http URL TOKEN
+CALLS is a JSON file: the tools to call and their arguments.
 The client itself checks every structured answer against the tool's output schema.
 """
 import asyncio
@@ -27,39 +28,31 @@ async def drive(session, out):
     async def on_progress(progress, total, message):
         steps.append(message)
 
-    async def call(name, arguments, **more):
-        result = await session.call_tool(name, arguments, **more)
-        return {
+    calls = []
+    for order in json.load(open(sys.argv[1])):
+        # Progress is asked for on the first call only.
+        more = {} if calls else {"progress_callback": on_progress}
+        result = await session.call_tool(order["tool"], order["arguments"], **more)
+        calls.append({
             "error": bool(result.is_error),
             "text": result.content[0].text,
             "ok": result.structured_content["ok"],
             "code": result.structured_content["code"],
-        }
-
-    out["calls"] = {
-        "edit": await call("edit", {"file_path": "a.txt", "old_string": "two", "new_string": "zwei"}, progress_callback=on_progress),
-        "absent": await call("edit", {"file_path": "a.txt", "old_string": "nowhere at all", "new_string": "x"}),
-        "malformed": await call("edit_file", {"path": "a.txt", "old_strr": "x"}),
-        "unknown": await call("no_such_tool", {}),
-        "patch": await call("apply_patch", {"patch": "*** Begin Patch\n*** Update File: a.txt\n-three\n+drei\n*** End Patch"}),
-        "read": await call("read_file", {"path": "a.txt"}),
-        "lines": await call("edit_lines", {"path": "a.txt", "start_line": 1, "end_line": 1, "new_content": "eins"}),
-        "undo": await call("undo", {}),
-        "outside": await call("edit_file", {"path": "../x", "old_str": "a", "new_str": "b"}),
-    }
+        })
+    out["calls"] = calls
     out["progress"] = steps
 
 
 async def main():
     out = {}
-    if sys.argv[1] == "stdio":
-        server = StdioServerParameters(command=sys.argv[2], args=["mcp", "--root", sys.argv[3]])
+    if sys.argv[2] == "stdio":
+        server = StdioServerParameters(command=sys.argv[3], args=sys.argv[4:])
         async with stdio_client(server) as (read, write):
             async with ClientSession(read, write) as session:
                 await drive(session, out)
     else:
-        http = create_mcp_http_client(headers={"Authorization": f"Bearer {sys.argv[3]}"})
-        async with streamable_http_client(sys.argv[2], http_client=http) as streams:
+        http = create_mcp_http_client(headers={"Authorization": f"Bearer {sys.argv[4]}"})
+        async with streamable_http_client(sys.argv[3], http_client=http) as streams:
             async with ClientSession(streams[0], streams[1]) as session:
                 await drive(session, out)
     print(json.dumps(out))
