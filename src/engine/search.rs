@@ -15,11 +15,12 @@ impl Engine {
         glob: Option<&str>,
         context: usize,
     ) -> Result<SearchReport, Refusal> {
-        let scope = Scope::new(self.root(), path, glob)?;
+        let overlay = self.store.overlay().await;
+        let scope = Scope::new(self.root(), path, glob, &overlay)?;
         let context = context.min(MOST_CONTEXT);
         let first = query.clone();
         let mut scanned = blocking(move || {
-            let mut scanned = search::scan(&scope, &first);
+            let mut scanned = search::scan(&scope, &first, &overlay);
             search::rank(&mut scanned.found);
             scanned
         })
@@ -62,8 +63,9 @@ impl Engine {
         path: Option<&str>,
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
-        let scope = Scope::new(self.root(), path, glob)?;
-        blocking(move || search::list(&scope)).await
+        let overlay = self.store.overlay().await;
+        let scope = Scope::new(self.root(), path, glob, &overlay)?;
+        blocking(move || search::list(&scope, &overlay)).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Where files live.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -91,6 +92,9 @@ pub struct RevisionFile {
     pub after_sha256: Option<ContentHash>,
 }
 
+/// Versions of files beside those on the disk; `None` for a file that is gone.
+pub type Overlay = BTreeMap<WorkPath, Option<Vec<u8>>>;
+
 /// A place for files below one root.
 ///
 /// `commit` is all or nothing over the whole batch, checks each edit's base version
@@ -99,6 +103,12 @@ pub struct RevisionFile {
 pub trait FileStore: Send + Sync {
     /// The root, for reading absolute paths.
     fn root(&self) -> &Path;
+
+    /// The files of which this store has another version than the folder at the root has;
+    /// whoever walks that folder has to know them.
+    fn overlay(&self) -> BoxFuture<'_, Overlay> {
+        Box::pin(async { Overlay::new() })
+    }
 
     /// The bytes of a file. Refuses what is not a regular file, without hanging.
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>>;
@@ -154,6 +164,10 @@ fn no_history() -> Refusal {
 impl<S: FileStore + ?Sized> FileStore for Arc<S> {
     fn root(&self) -> &Path {
         (**self).root()
+    }
+
+    fn overlay(&self) -> BoxFuture<'_, Overlay> {
+        (**self).overlay()
     }
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {

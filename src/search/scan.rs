@@ -12,6 +12,7 @@ use super::Skipped;
 use super::query::{Query, Visit};
 use super::walk::{Scope, each_file};
 use crate::edit::WorkPath;
+use crate::port::Overlay;
 
 /// The most lines of a file that closeness is judged by.
 const MOST_JUDGED: usize = 5000;
@@ -36,19 +37,19 @@ pub(crate) struct Scanned {
     pub(crate) skipped: Skipped,
 }
 
-/// Searches every file of the scope.
-pub(crate) fn scan(scope: &Scope, query: &Query) -> Scanned {
+/// Searches every file of the scope, those of the overlay in its version.
+pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
     let state = (Mutex::new(Scanned::default()), AtomicUsize::new(0));
     let (scanned, binary) = (&state.0, &state.1);
     let lock = || scanned.lock().unwrap_or_else(PoisonError::into_inner);
-    let skipped = each_file(scope, || {
+    let visitor = || {
         let mut searcher = SearcherBuilder::new()
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
             .build();
-        move |path: &WorkPath, full: &Path| {
+        move |path: &WorkPath, source: Source<'_>| {
             let mut sink = Lines { query, count: 0, lines: Vec::new(), binary: false };
-            let run = Run { searcher: &mut searcher, sink: &mut sink, full };
+            let run = Run { searcher: &mut searcher, sink: &mut sink, source };
             let result = query.with(run);
             let mut scanned = lock();
             scanned.searched += 1;
@@ -67,7 +68,21 @@ pub(crate) fn scan(scope: &Scope, query: &Query) -> Scanned {
                 Ok(()) => {}
             }
         }
+    };
+    let skipped = each_file(scope, || {
+        let mut visit = visitor();
+        move |path: &WorkPath, full: &Path| {
+            if !overlay.contains_key(path) {
+                visit(path, Source::File(full));
+            }
+        }
     });
+    let mut visit = visitor();
+    for (path, bytes) in overlay {
+        if let Some(bytes) = bytes.as_deref().filter(|_| scope.covers(path)) {
+            visit(path, Source::Bytes(bytes));
+        }
+    }
     let mut scanned = state.0.into_inner().unwrap_or_else(PoisonError::into_inner);
     scanned.skipped.links += skipped.links;
     scanned.skipped.unreadable += skipped.unreadable;
@@ -76,17 +91,26 @@ pub(crate) fn scan(scope: &Scope, query: &Query) -> Scanned {
     scanned
 }
 
+/// Where the text is.
+enum Source<'a> {
+    File(&'a Path),
+    Bytes(&'a [u8]),
+}
+
 struct Run<'a, 'q> {
     searcher: &'a mut Searcher,
     sink: &'a mut Lines<'q>,
-    full: &'a Path,
+    source: Source<'a>,
 }
 
 impl Visit for Run<'_, '_> {
     type Output = std::io::Result<()>;
 
     fn visit<M: Matcher>(self, matcher: M) -> Self::Output {
-        self.searcher.search_path(matcher, self.full, self.sink)
+        match self.source {
+            Source::File(path) => self.searcher.search_path(matcher, path, self.sink),
+            Source::Bytes(bytes) => self.searcher.search_slice(matcher, bytes, self.sink),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use ignore::{WalkBuilder, WalkState};
 
 use super::{ListReport, ListedFile, MOST_LISTED, Skipped};
 use crate::edit::{EditCode, Refusal, WorkPath};
+use crate::port::Overlay;
 
 /// Where to look.
 #[derive(Debug, Clone)]
@@ -21,7 +22,12 @@ pub struct Scope {
 
 impl Scope {
     /// Below `path`, which may be a file; the whole root when it is left out.
-    pub fn new(root: &Path, path: Option<&str>, glob: Option<&str>) -> Result<Self, Refusal> {
+    pub fn new(
+        root: &Path,
+        path: Option<&str>,
+        glob: Option<&str>,
+        overlay: &Overlay,
+    ) -> Result<Self, Refusal> {
         let unreadable = |what: &str, error: std::io::Error| {
             Refusal::new(EditCode::FileNotFound, format!("cannot search {what}: {error}"))
                 .hint("Check the path with list_files.")
@@ -33,10 +39,13 @@ impl Scope {
             Some(raw) => {
                 let path = WorkPath::parse(raw, &root)?;
                 let at = |refusal: Refusal| refusal.at(path.as_str());
-                let full = root
-                    .join(path.as_path())
-                    .canonicalize()
-                    .map_err(|error| at(unreadable(&format!("`{path}`"), error)))?;
+                let plain = root.join(path.as_path());
+                let staged =
+                    || overlay.keys().any(|known| known.as_path().starts_with(path.as_path()));
+                let full = match plain.canonicalize() {
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound && staged() => plain,
+                    other => other.map_err(|error| at(unreadable(&format!("`{path}`"), error)))?,
+                };
                 if !full.starts_with(&root) {
                     return Err(at(Refusal::new(
                         EditCode::InvalidPath,
@@ -78,6 +87,11 @@ impl Scope {
         Some(below.to_str().and_then(|text| WorkPath::parse(text, &self.root).ok()))
     }
 
+    /// Whether a file that need not be on the disk belongs to the scope.
+    pub(super) fn covers(&self, path: &WorkPath) -> bool {
+        self.take(&self.root.join(path.as_path())).is_some()
+    }
+
     fn builder(&self) -> WalkBuilder {
         let mut builder = WalkBuilder::new(&self.start);
         builder
@@ -98,6 +112,10 @@ where
     V: FnMut(&WorkPath, &Path) + Send,
 {
     let (links, unreadable) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    // A path that only an overlay has.
+    if !scope.start.exists() {
+        return Skipped::default();
+    }
     scope.builder().build_parallel().run(|| {
         let mut visit = make();
         let (links, unreadable) = (&links, &unreadable);
@@ -124,17 +142,26 @@ where
     Skipped { binary: 0, links: links.into_inner(), unreadable: unreadable.into_inner() }
 }
 
-/// The files of a scope.
-pub(crate) fn list(scope: &Scope) -> ListReport {
+/// The files of a scope, those of the overlay in its version.
+pub(crate) fn list(scope: &Scope, overlay: &Overlay) -> ListReport {
     let files = Mutex::new(Vec::new());
     let skipped = each_file(scope, || {
         |path: &WorkPath, full: &Path| {
+            if overlay.contains_key(path) {
+                return;
+            }
             let bytes = full.metadata().map_or(0, |meta| meta.len());
             let file = ListedFile { path: path.as_str().to_owned(), bytes };
             files.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(file);
         }
     });
     let mut files = files.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    files.extend(overlay.iter().filter(|(path, _)| scope.covers(path)).filter_map(
+        |(path, bytes)| {
+            let bytes = bytes.as_ref()?.len() as u64;
+            Some(ListedFile { path: path.as_str().to_owned(), bytes })
+        },
+    ));
     files.sort();
     let total = files.len();
     files.truncate(MOST_LISTED);

@@ -1,6 +1,6 @@
 //! A layer over another store: edits stay in memory until they are committed together.
 //!
-//! Reads see the staged files, searches that walk the disk do not. Commit writes every
+//! Reads and searches see the staged files. Commit writes every
 //! staged file in one batch of the store below, which refuses the whole batch when one
 //! of the files has changed there since it was staged.
 
@@ -14,7 +14,7 @@ use super::memory::current;
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, VerifiedEdit, WorkPath, WriteMethod,
 };
-use crate::port::{BoxFuture, Change, CommitOptions, Committed, FileStore, Revision};
+use crate::port::{BoxFuture, Change, CommitOptions, Committed, FileStore, Overlay, Revision};
 use crate::text::Snapshot;
 
 /// The layer.
@@ -181,6 +181,12 @@ fn diff(file: &StagedFile) -> String {
 impl FileStore for StagingStore {
     fn root(&self) -> &Path {
         self.below.root()
+    }
+
+    fn overlay(&self) -> BoxFuture<'_, Overlay> {
+        Box::pin(async {
+            self.staged().await.into_iter().map(|file| (file.path, file.after)).collect()
+        })
     }
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {

@@ -5,6 +5,7 @@ mod differential;
 mod figures;
 mod search;
 mod seeds;
+mod staging;
 
 use restitch::engine::{CallOptions, Engine};
 use restitch::store::DiskStore;
@@ -27,6 +28,13 @@ impl Session {
             session.put(path, text);
         }
         session
+    }
+
+    /// The same, with a staging layer over the folder.
+    fn staged(files: &[(&str, &str)]) -> Self {
+        let Self { dir, .. } = Self::new(files);
+        let store = DiskStore::open(dir.path()).expect("store");
+        Self { dir, tools: Toolbox::new(Engine::builder(store).build().staged()) }
     }
 
     /// Writes a file behind the session's back.

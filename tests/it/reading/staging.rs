@@ -1,0 +1,68 @@
+//! A staged session: everything the agent sees has its edits in it, the disk has none
+//! until they are committed together.
+
+use serde_json::json;
+
+use super::Session;
+
+const SOURCE: &str = "fn one() {}\nfn two() {}\n";
+
+#[tokio::test]
+async fn reads_searches_and_lists_see_what_is_staged_and_the_disk_does_not() {
+    let session = Session::staged(&[("a.rs", SOURCE), ("b.rs", SOURCE)]);
+    session.ok("edit_file", json!({ "path": "a.rs", "old_str": "two", "new_str": "zwei" })).await;
+    session
+        .ok("edit_file", json!({ "path": "new/c.rs", "old_str": "", "new_str": "fn zwei() {}\n" }))
+        .await;
+    session.ok("hashline_edit", json!({ "path": "b.rs", "delete": true, "edits": [] })).await;
+    assert_eq!(session.text("a.rs"), SOURCE);
+    assert!(session.exists("b.rs") && !session.exists("new/c.rs"));
+
+    let found = session.ok("search", json!({ "keyword": "zwei" })).await;
+    let paths: Vec<&str> = found["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .filter_map(|f| f["path"].as_str())
+        .collect();
+    assert_eq!(paths, ["a.rs", "new/c.rs"], "{found}");
+    let below = session.ok("search", json!({ "keyword": "zwei", "path": "new" })).await;
+    assert_eq!(below["total_files"], 1, "{below}");
+    let gone = session.ok("search", json!({ "keyword": "two" })).await;
+    assert_eq!(gone["total_files"], 0, "{gone}");
+    let listed = session.ok("list_files", json!({})).await;
+    let listed: Vec<&str> = listed["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .filter_map(|f| f["path"].as_str())
+        .collect();
+    assert_eq!(listed, ["a.rs", "new/c.rs"]);
+
+    // The anchor of a staged hit works at once.
+    let anchor = &found["files"][0]["matches"][0]["anchor"];
+    let edit = json!({ "op": "replace", "pos": anchor, "lines": ["fn drei() {}"] });
+    session.ok("hashline_edit", json!({ "path": "a.rs", "edits": [edit] })).await;
+    let diff = session.call("staging", json!({ "action": "diff" })).await;
+    assert!(diff.message.contains("+fn drei() {}") && !diff.message.contains("+fn zwei() {}\n-"));
+    session.ok("staging", json!({ "action": "commit" })).await;
+    assert_eq!(session.text("a.rs"), "fn one() {}\nfn drei() {}\n");
+    assert_eq!(session.text("new/c.rs"), "fn zwei() {}\n");
+    assert!(!session.exists("b.rs"));
+}
+
+#[tokio::test]
+async fn a_commit_of_what_changed_meanwhile_is_refused_whole_and_can_be_discarded() {
+    let session = Session::staged(&[("a.rs", SOURCE), ("b.rs", SOURCE)]);
+    for path in ["a.rs", "b.rs"] {
+        session.ok("edit_file", json!({ "path": path, "old_str": "two", "new_str": "zwei" })).await;
+    }
+    session.put("b.rs", "fn other() {}\n");
+    session.refused("staging", json!({ "action": "commit" }), "EDIT_CONFLICT").await;
+    assert_eq!(session.text("a.rs"), SOURCE);
+    session.ok("staging", json!({ "action": "discard" })).await;
+    let read = session.ok("read_file", json!({ "path": "b.rs" })).await;
+    assert_eq!(read["text"], "fn other() {}\n");
+    let nothing = session.call("staging", json!({ "action": "diff" })).await;
+    assert_eq!(nothing.message, "Nothing is staged.");
+}
