@@ -9,6 +9,7 @@ pub mod baseline;
 pub mod case;
 pub mod compare;
 pub mod edits;
+pub mod figures;
 pub mod fixture;
 pub mod judge;
 pub mod language;

@@ -75,7 +75,7 @@ pub fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
             "The file is empty: append or prepend without anchor.".into()
         }
         _ => format!(
-            "Use the anchors above (snapshot {id}); read affected_ranges only if they miss your line."
+            "Use these anchors (snapshot {id}); if your line is not there, read affected_ranges."
         ),
     });
     refusal

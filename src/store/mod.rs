@@ -17,6 +17,7 @@ mod history;
 #[cfg(unix)]
 mod in_place;
 #[cfg(unix)]
+mod lease;
 mod litter;
 #[cfg(unix)]
 mod lock;

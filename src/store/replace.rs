@@ -14,6 +14,7 @@ use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
 use super::confine::{Folder, Place};
+use super::lease;
 use super::litter;
 use super::metadata::Metadata;
 use super::trouble;
@@ -138,6 +139,12 @@ impl Displaced {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// Whether nobody writes into what was displaced any more; waits for it a little.
+    pub(super) fn is_final(&self) -> bool {
+        let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY);
+        file.is_ok_and(|file| lease::wait_for_writers(&file))
     }
 
     /// Whether what was displaced is exactly this.

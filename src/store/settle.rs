@@ -98,13 +98,15 @@ impl Disk {
             }
             Done::Exchanged(displaced) => {
                 let file = displaced.new_file().try_clone().ok();
-                // Looked at only now, a sync after the exchange: a program that had the
-                // old file open has had the time to write its bytes into it.
+                // Looked at only when nobody can write into it any more: a program that
+                // had the old file open may have saved into it after the exchange.
+                let is_final = displaced.is_final();
                 let expected = job.held.as_ref().map(|held| &held.bytes);
-                if expected.is_some_and(|bytes| displaced.holds(bytes).unwrap_or(false)) {
+                if is_final && expected.is_some_and(|bytes| displaced.holds(bytes).unwrap_or(false))
+                {
                     let _ = displaced.discard();
                 } else {
-                    self.keep_foreign(job, displaced, revision);
+                    self.keep_foreign(job, displaced, is_final, revision);
                 }
                 (WriteMethod::Replaced, file)
             }
@@ -112,10 +114,11 @@ impl Disk {
     }
 
     /// Another program saved in the moment of the exchange. Its version is not lost.
-    fn keep_foreign(&self, job: &mut Job<'_>, displaced: Displaced, revision: u64) {
+    fn keep_foreign(&self, job: &mut Job<'_>, displaced: Displaced, is_final: bool, revision: u64) {
         let path = job.edit.path().clone();
         let found = displaced.bytes();
-        if let (Ok(bytes), Some(history), Some(held)) = (&found, &self.history, &job.held)
+        if is_final
+            && let (Ok(bytes), Some(history), Some(held)) = (&found, &self.history, &job.held)
             && history
                 .displaced(revision, &job.place.display(), bytes, held.metadata.clone())
                 .is_ok()

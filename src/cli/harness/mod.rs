@@ -1,6 +1,7 @@
 //! `restitch harness`: replay, score and make test cases of failed edits.
 
 mod compare;
+mod figures;
 mod generate;
 mod measure;
 mod mine;
@@ -38,6 +39,8 @@ enum HarnessCommand {
     Generate(generate::GenerateArgs),
     /// Generate spoiled edits, decide them in memory, and count by way.
     Measure(measure::MeasureArgs),
+    /// What reads and refusals cost a model, in bytes and tokens.
+    Figures(figures::FiguresArgs),
 }
 
 /// Where real edits come from.
@@ -104,6 +107,7 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
         HarnessCommand::Report(args) => compare::report(common, &args),
         HarnessCommand::Generate(args) => generate::run(common, &args),
         HarnessCommand::Measure(args) => measure::run(common, &args),
+        HarnessCommand::Figures(args) => figures::run(common, args).await,
     }
 }
 

@@ -73,7 +73,7 @@ fn a_small_file_costs_two_calls_and_a_few_kilobytes() {
 }
 
 #[test]
-fn the_second_identical_call_costs_no_request() {
+fn r9_the_second_identical_call_costs_no_request() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
     let line = json!({"arguments": {"path": "lib.rs", "old_str": OLD, "new_str": NEW}});
