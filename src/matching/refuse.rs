@@ -35,18 +35,20 @@ pub(super) fn not_found(call: &Call<'_>) -> Refusal {
             "Read the file again, or search for a name from the text: it may be in another file or gone.",
         );
     };
-    let (start, end) = (best.start_line, best.end_line);
+    let span = LineSpan { start: best.start_line, end: best.end_line };
     if let Some(difference) = &best.first_difference {
         refusal.message.push_str(&format!(
-            "; lines {start}-{end} are {:.0} % alike and first differ at line {}",
+            "; {span} {} {:.0} % alike{}",
+            if span.start == span.end { "is" } else { "are" },
             best.score * 100.0,
-            difference.line
+            match difference.line {
+                line if span.start == span.end && line == span.start => String::new(),
+                line => format!(" and first differ at line {line}"),
+            }
         ));
     }
     let hint = if best.score >= 0.6 {
-        format!(
-            "Quote lines {start}-{end} as they are in the file (read just these lines), then send the edit again."
-        )
+        format!("Quote {span} as the file has it (read just that), then send the edit again.")
     } else {
         "Read the file again; the text has changed or is in another file.".to_owned()
     };

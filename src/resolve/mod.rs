@@ -31,7 +31,7 @@ use crate::edit::{
 };
 use crate::matching::{Explained, explain, merge_onto};
 use crate::port::{Ask, CorrectorError, Reply};
-use crate::text::Snapshot;
+use crate::text::{LineSpan, Snapshot};
 
 use corrected::Trouble;
 use survey::Survey;
@@ -556,7 +556,8 @@ impl Call {
         match found {
             [] => "no line".into(),
             [range] => {
-                format!("lines {}-{}", line(range.start), line(range.end.saturating_sub(1)))
+                let (start, end) = (line(range.start), line(range.end.saturating_sub(1)));
+                LineSpan { start, end }.to_string()
             }
             [first, ..] => format!("{} places from line {} on", found.len(), line(first.start)),
         }

@@ -252,3 +252,83 @@ fn a_client_without_transcripts_is_said() {
     assert_eq!(run.status.code(), Some(2));
     assert!(text(&run.stderr).contains("there are no transcripts"));
 }
+
+/// The comparison that needs no network: this engine and the plain rule of most tools.
+#[test]
+fn a_comparison_counts_every_case_and_beats_the_plain_rule() {
+    let root = tempfile::tempdir().expect("folder");
+    let (a, b) = (root.path().join("a"), root.path().join("b"));
+    let source: String =
+        (0..60).map(|n| format!("fn step_{n}() {{\n\tlet x = {n};\n\trun(x);\n}}\n\n")).collect();
+    write(&a.join("lib.rs"), &source);
+    write(&b.join("lib.rs"), &source.replace("let x = 7;", "let x = 70;\n\tlog(x);"));
+    let pack = root.path().join("cases/x.pack.jsonl").to_string_lossy().into_owned();
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let made = ["generate", "--from", &path(&a), "--to", &path(&b), "--max", "2", "--out", &pack];
+    std::fs::create_dir_all(root.path().join("cases")).expect("folder");
+    let made = restitch(&made);
+    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
+    let (cases, out) = (path(&root.path().join("cases")), path(&root.path().join("compare.json")));
+    let run =
+        restitch(&["compare", &cases, "--tools", "restitch", "--tools", "exact", "--out", &out]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let table = text(&run.stdout);
+    assert!(table.contains("| restitch |") && table.contains("| exact |"), "{table}");
+    let results: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(&out).expect("file")).expect("JSON");
+    let of = |tool: &str, what: &str| {
+        let rows = results.as_array().expect("rows");
+        let row = rows.iter().find(|row| row["tool"] == tool).expect("tool");
+        ["recoverable", "must_refuse"]
+            .map(|side| row[side][what].as_u64().expect("count"))
+            .iter()
+            .sum::<u64>()
+    };
+    for tool in ["restitch", "exact"] {
+        let all = of(tool, "right") + of(tool, "wrong") + of(tool, "refused");
+        assert_eq!(all, of(tool, "cases"), "{tool}");
+        assert!(all > 100, "{all}");
+    }
+    assert!(of("restitch", "right") > 5 * of("exact", "right"), "{results}");
+    assert_eq!(of("restitch", "wrong"), 0, "{results}");
+    let unknown = restitch(&["compare", &cases, "--tools", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(2));
+}
+
+/// The page needs nothing but itself, and a browser draws what it is for.
+#[test]
+fn the_report_is_one_page_and_a_browser_draws_it() {
+    let root = tempfile::tempdir().expect("folder");
+    case(root.path(), "cases/good", APPLIES, Some("one\nthree\n"));
+    case(root.path(), "cases/wrong", APPLIES, Some("one\nsomething else\n"));
+    case(root.path(), "cases/missed", REFUSES, None);
+    let cases = root.path().join("cases").to_string_lossy().into_owned();
+    let page = root.path().join("page.html");
+    let html = page.to_string_lossy().into_owned();
+    let run = restitch(&["report", &cases, "--html", &html]);
+    assert!(page.exists(), "{}", text(&run.stderr));
+    let source = std::fs::read_to_string(&page).expect("page");
+    for outside in ["src=\"http", "href=\"http", "@import", "fetch(", "XMLHttpRequest"] {
+        assert!(!source.contains(outside), "{outside}");
+    }
+    assert!(source.contains("prefers-color-scheme"), "light and dark");
+    let browser = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| Command::new(name).arg("--version").output().is_ok());
+    let Some(browser) = browser else {
+        println!("skipped: 1 check: no browser to draw the page");
+        return;
+    };
+    let profile = format!("--user-data-dir={}", root.path().join("profile").display());
+    let drawn = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=3000"])
+        .args([&profile, "--dump-dom", &format!("file://{html}")])
+        .output()
+        .expect("browser");
+    let dom = text(&drawn.stdout);
+    for id in ["good", "wrong", "missed"] {
+        assert!(dom.contains(id), "{id} is not on the page: {dom}");
+    }
+    assert!(dom.contains("something else"), "the wrong case shows what was wanted");
+    println!("{browser}: the page is drawn");
+}
