@@ -12,9 +12,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::Explained;
 use super::call::{Call, Read, merge_window, whole_piece};
+use super::events::{Event, events};
 use super::indent::IndentMap;
 use super::ladder::Rung;
-use super::merge::{Event, events, new_lines};
+use super::merge::new_lines;
 use super::refuse;
 use super::slack::Slack;
 use super::source::{BLANK, NO_WORD, Skeleton, Source, skeleton};

@@ -13,6 +13,8 @@ mod call;
 mod canon;
 mod decode;
 mod elide;
+mod events;
+mod fit;
 mod indent;
 mod ladder;
 mod merge;

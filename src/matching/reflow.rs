@@ -7,9 +7,10 @@
 use super::Explained;
 use super::call::{Call, merge_window, whole_piece};
 use super::decode::Reading;
+use super::events::{Event, events};
 use super::indent::IndentMap;
 use super::ladder::Rung;
-use super::merge::{Event, events, new_lines};
+use super::merge::new_lines;
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;

@@ -4,7 +4,8 @@
 use super::call::Call;
 use super::canon::is_word;
 use super::decode::Reading;
-use super::merge::{Conflict, Event, events, new_lines};
+use super::events::{Event, events};
+use super::merge::{Conflict, new_lines};
 use super::near::{nearest, visible};
 use super::window::{Window, split};
 use crate::edit::{EditCode, Expected, Refusal};

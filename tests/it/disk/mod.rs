@@ -5,7 +5,6 @@
 //! The short form runs with every `cargo test`; `RESTITCH_LONG=1` runs the full counts.
 
 mod child;
-mod cost;
 mod kill;
 mod kinds;
 mod paths;

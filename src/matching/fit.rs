@@ -1,0 +1,80 @@
+//! How well new lines fit where they stand, by what the lines around them open and close.
+
+use super::{indent, tokens};
+
+/// How badly new lines fit where they stand: 0 is well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Fit {
+    /// Beside the lines they take the place of.
+    pub(super) place: usize,
+    /// Below the line above.
+    pub(super) above: usize,
+    /// Above the line below.
+    pub(super) below: usize,
+}
+
+impl Fit {
+    /// The call's own depth is the rule. The file's counts only where it fits far
+    /// better, and no worse on either side.
+    pub(super) fn is_better_than(&self, call: &Self) -> bool {
+        let total = |fit: &Self| fit.place + fit.above + fit.below;
+        2 * total(self) < total(call) && self.above <= call.above && self.below <= call.below
+    }
+}
+
+/// Whether a line closes a block.
+pub(super) fn closes(line: &str) -> bool {
+    const WORDS: [&str; 16] = [
+        "end", "else", "elif", "elseif", "elsif", "fi", "done", "endif", "except", "catch",
+        "finally", "rescue", "ensure", "when", "case", "default",
+    ];
+    let line = line.trim_start();
+    let word = |word: &str| {
+        line.strip_prefix(word).is_some_and(|rest| !rest.starts_with(super::canon::is_word))
+    };
+    let label = line.trim_end().strip_suffix(':');
+    line.starts_with(['}', ')', ']'])
+        || WORDS.iter().any(|w| word(w))
+        || label.is_some_and(|name| name.chars().all(super::canon::is_word))
+}
+
+/// A line for the preprocessor.
+pub(super) fn is_directive(line: &str) -> bool {
+    ["if", "else", "elif", "endif", "define", "undef", "include", "pragma", "error"]
+        .iter()
+        .any(|word| line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with(word)))
+}
+
+/// How odd it is that one line stands below another, by their indentation.
+pub(super) fn strain(above: &str, below: &str, unit: usize) -> usize {
+    let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
+    let code = tokens::without_comment(above).trim();
+    let comment = above.trim().starts_with("{/*");
+    let tag = code.starts_with('<')
+        && code.ends_with('>')
+        && !code.starts_with("</")
+        && !code.ends_with("/>");
+    let block = ["class ", "module ", "def ", "unless ", "until "];
+    let opens = !comment && code.ends_with(['{', '(', '[', ':'])
+        || tag
+        || block.iter().any(|word| code.starts_with(word)) && !code.ends_with([';', '}', ','])
+        || ["=>", "then", "do", "else", "begin"].iter().any(|word| code.ends_with(word));
+    let start = below.trim_start();
+    let closes = closes(below);
+    let moved = depth(below) - depth(above);
+    let unit = unit.cast_signed();
+    let cost = match (opens, closes) {
+        (true, false) => 4 * (moved - unit).abs(),
+        (true, true) => 4 * moved.abs(),
+        (false, true) => 4 * (moved + unit).abs().min(moved.abs() * 2),
+        (false, false) if moved <= 0 => 2 * -moved,
+        (false, false) => {
+            let continues = code.ends_with([',', '=', '+', '|', '&', '?', '\\'])
+                || start.starts_with(['.', '?', '&', '|', '+', ':'])
+                // An item of a list goes on behind its mark.
+                || code.starts_with("- ") && moved == 2;
+            if continues { moved } else { 4 * moved }
+        }
+    };
+    cost.unsigned_abs()
+}
