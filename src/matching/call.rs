@@ -7,13 +7,14 @@ use std::ops::Range;
 use super::Explained;
 use super::decode::{self, Reading};
 use super::indent::{self, IndentMap};
+use super::ladder::{INDENTATION, folds};
 use super::merge::{Conflict, Merge, Merged, new_lines};
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;
 use super::tokens::EditMap;
 use super::window::{self, Piece, Step, Window, split, windows};
-use crate::edit::{Corrected, EditRequest, Expected, Explanation, Refusal, Splice};
+use crate::edit::{Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Splice};
 use crate::text::Snapshot;
 
 /// A call and what is known about it.
@@ -72,6 +73,38 @@ impl<'a> Call<'a> {
     pub(super) fn windows<'r>(&self, read: &'r Read) -> &'r [Window] {
         read.windows
             .get_or_init(|| windows(self.source(), &read.reading.old, read.reading.whole_lines))
+    }
+
+    /// What stands character for character in the file, but begins amid the indentation
+    /// of its line, is a text that is too shallow; so are the further lines of `new`, which
+    /// a plain replacement would put at another depth. Then whole lines decide.
+    pub(super) fn or_at_its_depth<'r>(
+        &self,
+        exact: Result<Explained, Refusal>,
+        new: &str,
+        rung: &'static str,
+        read: impl FnOnce() -> &'r Read,
+    ) -> Result<Explained, Refusal> {
+        let blank = |text: &str| text.chars().all(|c| matches!(c, ' ' | '\t'));
+        let cut = |splice: &Splice| {
+            let text = self.text();
+            let at = splice.range.start;
+            let line = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |feed| feed + 1);
+            line < at
+                && text[at..].starts_with([' ', '\t'])
+                && blank(&text[line..at])
+                && !text[splice.range.clone()].lines().next().is_none_or(blank)
+        };
+        let further = new.trim_end_matches('\n').contains('\n');
+        match &exact {
+            Ok(found) if further && found.splices.iter().any(cut) => {}
+            _ => return exact,
+        }
+        match self.decide_windows(read(), folds(INDENTATION), rung) {
+            Some(Ok(whole)) => Ok(whole),
+            Some(Err(refusal)) if refusal.code == EditCode::OccurrenceMismatch => Err(refusal),
+            _ => exact,
+        }
     }
 
     /// Decides between places where the text stands character for character.

@@ -44,7 +44,7 @@ pub const LADDER: &[&dyn Rung] = &[
     &Folded("line_endings", "line endings of another kind", 0),
     &Folded("trailing_blanks", "blanks at the ends of lines", 1),
     &Folded("look_alikes", "typographic quotes, dashes, spaces, composed letters", 2),
-    &Folded("indentation", "lines too deep or too shallow, tabs for spaces", 3),
+    &Folded("indentation", "lines too deep or too shallow, tabs for spaces", INDENTATION),
     &Folded("look_alikes_and_indentation", "both of these", 4),
     &Folded("blank_lines", "blank lines that come or go", 5),
     &Folded("spacing", "white space inside lines, outside string literals", 6),
@@ -54,6 +54,9 @@ pub const LADDER: &[&dyn Rung] = &[
     &Applied,
     &align::Aligned,
 ];
+
+/// The fold of lines that are too deep or too shallow.
+pub(super) const INDENTATION: usize = 3;
 
 /// What each fold forgives. Each forgives what the ones above it do, but that
 /// look-alikes and indentation stand side by side before they are joined.
@@ -85,7 +88,9 @@ impl Rung for Exact {
     }
 
     fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
-        call.decide_exact(&call.request.old, &call.request.new, Explanation::plain("exact"))
+        let (old, new) = (&call.request.old, &call.request.new);
+        let exact = call.decide_exact(old, new, Explanation::plain("exact"))?;
+        Some(call.or_at_its_depth(exact, &call.request.new, "indentation", || &call.readings()[0]))
     }
 }
 
@@ -129,7 +134,8 @@ impl Rung for Decoded {
                 }
                 let mut explanation = Explanation::plain(self.0);
                 explanation.rewrites = read.reading.ids.iter().map(|id| (*id).to_owned()).collect();
-                call.decide_exact(&read.reading.old, &read.reading.new, explanation)
+                let exact = call.decide_exact(&read.reading.old, &read.reading.new, explanation)?;
+                Some(call.or_at_its_depth(exact, &read.reading.new, self.0, || read))
             })
     }
 }
