@@ -74,6 +74,7 @@ impl Merge<'_, '_> {
             out: Vec::new(),
             inserts: Vec::new(),
             freed: VecDeque::new(),
+            was_last: false,
             above: Side::Kept,
         };
         let mut steps = self.window.steps.iter().copied().peekable();
@@ -107,10 +108,12 @@ impl Merge<'_, '_> {
                     let knew = self.old[o] == self.file(piece);
                     let text = if knew { self.new[n] } else { self.file(piece) };
                     walk.out.push(Line { text: text.to_owned(), ending: ending(piece) });
+                    walk.was_last = self.was_last_item(piece, o, n, events.get(at + 1));
                 }
                 (Event::Change(_, n), Some(piece)) => {
                     let text = self.changed(o, piece, n, own[at])?;
                     walk.out.push(Line { text, ending: ending(piece) });
+                    walk.was_last = self.was_last_item(piece, o, n, events.get(at + 1));
                 }
                 // The file has no such line: a change of it is a new line.
                 (Event::Change(_, n), None) => {
@@ -131,6 +134,28 @@ impl Merge<'_, '_> {
         self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
         self.closing_mark(&mut walk.out, last);
         Ok(self.compose(walk.out, first, last))
+    }
+
+    /// Whether the call has a comma behind a line that the file has none behind, because
+    /// it is the last of a list, and puts further items there.
+    fn was_last_item(&self, piece: Piece, o: usize, n: usize, next: Option<&Event>) -> bool {
+        let comma = |line: &str| line.trim_end().ends_with(',');
+        let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
+        let mut closed = || {
+            let next = below.find(|line| !line.trim().is_empty());
+            next.is_some_and(|line| line.trim_start().starts_with([']', '}', ')']))
+        };
+        let item_above =
+            piece.line.checked_sub(1).is_some_and(|above| comma(self.source.body(above)));
+        let item_below = self.new[n + 1..].iter().take_while(|line| !line.trim().is_empty());
+        matches!(next, Some(Event::Insert(_)))
+            && (item_above || item_below.last().is_some_and(|line| comma(line)))
+            && piece.to_end
+            && comma(self.old[o])
+            && comma(self.new[n])
+            && !comma(self.file(piece))
+            && !self.file(piece).trim_end().ends_with([';', '{', '(', '[', '，'])
+            && closed()
     }
 
     fn file(&self, piece: Piece) -> &str {
@@ -170,6 +195,19 @@ impl Merge<'_, '_> {
             let mut line = self.inserted(n, old, before, own)?;
             line.ending = walk.freed.pop_front();
             lines.push(line);
+        }
+        if std::mem::take(&mut walk.was_last) {
+            // The new last item takes over the place, and how it ends.
+            if let Some(line) = walk.out.last_mut()
+                && !line.text.trim_end().ends_with(',')
+            {
+                line.text.insert(line.text.trim_end().len(), ',');
+            }
+            if let Some(line) = lines.last_mut()
+                && line.text.ends_with(',')
+            {
+                line.text.pop();
+            }
         }
         let belongs_above = !gap.is_empty() && self.belongs_above(&lines, &walk.out, old);
         if belongs_above {
@@ -465,6 +503,8 @@ struct Walk {
     inserts: Vec<(usize, bool)>,
     /// Endings of lines that are gone, for the lines that come instead.
     freed: VecDeque<Ending>,
+    /// Whether the last line that was put out was the last item of a list.
+    was_last: bool,
     above: Side,
 }
 
