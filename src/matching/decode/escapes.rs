@@ -116,7 +116,11 @@ fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
 fn undo_like(new: &str, shown: Kinds) -> String {
     let body = was_string_body(new);
     if body && (shown.breaks || shown.backslashes) {
-        return unescape(new);
+        // A line break that a literal on one line keeps is the literal's own escape, unless
+        // doubled backslashes show that the whole text was escaped.
+        let kept = unescape_breaks(&unescape_quotes(new, &QUOTES));
+        let whole = kinds(new).backslashes || shown.in_literals;
+        return if whole || !kinds(&kept).breaks { unescape(new) } else { kept };
     }
     let quotes = escaped_quotes(new, shown);
     let breaks = (shown.breaks || body) && (shown.mixed.0 || !has_inner_break(new));
