@@ -8,7 +8,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -81,9 +81,7 @@ impl Journals {
         let draft = self.folder.join(format!("{name}.draft"));
         let path = self.folder.join(format!("{name}.journal"));
         let write = || {
-            let mut file =
-                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-            file.try_lock()?;
+            let mut file = locked_draft(&draft)?;
             let mut head = serde_json::to_vec(&header)?;
             head.push(b'\n');
             file.write_all(&head)?;
@@ -146,9 +144,41 @@ impl Journals {
     }
 }
 
+/// A new draft with its lock. Between its creation and the lock somebody who clears up
+/// may take it for a dead writer's; then there is another one.
+fn locked_draft(path: &Path) -> io::Result<File> {
+    let mut patience = Patience::until(Instant::now() + Duration::from_secs(5));
+    loop {
+        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        match made {
+            Ok(file) => {
+                if lock::try_lock(&file)? != Locked::Busy && has_name(&file)? {
+                    return Ok(file);
+                }
+            }
+            // Ours, in the hands of somebody who is about to remove it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        if !patience.wait() {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the draft cannot be locked"));
+        }
+    }
+}
+
+/// Whether the file is still in its folder. Whoever removes one holds its lock.
+fn has_name(file: &File) -> io::Result<bool> {
+    Ok(file.metadata()?.nlink() > 0)
+}
+
 fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
-    let mut journal = File::open(path)?;
-    if lock::try_lock(&journal)? == Locked::Busy {
+    let mut journal = match File::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    // A journal without a name is that of a write that came to its end a moment ago: its
+    // versions say nothing about what the file may be by now.
+    if lock::try_lock(&journal)? == Locked::Busy || !has_name(&journal)? {
         return Ok(None);
     }
     let mut bytes = Vec::new();
@@ -244,6 +274,37 @@ mod tests {
         assert!(is_mixed(&after[..3200], &before, &after));
         assert!(!is_mixed(b"something else", &before, &after));
         assert!(!is_mixed(&[b'a'; 4000], &before, &after));
+    }
+
+    #[test]
+    fn a_journal_is_begun_while_others_clear_up() {
+        let temp = tempfile::tempdir().expect("temp");
+        let work = temp.path().join("work");
+        fs::create_dir(&work).expect("work");
+        let state = State::open(&temp.path().join("state")).expect("state");
+        let journals = Journals::open(&state).expect("journals");
+        let root = Root::open(&work, super::super::confine::Walk::Kernel).expect("root");
+        let target = root.path().join("f");
+        fs::write(&target, "whole").expect("file");
+        let over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    assert_eq!(journals.recover(&root), Vec::<PathBuf>::new());
+                }
+            });
+            // What the file holds looks torn to each of these journals, and is not.
+            for _ in 0..300 {
+                let journal = journals.begin(&target, b"shole", b"whale");
+                let ended = journal.and_then(|journal| journals.end(journal));
+                if let Err(error) = ended {
+                    over.store(true, std::sync::atomic::Ordering::Relaxed);
+                    panic!("{error}");
+                }
+            }
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
+        assert_eq!(fs::read_to_string(&target).expect("file"), "whole");
     }
 
     #[test]
