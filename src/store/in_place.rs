@@ -131,9 +131,11 @@ impl Journals {
                 },
                 // A draft is not complete, so its file was not touched yet.
                 Some("draft") => {
-                    let idle = File::open(&path)
-                        .is_ok_and(|file| matches!(lock::try_lock(&file), Ok(Locked::Held)));
-                    if idle {
+                    // The lock is held until the name is gone: its writer looks for that.
+                    if let Ok(file) = File::open(&path)
+                        && matches!(lock::try_lock(&file), Ok(Locked::Held))
+                        && has_name(&file).unwrap_or(false)
+                    {
                         let _ = fs::remove_file(&path);
                     }
                 }
