@@ -5,8 +5,8 @@
 //! decoded and their hits shown from that version, so that a number here is the same
 //! number in a read and an edit, and a hit's anchor can be edited at once.
 //!
-//! Limits: the walk sees the disk, not staged files. In UTF-16 without a byte order mark
-//! nothing is found, and in legacy encodings only ASCII terms are.
+//! Limits: in UTF-16 without a byte order mark nothing is found, and in legacy
+//! encodings only ASCII terms are.
 
 mod query;
 mod rank;

@@ -1,8 +1,8 @@
-//! What is looked for: one keyword, by ripgrep's matcher, or several terms in one
-//! pass of an Aho-Corasick automaton.
+//! What is looked for: one keyword, or several terms. ripgrep's matcher finds the lines;
+//! which of several terms a line has is told in one pass of an Aho-Corasick automaton.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
-use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures, NoError};
+use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
 use crate::edit::{EditCode, Refusal};
@@ -20,14 +20,10 @@ pub enum Case {
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Query {
-    engine: Engine,
-    terms: usize,
-}
-
-#[derive(Debug, Clone)]
-enum Engine {
-    Keyword(RegexMatcher),
-    Terms(Terms),
+    /// Finds the keyword, or a piece of each term: every line that can have a hit.
+    lines: RegexMatcher,
+    /// Which terms a line has; `None` for a keyword, where the matcher has said it all.
+    terms: Option<Terms>,
 }
 
 /// Where a line has a hit.
@@ -42,7 +38,7 @@ pub(crate) struct Hit {
 
 /// The automaton over the pieces of all terms: a term `get*name` has two.
 #[derive(Debug, Clone)]
-pub(super) struct Terms {
+struct Terms {
     automaton: AhoCorasick,
     /// For each pattern, its term and which piece of it.
     owner: Vec<(usize, usize)>,
@@ -66,13 +62,7 @@ impl Query {
         if keyword.contains(['\n', '\r']) {
             return Err(invalid("the keyword spans lines, but hits are single lines"));
         }
-        let matcher = RegexMatcherBuilder::new()
-            .case_insensitive(case == Case::Ignored)
-            .fixed_strings(true)
-            .line_terminator(Some(b'\n'))
-            .build(keyword)
-            .map_err(|error| invalid(format!("the keyword cannot be searched: {error}")))?;
-        Ok(Self { engine: Engine::Keyword(matcher), terms: 1 })
+        Ok(Self { lines: literal(&[keyword], case)?, terms: None })
     }
 
     /// Several terms; `*` in a term stands for anything within the line.
@@ -84,6 +74,7 @@ impl Query {
             return Err(invalid(format!("{} terms are more than {MOST_TERMS}", terms.len())));
         }
         let (mut patterns, mut owner, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
+        let mut telling = Vec::new();
         for (at, term) in terms.iter().enumerate() {
             if term.contains(['\n', '\r']) {
                 return Err(invalid(format!("term {} spans lines", at + 1)));
@@ -98,50 +89,56 @@ impl Query {
                     owner.push((at, piece));
                 }
             }
+            // The longest piece is on the fewest lines.
+            telling
+                .extend(parts.iter().max_by_key(|part| part.len()).map(|part| forms(part, case)));
             pieces.push(parts.len());
         }
         let automaton = AhoCorasickBuilder::new()
             .ascii_case_insensitive(case == Case::Ignored)
             .build(&patterns)
             .map_err(|error| invalid(format!("the terms cannot be searched: {error}")))?;
-        let count = terms.len();
-        Ok(Self { engine: Engine::Terms(Terms { automaton, owner, pieces }), terms: count })
+        let telling: Vec<String> = telling.into_iter().flatten().collect();
+        let lines = literal(&telling, case)?;
+        Ok(Self { lines, terms: Some(Terms { automaton, owner, pieces }) })
     }
 
     /// How many terms there are.
     pub fn count(&self) -> usize {
-        self.terms
+        self.terms.as_ref().map_or(1, |terms| terms.pieces.len())
     }
 
-    /// Whether the matcher's word on a line is final.
-    pub(super) fn is_keyword(&self) -> bool {
-        matches!(self.engine, Engine::Keyword(_))
+    /// What finds every line that can have a hit.
+    pub(super) fn lines(&self) -> &RegexMatcher {
+        &self.lines
+    }
+
+    /// The terms on a line that the matcher found, a bit each.
+    pub(super) fn mask(&self, line: &[u8]) -> u64 {
+        match &self.terms {
+            Some(terms) => terms.hit(line).map_or(0, |hit| hit.mask),
+            None => 1,
+        }
     }
 
     /// The hit of a line, given without its ending.
     pub(crate) fn hit(&self, line: &[u8]) -> Option<Hit> {
-        match &self.engine {
-            Engine::Keyword(matcher) => {
-                let found = matcher.find(line).ok().flatten()?;
-                Some(Hit { mask: 1, start: found.start(), end: found.end() })
-            }
-            Engine::Terms(terms) => terms.hit(line),
-        }
-    }
-
-    /// Gives the matcher to whoever is generic over it.
-    pub(super) fn with<V: Visit>(&self, visit: V) -> V::Output {
-        match &self.engine {
-            Engine::Keyword(matcher) => visit.visit(matcher),
-            Engine::Terms(terms) => visit.visit(terms),
+        let found = self.lines.find(line).ok().flatten()?;
+        match &self.terms {
+            Some(terms) => terms.hit(line),
+            None => Some(Hit { mask: 1, start: found.start(), end: found.end() }),
         }
     }
 }
 
-/// Something to be done with either matcher.
-pub(super) trait Visit {
-    type Output;
-    fn visit<M: Matcher>(self, matcher: M) -> Self::Output;
+/// A matcher of any of these texts.
+fn literal(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher, Refusal> {
+    RegexMatcherBuilder::new()
+        .case_insensitive(case == Case::Ignored)
+        .fixed_strings(true)
+        .line_terminator(Some(b'\n'))
+        .build_many(texts)
+        .map_err(|error| invalid(format!("this cannot be searched: {error}")))
 }
 
 /// The automaton folds ASCII case only; other letters are given in their usual forms.
@@ -183,25 +180,6 @@ impl Terms {
             }
         }
         first.map(|(start, end)| Hit { mask, start, end })
-    }
-}
-
-impl Matcher for Terms {
-    type Captures = NoCaptures;
-    type Error = NoError;
-
-    fn find_at(&self, haystack: &[u8], at: usize) -> Result<Option<Match>, NoError> {
-        let found = self.automaton.find(&haystack[at..]);
-        Ok(found.map(|found| Match::new(at + found.start(), at + found.end())))
-    }
-
-    fn new_captures(&self) -> Result<NoCaptures, NoError> {
-        Ok(NoCaptures::new())
-    }
-
-    fn line_terminator(&self) -> Option<LineTerminator> {
-        // No pattern holds a line feed, so the searcher may look past lines without hits.
-        Some(LineTerminator::byte(b'\n'))
     }
 }
 

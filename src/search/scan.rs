@@ -5,11 +5,10 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use grep_matcher::Matcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 
 use super::Skipped;
-use super::query::{Query, Visit};
+use super::query::Query;
 use super::walk::{Scope, each_file};
 use crate::edit::WorkPath;
 use crate::port::Overlay;
@@ -49,8 +48,10 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
             .build();
         move |path: &WorkPath, source: Source<'_>| {
             let mut sink = Lines { query, count: 0, lines: Vec::new(), binary: false };
-            let run = Run { searcher: &mut searcher, sink: &mut sink, source };
-            let result = query.with(run);
+            let result = match source {
+                Source::File(path) => searcher.search_path(query.lines(), path, &mut sink),
+                Source::Bytes(bytes) => searcher.search_slice(query.lines(), bytes, &mut sink),
+            };
             let mut scanned = lock();
             scanned.searched += 1;
             if query.hit(path.as_str().as_bytes()).is_some() {
@@ -97,23 +98,6 @@ enum Source<'a> {
     Bytes(&'a [u8]),
 }
 
-struct Run<'a, 'q> {
-    searcher: &'a mut Searcher,
-    sink: &'a mut Lines<'q>,
-    source: Source<'a>,
-}
-
-impl Visit for Run<'_, '_> {
-    type Output = std::io::Result<()>;
-
-    fn visit<M: Matcher>(self, matcher: M) -> Self::Output {
-        match self.source {
-            Source::File(path) => self.searcher.search_path(matcher, path, self.sink),
-            Source::Bytes(bytes) => self.searcher.search_slice(matcher, bytes, self.sink),
-        }
-    }
-}
-
 struct Lines<'q> {
     query: &'q Query,
     count: usize,
@@ -125,12 +109,7 @@ impl Sink for Lines<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        // With one keyword the searcher has said it all.
-        let mask = if self.query.is_keyword() {
-            1
-        } else {
-            self.query.hit(found.bytes()).map_or(0, |hit| hit.mask)
-        };
+        let mask = self.query.mask(found.bytes());
         if mask != 0 {
             self.count += 1;
             if self.lines.len() < MOST_JUDGED {
