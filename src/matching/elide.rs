@@ -13,6 +13,7 @@ use super::merge::new_lines;
 use super::omission::is_placeholder;
 use super::refuse;
 use super::slack::Slack;
+use super::source::Source;
 use super::window::{Step, Window, split, windows_of};
 use crate::edit::{Expected, Refusal, Splice};
 
@@ -45,6 +46,7 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     let new = new_lines(&reading.old, &reading.new);
     let (old, new) = without_outer(&old, &new);
     let parts: Vec<&[&str]> = old.split(|line| is_placeholder(line)).collect();
+    let marks: Vec<&str> = old.iter().filter(|line| is_placeholder(line)).copied().collect();
     let rewrites = || {
         let mut names: Vec<String> = reading.ids.iter().map(|id| (*id).to_owned()).collect();
         names.push("elision".to_owned());
@@ -77,6 +79,7 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         .collect();
     for at in 0..=7 {
         let mut chains = chains(&found, folds(at));
+        chains.retain(|chain| !stands_for_itself(source, chain, &marks));
         if chains.is_empty() {
             continue;
         }
@@ -173,6 +176,16 @@ fn chains(found: &[Vec<Window>], allowed: Slack) -> Vec<Vec<&Window>> {
     }
     chains.truncate(CHAINS);
     chains
+}
+
+/// Whether the file has a placeholder's very line where it would stand for other lines:
+/// then it is code, such as the body of a stub, and the call does not know the others.
+fn stands_for_itself(source: &Source<'_>, chain: &[&Window], marks: &[&str]) -> bool {
+    chain.windows(2).zip(marks).any(|(pair, mark)| {
+        let from = pair[0].last().map_or(0, |piece| piece.line + 1);
+        let to = pair[1].first().map_or(from, |piece| piece.line);
+        (from..to).any(|line| source.body(line).trim() == mark.trim())
+    })
 }
 
 /// Where the call leaves its first part and the gap below as they are, the first part

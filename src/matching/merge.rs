@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::events::{Event, events, keep_the_last};
 use super::fit::{Fit, closes, is_directive, strain};
 use super::indent::{self, IndentMap};
+use super::slack::Slack;
 use super::source::Source;
 use super::tokens::{self, EditMap};
 use super::window::{Piece, Step, Window, split};
@@ -104,8 +105,11 @@ impl Merge<'_, '_> {
             match (*event, ours) {
                 (Event::Keep(_, n), Some(piece)) => {
                     walk.freed.clear();
-                    // Blanks at the end that the call knew and has changed are changed.
-                    let knew = self.old[o] == self.file(piece);
+                    // Blanks at the end that the call knew and has taken away are gone; added
+                    // ones are, unless blanks come and go in this call anyway.
+                    let knew = self.old[o] == self.file(piece)
+                        && (self.new[n].len() <= self.old[o].len()
+                            || !self.window.slack.contains(Slack::TRAILING));
                     let text = if knew { self.new[n] } else { self.file(piece) };
                     walk.out.push(Line { text: text.to_owned(), ending: ending(piece) });
                     walk.was_last = self.was_last_item(piece, o, n, events.get(at + 1));
@@ -145,8 +149,7 @@ impl Merge<'_, '_> {
             let next = below.find(|line| !line.trim().is_empty());
             next.is_some_and(|line| line.trim_start().starts_with([']', '}', ')']))
         };
-        let item_above =
-            piece.line.checked_sub(1).is_some_and(|above| comma(self.source.body(above)));
+        let item_above = self.sibling_above(piece).is_some_and(comma);
         let item_below = self.new[n + 1..].iter().take_while(|line| !line.trim().is_empty());
         matches!(next, Some(Event::Insert(_)))
             && (item_above || item_below.last().is_some_and(|line| comma(line)))
@@ -156,6 +159,19 @@ impl Merge<'_, '_> {
             && !comma(self.file(piece))
             && !self.file(piece).trim_end().ends_with([';', '{', '(', '[', '，'])
             && closed()
+    }
+
+    /// Where the item above the one that ends on this line ends: the nearest line above
+    /// that is as deep, the opening line of the item itself aside.
+    fn sibling_above(&self, piece: Piece) -> Option<&str> {
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let here = self.source.body(piece.line);
+        let closes = here.trim_start().starts_with([']', '}', ')']);
+        let lines = (0..piece.line).rev().map(|at| self.source.body(at));
+        let outside = |line: &&str| depth(line) <= depth(here);
+        let mut outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
+        let above = outside.nth(usize::from(closes))?;
+        (depth(above) == depth(here)).then_some(above)
     }
 
     fn file(&self, piece: Piece) -> &str {
@@ -256,22 +272,7 @@ impl Merge<'_, '_> {
         };
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let body = tokens::merge(old, file, new, self.style).or_else(|| {
-            // The same code with another comment behind it: the file's comment stays. But
-            // another number is another fact, in a comment too.
-            let (o, f, n) = (
-                tokens::without_comment(old),
-                tokens::without_comment(file),
-                tokens::without_comment(new),
-            );
-            let numbers =
-                |comment: &str| comment.chars().filter(char::is_ascii_digit).collect::<String>();
-            let (was, is) = (&old[o.len()..], &file[f.len()..]);
-            (was == &new[n.len()..] && numbers(was) == numbers(is))
-                .then(|| tokens::merge(o, f, n, self.style))
-                .flatten()
-                .map(|code| code.trim_end().to_owned() + &file[f.len()..])
-        });
+        let body = tokens::merge(old, file, new, self.style);
         let why = "the file's line is not the one that the call changes";
         let body = body.map(|mut body| {
             if piece.to_end

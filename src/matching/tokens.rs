@@ -37,6 +37,8 @@ pub(super) struct EditMap {
     quotes: Option<(char, char)>,
     characters: Vec<(String, String)>,
     semicolons: Option<Semicolons>,
+    /// Whether the last expression of a block has no `;` in the file, as it is its value.
+    tails: bool,
 }
 
 /// What the call did to the `;` at the end of statements.
@@ -49,7 +51,12 @@ enum Semicolons {
 impl EditMap {
     /// Learns from pairs of a line of the call and its line of the file.
     pub(super) fn learn<'a>(pairs: &[(&'a str, &'a str)]) -> Self {
-        Self { quotes: quotes(pairs), characters: characters(pairs), semicolons: semicolons(pairs) }
+        Self {
+            quotes: quotes(pairs),
+            characters: characters(pairs),
+            semicolons: semicolons(pairs),
+            tails: false,
+        }
     }
 
     /// Forgets what a whole file or a whole new text speaks against: a file that ends
@@ -64,6 +71,7 @@ impl EditMap {
         if contradicted {
             self.semicolons = None;
         }
+        self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
     }
 
@@ -94,6 +102,7 @@ impl EditMap {
         match self.semicolons {
             Some(Semicolons::Lost)
                 if open == 0
+                    && !(self.tails && next.is_some_and(|n| n.trim_start().starts_with('}')))
                     && !above
                         .is_some_and(|above| without_comment(above).trim_end().ends_with(','))
                     && ends_statement(&line[..code], next) =>
@@ -274,6 +283,22 @@ fn ends_statement(code: &str, next: Option<&str>) -> bool {
                         .strip_prefix(word)
                         .is_some_and(|rest| *word == "@" || rest.starts_with([' ', '(']))
             })
+}
+
+/// Whether a file often leaves out the `;` before a `}`, where others of its lines have
+/// one: there the last expression of a block is its value. Items of a literal do not count.
+fn has_tails(file: &str) -> bool {
+    let lines: Vec<&str> = file.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (mut ended, mut bare) = (0, 0);
+    for three in lines.windows(3).filter(|three| three[2].trim_start().starts_with('}')) {
+        let (above, code) = (without_comment(three[0]).trim_end(), without_comment(three[1]));
+        if code.trim_end().ends_with(';') {
+            ended += 1;
+        } else if ends_statement(code, None) && !code.contains(':') && !above.ends_with(',') {
+            bare += 1;
+        }
+    }
+    bare * 5 > ended + bare
 }
 
 /// By how much a line changes the number of open brackets.

@@ -387,9 +387,16 @@ fn ends(
         if !equal || splits_word(&b, &found) {
             return None;
         }
-        let range = b[found.start].start..b[found.end - 1].end;
-        // Blanks at the end of the file's line are the line's, not the text's.
+        // Blanks that the fold leaves out at the line's own end belong to the piece.
+        let range = match side {
+            Side::Suffix => b[found.start].start..file.len(),
+            Side::Prefix => 0..b[found.end - 1].end,
+        };
         let exact = file[range.clone()] == *old;
+        // Amid the indentation no text begins: that is the whole line, not deep enough.
+        if range.start > 0 && range.start < super::indent::of(file).len() && whole.is_some() {
+            return None;
+        }
         Some((self::part(source, line, range), if exact { Slack::NONE } else { slack }))
     });
     // A piece of the line that explains more strictly wins over the whole line.

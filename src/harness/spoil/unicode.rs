@@ -95,8 +95,15 @@ pub(super) fn typographic_change(draft: &mut Draft<'_>, _: &mut Rng) -> Option<(
         let line = apply(text, pairs);
         (line.chars().count() == text.len()).then_some(line)
     };
-    draft.cells[drop].file = Some(dressed(&old)?);
-    draft.cells[add].after = Some(dressed(&new)?);
+    let (file, after) = (dressed(&old)?, dressed(&new)?);
+    // What the edit keeps of the line must look the same on both sides of it.
+    let kept = |line: &str| {
+        let chars: Vec<char> = line.chars().collect();
+        (chars[..head].to_vec(), chars[chars.len() - tail..].to_vec())
+    };
+    (kept(&file) == kept(&after)).then_some(())?;
+    draft.cells[drop].file = Some(file);
+    draft.cells[add].after = Some(after);
     Some(())
 }
 
