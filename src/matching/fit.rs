@@ -35,7 +35,7 @@ pub(super) fn closes(line: &str) -> bool {
     let label = line.trim_end().strip_suffix(':');
     line.starts_with(['}', ')', ']'])
         || WORDS.iter().any(|w| word(w))
-        || label.is_some_and(|name| name.chars().all(super::canon::is_word))
+        || label.is_some_and(|name| name != "try" && name.chars().all(super::canon::is_word))
 }
 
 /// A line for the preprocessor.
@@ -63,16 +63,17 @@ pub(super) fn strain(above: &str, below: &str, unit: usize) -> usize {
     let closes = closes(below);
     let moved = depth(below) - depth(above);
     let unit = unit.cast_signed();
+    // An item of a list goes on behind its mark, and ends at the next one.
+    let item = code.starts_with("- ") && moved == 2 || start.starts_with("- ") && moved == -2;
     let cost = match (opens, closes) {
+        _ if item => 0,
         (true, false) => 4 * (moved - unit).abs(),
         (true, true) => 4 * moved.abs(),
         (false, true) => 4 * (moved + unit).abs().min(moved.abs() * 2),
         (false, false) if moved <= 0 => 2 * -moved,
         (false, false) => {
             let continues = code.ends_with([',', '=', '+', '|', '&', '?', '\\'])
-                || start.starts_with(['.', '?', '&', '|', '+', ':'])
-                // An item of a list goes on behind its mark.
-                || code.starts_with("- ") && moved == 2;
+                || start.starts_with(['.', '?', '&', '|', '+', ':']);
             if continues { moved } else { 4 * moved }
         }
     };

@@ -65,19 +65,29 @@ impl IndentMap {
         rule * 2 + u8::from(self.first_apart)
     }
 
-    /// The map, knowing the new lines too: a level of another width does not explain a
-    /// line that stands between two levels, and a shift may.
+    /// The map, knowing the new lines too. A level of another width, where the pairs alone
+    /// do not prove it, does not explain new lines that stand between two such levels, or
+    /// that go deeper by the file's own levels; a move may.
     pub(super) fn seeing(&self, new: &[&str]) -> Self {
-        let mut map = self.clone();
-        if let Some((Unit::Scale(from, _), Shift::None)) = self.rule
-            && new
-                .iter()
-                .any(|line| !line.trim().is_empty() && !of(line).len().is_multiple_of(from))
-            && let Some(shift) = fit_shift(&self.pairs[usize::from(self.first_apart)..], Unit::Keep)
-        {
-            map.rule = Some((Unit::Keep, shift));
+        let Some((Unit::Scale(from, to), shift)) = &self.rule else { return self.clone() };
+        let margin =
+            usize::from(*shift != Shift::None && self.pairs.iter().any(|p| p.0.is_empty()));
+        let proven = 1 + usize::from(*shift != Shift::None);
+        if self.levels() + margin > proven {
+            return self.clone();
         }
-        map
+        let depths: Vec<usize> =
+            new.iter().filter(|line| !line.trim().is_empty()).map(|line| of(line).len()).collect();
+        let between = depths.iter().any(|depth| !depth.is_multiple_of(*from));
+        let mut deeper = depths.windows(2).filter(|two| two[1] > two[0]).peekable();
+        let as_file = to > from
+            && deeper.peek().is_some()
+            && deeper.all(|two| (two[1] - two[0]).is_multiple_of(*to));
+        let moved = [false, true].into_iter().filter(|_| between || as_file).find_map(|apart| {
+            let shift = fit_shift(self.pairs.get(usize::from(apart)..)?, Unit::Keep)?;
+            Some(Self { rule: Some((Unit::Keep, shift)), first_apart: apart, ..self.clone() })
+        });
+        moved.unwrap_or_else(|| self.clone())
     }
 
     /// How many depths the call shows, the margin aside.

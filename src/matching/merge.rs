@@ -398,17 +398,19 @@ impl Merge<'_, '_> {
         let unit = self.unit();
         let depth = |text: &str| indent::columns(indent::of(text), unit);
         let mut fit = Fit::default();
-        // A block that takes another's place starts and ends as deep as that one.
-        if let (Some(from), Some(to)) = (olds.first(), olds.last()) {
+        // A block that takes another's place starts as deep as that one, and comes as far
+        // to the left.
+        let floor = news.iter().map(|line| depth(line)).min().unwrap_or(0);
+        let replaced = olds.iter().map(|&old| depth(&context(old)));
+        if let (Some(from), Some(lowest)) = (olds.first(), replaced.min()) {
             fit.place += 8 * depth(first).abs_diff(depth(&context(*from)));
-            fit.place += 8 * depth(last).abs_diff(depth(&context(*to)));
+            fit.place += 8 * floor.abs_diff(lowest);
         }
         if let Some(above) = above {
             fit.above = strain(&context(above), first, unit);
         }
         if let Some(below) = below {
             let below = context(below);
-            let floor = news.iter().map(|line| depth(line)).min().unwrap_or(0);
             fit.below = if depth(last) == floor {
                 strain(last, &below, unit)
             } else {

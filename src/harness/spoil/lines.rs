@@ -46,12 +46,6 @@ fn one_for_one(draft: &Draft<'_>) -> Option<(usize, usize)> {
 pub(super) fn blank_lines_hold_blanks(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     let blanks = draft.which(Cell::is_kept_blank);
     (!blanks.is_empty()).then_some(())?;
-    // Where a blank line goes or comes, nothing tells which of several it is.
-    let moved = |cell: &Cell| {
-        let text = cell.file.as_ref().or(cell.after.as_ref());
-        cell.kind != Kind::Keep && text.is_some_and(|line| line.trim().is_empty())
-    };
-    draft.which(moved).is_empty().then_some(())?;
     let pad = rng.pick(BLANKS)?;
     for at in blanks {
         draft.cells[at].hold(|line| format!("{line}{pad}"));

@@ -141,7 +141,7 @@ impl Call {
     /// Whether this place of the file is within the blanks that the region begins with.
     fn stands_amid_indentation(&self, at: usize) -> bool {
         let blanks = self.region.len() - self.region.trim_start_matches([' ', '\t']).len();
-        (self.head.len() + 1..=self.head.len() + blanks).contains(&at)
+        (self.head.len() + 1..self.head.len() + blanks).contains(&at)
     }
 
     /// The number of the region's first line.
@@ -257,6 +257,19 @@ impl<'e> Draft<'e> {
         self.file_lines().iter().filter(|line| !line.trim().is_empty()).count()
     }
 
+    /// Whether a line that goes or comes has a twin that stays, and the file tells them
+    /// apart only by what the call does not know: then either may be the one that stays.
+    fn is_open_which_goes(&self) -> bool {
+        let is_twin = |kept: &Cell, other: &Cell| {
+            let line = other.old.as_ref().or(other.new.as_ref());
+            line.zip(kept.old.as_ref()).is_some_and(|(a, b)| a.trim_end() == b.trim_end())
+        };
+        let (kept, others): (Vec<&Cell>, Vec<&Cell>) =
+            self.cells.iter().partition(|cell| cell.kind == Kind::Keep);
+        let apart = kept.into_iter().filter(|cell| cell.file != cell.old);
+        apart.into_iter().any(|kept| others.iter().any(|other| is_twin(kept, other)))
+    }
+
     /// Every line of the file outside the edit.
     pub fn elsewhere(&self) -> impl Iterator<Item = &str> {
         self.head.lines().chain(self.tail.lines())
@@ -358,6 +371,9 @@ impl Way {
             if let Step::Rows(change) = step {
                 change(&mut draft, &mut rng)?;
             }
+        }
+        if draft.is_open_which_goes() {
+            return None;
         }
         let closing = if rng.chance(30) { Closing::Included } else { Closing::Left };
         let mut call = draft.into_call(closing);

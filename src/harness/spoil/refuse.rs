@@ -127,7 +127,9 @@ pub(super) fn ends_alien(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     for (at, line) in [0, last].into_iter().zip(lines) {
         draft.cells[at].say(|_| line.clone());
     }
-    Some(())
+    // The strange ends may be the right ones of another place.
+    let said: String = draft.cells.iter().filter_map(|cell| cell.old.clone()).collect();
+    (!folded(&draft.edit.file).contains(&folded(&said))).then_some(())
 }
 
 /// The file has a line more inside what the edit removes.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::canon::is_word;
 use super::{Decoding, UndoNew};
 
 /// Which escapes are undone.
@@ -266,8 +267,10 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
             out.extend([c; 3]);
             at += 3;
         } else if matches!(c, '"' | '\'')
-            && !(c == '\'' && at > 0 && is_operand_end(chars[at - 1]))
+            && !(c == '\'' && is_apostrophe(&chars, at))
             && let Some(end) = literal_end(&chars, at)
+            // What closes a literal has no name behind it: that is the next one's start.
+            && !chars.get(end + 1).copied().is_some_and(is_word)
             && !goes_over_lines(&chars, at..end)
         {
             out.extend(&chars[at..=end]);
@@ -288,9 +291,16 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
     out
 }
 
-/// Whether an apostrophe behind this belongs to a word, a call or a name.
-fn is_operand_end(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, ')' | ']' | '`')
+/// Whether a single quote belongs to the word, call or name before it. The letters that
+/// mark a literal as raw, of bytes or formatted are no word.
+fn is_apostrophe(chars: &[char], at: usize) -> bool {
+    let word = chars[..at].iter().rev().take_while(|c| is_word(**c)).count();
+    let mark = word <= 2
+        && chars[at - word..at]
+            .iter()
+            .all(|c| matches!(c.to_ascii_lowercase(), 'f' | 'r' | 'b' | 'u'));
+    let before = at.checked_sub(1).map(|before| chars[before]);
+    before.is_some_and(|c| is_word(c) && !mark || matches!(c, ')' | ']' | '`'))
 }
 
 /// Whether a line break in a literal is one of the file: what follows it is indented as
