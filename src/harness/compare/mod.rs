@@ -5,6 +5,9 @@
 //! own client; it is never a dependency. Each runs in a driver process that reads cases
 //! and writes results, a line each. Cases that not every tool can express (a count, a
 //! line hint, an empty string) are left out for all.
+//!
+//! Limits: a tool whose edit call names lines and not text cannot take these cases at
+//! all. oh-my-opencode is one: its `edit` (4.19.4) wants `pos: "11#XJ"` from its own view.
 
 use std::collections::HashMap;
 use std::fs;
@@ -22,8 +25,11 @@ use crate::edit::{EditCode, Expected};
 /// How a tool is had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    Npm(&'static str),
+    /// A package and its version or tag.
+    Npm(&'static str, &'static str),
     Pip(&'static str),
+    /// A crate with a program of the same name.
+    Cargo(&'static str),
     /// Part of this program.
     Here,
 }
@@ -51,16 +57,35 @@ pub const RIVALS: &[Rival] = &[
     Rival { id: "exact", source: Source::Here, driver: Driver::Exact },
     Rival {
         id: "gemini-cli",
-        source: Source::Npm("@google/gemini-cli-core"),
+        source: Source::Npm("@google/gemini-cli-core", "latest"),
         driver: Driver::Node,
     },
     Rival { id: "aider", source: Source::Pip("aider-chat"), driver: Driver::Python },
-    Rival { id: "codex", source: Source::Npm("@openai/codex"), driver: Driver::Python },
-    Rival { id: "pi", source: Source::Npm("@mariozechner/pi-coding-agent"), driver: Driver::Node },
+    Rival { id: "codex", source: Source::Npm("@openai/codex", "latest"), driver: Driver::Python },
+    Rival {
+        id: "pi",
+        source: Source::Npm("@mariozechner/pi-coding-agent", "latest"),
+        driver: Driver::Node,
+    },
     Rival {
         id: "mcp-filesystem",
-        source: Source::Npm("@modelcontextprotocol/server-filesystem"),
+        source: Source::Npm("@modelcontextprotocol/server-filesystem", "latest"),
         driver: Driver::Node,
+    },
+    // Its engine is this native module. Pinned: for later versions the registry lacks the
+    // builds for single machines.
+    Rival {
+        id: "oh-my-pi",
+        source: Source::Npm("@oh-my-pi/pi-natives", "18.2.3"),
+        driver: Driver::Node,
+    },
+    Rival { id: "atomwrite", source: Source::Cargo("atomwrite"), driver: Driver::Python },
+    Rival { id: "patchloom", source: Source::Cargo("patchloom"), driver: Driver::Python },
+    // The same with the option that lets it write what it only suggests otherwise.
+    Rival {
+        id: "patchloom-approximate",
+        source: Source::Cargo("patchloom"),
+        driver: Driver::Python,
     },
 ];
 
@@ -116,8 +141,9 @@ pub fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<Result> 
         tool: rival.id.to_owned(),
         version: version(rival, scratch),
         package: match rival.source {
-            Source::Npm(package) => format!("npm {package}"),
+            Source::Npm(package, _) => format!("npm {package}"),
             Source::Pip(package) => format!("PyPI {package}"),
+            Source::Cargo(package) => format!("crates.io {package}"),
             Source::Here => "this program".into(),
         },
         recoverable: Counts::default(),
@@ -166,7 +192,12 @@ fn exact(case: &Case) -> Option<Vec<u8>> {
 }
 
 fn folder(rival: &Rival, scratch: &Path) -> PathBuf {
-    scratch.join("tools").join(rival.id)
+    let name = match rival.source {
+        // A crate takes minutes to build, and serves two rows.
+        Source::Cargo(package) => package,
+        _ => rival.id,
+    };
+    scratch.join("tools").join(name)
 }
 
 fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
@@ -177,7 +208,7 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     fs::create_dir_all(&dir)?;
     let mut command = match rival.source {
         Source::Here => return Ok(()),
-        Source::Npm(package) => {
+        Source::Npm(package, version) => {
             let mut npm = Command::new("npm");
             npm.args([
                 "install",
@@ -186,7 +217,7 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
                 "--no-audit",
                 "--no-fund",
                 "--ignore-scripts",
-                package,
+                &format!("{package}@{version}"),
             ]);
             npm
         }
@@ -194,6 +225,11 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
             let mut pip = Command::new("python3");
             pip.args(["-m", "pip", "install", "-q", "--no-deps", "--target", ".", package]);
             pip
+        }
+        Source::Cargo(package) => {
+            let mut cargo = Command::new("cargo");
+            cargo.args(["install", "--quiet", "--root", ".", package]);
+            cargo
         }
     };
     let done = command.current_dir(&dir).stdin(Stdio::null()).output()?;
@@ -209,7 +245,7 @@ fn version(rival: &Rival, scratch: &Path) -> String {
     let dir = folder(rival, scratch);
     let found = match rival.source {
         Source::Here => Some(env!("CARGO_PKG_VERSION").to_owned()),
-        Source::Npm(package) => {
+        Source::Npm(package, _) => {
             fs::read_to_string(dir.join("node_modules").join(package).join("package.json"))
                 .ok()
                 .and_then(|text| serde_json::from_str::<Value>(&text).ok())
@@ -222,8 +258,21 @@ fn version(rival: &Rival, scratch: &Path) -> String {
                 Some(name.strip_prefix(&start)?.strip_suffix(".dist-info")?.to_owned())
             })
         }
+        Source::Cargo(package) => fs::read_to_string(dir.join(".crates.toml"))
+            .ok()
+            .and_then(|text| installed_version(&text, package)),
     };
     found.unwrap_or_else(|| "unknown".into())
+}
+
+/// The version in the list that cargo keeps beside what it installed:
+/// `"NAME VERSION (registry+…)" = ["NAME"]`.
+fn installed_version(list: &str, package: &str) -> Option<String> {
+    let list: toml::Table = toml::from_str(list).ok()?;
+    list.get("v1")?.as_table()?.keys().find_map(|key| {
+        let mut words = key.split(' ');
+        (words.next() == Some(package)).then(|| words.next().map(str::to_owned)).flatten()
+    })
 }
 
 fn drive(
@@ -320,4 +369,17 @@ pub fn table(results: &[Result]) -> String {
         ));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cargos_list_says_the_version() {
+        let list = "[v1]\n\"other 1.0.0 (registry+https://x)\" = [\"other\"]\n\"patchloom 0.37.6 (registry+https://x)\" = [\"patchloom\"]\n";
+        assert_eq!(installed_version(list, "patchloom").as_deref(), Some("0.37.6"));
+        assert_eq!(installed_version(list, "atomwrite"), None);
+        assert_eq!(installed_version("no list", "patchloom"), None);
+    }
 }

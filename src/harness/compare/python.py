@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import types
 
 tool, installed, scratch = sys.argv[1:4]
@@ -82,7 +83,54 @@ def binary():
     raise SystemExit("the package has no binary for this machine")
 
 
-edit = {"aider": aider, "codex": codex}[tool]()
+def command(name, arguments):
+    # One process a case, in a folder of its own, since these tools leave backups beside
+    # the file. A text may begin with `-`: it goes behind `=` or after `--`.
+    program = os.path.join(installed, "bin", name)
+
+    def edit(case):
+        before = case["before"].encode("utf-8")
+        with tempfile.TemporaryDirectory(dir=scratch) as folder:
+            path = os.path.join(folder, case["name"])
+            with open(path, "wb") as file:
+                file.write(before)
+            call = [program, *arguments(case)]
+            done = subprocess.run(call, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+            if done.returncode != 0:
+                raise ValueError((done.stdout + done.stderr).decode("utf-8", "replace"))
+            with open(path, "rb") as file:
+                after = file.read()
+        if after == before:
+            raise ValueError("no change")
+        return after
+
+    return edit
+
+
+def atomwrite():
+    # `edit` wants one match unless it is told otherwise, and its tolerant mode is on by itself.
+    return command("atomwrite", lambda case: [
+        "--workspace", ".", "edit", "--old=" + case["old"], "--new=" + case["new"], "--", case["name"],
+    ])
+
+
+def patchloom(*more):
+    # What its MCP tool calls `agent_preset`: one match, a change, and a similar text only from
+    # a score of 0.9. Such a text is named and refused; `--allow-absent-old` writes it.
+    return command("patchloom", lambda case: [
+        "replace", "--apply", "--unique", "--require-change", "--fuzzy", "--min-fuzzy-score=0.9", *more,
+        "--new=" + case["new"], "--", case["old"], case["name"],
+    ])
+
+
+tools = {
+    "aider": aider,
+    "atomwrite": atomwrite,
+    "codex": codex,
+    "patchloom": patchloom,
+    "patchloom-approximate": lambda: patchloom("--allow-absent-old"),
+}
+edit = tools[tool]()
 for line in sys.stdin:
     case = json.loads(line)
     try:
