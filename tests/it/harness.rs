@@ -323,3 +323,53 @@ fn the_report_is_one_page_and_a_browser_draws_it() {
     assert!(dom.contains("something else"), "the wrong case shows what was wanted");
     println!("{browser}: the page is drawn");
 }
+
+/// A failed call with several replacements is one case, which runs as such a call.
+#[test]
+fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
+    let root = tempfile::tempdir().expect("folder");
+    let path = |name: &str| root.path().join(name).to_string_lossy().into_owned();
+    let content = "fn a() {\n\tone(1);\n}\n\nfn b() {\n\ttwo(2);\n}\n";
+    let session = |edits: serde_json::Value| {
+        let call = |id: &str, name: &str, input: serde_json::Value| {
+            serde_json::json!({"type": "assistant", "sessionId": "s", "message": {"content": [
+                {"type": "tool_use", "id": id, "name": name, "input": input}]}})
+        };
+        let result = |id: &str, failed: bool, detail: serde_json::Value| {
+            serde_json::json!({"type": "user", "sessionId": "s", "toolUseResult": detail, "message": {"content": [
+                {"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": "String to replace not found in file."}]}})
+        };
+        let file = serde_json::json!({"file": {"content": content, "startLine": 1, "numLines": 7, "totalLines": 7}});
+        [
+            call("t1", "Read", serde_json::json!({"file_path": "/p/a.rs"})),
+            result("t1", false, file),
+            call("t2", "MultiEdit", serde_json::json!({"file_path": "/p/a.rs", "edits": edits})),
+            result("t2", true, serde_json::Value::Null),
+        ]
+        .map(|line| format!("{line}\n"))
+        .concat()
+    };
+    let good = serde_json::json!([
+        {"old_string": "    one(1);", "new_string": "    one(11);\n    one(12);"},
+        {"old_string": "    two(2);\n  }", "new_string": "    two(22);\n  }"},
+    ]);
+    let absent = serde_json::json!([
+        {"old_string": "\tone(1);", "new_string": "\tone(11);"},
+        {"old_string": "nothing like it at all", "new_string": "x"},
+    ]);
+    write(&root.path().join("in/good.jsonl"), &session(good));
+    write(&root.path().join("in/absent.jsonl"), &session(absent));
+    let cases = path("cases");
+    let saved = restitch(&["mine", &path("in"), "--save", &cases]);
+    assert!(last_line(&saved).starts_with("2 new cases saved"), "{}", text(&saved.stdout));
+    let again = restitch(&["mine", &path("in"), "--save", &cases]);
+    assert!(last_line(&again).starts_with("0 new cases saved, 2 were there already"));
+    let run = restitch(&["run", &cases]);
+    assert_eq!(last_line(&run), "1 right, 1 refused, 0 silently wrong, 0 failed");
+    let folders = std::fs::read_dir(&cases).expect("folder").map(|dir| dir.expect("entry").path());
+    let after = folders.map(|dir| dir.join("after/a.rs")).find(|file| file.is_file());
+    assert_eq!(
+        std::fs::read_to_string(after.expect("one was applied")).expect("file"),
+        "fn a() {\n\tone(11);\n\tone(12);\n}\n\nfn b() {\n\ttwo(22);\n}\n"
+    );
+}

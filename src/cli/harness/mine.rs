@@ -12,8 +12,9 @@ use serde_json::json;
 use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
+use crate::harness::judge::Verdict;
 use crate::harness::language::Language;
-use crate::harness::mine::failures::{Failure, Outcome, failures, replay};
+use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
 use crate::harness::mine::redact::Redactor;
 use crate::harness::mine::{Client, Replacement, Transcript, read};
@@ -64,16 +65,16 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
             Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
         },
     };
-    let mut text = if common.json {
-        as_json(&transcripts, &failed)
+    let report = Report { transcripts: &transcripts, failed: &failed, by_model };
+    let text = if common.json {
+        report.as_json(saved.as_ref().map(|(saved, _)| saved))
     } else {
-        as_text(&transcripts, &failed, by_model)
+        let mut text = report.as_text();
+        if let Some((saved, dir)) = &saved {
+            let _ = write!(text, "\n{saved} in {}", dir.display());
+        }
+        text
     };
-    if let Some((saved, dir)) = saved
-        && !common.json
-    {
-        let _ = write!(text, "\n{saved} in {}", dir.display());
-    }
     match writeln!(io::stdout().lock(), "{text}") {
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
@@ -149,83 +150,95 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-fn as_text(transcripts: &[Transcript], failed: &[Failure], by_model: Option<usize>) -> String {
-    let mut out = String::new();
-    let edits = |client: Client| {
-        let steps = transcripts.iter().filter(|t| t.client == client).flat_map(|t| &t.steps);
-        steps.filter(|step| matches!(step.deed, crate::harness::mine::Deed::Edited(_))).count()
-    };
-    let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
-    let _ = writeln!(
-        out,
-        "{:<10}{:>9}{:>8}{:>8}{:>8}",
-        "client", "sessions", "edits", "failed", "share"
-    );
-    for client in Client::ALL.iter().copied() {
-        let sessions = transcripts.iter().filter(|t| t.client == client).count();
-        if sessions > 0 {
-            let failures = failed.iter().filter(|f| f.client == client).count();
-            let all = edits(client);
-            let _ = writeln!(
-                out,
-                "{:<10}{sessions:>9}{all:>8}{failures:>8}{:>8}",
-                client.as_str(),
-                percent(failures, all)
-            );
-        }
-    }
-    let _ = writeln!(out, "\nwhy they failed, and what the engine makes of them:");
-    let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    for failure in failed {
-        let verb = if failure.is_recovered() { "recovered by " } else { "" };
-        *groups.entry((failure.why, format!("{verb}{}", failure.cause()))).or_default() += 1;
-    }
-    for ((why, cause), count) in &groups {
-        let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
-    }
-    let count = |test: &dyn Fn(&Failure) -> bool| failed.iter().filter(|f| test(f)).count();
-    let known = count(&|f| f.before.is_some());
-    let recovered = count(&Failure::is_recovered);
-    let recorded = count(&|f| matches!(f.before, Some((_, Known::Recorded))));
-    let agree = count(&|f| f.agrees() == Some(true));
-    let differ = count(&|f| f.agrees() == Some(false));
-    let turns: usize = failed.iter().map(|f| f.turns).sum();
-    let tokens: u64 = failed.iter().map(|f| f.tokens).sum();
-    let _ = writeln!(
-        out,
-        "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed)",
-        failed.len(),
-        known - recorded
-    );
-    let _ = writeln!(
-        out,
-        "{recovered} recovered without a model ({} of the known)",
-        percent(recovered, known)
-    );
-    match by_model {
-        Some(more) => {
-            let _ = writeln!(out, "{} recovered with the model", recovered + more);
-        }
-        None => {
-            let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
-        }
-    }
-    let _ = writeln!(
-        out,
-        "{agree} of the recovered equal the agent's own retry byte for byte, {differ} differ (the retry may have been another edit)"
-    );
-    let _ = write!(
-        out,
-        "until the agent's own success they had cost {turns} turns and {tokens} output tokens"
-    );
-    if skipped > 0 {
-        let _ = write!(out, "\n{skipped} lines were not understood and left out");
-    }
-    out
+/// What is told of a run.
+struct Report<'a> {
+    transcripts: &'a [Transcript],
+    failed: &'a [Failure],
+    /// How many more the model recovers; `None` when it was not asked.
+    by_model: Option<usize>,
 }
 
-fn as_json(transcripts: &[Transcript], failed: &[Failure]) -> String {
-    let cases: Vec<_> = failed
+impl Report<'_> {
+    fn as_text(&self) -> String {
+        let Self { transcripts, failed, by_model } = *self;
+        let mut out = String::new();
+        let edits = |client: Client| {
+            let steps = transcripts.iter().filter(|t| t.client == client).flat_map(|t| &t.steps);
+            steps.filter(|step| matches!(step.deed, crate::harness::mine::Deed::Edited(_))).count()
+        };
+        let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
+        let _ = writeln!(
+            out,
+            "{:<10}{:>9}{:>8}{:>8}{:>8}",
+            "client", "sessions", "edits", "failed", "share"
+        );
+        for client in Client::ALL.iter().copied() {
+            let sessions = transcripts.iter().filter(|t| t.client == client).count();
+            if sessions > 0 {
+                let failures = failed.iter().filter(|f| f.client == client).count();
+                let all = edits(client);
+                let _ = writeln!(
+                    out,
+                    "{:<10}{sessions:>9}{all:>8}{failures:>8}{:>8}",
+                    client.as_str(),
+                    percent(failures, all)
+                );
+            }
+        }
+        let _ = writeln!(out, "\nwhy they failed, and what the engine makes of them:");
+        let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
+        for failure in failed {
+            let verb = if failure.is_recovered() { "recovered by " } else { "" };
+            *groups.entry((failure.why, format!("{verb}{}", failure.cause()))).or_default() += 1;
+        }
+        for ((why, cause), count) in &groups {
+            let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
+        }
+        let count = |test: &dyn Fn(&Failure) -> bool| failed.iter().filter(|f| test(f)).count();
+        let known = count(&|f| f.before.is_some());
+        let recovered = count(&Failure::is_recovered);
+        let recorded = count(&|f| matches!(f.before, Some((_, Known::Recorded))));
+        let agree = count(&|f| f.agrees() == Some(true));
+        let differ = count(&|f| f.agrees() == Some(false));
+        let turns: usize = failed.iter().map(|f| f.turns).sum();
+        let tokens: u64 = failed.iter().map(|f| f.tokens).sum();
+        let _ = writeln!(
+            out,
+            "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed)",
+            failed.len(),
+            known - recorded
+        );
+        let _ = writeln!(
+            out,
+            "{recovered} recovered without a model ({} of the known)",
+            percent(recovered, known)
+        );
+        match by_model {
+            Some(more) => {
+                let _ = writeln!(out, "{} recovered with the model", recovered + more);
+            }
+            None => {
+                let _ =
+                    writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
+            }
+        }
+        let _ = writeln!(
+            out,
+            "{agree} of the recovered equal the agent's own retry byte for byte, {differ} differ (the retry may have been another edit)"
+        );
+        let _ = write!(
+            out,
+            "until the agent's own success they had cost {turns} turns and {tokens} output tokens"
+        );
+        if skipped > 0 {
+            let _ = write!(out, "\n{skipped} lines were not understood and left out");
+        }
+        out
+    }
+
+    fn as_json(&self, saved: Option<&Saved>) -> String {
+        let Self { transcripts, failed, by_model } = *self;
+        let cases: Vec<_> = failed
         .iter()
         .map(|f| {
             json!({
@@ -235,17 +248,26 @@ fn as_json(transcripts: &[Transcript], failed: &[Failure]) -> String {
             })
         })
         .collect();
-    let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
-    json!({ "sessions": transcripts.len(), "skipped_lines": skipped, "failures": cases })
+        let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
+        let recovered = failed.iter().filter(|f| f.is_recovered()).count();
+        json!({
+            "sessions": transcripts.len(), "skipped_lines": skipped,
+            "recovered": recovered, "recovered_with_model": by_model.map(|more| recovered + more),
+            "saved": saved, "failures": cases,
+        })
         .to_string()
+    }
 }
 
 /// What became of saving.
-#[derive(Default)]
+#[derive(Default, serde::Serialize)]
 struct Saved {
     new: usize,
+    #[serde(rename = "there_already")]
     known: usize,
+    #[serde(rename = "held_back")]
     withheld: usize,
+    #[serde(rename = "without_a_file")]
     fileless: usize,
 }
 
@@ -262,67 +284,60 @@ impl std::fmt::Display for Saved {
 fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
     let mut saved = Saved::default();
     for failure in failed {
-        // Several replacements in one call are judged together; a case holds one.
-        let (Some((before, known)), [edit]) = (&failure.before, &failure.edits[..]) else {
+        let Some((before, known)) = failure.before.as_ref().filter(|_| !failure.edits.is_empty())
+        else {
             saved.fileless += 1;
             continue;
         };
-        let Some(fixture) = fixture(failure, before, *known, edit, dir) else {
+        let Some(mut fixture) = fixture(failure, before, *known, dir) else {
             saved.withheld += 1;
             continue;
         };
         if fixture.dir.exists() {
             saved.known += 1;
-        } else {
-            fixture.save()?;
-            saved.new += 1;
+            continue;
         }
+        let (judged, files) = fixture.judge();
+        fixture.spec.cause.clone_from(&judged.by);
+        match judged.verdict {
+            Verdict::Missed(code) => {
+                fixture.spec.expect =
+                    Expect { refuse: vec![code.as_str().into()], ..Expect::default() };
+            }
+            Verdict::Broken(why) => return Err(io::Error::other(why)),
+            _ => fixture.after = vec![files],
+        }
+        fixture.save()?;
+        saved.new += 1;
     }
     Ok(saved)
 }
 
-/// The case of a failure, clean of secrets; `None` when that cannot be done.
-fn fixture(
-    failure: &Failure,
-    before: &str,
-    known: Known,
-    edit: &Replacement,
-    dir: &Path,
-) -> Option<Fixture> {
+/// The case of a failure, clean of secrets, with nothing said yet of what comes of it; `None`
+/// when that cannot be done.
+fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<Fixture> {
     let mut redactor = Redactor::new();
-    for text in [before, edit.old.as_str(), edit.new.as_str()] {
-        redactor.learn(text);
+    redactor.learn(before);
+    for edit in &failure.edits {
+        redactor.learn(&edit.old);
+        redactor.learn(&edit.new);
     }
     let before = redactor.clean(before)?;
-    let edit = Replacement {
-        old: redactor.clean(&edit.old)?,
-        new: redactor.clean(&edit.new)?,
-        all: edit.all,
+    let clean = |edit: &Replacement| {
+        let (old, new) = (redactor.clean(&edit.old)?, redactor.clean(&edit.new)?);
+        Some(Replacement { old, new, all: edit.all })
     };
+    let edits: Vec<Replacement> = failure.edits.iter().map(clean).collect::<Option<_>>()?;
     let name = redactor.clean(file_name(&failure.path))?;
-    let outcome = replay(&name, &before, std::slice::from_ref(&edit));
-    let confirmed = failure.agrees() == Some(true);
-    let (expect, after) = match &outcome {
-        Outcome::Recovered { after, .. } => (
-            Expect { ok: Some(true), ..Expect::default() },
-            vec![Tree::from([(name.clone(), after.clone().into_bytes())])],
-        ),
-        Outcome::Refused(refusal) => {
-            (Expect { refuse: vec![refusal.code.as_str().into()], ..Expect::default() }, Vec::new())
-        }
-    };
-    let cause = match &outcome {
-        Outcome::Recovered { rung, .. } => rung.clone(),
-        Outcome::Refused(refusal) => refusal.code.as_str().to_owned(),
-    };
-    let note = if confirmed {
+    // The id is of the content, so that the same failure is the same case in every transcript.
+    let texts = edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
+    let content = std::iter::once(before.as_str()).chain(texts).collect::<Vec<_>>().join("\0");
+    let note = if failure.agrees() == Some(true) {
         "equal to the agent's own retry"
     } else {
         "not confirmed: read it before you trust it"
     };
-    // The id is of the content, so that the same failure is the same case in every transcript.
-    let content = [before.as_str(), &edit.old, &edit.new].join("\0");
-    Some(Fixture {
+    let mut fixture = Fixture {
         dir: dir.join(slug(&format!(
             "{}-{}-{:016x}",
             failure.client.as_str(),
@@ -331,24 +346,49 @@ fn fixture(
         ))),
         spec: Spec {
             family: "mined".into(),
-            cause,
+            cause: String::new(),
             origin: format!("{} transcript, {}; {note}", failure.client.as_str(), failure.why),
             language: Language::of(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
             tool: "edit_file".into(),
             path: Some(name.clone()),
             expected_replacements: None,
-            replace_all: edit.all.then_some(true),
+            replace_all: None,
             near_line: None,
             status: Status::Pass,
             reason: String::new(),
-            reconstructed: (known == Known::Reconstructed).then_some(true),
-            expect,
+            reconstructed: (known != Known::Recorded).then_some(true),
+            expect: Expect { ok: Some(true), ..Expect::default() },
             arguments: None,
         },
-        before: Tree::from([(name, before.into_bytes())]),
-        after,
-        old: Some(edit.old.into_bytes()),
-        new: Some(edit.new.into_bytes()),
+        before: Tree::from([(name.clone(), before.into_bytes())]),
+        after: Vec::new(),
+        old: None,
+        new: None,
         replies: None,
-    })
+    };
+    if let [edit] = &edits[..] {
+        fixture.spec.replace_all = edit.all.then_some(true);
+        fixture.old = Some(edit.old.clone().into_bytes());
+        fixture.new = Some(edit.new.clone().into_bytes());
+    } else {
+        fixture.spec.tool = "multi_edit".into();
+        fixture.spec.path = None;
+        fixture.spec.arguments = Some(multi_edit(&name, &edits));
+    }
+    Some(fixture)
+}
+
+fn multi_edit(path: &str, edits: &[Replacement]) -> toml::Table {
+    let one = |edit: &Replacement| {
+        let mut fields = toml::Table::new();
+        for (name, text) in [("path", path), ("old_str", &edit.old), ("new_str", &edit.new)] {
+            fields.insert(name.into(), text.into());
+        }
+        if edit.all {
+            fields.insert("replace_all".into(), true.into());
+        }
+        toml::Value::Table(fields)
+    };
+    let edits = edits.iter().map(one).collect();
+    toml::Table::from_iter([("edits".to_owned(), toml::Value::Array(edits))])
 }

@@ -4,6 +4,7 @@
 mod broken;
 mod evil;
 mod figures;
+mod mine;
 mod prompt;
 mod rules;
 mod safety;

@@ -11,8 +11,15 @@ use super::*;
 
 pub(super) const KEY: &str = "sk-test-canary-9f8e7d6c5b4a39281706";
 
-/// The command, with nothing of the surroundings that names a model.
+/// The command, with its answers in JSON.
 pub(super) fn restitch(root: &Path, state: &Path) -> Command {
+    let mut command = plain(root, state);
+    command.arg("--json");
+    command
+}
+
+/// The command, with nothing of the surroundings that names a model.
+pub(super) fn plain(root: &Path, state: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
     for name in
         ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTITCH_MODEL", "RESTITCH_CONFIG", "RESTITCH_LOG"]
@@ -20,7 +27,7 @@ pub(super) fn restitch(root: &Path, state: &Path) -> Command {
         command.env_remove(name);
     }
     command.env("RESTITCH_STATE_DIR", state).env("XDG_CONFIG_HOME", state).env("HOME", state);
-    command.arg("--root").arg(root).arg("--json");
+    command.arg("--root").arg(root);
     command
 }
 
