@@ -11,6 +11,7 @@ mod agents;
 #[cfg(unix)]
 mod disk;
 mod harness;
+mod harness_mine;
 mod matching;
 mod model;
 mod reading;

@@ -17,7 +17,7 @@ use crate::harness::language::Language;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::{Client, Replacement, Transcript, read};
+use crate::harness::mine::{Client, Found, Replacement, Transcript, read};
 use crate::harness::score::percent;
 
 #[derive(Debug, Args)]
@@ -45,8 +45,8 @@ fn client(name: &str) -> Result<Client, String> {
 }
 
 pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
-    let transcripts = match transcripts(&args) {
-        Ok(transcripts) => transcripts,
+    let Found { transcripts, unread } = match find(&args) {
+        Ok(found) => found,
         Err(exit) => return exit,
     };
     let failed: Vec<Failure> = transcripts.iter().flat_map(failures).collect();
@@ -65,7 +65,7 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
             Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
         },
     };
-    let report = Report { transcripts: &transcripts, failed: &failed, by_model };
+    let report = Report { transcripts: &transcripts, unread: &unread, failed: &failed, by_model };
     let text = if common.json {
         report.as_json(saved.as_ref().map(|(saved, _)| saved))
     } else {
@@ -81,31 +81,37 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     }
 }
 
-fn transcripts(args: &MineArgs) -> Result<Vec<Transcript>, Exit> {
+fn find(args: &MineArgs) -> Result<Found, Exit> {
     let cannot = |path: &Path, error: io::Error| {
         Exit::usage(format!("cannot read {}: {error}", path.display()))
     };
-    if let Some(path) = &args.path {
-        return read(path, args.client).map_err(|error| cannot(path, error));
-    }
-    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-    let mut all = Vec::new();
+    let mut all = Found::default();
     let mut looked = Vec::new();
-    for client in Client::ALL.iter().copied().filter(|c| args.client.is_none_or(|only| only == *c))
-    {
-        let Some(home) = client.home(variable) else { continue };
-        if home.is_dir() {
-            all.extend(read(&home, Some(client)).map_err(|error| cannot(&home, error))?);
+    if let Some(path) = &args.path {
+        all = read(path, args.client).map_err(|error| cannot(path, error))?;
+        looked.push(path.display().to_string());
+    } else {
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let wanted = |client: &Client| args.client.is_none_or(|only| only == *client);
+        for client in Client::ALL.iter().copied().filter(wanted) {
+            for home in client.homes(variable) {
+                if home.exists() {
+                    let found = read(&home, Some(client)).map_err(|error| cannot(&home, error))?;
+                    all.transcripts.extend(found.transcripts);
+                    all.unread.extend(found.unread);
+                }
+                looked.push(home.display().to_string());
+            }
         }
-        looked.push(home.display().to_string());
     }
-    if all.is_empty() {
-        return Err(Exit::usage(format!(
+    match (&all.transcripts[..], &all.unread[..]) {
+        ([], [(path, why), ..]) => Err(Exit::usage(format!("{} {why}", path.display()))),
+        ([], []) => Err(Exit::usage(format!(
             "there are no transcripts in {}; name a file or folder",
             looked.join(", ")
-        )));
+        ))),
+        _ => Ok(all),
     }
-    Ok(all)
 }
 
 /// Asks the configured model about what the engine refuses: how many it recovers.
@@ -153,6 +159,7 @@ fn file_name(path: &str) -> &str {
 /// What is told of a run.
 struct Report<'a> {
     transcripts: &'a [Transcript],
+    unread: &'a [(PathBuf, String)],
     failed: &'a [Failure],
     /// How many more the model recovers; `None` when it was not asked.
     by_model: Option<usize>,
@@ -160,7 +167,7 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn as_text(&self) -> String {
-        let Self { transcripts, failed, by_model } = *self;
+        let Self { transcripts, unread, failed, by_model } = *self;
         let mut out = String::new();
         let edits = |client: Client| {
             let steps = transcripts.iter().filter(|t| t.client == client).flat_map(|t| &t.steps);
@@ -233,11 +240,14 @@ impl Report<'_> {
         if skipped > 0 {
             let _ = write!(out, "\n{skipped} lines were not understood and left out");
         }
+        for (path, why) in unread {
+            let _ = write!(out, "\nleft out: {} {why}", path.display());
+        }
         out
     }
 
     fn as_json(&self, saved: Option<&Saved>) -> String {
-        let Self { transcripts, failed, by_model } = *self;
+        let Self { transcripts, unread, failed, by_model } = *self;
         let cases: Vec<_> = failed
         .iter()
         .map(|f| {
@@ -249,9 +259,11 @@ impl Report<'_> {
         })
         .collect();
         let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
+        let unread: Vec<_> =
+            unread.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect();
         let recovered = failed.iter().filter(|f| f.is_recovered()).count();
         json!({
-            "sessions": transcripts.len(), "skipped_lines": skipped,
+            "sessions": transcripts.len(), "skipped_lines": skipped, "unread": unread,
             "recovered": recovered, "recovered_with_model": by_model.map(|more| recovered + more),
             "saved": saved, "failures": cases,
         })

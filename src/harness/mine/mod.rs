@@ -4,18 +4,21 @@
 //! agent saw, edited and wrote, in order. Readers are tolerant, because none of the
 //! formats is promised: what they do not understand is counted and skipped. [`files`]
 //! keeps what is known of each file, so that the file before a failed edit can be
-//! pieced together. Nothing leaves the machine, and [`redact`] cleans what is saved.
+//! pieced together. A file that cannot be read is named and left out. Nothing leaves the machine, and [`redact`] cleans what is saved.
 
 pub mod claude;
 pub mod codex;
+pub mod database;
 pub mod failures;
 pub mod files;
 pub mod gemini;
 pub mod opencode;
+pub mod packed;
 pub mod redact;
 
-use std::fs;
-use std::io;
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -47,19 +50,40 @@ impl Client {
         }
     }
 
-    /// Where it keeps its transcripts.
-    pub fn home(self, variable: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    /// Where it keeps its transcripts: folders, and for opencode maybe a database elsewhere.
+    pub fn homes(self, variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         let home = || variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
         let own = |name: &str, below: &str| {
             variable(name).map(PathBuf::from).or_else(|| Some(home()?.join(below)))
         };
-        match self {
-            Self::Claude => Some(own("CLAUDE_CONFIG_DIR", ".claude")?.join("projects")),
-            Self::Codex => Some(own("CODEX_HOME", ".codex")?.join("sessions")),
-            Self::Gemini => Some(home()?.join(".gemini/tmp")),
-            Self::Opencode => Some(own("XDG_DATA_HOME", ".local/share")?.join("opencode")),
+        let folder = match self {
+            Self::Claude => own("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects")),
+            Self::Codex => own("CODEX_HOME", ".codex").map(|dir| dir.join("sessions")),
+            Self::Gemini => home().map(|dir| dir.join(".gemini/tmp")),
+            Self::Opencode => own("XDG_DATA_HOME", ".local/share").map(|dir| dir.join("opencode")),
+        };
+        let mut all = Vec::from_iter(folder);
+        if self == Self::Opencode
+            && let Some(database) = variable("OPENCODE_DB").filter(|path| path != ":memory:")
+        {
+            // A path that is not absolute is below the folder, as opencode has it.
+            let file =
+                all.first().map_or_else(|| PathBuf::from(&database), |dir| dir.join(&database));
+            if all.iter().all(|dir| !file.starts_with(dir)) {
+                all.push(file);
+            }
         }
+        all
     }
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// The sessions.
+    pub transcripts: Vec<Transcript>,
+    /// Files that could not be read, or not to their end, and why.
+    pub unread: Vec<(PathBuf, String)>,
 }
 
 /// One session, in order.
@@ -69,6 +93,8 @@ pub struct Transcript {
     pub client: Client,
     /// The session's own name, for ids.
     pub session: String,
+    /// Where the client worked, when the transcript says so.
+    pub folder: Option<PathBuf>,
     /// What happened.
     pub steps: Vec<Step>,
     /// Output tokens of each turn, where the client counts them.
@@ -135,6 +161,7 @@ impl Transcript {
         Self {
             client,
             session: session.to_owned(),
+            folder: None,
             steps: Vec::new(),
             tokens: Vec::new(),
             skipped: 0,
@@ -154,49 +181,96 @@ impl Transcript {
 }
 
 /// The transcripts below a file or folder; `client` when it is known whose they are.
-pub fn read(path: &Path, client: Option<Client>) -> io::Result<Vec<Transcript>> {
-    let mut found = Vec::new();
-    if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {
-        found.extend(opencode::read_storage(path)?);
-    }
+pub fn read(path: &Path, client: Option<Client>) -> io::Result<Found> {
+    let mut found = Found::default();
     let mut files = Vec::new();
-    collect(path, &mut files)?;
+    if path.is_dir() {
+        collect(path, &mut files)?;
+    } else {
+        fs::metadata(path)?;
+        files.push(path.to_owned());
+    }
     files.sort();
-    for file in files {
-        // A transcript may hold broken bytes; its other lines are still good.
-        let text = String::from_utf8_lossy(&fs::read(&file)?).into_owned();
-        let session =
-            file.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default();
-        let client = client.or_else(|| guess(&text));
-        found.extend(match client {
-            Some(Client::Claude) => Some(claude::read(&text, &session)),
-            Some(Client::Codex) => Some(codex::read(&text, &session)),
-            Some(Client::Gemini) => Some(gemini::read(&text, &session)),
-            Some(Client::Opencode) => opencode::read_export(&text, &session),
-            None => None,
-        });
+    for file in &files {
+        if let Err(why) = one_file(file, client, &mut found) {
+            found.unread.push((file.clone(), why));
+        }
+    }
+    if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {
+        // The database was filled from the tree: a session in both is one.
+        let known: HashSet<String> =
+            found.transcripts.iter().map(|session| session.session.clone()).collect();
+        let mut tree = opencode::read_storage(path)?;
+        tree.retain(|session| !known.contains(&session.session));
+        found.transcripts.extend(tree);
     }
     Ok(found)
 }
 
-fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
-    if !path.is_dir() {
-        files.push(path.to_owned());
-        return Ok(());
+fn one_file(file: &Path, client: Option<Client>, found: &mut Found) -> Result<(), String> {
+    let said = |error: io::Error| format!("cannot be read: {error}");
+    let mut open = File::open(file).map_err(said)?;
+    let mut start = Vec::new();
+    Read::by_ref(&mut open).take(16).read_to_end(&mut start).map_err(said)?;
+    if database::is_database(&start) {
+        return match client {
+            None | Some(Client::Opencode) => database::read(file, found),
+            Some(_) => Ok(()),
+        };
     }
+    open.rewind().map_err(said)?;
+    let content = packed::unpack(open, packed::MAX_BYTES).map_err(said)?;
+    // A transcript may hold broken bytes; its other lines are still good.
+    let text = String::from_utf8_lossy(&content.bytes);
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let session = stem(unpacked_name(&name));
+    if !(text.is_empty() && content.broken.is_some()) {
+        found.transcripts.extend(match client.or_else(|| guess(&text)) {
+            Some(Client::Claude) => Some(claude::read(&text, session)),
+            Some(Client::Codex) => Some(codex::read(&text, session)),
+            Some(Client::Gemini) => Some(gemini::read(&text, session)),
+            Some(Client::Opencode) => opencode::read_export(&text, session),
+            None => None,
+        });
+    }
+    content.broken.map_or(Ok(()), Err)
+}
+
+fn unpacked_name(name: &str) -> &str {
+    packed::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
+}
+
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let path = entry?.path();
-        let extension = path.extension().and_then(|e| e.to_str());
         if path.is_dir() {
             // opencode's tree of single records is read as one, above.
             if !path.join("message").is_dir() && !path.join("part").is_dir() {
                 collect(&path, files)?;
             }
-        } else if matches!(extension, Some("jsonl" | "json")) {
+            continue;
+        }
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let plain = unpacked_name(name);
+        let known = [".jsonl", ".json"].iter().any(|end| plain.ends_with(end))
+            || (name.ends_with(".db") && is_database_file(&path));
+        // While it is packed, a rollout lies there in both forms.
+        let twice = plain != name && path.with_file_name(plain).is_file();
+        if known && !twice {
             files.push(path);
         }
     }
     Ok(())
+}
+
+fn is_database_file(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(16).read_to_end(&mut start));
+    read.is_ok() && database::is_database(&start)
 }
 
 /// Whose transcript this is, by the shape of its records.

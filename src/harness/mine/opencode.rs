@@ -1,5 +1,6 @@
 //! opencode: a tree of single records (`storage/message`, `storage/part`), or what
-//! `opencode export` prints. Newer versions keep a database; export reads it.
+//! `opencode export` prints. Newer versions keep the same records in a
+//! [database](super::database).
 
 use std::fs;
 use std::io;
@@ -16,7 +17,7 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
     let session = whole["info"]["id"].as_str().unwrap_or(session);
     let mut out = Transcript::new(Client::Opencode, session);
     for (turn, message) in messages.iter().enumerate() {
-        out.spend(turn, message["info"]["tokens"]["output"].as_u64().unwrap_or(0));
+        self::message(&mut out, turn, &message["info"]);
         for part in message["parts"].as_array().into_iter().flatten() {
             step(&mut out, turn, part);
         }
@@ -70,9 +71,9 @@ fn one_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
     let name = messages.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let mut out = Transcript::new(Client::Opencode, &name);
     let mut skipped = 0;
-    for (turn, message) in records(messages, &mut skipped)?.iter().enumerate() {
-        out.spend(turn, message["tokens"]["output"].as_u64().unwrap_or(0));
-        let Some(id) = message["id"].as_str() else { continue };
+    for (turn, record) in records(messages, &mut skipped)?.iter().enumerate() {
+        message(&mut out, turn, record);
+        let Some(id) = record["id"].as_str() else { continue };
         for part in records(&parts.join(id), &mut skipped)? {
             step(&mut out, turn, &part);
         }
@@ -81,7 +82,13 @@ fn one_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
     Ok(out)
 }
 
-fn step(out: &mut Transcript, turn: usize, part: &Value) {
+/// What a message says of itself.
+pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
+    out.spend(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
+}
+
+/// What a part of a message did.
+pub(super) fn step(out: &mut Transcript, turn: usize, part: &Value) {
     if part["type"] != "tool" {
         return;
     }

@@ -1,0 +1,126 @@
+//! Transcripts that a client packs when they get old: zstd and gzip, told by their first
+//! bytes, not by their names.
+//!
+//! What a broken stream gave before it broke is kept. Limits: a file that unpacks to more
+//! than [`MAX_BYTES`] is left out, so that a crafted one cannot fill the memory; zstd
+//! frames that need a dictionary or a window beyond 128 MiB are not read.
+
+use std::io::{self, BufRead as _, BufReader, Read};
+
+use flate2::read::MultiGzDecoder;
+use ruzstd::decoding::StreamingDecoder;
+
+/// What a packed transcript may unpack to.
+pub const MAX_BYTES: u64 = 256 << 20;
+
+const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// The names that packed files end with.
+pub const SUFFIXES: &[&str] = &[".zst", ".gz"];
+
+/// What came out of a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Unpacked {
+    /// The content, up to where it broke off.
+    pub bytes: Vec<u8>,
+    /// Why it is not all.
+    pub broken: Option<String>,
+}
+
+/// Reads all of `source`, unpacked if it is packed; at most `limit` bytes of that.
+pub fn unpack(source: impl Read, limit: u64) -> io::Result<Unpacked> {
+    let mut source = BufReader::new(source);
+    let start = source.fill_buf()?;
+    let mut out = Unpacked::default();
+    let done = if start.starts_with(ZSTD) {
+        frames(&mut source, limit, &mut out.bytes)
+    } else if start.starts_with(GZIP) {
+        bounded(MultiGzDecoder::new(source), limit, &mut out.bytes)
+    } else {
+        source.read_to_end(&mut out.bytes)?;
+        return Ok(out);
+    };
+    if let Err(error) = done {
+        out.broken = Some(if error.kind() == io::ErrorKind::FileTooLarge {
+            out.bytes = Vec::new();
+            format!("unpacks to more than {} MiB and is left out", limit >> 20)
+        } else {
+            format!(
+                "breaks off after {} unpacked bytes ({error}); what stands before was read",
+                out.bytes.len()
+            )
+        });
+    }
+    Ok(out)
+}
+
+/// One frame after the other: a file that was appended to has several.
+fn frames(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    while !source.fill_buf()?.is_empty() {
+        let mut frame = StreamingDecoder::new(&mut *source).map_err(io::Error::other)?;
+        bounded(&mut frame, limit, out)?;
+        let decoder = frame.into_frame_decoder();
+        let (stored, computed) =
+            (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());
+        if stored.is_some() && stored != computed {
+            return Err(io::Error::other("its checksum is another"));
+        }
+    }
+    Ok(())
+}
+
+fn bounded(source: impl Read, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    let rest = limit.saturating_sub(out.len() as u64);
+    let read = source.take(rest + 1).read_to_end(out)?;
+    if read as u64 > rest { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    const TEXT: &str = "{\"one\": 1}\n{\"two\": 2}\n";
+
+    fn zstd(text: &[u8]) -> Vec<u8> {
+        compress_to_vec(text, CompressionLevel::Fastest)
+    }
+
+    #[test]
+    fn plain_zstd_and_gzip_give_the_same() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(TEXT.as_bytes()).expect("memory");
+        for packed in [TEXT.as_bytes().to_vec(), zstd(TEXT.as_bytes()), gzip.finish().expect("end")]
+        {
+            let all = Unpacked { bytes: TEXT.into(), broken: None };
+            assert_eq!(unpack(&packed[..], 1000).expect("read"), all);
+        }
+        let two = [zstd(TEXT.as_bytes()), zstd(TEXT.as_bytes())].concat();
+        assert_eq!(unpack(&two[..], 1000).expect("read").bytes, TEXT.repeat(2).as_bytes());
+    }
+
+    #[test]
+    fn a_broken_stream_keeps_what_came_before() {
+        let whole = zstd(TEXT.as_bytes());
+        let broken = [whole.clone(), whole[..whole.len() - 6].to_vec()].concat();
+        let out = unpack(&broken[..], 1000).expect("read");
+        assert!(out.bytes.starts_with(TEXT.as_bytes()), "{out:?}");
+        assert!(out.broken.expect("said").contains("breaks off"));
+        let rubbish = [ZSTD, b"rubbish"].concat();
+        assert!(unpack(&rubbish[..], 1000).expect("read").broken.is_some());
+    }
+
+    #[test]
+    fn a_bomb_is_left_out() {
+        let bomb = zstd(&vec![0; 3 << 20]);
+        assert!(bomb.len() < 3000, "{}", bomb.len());
+        let out = unpack(&bomb[..], 1 << 20).expect("read");
+        assert!(out.bytes.is_empty());
+        assert_eq!(out.broken.as_deref(), Some("unpacks to more than 1 MiB and is left out"));
+        assert_eq!(unpack(&bomb[..], 3 << 20).expect("read").broken, None, "the bound itself fits");
+    }
+}

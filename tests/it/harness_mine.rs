@@ -1,0 +1,279 @@
+//! Mining what is no plain text file: opencode's database and packed rollouts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+
+fn mine(arguments: &[&str], surroundings: &[(&str, &Path)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    for name in ["OPENCODE_DB", "XDG_DATA_HOME"] {
+        command.env_remove(name);
+    }
+    command.envs(surroundings.iter().copied());
+    command.args(["--json", "harness", "mine"]).args(arguments).output().expect("the binary runs")
+}
+
+fn mined_from(arguments: &[&str], surroundings: &[(&str, &Path)]) -> Value {
+    let run = mine(arguments, surroundings);
+    serde_json::from_slice(&run.stdout)
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&run.stderr)))
+}
+
+fn mined(path: &Path) -> Value {
+    mined_from(&[&path.to_string_lossy()], &[])
+}
+
+fn count(said: &Value, name: &str) -> usize {
+    said["failures"].as_array().expect("list").iter().filter(|f| f[name] == true).count()
+}
+
+fn fixtures(below: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(below)
+}
+
+fn write(path: &Path, content: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.parent().expect("parent")).expect("folder");
+    fs::write(path, content).expect("file");
+}
+
+/// Everything below a folder, byte for byte.
+fn contents(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = fs::read_dir(dir).expect("folder").map(|entry| entry.expect("entry").path());
+    files.map(|path| (path.clone(), fs::read(path).expect("file"))).collect()
+}
+
+mod database {
+    use super::*;
+
+    const TABLES: &str = "
+        CREATE TABLE session (id TEXT PRIMARY KEY, directory TEXT NOT NULL, title TEXT);
+        CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data);";
+
+    /// The same records as in the tree of the fixtures, and rows that make no sense.
+    fn fill(file: &Path, mode: &str) -> Connection {
+        fs::create_dir_all(file.parent().expect("parent")).expect("folder");
+        let database = Connection::open(file).expect("database");
+        database.pragma_update(None, "journal_mode", mode).expect("mode");
+        database.pragma_update(None, "wal_autocheckpoint", 0).expect("log kept");
+        database.execute_batch(TABLES).expect("tables");
+        database
+            .execute("INSERT INTO session VALUES ('ses_02', '/home/jane/p', 't')", [])
+            .expect("row");
+        let storage = fixtures("opencode/storage");
+        for message in fs::read_dir(storage.join("message/ses_02")).expect("folder") {
+            let path = message.expect("entry").path();
+            let id = path.file_stem().expect("name").to_string_lossy().into_owned();
+            let data = fs::read_to_string(&path).expect("file");
+            let row = params![id, "ses_02", 1, data];
+            database.execute("INSERT INTO message VALUES (?, ?, ?, ?)", row).expect("row");
+            for part in fs::read_dir(storage.join("part").join(&id)).expect("folder") {
+                let path = part.expect("entry").path();
+                let part = path.file_stem().expect("name").to_string_lossy().into_owned();
+                let data = fs::read_to_string(&path).expect("file");
+                let row = params![part, id, "ses_02", data];
+                database.execute("INSERT INTO part VALUES (?, ?, ?, ?)", row).expect("row");
+            }
+        }
+        database
+            .execute_batch(
+                "INSERT INTO part VALUES ('bad1', 'msg_2', 'ses_02', NULL), ('bad2', 'msg_2', NULL, x'ff00'),
+                    ('bad3', NULL, NULL, '[]'), ('odd', 'msg_9', 'ses_02', '{\"type\": \"tool\"}');
+                 INSERT INTO message VALUES ('bad4', 'ses_02', 1, '{');",
+            )
+            .expect("rows");
+        database
+    }
+
+    #[test]
+    fn it_says_what_the_tree_says_wherever_it_lies() {
+        let root = tempfile::tempdir().expect("folder");
+        let home = root.path().join("share");
+        let file = home.join("opencode/opencode.db");
+        drop(fill(&file, "delete"));
+        let tree = mined(&fixtures("opencode/storage"));
+        let elsewhere = root.path().join("kept as ?it#is%.bin");
+        fs::copy(&file, &elsewhere).expect("copy");
+        let nowhere = root.path().join("nowhere");
+        for said in [
+            mined(&file),
+            mined(&elsewhere),
+            mined(&home),
+            mined_from(&["--client", "opencode"], &[("XDG_DATA_HOME", &home)]),
+            mined_from(
+                &["--client", "opencode"],
+                &[("XDG_DATA_HOME", &nowhere), ("OPENCODE_DB", &elsewhere)],
+            ),
+            mined_from(
+                &["--client", "opencode"],
+                &[("XDG_DATA_HOME", &home), ("OPENCODE_DB", Path::new("opencode.db"))],
+            ),
+        ] {
+            assert_eq!(said["failures"], tree["failures"], "{said}");
+            assert_eq!(said["sessions"], 1);
+            // The broken part of the tree, and four rows.
+            assert_eq!(said["skipped_lines"], 5);
+            assert_eq!(said["unread"], json!([]));
+        }
+        assert!(count(&tree, "recovered") > 0);
+        // A session that is in the tree and in the database is one.
+        for name in ["message/ses_02/msg_2.json", "part/msg_2/p1.json"] {
+            let from = fixtures("opencode/storage").join(name);
+            write(&home.join("opencode/storage").join(name), fs::read(from).expect("file"));
+        }
+        assert_eq!(mined(&home)["sessions"], 1);
+        let (home, saved) = (home.to_string_lossy(), root.path().join("cases"));
+        let save =
+            || mined_from(&[&home, "--save", &saved.to_string_lossy()], &[])["saved"].clone();
+        let first = save();
+        assert!(first["new"].as_u64() > Some(0), "{first}");
+        let again = save();
+        assert_eq!((&again["new"], &again["there_already"]), (&json!(0), &first["new"]));
+    }
+
+    #[test]
+    fn a_live_one_and_one_left_behind_are_read_and_not_touched() {
+        let root = tempfile::tempdir().expect("folder");
+        let tree = mined(&fixtures("opencode/storage"));
+        let live = root.path().join("live/opencode.db");
+        let open = fill(&live, "wal");
+        assert!(fs::metadata(live.with_extension("db-wal")).expect("log").len() > 0);
+        // As a crash or a copy leaves it: the log without its index.
+        let left = root.path().join("left/opencode.db");
+        for end in ["db", "db-wal"] {
+            write(&left.with_extension(end), fs::read(live.with_extension(end)).expect("file"));
+        }
+        let quiet = root.path().join("quiet/opencode.db");
+        drop(fill(&quiet, "wal"));
+        assert!(!quiet.with_extension("db-wal").exists());
+        for file in [&live, &left, &quiet] {
+            let dir = file.parent().expect("folder");
+            let mut rights = fs::metadata(dir).expect("folder").permissions();
+            rights.set_readonly(true);
+            fs::set_permissions(dir, rights).expect("read-only");
+            let before = contents(dir);
+            let said = mined(file);
+            assert_eq!(said["failures"], tree["failures"], "{}: {said}", file.display());
+            assert!(before == contents(dir), "{}", file.display());
+            #[cfg(unix)]
+            {
+                use std::os::unix::fs::PermissionsExt as _;
+                fs::set_permissions(dir, fs::Permissions::from_mode(0o755)).expect("writable");
+            }
+        }
+        open.execute("DELETE FROM part", []).expect("its owner still writes");
+        drop(open);
+    }
+
+    #[test]
+    fn a_locked_one_and_a_foreign_one_say_what_to_do() {
+        let root = tempfile::tempdir().expect("folder");
+        let file = root.path().join("opencode.db");
+        let open = fill(&file, "delete");
+        open.execute_batch("BEGIN EXCLUSIVE").expect("lock");
+        let run = mine(&[&file.to_string_lossy()], &[]);
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert_eq!(run.status.code(), Some(2));
+        assert!(said.contains("is locked by another program: close opencode"), "{said}");
+        let other = root.path().join("other.db");
+        let foreign = Connection::open(&other).expect("database");
+        foreign.execute_batch("CREATE TABLE part_of_something (x)").expect("table");
+        drop(foreign);
+        let run = mine(&[&other.to_string_lossy()], &[]);
+        let said = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(said.contains("no database of opencode"), "{said}");
+        // Beside a transcript that can be read they are named, and the rest goes on.
+        let export = fixtures("opencode/export-ses_01.json");
+        fs::copy(export, root.path().join("export.json")).expect("copy");
+        let said = mined(root.path());
+        assert_eq!(said["unread"].as_array().map(Vec::len), Some(2), "{said}");
+        assert!(!said["failures"].as_array().expect("list").is_empty());
+    }
+
+    #[test]
+    fn what_a_column_does_not_say_the_record_may() {
+        let root = tempfile::tempdir().expect("folder");
+        let file = root.path().join("opencode.db");
+        let database = Connection::open(&file).expect("database");
+        database.execute_batch("CREATE TABLE part (id TEXT, data TEXT)").expect("table");
+        for part in ["msg_2/p1", "msg_3/p2", "msg_4/p3"] {
+            let path = fixtures("opencode/storage/part").join(format!("{part}.json"));
+            let text = fs::read_to_string(path).expect("file");
+            let mut data: Value = serde_json::from_str(&text).expect("JSON");
+            data["sessionID"] = "s".into();
+            data["messageID"] = part.split('/').next().into();
+            let row = params![part, data.to_string()];
+            database.execute("INSERT INTO part VALUES (?, ?)", row).expect("row");
+        }
+        drop(database);
+        let said = mined(&file);
+        assert_eq!(
+            count(&said, "recovered"),
+            count(&mined(&fixtures("opencode/storage")), "recovered")
+        );
+    }
+
+    #[test]
+    fn a_damaged_one_gives_what_it_has() {
+        let root = tempfile::tempdir().expect("folder");
+        let file = root.path().join("opencode.db");
+        let database = fill(&file, "delete");
+        for number in 0..500 {
+            let row = params![format!("z{number:03}"), "{\"type\": \"text\", \"text\": \"…\"}"];
+            database
+                .execute("INSERT INTO part VALUES (?, 'msg_9', 'ses_02', ?)", row)
+                .expect("row");
+        }
+        drop(database);
+        let whole = fs::read(&file).expect("file");
+        for cut in [20, 100, 5000, whole.len() / 2, whole.len() - 100] {
+            fs::write(&file, &whole[..cut]).expect("cut");
+            let run = mine(&[&file.to_string_lossy()], &[]);
+            assert!(matches!(run.status.code(), Some(0 | 2)), "{cut}: {run:?}");
+        }
+    }
+}
+
+mod packed {
+    use std::io::Write as _;
+
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
+    use super::*;
+
+    const ROLLOUT: &str = "codex/2026/09/01/rollout-2026-09-01T10-00-00-77aa.jsonl";
+
+    #[test]
+    fn packed_rollouts_are_mined_and_a_broken_one_is_named() {
+        let root = tempfile::tempdir().expect("folder");
+        let plain = fs::read(fixtures(ROLLOUT)).expect("file");
+        let zstd = compress_to_vec(&plain[..], CompressionLevel::Fastest);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&plain).expect("memory");
+        let gzip = gzip.finish().expect("end");
+        let expected = mined(&fixtures(ROLLOUT))["failures"].clone();
+        for (name, packed) in [("zst", &zstd), ("gz", &gzip)] {
+            let dir = root.path().join(name);
+            let file = dir.join(format!("rollout-2026-09-01T10-00-00-77aa.jsonl.{name}"));
+            write(&file, packed);
+            assert_eq!(mined(&file)["failures"], expected, "{name}");
+        }
+        // Both forms of one rollout are one session; a broken stream stops nothing.
+        let both = root.path().join("both/sessions");
+        write(&both.join("rollout-1.jsonl"), &plain);
+        write(&both.join("rollout-1.jsonl.zst"), &zstd);
+        write(&both.join("rollout-2.jsonl.zst"), &zstd[..zstd.len() / 2]);
+        write(&both.join("rollout-3.jsonl.gz"), &gzip[..gzip.len() / 2]);
+        let said = mined_from(&["--client", "codex"], &[("CODEX_HOME", &root.path().join("both"))]);
+        assert_eq!(said["failures"].as_array().map(Vec::len), Some(1), "{said}");
+        let unread = said["unread"].as_array().expect("list");
+        assert_eq!(unread.len(), 2, "{said}");
+        assert!(
+            unread.iter().all(|file| file["why"].as_str().expect("why").contains("breaks off"))
+        );
+    }
+}
