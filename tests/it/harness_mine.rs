@@ -1,4 +1,5 @@
-//! Mining what is no plain text file: opencode's database and packed rollouts.
+//! Mining what is no plain text file: opencode's database, packed rollouts, and the git
+//! repository that an agent worked in.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -275,5 +276,125 @@ mod packed {
         assert!(
             unread.iter().all(|file| file["why"].as_str().expect("why").contains("breaks off"))
         );
+    }
+}
+
+mod git {
+    use super::*;
+
+    const FILE: &str = "def first(value):\n    return prepare(value)\n\n\ndef second(other):\n    return combine(other)\n";
+
+    struct Repository {
+        root: tempfile::TempDir,
+    }
+
+    impl Repository {
+        /// A file with one version of the year 2020 and another of 2022.
+        fn new() -> Self {
+            let repository = Self { root: tempfile::tempdir().expect("folder") };
+            repository.git(&["init", "-q"], "2020-01-01T00:00:00Z");
+            repository.commit(FILE, "2020-01-01T00:00:00Z");
+            repository.commit("nothing of it\n", "2022-01-01T00:00:00Z");
+            repository
+        }
+
+        fn git(&self, arguments: &[&str], date: &str) {
+            let done = Command::new("git")
+                .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
+                .arg(self.root.path())
+                .args(arguments)
+                .env("GIT_COMMITTER_DATE", date)
+                .output()
+                .expect("git runs");
+            assert!(done.status.success(), "{arguments:?}: {done:?}");
+        }
+
+        fn commit(&self, content: &str, date: &str) {
+            write(&self.root.path().join("src/--output=a.py"), content);
+            self.git(&["add", "."], date);
+            self.git(&["commit", "-qm", "m"], date);
+        }
+
+        /// Mines a session of 2021 in which an edit failed.
+        fn mined(&self, before: &[Value], after: &[Value]) -> Value {
+            let failed = edit("return combine(other)\n\n", "return merge(other)", false);
+            let mut lines = String::new();
+            let calls = before.iter().chain([&failed]).chain(after);
+            for (number, call) in calls.enumerate() {
+                let id = format!("t{number}");
+                let when = "2021-06-01T12:00:00.000Z";
+                let cwd = self.root.path().join("src");
+                let (mut input, said) = (call["input"].clone(), call["said"].clone());
+                input["file_path"] = json!(cwd.join("--output=a.py"));
+                let used =
+                    json!({"type": "tool_use", "id": id, "name": call["name"], "input": input});
+                let result = json!({"type": "tool_result", "tool_use_id": id, "content": said,
+                    "is_error": call["ok"] == false});
+                for (who, part) in [("assistant", used), ("user", result)] {
+                    let line = json!({"type": who, "sessionId": "s", "cwd": cwd, "timestamp": when,
+                        "message": {"content": [part]}});
+                    lines.push_str(&format!("{line}\n"));
+                }
+            }
+            let file = self.root.path().join("session.jsonl");
+            write(&file, lines);
+            mined(&file)["failures"][0].clone()
+        }
+    }
+
+    fn edit(old: &str, new: &str, ok: bool) -> Value {
+        let said = if ok { "updated" } else { "String to replace not found in file." };
+        json!({"name": "Edit", "ok": ok, "said": said, "input": {"old_string": old, "new_string": new}})
+    }
+
+    fn read(from: usize, lines: &[&str]) -> Value {
+        let view: Vec<String> =
+            lines.iter().enumerate().map(|(at, line)| format!("{}→{line}", from + at)).collect();
+        json!({"name": "Read", "ok": true, "said": view.join("\n"), "input": {"offset": from, "limit": lines.len()}})
+    }
+
+    #[test]
+    fn the_version_of_that_time_is_taken_unless_the_transcript_shows_another() {
+        let repository = Repository::new();
+        let bare = repository.mined(&[], &[]);
+        assert_eq!(bare["file_from"], "from git, unconfirmed", "{bare}");
+        assert_eq!(bare["recovered"], true, "{bare}");
+        let seen = repository.mined(&[read(5, &["def second(other):"])], &[]);
+        assert_eq!(seen["file_from"], "from git", "{seen}");
+        let other = repository.mined(&[read(5, &["def third(other):"])], &[]);
+        assert_eq!(other["file_known"], false, "{other}");
+        let retried = edit("    return combine(other)", "    return merge(other)", true);
+        let retried = repository.mined(&[], &[retried]);
+        assert_eq!((&retried["file_from"], &retried["turns"]), (&json!("from git"), &json!(1)));
+        let elsewhere = edit("return unknown(other)", "return merge(other)", true);
+        assert_eq!(repository.mined(&[], &[elsewhere])["file_known"], false);
+    }
+
+    #[test]
+    fn nothing_that_the_repository_names_is_run() {
+        let repository = Repository::new();
+        let root = repository.root.path();
+        let (trap, sprung) = (root.join("trap.sh"), root.join("sprung"));
+        write(&trap, format!("#!/bin/sh\necho \"$@\" >> '{}'\n", sprung.display()));
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(&trap, fs::Permissions::from_mode(0o755)).expect("executable");
+        }
+        let command = trap.to_string_lossy();
+        for name in [
+            "core.fsmonitor",
+            "gpg.program",
+            "diff.external",
+            "diff.x.textconv",
+            "filter.x.smudge",
+            "core.pager",
+        ] {
+            repository.git(&["config", name, &command], "2022-01-02T00:00:00Z");
+        }
+        repository.git(&["config", "log.showSignature", "true"], "2022-01-02T00:00:00Z");
+        write(&root.join(".git/info/attributes"), "* diff=x filter=x\n");
+        assert_eq!(repository.mined(&[], &[])["file_from"], "from git, unconfirmed");
+        assert!(!sprung.exists(), "{}", fs::read_to_string(&sprung).unwrap_or_default());
     }
 }

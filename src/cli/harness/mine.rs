@@ -205,15 +205,16 @@ impl Report<'_> {
         let known = count(&|f| f.before.is_some());
         let recovered = count(&Failure::is_recovered);
         let recorded = count(&|f| matches!(f.before, Some((_, Known::Recorded))));
+        let committed = count(&|f| matches!(f.before, Some((_, Known::Committed { .. }))));
         let agree = count(&|f| f.agrees() == Some(true));
         let differ = count(&|f| f.agrees() == Some(false));
         let turns: usize = failed.iter().map(|f| f.turns).sum();
         let tokens: u64 = failed.iter().map(|f| f.tokens).sum();
         let _ = writeln!(
             out,
-            "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed)",
+            "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed, {committed} from git)",
             failed.len(),
-            known - recorded
+            known - recorded - committed
         );
         let _ = writeln!(
             out,
@@ -254,6 +255,7 @@ impl Report<'_> {
             json!({
                 "client": f.client.as_str(), "id": f.id, "path": f.path, "why": f.why, "cause": f.cause(),
                 "recovered": f.is_recovered(), "agrees_with_retry": f.agrees(), "file_known": f.before.is_some(),
+                "file_from": f.before.as_ref().map(|(_, known)| known.as_str()),
                 "turns": f.turns, "tokens": f.tokens,
             })
         })
@@ -344,11 +346,15 @@ fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<
     // The id is of the content, so that the same failure is the same case in every transcript.
     let texts = edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
     let content = std::iter::once(before.as_str()).chain(texts).collect::<Vec<_>>().join("\0");
-    let note = if failure.agrees() == Some(true) {
+    let mut notes = vec![failure.why];
+    if matches!(known, Known::Committed { .. }) {
+        notes.push(known.as_str());
+    }
+    notes.push(if failure.agrees() == Some(true) {
         "equal to the agent's own retry"
     } else {
         "not confirmed: read it before you trust it"
-    };
+    });
     let mut fixture = Fixture {
         dir: dir.join(slug(&format!(
             "{}-{}-{:016x}",
@@ -359,7 +365,7 @@ fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<
         spec: Spec {
             family: "mined".into(),
             cause: String::new(),
-            origin: format!("{} transcript, {}; {note}", failure.client.as_str(), failure.why),
+            origin: format!("{} transcript, {}", failure.client.as_str(), notes.join("; ")),
             language: Language::of(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
             tool: "edit_file".into(),
             path: Some(name.clone()),

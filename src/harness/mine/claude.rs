@@ -16,6 +16,8 @@ pub fn read(text: &str, session: &str) -> Transcript {
             out.skipped += 1;
             continue;
         };
+        out.tick(&record["timestamp"]);
+        out.works_in(&record["cwd"]);
         let content = record["message"]["content"].as_array();
         match (record["type"].as_str(), content) {
             (Some("assistant"), Some(parts)) => {

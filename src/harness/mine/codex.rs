@@ -24,6 +24,8 @@ pub fn read(text: &str, session: &str) -> Transcript {
             continue;
         };
         let payload = &record["payload"];
+        out.tick(&record["timestamp"]);
+        out.works_in(&payload["cwd"]);
         let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
         match payload["type"].as_str().unwrap_or_default() {
             "custom_tool_call" if payload["name"] == "apply_patch" => {

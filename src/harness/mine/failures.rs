@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::files::{Known, applied, before_failures, own_retry};
-use super::{Client, Deed, Replacement, Transcript};
+use super::{Client, Deed, Replacement, Transcript, git};
 use crate::edit::{
     After, EditCode, EditPlan, EditRequest, Expected, Refusal, VerifiedEdit, WorkPath,
 };
@@ -101,7 +101,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
             let error = attempt.error.as_ref()?;
             let retry = own_retry(transcript, at);
             let end = retry.map_or(last_turn, |(at, _)| transcript.steps[at].turn);
-            let before = known.get(&at).cloned();
+            let before = known.get(&at).cloned().or_else(|| git::committed(transcript, at));
             let own = retry.and_then(|(_, retry)| {
                 let before = &before.as_ref()?.0;
                 // Comparable only when the retry started from the same version.

@@ -11,6 +11,23 @@ pub enum Known {
     Recorded,
     /// From what the agent read and wrote before.
     Reconstructed,
+    /// The newest committed version of that time.
+    Committed {
+        /// The transcript shows or changes parts of it that fit.
+        confirmed: bool,
+    },
+}
+
+impl Known {
+    /// The stable words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Reconstructed => "reconstructed",
+            Self::Committed { confirmed: true } => "from git",
+            Self::Committed { confirmed: false } => "from git, unconfirmed",
+        }
+    }
 }
 
 /// The file before each failed attempt, by index of the step.

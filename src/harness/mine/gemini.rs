@@ -37,7 +37,9 @@ pub fn read(text: &str, session: &str) -> Transcript {
     }
     for (turn, record) in last.iter().filter(|record| record["type"] == "gemini").enumerate() {
         out.spend(turn, record["tokens"]["output"].as_u64().unwrap_or(0));
+        out.tick(&record["timestamp"]);
         for call in record["toolCalls"].as_array().into_iter().flatten() {
+            out.tick(&call["timestamp"]);
             step(&mut out, turn, call);
         }
     }

@@ -12,6 +12,7 @@ pub mod database;
 pub mod failures;
 pub mod files;
 pub mod gemini;
+pub mod git;
 pub mod opencode;
 pub mod packed;
 pub mod redact;
@@ -101,6 +102,8 @@ pub struct Transcript {
     pub tokens: Vec<u64>,
     /// Lines and records that were not understood.
     pub skipped: usize,
+    /// The time of what is read just now.
+    clock: Option<i64>,
 }
 
 /// One thing that the agent did.
@@ -108,6 +111,8 @@ pub struct Transcript {
 pub struct Step {
     /// In which turn of the model.
     pub turn: usize,
+    /// When, in seconds since 1970, where the client says so.
+    pub when: Option<i64>,
     /// To which file.
     pub path: String,
     /// What.
@@ -165,11 +170,25 @@ impl Transcript {
             steps: Vec::new(),
             tokens: Vec::new(),
             skipped: 0,
+            clock: None,
         }
     }
 
     fn push(&mut self, turn: usize, path: &str, deed: Deed) {
-        self.steps.push(Step { turn, path: path.replace('\\', "/"), deed });
+        self.steps.push(Step { turn, when: self.clock, path: path.replace('\\', "/"), deed });
+    }
+
+    /// The time of the next steps, in any client's spelling; a record without one has that of
+    /// the record before it.
+    fn tick(&mut self, time: &Value) {
+        self.clock = seconds(time).or(self.clock);
+    }
+
+    /// The first folder that is named is the session's.
+    fn works_in(&mut self, folder: &Value) {
+        if self.folder.is_none() {
+            self.folder = folder.as_str().map(PathBuf::from);
+        }
     }
 
     fn spend(&mut self, turn: usize, tokens: u64) {
@@ -364,6 +383,31 @@ fn unnumbered(text: &str) -> Option<(usize, String)> {
     first.map(|first| (first, out))
 }
 
+/// Seconds since 1970 of `2026-09-01T10:00:00.5Z`, or of a number of milliseconds.
+fn seconds(time: &Value) -> Option<i64> {
+    let Some(text) = time.as_str() else { return Some(time.as_i64()? / 1000) };
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    if !(1970..=9999).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    let zone = text.get(19..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    let ahead = match zone.split_at_checked(1) {
+        Some((sign @ ("+" | "-"), away)) => {
+            let (hours, minutes) = away.split_once(':').unwrap_or((away, "0"));
+            let seconds = hours.parse::<i64>().ok()? * 3600 + minutes.parse::<i64>().ok()? * 60;
+            if sign == "-" { -seconds } else { seconds }
+        }
+        _ => 0,
+    };
+    // Years begin in March here, so that the day that may be missing is the last one.
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
+    const DAYS_TO_1970: i64 = 719_468;
+    Some((days - DAYS_TO_1970) * 86_400 + hour * 3600 + minute * 60 + second - ahead)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -378,5 +422,17 @@ mod tests {
             Some((1, "a\nb\n".into()))
         );
         assert_eq!(unnumbered("plain\ntext"), None);
+    }
+
+    #[test]
+    fn every_clients_times_are_seconds() {
+        let of = |time: &str| seconds(&Value::from(time));
+        assert_eq!(of("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(of("2026-11-21T14:30:55.123Z"), Some(1_795_271_455));
+        assert_eq!(of("2024-02-29T23:59:59+01:00"), Some(1_709_247_599));
+        assert_eq!(seconds(&Value::from(1_709_247_599_123_i64)), Some(1_709_247_599));
+        for broken in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-11-2é"] {
+            assert_eq!(of(broken), None, "{broken}");
+        }
     }
 }

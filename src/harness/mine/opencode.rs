@@ -16,6 +16,7 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
     let messages = whole["messages"].as_array()?;
     let session = whole["info"]["id"].as_str().unwrap_or(session);
     let mut out = Transcript::new(Client::Opencode, session);
+    out.works_in(&whole["info"]["directory"]);
     for (turn, message) in messages.iter().enumerate() {
         self::message(&mut out, turn, &message["info"]);
         for part in message["parts"].as_array().into_iter().flatten() {
@@ -85,6 +86,8 @@ fn one_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
 /// What a message says of itself.
 pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
     out.spend(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
+    out.tick(&info["time"]["created"]);
+    out.works_in(&info["path"]["cwd"]);
 }
 
 /// What a part of a message did.
@@ -93,6 +96,7 @@ pub(super) fn step(out: &mut Transcript, turn: usize, part: &Value) {
         return;
     }
     let state = &part["state"];
+    out.tick(&state["time"]["start"]);
     let input = &state["input"];
     let Some(path) = string(input, &["filePath", "file_path", "path"]) else { return };
     let failed = state["status"] == "error";

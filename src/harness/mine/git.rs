@@ -1,0 +1,218 @@
+//! The file before a failed edit, from the git repository that the agent worked in.
+//!
+//! Only when the transcript does not have the file. The newest committed version before the
+//! call is taken, with the agent's own edits of the session that are not in it, and dropped if
+//! anything that the transcript shows of the file says otherwise. What was changed and not
+//! committed by others is not seen: without such evidence the version is marked as unconfirmed.
+//!
+//! Folder and path come from the transcript. They are arguments that no option can be made of,
+//! and git runs nothing that the repository's configuration names: no hooks, filters, external
+//! diffs, monitors or signature checks, and nothing is fetched.
+
+use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::files::{Known, applied, own_retry};
+use super::{Deed, Transcript};
+
+/// A larger version is left alone.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// The committed version that the failed edit at step `failure` met.
+pub fn committed(transcript: &Transcript, failure: usize) -> Option<(String, Known)> {
+    let step = transcript.steps.get(failure)?;
+    let (folder, when) = (transcript.folder.as_ref()?, step.when?);
+    let repository = Repository::around(folder)?;
+    let path = repository.path_of(folder, &step.path)?;
+    let version = repository.version_at(&path, when)?;
+    checked(transcript, failure, version)
+}
+
+/// The version as the transcript has it, or nothing if the two do not fit.
+fn checked(transcript: &Transcript, failure: usize, mut file: String) -> Option<(String, Known)> {
+    let path = &transcript.steps.get(failure)?.path;
+    let mut confirmed = false;
+    let mut views: Vec<(usize, &str)> = Vec::new();
+    for step in transcript.steps[..failure].iter().filter(|step| step.path == *path) {
+        match &step.deed {
+            Deed::Saw { from, text, .. } => views.push((*from, text)),
+            Deed::Wrote(text) => {
+                // Later versions of it are the reason that the transcript does not have it.
+                views = vec![(1, text)];
+            }
+            Deed::Edited(attempt) if attempt.error.is_none() => {
+                let is_in =
+                    attempt.edits.iter().all(|e| !e.new.is_empty() && file.contains(&e.new));
+                if !is_in {
+                    file = applied(&file, &attempt.edits)?;
+                }
+                confirmed = true;
+                views.clear();
+            }
+            Deed::Edited(_) => {}
+        }
+    }
+    for (from, text) in views {
+        confirmed |= shows(&file, from, text)?;
+    }
+    if let Some(edit) = own_retry(transcript, failure).and_then(|(_, retry)| retry.edits.first()) {
+        if !file.contains(&edit.old) && !file.replace("\r\n", "\n").contains(&edit.old) {
+            return None;
+        }
+        confirmed = true;
+    }
+    Some((file, Known::Committed { confirmed }))
+}
+
+/// Whether a view says anything; `None` when it shows another version. Its last line may be cut.
+fn shows(file: &str, from: usize, view: &str) -> Option<bool> {
+    let mut lines = file.lines().skip(from.saturating_sub(1));
+    let mut seen = view.lines().peekable();
+    let mut any = false;
+    while let Some(line) = seen.next() {
+        let own = lines.next()?;
+        let same = if seen.peek().is_some() { own == line } else { own.starts_with(line) };
+        if !same {
+            return None;
+        }
+        any |= !line.trim().is_empty();
+    }
+    Some(any)
+}
+
+struct Repository {
+    root: PathBuf,
+}
+
+impl Repository {
+    fn around(folder: &Path) -> Option<Self> {
+        // `-C` takes what follows as it is, but a relative folder is none of this machine's.
+        if !folder.is_absolute() || !folder.is_dir() {
+            return None;
+        }
+        let here = Self { root: folder.to_owned() };
+        let root = here.git(&["rev-parse", "--show-toplevel"])?;
+        let root = PathBuf::from(String::from_utf8(root).ok()?.trim_end_matches('\n'));
+        Some(Self { root: root.canonicalize().ok()? })
+    }
+
+    /// A file's path below the root; `None` when it lies outside.
+    fn path_of(&self, folder: &Path, path: &str) -> Option<String> {
+        let below = Path::new(path).strip_prefix(folder).unwrap_or(Path::new(path));
+        let mut whole = PathBuf::new();
+        for part in folder.canonicalize().ok()?.join(below).components() {
+            match part {
+                Component::ParentDir => {
+                    whole.pop();
+                }
+                Component::CurDir => {}
+                part => whole.push(part),
+            }
+        }
+        let below = whole.strip_prefix(&self.root).ok()?.to_str()?.replace('\\', "/");
+        (!below.is_empty()).then_some(below)
+    }
+
+    /// The newest committed content of a path at a time.
+    fn version_at(&self, path: &str, when: i64) -> Option<String> {
+        let before = format!("--before=@{when} +0000");
+        let commit = self.git(&[
+            "log",
+            "-1",
+            &before,
+            "--format=%H",
+            "--no-show-signature",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--end-of-options",
+            "HEAD",
+            "--",
+            path,
+        ])?;
+        let commit = String::from_utf8(commit).ok()?;
+        let commit = commit.trim();
+        if commit.len() < 40 || !commit.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        // The object as it is stored: `cat-file` without options runs no filter.
+        let object = format!("{commit}:{path}");
+        let size = String::from_utf8(self.git(&["cat-file", "-s", &object])?).ok()?;
+        if size.trim().parse::<u64>().ok()? > MAX_BYTES {
+            return None;
+        }
+        String::from_utf8(self.git(&["cat-file", "blob", &object])?).ok()
+    }
+
+    fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
+        let mut git = Command::new("git");
+        // Somebody else's repository must not be put in the place of this one.
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF"] {
+            git.env_remove(name);
+        }
+        git.env("GIT_OPTIONAL_LOCKS", "0")
+            .env("GIT_NO_LAZY_FETCH", "1")
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .args(["--no-pager", "--literal-pathspecs"])
+            .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+            .args(["-c", "log.showSignature=false", "-c", "log.mailmap=false"])
+            .arg("-C")
+            .arg(&self.root)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        let done = git.output().ok()?;
+        done.status.success().then_some(done.stdout)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Attempt, Client, Replacement};
+    use super::*;
+
+    const FILE: &str = "one\ntwo\nthree\n";
+
+    fn edit(old: &str, new: &str, error: Option<&str>) -> Deed {
+        let edits = vec![Replacement { old: old.into(), new: new.into(), all: false }];
+        Deed::Edited(Attempt { edits, error: error.map(str::to_owned), ..Attempt::default() })
+    }
+
+    /// What becomes of the committed file, with these deeds around a failed edit.
+    fn with(before: Vec<Deed>, after: Vec<Deed>) -> Option<(String, bool)> {
+        let mut transcript = Transcript::new(Client::Claude, "s");
+        let failure = before.len();
+        for deed in before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after) {
+            transcript.push(0, "/p/a", deed);
+        }
+        match checked(&transcript, failure, FILE.into())? {
+            (file, Known::Committed { confirmed }) => Some((file, confirmed)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn saw(from: usize, text: &str) -> Deed {
+        Deed::Saw { from, text: text.into(), whole: false }
+    }
+
+    #[test]
+    fn what_the_transcript_shows_decides() {
+        assert_eq!(with(vec![], vec![]), Some((FILE.into(), false)));
+        assert_eq!(with(vec![saw(2, "two\nth")], vec![]), Some((FILE.into(), true)));
+        assert_eq!(with(vec![saw(2, "TWO\nthree\n")], vec![]), None);
+        assert_eq!(with(vec![saw(3, "three\nfour\n")], vec![]), None);
+        assert_eq!(with(vec![], vec![edit("two", "2", None)]), Some((FILE.into(), true)));
+        assert_eq!(with(vec![], vec![edit("zwei", "2", None)]), None);
+    }
+
+    #[test]
+    fn an_own_edit_is_put_on_unless_it_was_committed() {
+        let changed = "one\n2\nthree\n".to_owned();
+        let own = || edit("two", "2", None);
+        assert_eq!(with(vec![own(), saw(2, "2\n")], vec![]), Some((changed, true)));
+        assert_eq!(with(vec![edit("2", "two", None)], vec![]), Some((FILE.into(), true)));
+        assert_eq!(with(vec![edit("zwei", "drei", None)], vec![]), None);
+        // What was seen before the own edit is older than the version.
+        let before = vec![saw(2, "zwei\n"), edit("zwei", "two", None)];
+        assert_eq!(with(before, vec![]), Some((FILE.into(), true)));
+    }
+}
