@@ -22,7 +22,8 @@ use crate::harness::score::percent;
 
 #[derive(Debug, Args)]
 pub(crate) struct MineArgs {
-    /// A transcript or a folder of them; without it, where the clients keep theirs.
+    /// A transcript, a database of opencode, or a folder of them; without it, where the clients
+    /// keep theirs.
     path: Option<PathBuf>,
     /// Whose transcripts: claude, codex, gemini or opencode. Told by their shape otherwise.
     #[arg(long, value_parser = client)]
@@ -242,7 +243,7 @@ impl Report<'_> {
             let _ = write!(out, "\n{skipped} lines were not understood and left out");
         }
         for (path, why) in unread {
-            let _ = write!(out, "\nleft out: {} {why}", path.display());
+            let _ = write!(out, "\n{} {why}", path.display());
         }
         out
     }

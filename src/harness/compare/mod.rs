@@ -28,8 +28,8 @@ enum Source {
     /// A package and its version or tag.
     Npm(&'static str, &'static str),
     Pip(&'static str),
-    /// A crate with a program of the same name.
-    Cargo(&'static str),
+    /// A crate with a program of the same name, and features to build it with.
+    Cargo(&'static str, &'static [&'static str]),
     /// Part of this program.
     Here,
 }
@@ -79,12 +79,18 @@ pub const RIVALS: &[Rival] = &[
         source: Source::Npm("@oh-my-pi/pi-natives", "18.2.3"),
         driver: Driver::Node,
     },
-    Rival { id: "atomwrite", source: Source::Cargo("atomwrite"), driver: Driver::Python },
-    Rival { id: "patchloom", source: Source::Cargo("patchloom"), driver: Driver::Python },
+    // Its other features are parsers, which its build fetches from elsewhere; `edit` has no
+    // use for them.
+    Rival {
+        id: "atomwrite",
+        source: Source::Cargo("atomwrite", &["--no-default-features", "--features", "core"]),
+        driver: Driver::Python,
+    },
+    Rival { id: "patchloom", source: Source::Cargo("patchloom", &[]), driver: Driver::Python },
     // The same with the option that lets it write what it only suggests otherwise.
     Rival {
         id: "patchloom-approximate",
-        source: Source::Cargo("patchloom"),
+        source: Source::Cargo("patchloom", &[]),
         driver: Driver::Python,
     },
 ];
@@ -143,7 +149,7 @@ pub fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<Result> 
         package: match rival.source {
             Source::Npm(package, _) => format!("npm {package}"),
             Source::Pip(package) => format!("PyPI {package}"),
-            Source::Cargo(package) => format!("crates.io {package}"),
+            Source::Cargo(package, _) => format!("crates.io {package}"),
             Source::Here => "this program".into(),
         },
         recoverable: Counts::default(),
@@ -194,7 +200,7 @@ fn exact(case: &Case) -> Option<Vec<u8>> {
 fn folder(rival: &Rival, scratch: &Path) -> PathBuf {
     let name = match rival.source {
         // A crate takes minutes to build, and serves two rows.
-        Source::Cargo(package) => package,
+        Source::Cargo(package, _) => package,
         _ => rival.id,
     };
     scratch.join("tools").join(name)
@@ -226,9 +232,9 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
             pip.args(["-m", "pip", "install", "-q", "--no-deps", "--target", ".", package]);
             pip
         }
-        Source::Cargo(package) => {
+        Source::Cargo(package, features) => {
             let mut cargo = Command::new("cargo");
-            cargo.args(["install", "--quiet", "--root", ".", package]);
+            cargo.args(["install", "--quiet", "--root", ".", package]).args(features);
             cargo
         }
     };
@@ -258,7 +264,7 @@ fn version(rival: &Rival, scratch: &Path) -> String {
                 Some(name.strip_prefix(&start)?.strip_suffix(".dist-info")?.to_owned())
             })
         }
-        Source::Cargo(package) => fs::read_to_string(dir.join(".crates.toml"))
+        Source::Cargo(package, _) => fs::read_to_string(dir.join(".crates.toml"))
             .ok()
             .and_then(|text| installed_version(&text, package)),
     };

@@ -146,7 +146,7 @@ impl Repository {
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         let mut git = Command::new("git");
         // Somebody else's repository must not be put in the place of this one.
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_EXTERNAL_DIFF"] {
+        for name in ["GIT_DIR", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"] {
             git.env_remove(name);
         }
         git.env("GIT_OPTIONAL_LOCKS", "0")
@@ -154,7 +154,7 @@ impl Repository {
             .env("GIT_TERMINAL_PROMPT", "0")
             .args(["--no-pager", "--literal-pathspecs"])
             .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
-            .args(["-c", "log.showSignature=false", "-c", "log.mailmap=false"])
+            .args(["-c", "log.showSignature=false", "-c", "protocol.allow=never"])
             .arg("-C")
             .arg(&self.root)
             .args(arguments)
