@@ -38,6 +38,21 @@ pub(super) fn closes(line: &str) -> bool {
         || label.is_some_and(|name| name != "try" && name.chars().all(super::canon::is_word))
 }
 
+/// The last of the lines that opens a block which none of the others closes.
+pub(super) fn left_open(lines: &[String]) -> Option<&str> {
+    let mut open: Vec<&str> = Vec::new();
+    for line in lines {
+        let code = tokens::without_comment(line).trim();
+        if code.starts_with(['}', ')', ']']) {
+            open.pop();
+        }
+        if code.ends_with(['{', '(', '[']) {
+            open.push(line);
+        }
+    }
+    open.pop()
+}
+
 /// A line for the preprocessor.
 pub(super) fn is_directive(line: &str) -> bool {
     ["if", "else", "elif", "endif", "define", "undef", "include", "pragma", "error"]

@@ -76,8 +76,9 @@ impl IndentMap {
         if self.levels() + margin > proven {
             return self.clone();
         }
+        let solid = new.iter().filter(|line| !line.trim().is_empty());
         let depths: Vec<usize> =
-            new.iter().filter(|line| !line.trim().is_empty()).map(|line| of(line).len()).collect();
+            solid.skip(usize::from(self.first_apart)).map(|line| of(line).len()).collect();
         let between = depths.iter().any(|depth| !depth.is_multiple_of(*from));
         let mut deeper = depths.windows(2).filter(|two| two[1] > two[0]).peekable();
         let as_file = to > from

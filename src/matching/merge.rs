@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::events::{Event, events, keep_the_last};
-use super::fit::{Fit, closes, is_directive, strain};
+use super::fit::{self, Fit, closes, is_directive, strain};
 use super::indent::{self, IndentMap};
 use super::slack::Slack;
 use super::source::Source;
@@ -309,7 +309,11 @@ impl Merge<'_, '_> {
         own_depth: bool,
     ) -> Result<Line, Conflict> {
         let new = self.new[n];
-        let open = self.new[..=n].iter().map(|line| tokens::brackets(line)).sum();
+        // A text may start within brackets; those are open all the way down.
+        let open = self.new[..=n].iter().fold(0, |open: i32, line| {
+            let open = open + tokens::brackets(line);
+            if line.trim_start().starts_with([')', ']']) { open.max(0) } else { open }
+        });
         let above = n.checked_sub(1).map(|above| self.new[above]);
         let next = self.new[n + 1..].iter().find(|line| !line.trim().is_empty()).copied();
         let body = self.style.apply_line(&new[indent::of(new).len()..], open, above, next);
@@ -411,7 +415,10 @@ impl Merge<'_, '_> {
         }
         if let Some(below) = below {
             let below = context(below);
-            fit.below = if depth(last) == floor {
+            let opened = fit::left_open(&news).map(depth);
+            fit.below = if let Some(opened) = opened.filter(|_| closes(&below)) {
+                4 * depth(&below).abs_diff(opened)
+            } else if depth(last) == floor {
                 strain(last, &below, unit)
             } else {
                 // What the new lines opened is closed again: the line below stands beside
@@ -492,7 +499,12 @@ impl Merge<'_, '_> {
 /// The `,` or `;` at the end of the file's line that neither string has, nor the result.
 fn lost_mark(old: &str, file: &str, new: &str, result: &str) -> Option<char> {
     let mark = file.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'))?;
-    let stays = !old.trim_end().ends_with([',', ';'])
+    // What is no statement, such as the end of a block that took the last place, gets no
+    // `;`, unless the file has one behind the like.
+    let ended = |line: &str| line.trim_end().trim_end_matches(mark).trim_end().chars().next_back();
+    let fits = mark == ',' || ended(result) == ended(file) || tokens::ends_statement(result, None);
+    let stays = fits
+        && !old.trim_end().ends_with([',', ';'])
         && !new.trim_end().ends_with([',', ';', '{', '(', '['])
         && !result.trim_end().ends_with(mark)
         && !result.trim().is_empty();

@@ -190,6 +190,10 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         if old.is_ascii() {
             continue;
         }
+        if old.replace('\u{2014}', "--") == **file {
+            seen.push(("\u{2014}", Some("--")));
+            continue;
+        }
         let (a, b) = (canonical(old, Fold::LookAlike), canonical(file, Fold::LookAlike));
         if a.len() != b.len() || a.iter().zip(&b).any(|(a, b)| a.c != b.c) {
             continue;
@@ -264,7 +268,7 @@ fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
 }
 
 /// Whether a line of code is a statement that a `;` would end.
-fn ends_statement(code: &str, next: Option<&str>) -> bool {
+pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
     let code = code.trim();
     let continued = next.is_some_and(|next| {
         let next = next.trim_start();
@@ -481,6 +485,10 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
 /// Whether a line is a comment only, in the usual languages.
 pub(super) fn is_comment(line: &str) -> bool {
     let line = line.trim();
+    // A comment in front of code is a part of the line.
+    if line.starts_with("/*") && !without_comment(line).trim().is_empty() {
+        return false;
+    }
     ["//", "#", "--", "/*", "*/", "* ", "<!--", ";", "%", "\"\"\"", "'''"]
         .iter()
         .any(|mark| line.starts_with(mark))
@@ -500,7 +508,11 @@ pub(super) fn without_comment(line: &str) -> &str {
     let chars = canon::canonical(line, Fold::LookAlike);
     let mut open: Option<char> = None;
     let mut escaped = false;
+    let mut resume = 0;
     for (at, here) in chars.iter().enumerate() {
+        if here.start < resume {
+            continue;
+        }
         let blank_before = at == 0 || chars[at - 1].c.is_whitespace();
         let next = chars.get(at + 1).map(|c| c.c);
         match (open, here.c) {
@@ -514,6 +526,15 @@ pub(super) fn without_comment(line: &str) -> &str {
             (None, '/')
                 if matches!(next, Some('/' | '*')) && (blank_before || next == Some('*')) =>
             {
+                let comment = &line[here.start..];
+                if next == Some('*')
+                    && let Some(end) = comment.get(2..).and_then(|rest| rest.find("*/"))
+                    && !comment[end + 4..].trim().is_empty()
+                {
+                    // It ends amid the line, and more code follows.
+                    resume = here.start + end + 4;
+                    continue;
+                }
                 return line[..here.start].trim_end();
             }
             (None, '#') if blank_before && at > 0 && next.is_none_or(char::is_whitespace) => {
