@@ -11,6 +11,8 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use restitch::edit::{After, Explanation, VerifiedEdit, WorkPath};
@@ -35,6 +37,23 @@ fn bare(file: &Path, bytes: &[u8], sync: bool) {
     }
 }
 
+/// Where the commit is called: without a runtime it runs in the calling thread, in tokio
+/// it goes to another one and back, as all that blocks does there.
+#[derive(Debug, Clone, Copy)]
+enum From {
+    Plain,
+    Tokio,
+}
+
+/// What a future that needs no runtime comes to.
+fn at_once<T>(future: impl Future<Output = T>) -> T {
+    let mut context = Context::from_waker(Waker::noop());
+    match pin!(future).poll(&mut context) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the commit waits, although nothing else is under way"),
+    }
+}
+
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times[times.len() / 2]
@@ -44,19 +63,29 @@ fn main() {
     let folder = std::env::args().skip(1).find(|a| !a.starts_with('-')).map(PathBuf::from);
     let folder = folder.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).to_owned());
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
-    let version = |n: usize| format!("line {n:08}\n").repeat(1_000).into_bytes();
-    for (promise, sync, state) in [
-        (Promise::Durable, true, true),
-        (Promise::Durable, true, false),
-        (Promise::Rename, false, true),
-        (Promise::Rename, false, false),
+    // An edit changes a line of the file; a rewrite changes every one.
+    let edited = |n: usize| {
+        let line = |at: usize| format!("line {:08}\n", if at == 500 { n } else { 0 });
+        (0..1_000).map(line).collect::<String>().into_bytes()
+    };
+    let rewritten = |n: usize| format!("line {n:08}\n").repeat(1_000).into_bytes();
+    for (promise, sync, state, whole, from) in [
+        (Promise::Durable, true, true, false, From::Plain),
+        (Promise::Durable, true, true, true, From::Plain),
+        (Promise::Durable, true, false, false, From::Plain),
+        (Promise::Durable, true, true, false, From::Tokio),
+        (Promise::Rename, false, true, false, From::Plain),
+        (Promise::Rename, false, true, true, From::Plain),
+        (Promise::Rename, false, false, false, From::Plain),
     ] {
+        let version = |n: usize| if whole { rewritten(n) } else { edited(n) };
         let work = tempfile::tempdir_in(&folder).expect("folder");
         let root = work.path().join("root");
         fs::create_dir(&root).expect("root");
         fs::write(root.join("ours"), version(0)).expect("file");
         fs::write(root.join("bare"), version(0)).expect("file");
         let state = state.then(|| work.path().join("state"));
+        let what = if whole { "rewrite" } else { "edit" };
         let with = if state.is_some() { "with undo" } else { "without undo" };
         let options = DiskOptions { promise, state, ..DiskOptions::default() };
         let store = DiskStore::open_with(&root, options).expect("store");
@@ -77,12 +106,17 @@ fn main() {
                 Explanation::plain("bench"),
             );
             let began = Instant::now();
-            runtime.block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
+            let commit = store.commit(vec![edit], CommitOptions::default());
+            let done = match from {
+                From::Plain => at_once(commit),
+                From::Tokio => runtime.block_on(commit),
+            };
             ours.push(began.elapsed());
+            done.expect("commit");
         }
         let (ours, others) = (median(ours), median(others));
         println!(
-            "{promise:?} {with:<13} commit {ours:>9.1?}   bare {others:>9.1?}   ratio {:.2} (14 kB file, median of {ROUNDS})",
+            "{promise:?} {with:<13} {what:<8} {from:?} commit {ours:>9.1?}   bare {others:>9.1?}   ratio {:.2} (14 kB file, median of {ROUNDS})",
             ours.as_secs_f64() / others.as_secs_f64()
         );
     }

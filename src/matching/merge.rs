@@ -316,7 +316,9 @@ impl Merge<'_, '_> {
         });
         let above = n.checked_sub(1).map(|above| self.new[above]);
         let next = self.new[n + 1..].iter().find(|line| !line.trim().is_empty()).copied();
-        let body = self.style.apply_line(&new[indent::of(new).len()..], open, above, next);
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let goes_on = open != 0 || next.is_some_and(|next| depth(next) > depth(new));
+        let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
         if body.trim().is_empty() {
             return Ok(Line { text: new.to_owned(), ending: None });
         }

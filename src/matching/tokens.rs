@@ -88,12 +88,12 @@ impl EditMap {
         out
     }
 
-    /// A whole new line as the file would write it. `open` is how many brackets are
-    /// open behind it, `above` and `next` the new lines around it.
+    /// A whole new line as the file would write it. `goes_on` says that it is no end of a
+    /// statement; `above` and `next` are the new lines around it.
     pub(super) fn apply_line(
         &self,
         line: &str,
-        open: i32,
+        goes_on: bool,
         above: Option<&str>,
         next: Option<&str>,
     ) -> String {
@@ -101,7 +101,7 @@ impl EditMap {
         let code = without_comment(&line).trim_end().len();
         match self.semicolons {
             Some(Semicolons::Lost)
-                if open == 0
+                if !goes_on
                     && !(self.tails && next.is_some_and(|n| n.trim_start().starts_with('}')))
                     && !above
                         .is_some_and(|above| without_comment(above).trim_end().ends_with(','))

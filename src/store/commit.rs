@@ -18,6 +18,7 @@ use std::time::Instant;
 use rustix::fs::{Access, AtFlags, OFlags};
 use rustix::io::Errno;
 
+use super::carry::Step;
 use super::confine::{FileId, Made, NotAFile, Place};
 use super::disk::{Disk, Promise, UNDER_WAY};
 use super::history::{Entry, Intent, Keep};
@@ -165,7 +166,7 @@ impl Disk {
                 "was not written: the call was cancelled",
             ));
         }
-        let revision = self.note(&mut jobs, how);
+        let revision = self.note(&mut jobs, &steps, how);
         let mark = self.mark_batch(jobs.len(), revision);
         let done = match self.carry_out(&mut jobs, steps) {
             Ok(done) => done,
@@ -366,7 +367,7 @@ impl Disk {
     }
 
     /// Writes the intent to the history. Trouble there is a warning, not a refusal.
-    fn note(&self, jobs: &mut [Job<'_>], how: &How<'_>) -> u64 {
+    fn note(&self, jobs: &mut [Job<'_>], steps: &[Step], how: &How<'_>) -> u64 {
         let Some(history) = &self.history else {
             if let (Some(trouble), Some(job)) = (&self.state_trouble, jobs.first_mut()) {
                 job.warnings.push(format!("this change cannot be undone: {trouble}"));
@@ -375,14 +376,16 @@ impl Disk {
         };
         let intents: Vec<Intent<'_>> = jobs
             .iter()
-            .map(|job| Intent {
+            .zip(steps)
+            .map(|(job, step)| Intent {
                 path: job.place.display(),
-                before: job.held.as_ref().map(|held| (&*held.bytes, held.metadata.clone())),
+                before: job.held.as_ref().map(|held| (&held.bytes, held.metadata.clone())),
                 after: match job.edit.after() {
-                    After::Content(bytes) => Some(&**bytes),
+                    After::Content(bytes) => Some(bytes),
                     After::Removed => None,
                 },
                 made: job.made.folders.iter().map(|made| made.real.clone()).collect(),
+                is_displaced: matches!(step, Step::Replace(_)),
             })
             .collect();
         let keep = if jobs.len() > 1 && self.options.promise == Promise::Durable {

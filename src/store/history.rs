@@ -5,6 +5,10 @@
 //! was never confirmed is told from the file itself. The log is read line by line, so a
 //! line that a crash cut off is skipped. Bytes are checked against their name when read.
 //!
+//! A small change of a file that is replaced costs no copy: the log has the change itself,
+//! and the file that was displaced moves here afterwards. What is missing of the two
+//! versions is made again from the other one and the change.
+//!
 //! Limits: the history is not synced with each commit, because that would double the
 //! cost of an edit: a power cut can take the history of the last seconds, never the
 //! edit. It is bounded by size and age; what falls out can no longer be undone.
@@ -19,8 +23,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 use super::metadata::Metadata;
+use super::replace::Displaced;
 use super::state::State;
-use crate::text::ContentHash;
+use crate::text::{Content, ContentHash};
 
 /// At most this many commits are kept, whatever their size: the log is read as a whole.
 const MOST_COMMITS: usize = 10_000;
@@ -59,6 +64,58 @@ pub(super) struct FileEntry {
     /// Folders that were made for it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) made: Vec<PathBuf>,
+    /// The change itself, where it is small.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    patch: Option<Patch>,
+}
+
+/// A change in one place of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Patch {
+    at: usize,
+    old: String,
+    new: String,
+}
+
+/// The most bytes of a change that the log holds, on each side.
+const SMALL: usize = 1 << 10;
+
+impl Patch {
+    /// The change from `before` to `after`; `None` where it is too large for the log.
+    fn between(before: &[u8], after: &[u8]) -> Option<Self> {
+        let same = |pair: &(&u8, &u8)| pair.0 == pair.1;
+        let mut head = before.iter().zip(after).take_while(same).count();
+        let most = before.len().min(after.len()) - head;
+        let mut tail =
+            before.iter().rev().zip(after.iter().rev()).take(most).take_while(same).count();
+        // Whole characters only.
+        let inside = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
+        while head > 0 && (inside(before.get(head)) || inside(after.get(head))) {
+            head -= 1;
+        }
+        while tail > 0 && inside(before.get(before.len() - tail)) {
+            tail -= 1;
+        }
+        let middle = |bytes: &[u8]| {
+            let middle = &bytes[head..bytes.len() - tail];
+            (middle.len() <= SMALL).then(|| String::from_utf8(middle.to_vec()).ok()).flatten()
+        };
+        Some(Self { at: head, old: middle(before)?, new: middle(after)? })
+    }
+
+    /// `bytes` with `to` in the place of `from`; `None` when they are not of this change.
+    fn swap(&self, bytes: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
+        let rest = bytes.get(self.at..)?.strip_prefix(from.as_bytes())?;
+        Some([&bytes[..self.at], to.as_bytes(), rest].concat())
+    }
+
+    fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
+        self.swap(before, &self.old, &self.new)
+    }
+
+    fn take_back(&self, after: &[u8]) -> Option<Vec<u8>> {
+        self.swap(after, &self.new, &self.old)
+    }
 }
 
 /// A commit.
@@ -94,9 +151,11 @@ enum Line {
 #[derive(Debug)]
 pub(super) struct Intent<'a> {
     pub(super) path: String,
-    pub(super) before: Option<(&'a [u8], Metadata)>,
-    pub(super) after: Option<&'a [u8]>,
+    pub(super) before: Option<(&'a Content, Metadata)>,
+    pub(super) after: Option<&'a Content>,
     pub(super) made: Vec<PathBuf>,
+    /// Whether what is displaced will be given to [`History::adopt`].
+    pub(super) is_displaced: bool,
 }
 
 /// Whether the history itself must survive a power cut.
@@ -158,21 +217,29 @@ impl History {
         let mut writing = self.writing()?;
         let mut files = Vec::new();
         for intent in intents {
+            let patch = match (&intent.before, intent.after) {
+                (Some((before, _)), Some(after)) if intent.is_displaced && keep == Keep::Lazily => {
+                    Patch::between(before, after)
+                }
+                _ => None,
+            };
+            let store = |bytes: &[u8], hash: ContentHash| {
+                if patch.is_none() {
+                    self.store(bytes, hash, keep)?;
+                }
+                io::Result::Ok(hash)
+            };
             let before = match &intent.before {
                 Some((bytes, metadata)) => {
-                    let sha256 = self.store(bytes, keep)?;
+                    let sha256 = store(bytes, bytes.hash())?;
                     Some(Version { sha256, metadata: metadata.clone() })
                 }
                 None => None,
             };
             // The next edit replaces this very version, so it is kept one edit early.
-            let after = intent.after.map(|bytes| self.store(bytes, keep)).transpose()?;
-            files.push(FileEntry {
-                path: intent.path.clone(),
-                before,
-                after,
-                made: intent.made.clone(),
-            });
+            let after = intent.after.map(|bytes| store(bytes, bytes.hash())).transpose()?;
+            let (path, made) = (intent.path.clone(), intent.made.clone());
+            files.push(FileEntry { path, before, after, made, patch });
         }
         let revision = last_revision(&mut writing.log)? + 1;
         let entry = Entry {
@@ -212,15 +279,38 @@ impl History {
         metadata: Metadata,
     ) -> io::Result<()> {
         let mut writing = self.writing()?;
-        let before = Version { sha256: self.store(bytes, Keep::Synced)?, metadata };
+        let sha256 = ContentHash::of(bytes);
+        self.store(bytes, sha256, Keep::Synced)?;
+        let before = Version { sha256, metadata };
         writing.append(&Line::Displaced { revision, path: path.to_owned(), before })
     }
 
-    fn store(&self, bytes: &[u8], keep: Keep) -> io::Result<ContentHash> {
-        let hash = ContentHash::of(bytes);
+    /// Keeps a version.
+    pub(super) fn keep(&self, content: &Content) -> io::Result<()> {
+        self.store(content, content.hash(), Keep::Lazily)
+    }
+
+    /// Takes over a file that was displaced, whose bytes are `content`.
+    pub(super) fn adopt(&self, displaced: Displaced, content: &Content) {
+        let hash = content.hash();
+        let kept = match displaced.move_to(&self.blobs.join(hash.to_string())) {
+            Ok(()) => Ok(()),
+            // Another file system, for one.
+            Err((displaced, _)) => {
+                let kept = self.keep(content);
+                let _ = displaced.discard();
+                kept
+            }
+        };
+        if let Err(error) = kept {
+            tracing::debug!(%error, "cannot keep what was displaced");
+        }
+    }
+
+    fn store(&self, bytes: &[u8], hash: ContentHash, keep: Keep) -> io::Result<()> {
         let path = self.blobs.join(hash.to_string());
         if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
-            return Ok(hash);
+            return Ok(());
         }
         let mut file =
             OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
@@ -231,16 +321,44 @@ impl History {
         if written.is_err() {
             let _ = fs::remove_file(&path);
         }
-        written.map(|()| hash)
+        written
     }
 
-    /// The bytes of a version, if they are still there and whole.
-    pub(super) fn bytes(&self, hash: ContentHash) -> io::Result<Vec<u8>> {
+    /// The bytes of a version, if they are still there and whole, or can be made again.
+    /// `now` is the file as it is, which may be the other version of a change.
+    pub(super) fn bytes(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Vec<u8>> {
+        self.kept(hash).or_else(|error| self.made_again(hash, now)?.ok_or(error))
+    }
+
+    fn kept(&self, hash: ContentHash) -> io::Result<Vec<u8>> {
         let bytes = fs::read(self.blobs.join(hash.to_string()))?;
         if ContentHash::of(&bytes) != hash {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the kept bytes are damaged"));
         }
         Ok(bytes)
+    }
+
+    /// A version by the other version of a small change and the change.
+    fn made_again(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
+        let now = now.map(|bytes| (ContentHash::of(bytes), bytes));
+        let other = |of: ContentHash| match now {
+            Some((hash, bytes)) if hash == of => Some(bytes.to_vec()),
+            _ => self.kept(of).ok(),
+        };
+        let entries = self.entries()?;
+        let made = entries.iter().rev().flat_map(|entry| &entry.files).find_map(|file| {
+            let (patch, before, after) =
+                (file.patch.as_ref()?, file.before.as_ref()?.sha256, file.after?);
+            let bytes = if after == hash {
+                patch.apply(&other(before)?)?
+            } else if before == hash {
+                patch.take_back(&other(after)?)?
+            } else {
+                return None;
+            };
+            (ContentHash::of(&bytes) == hash).then_some(bytes)
+        });
+        Ok(made)
     }
 
     /// Every commit that happened or may have happened, oldest first.
@@ -455,4 +573,36 @@ fn now_millis() -> u64 {
 fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_small_change_makes_either_version_from_the_other() {
+        let long = "x".repeat(SMALL + 1);
+        let pairs: [(&[u8], &[u8], bool); 10] = [
+            (b"a\nb\nc\n", b"a\nB\nc\n", true),
+            (b"aa", b"aaa", true),
+            (b"aaa", b"aa", true),
+            (b"", b"new", true),
+            (b"old", b"", true),
+            (b"same", b"same", true),
+            // Characters that share their first or last byte stay whole.
+            ("é".as_bytes(), "è".as_bytes(), true),
+            ("aéb".as_bytes(), "a\u{129}b".as_bytes(), true),
+            // What is no text in the change, or too much of it, is kept as versions.
+            (b"caf\xe9", b"caf\xe8", false),
+            (b"short", long.as_bytes(), false),
+        ];
+        for (before, after, small) in pairs {
+            let patch = Patch::between(before, after);
+            assert_eq!(patch.is_some(), small, "{before:?}");
+            if let Some(patch) = patch {
+                assert_eq!(patch.apply(before).as_deref(), Some(after));
+                assert_eq!(patch.take_back(after).as_deref(), Some(before));
+            }
+        }
+    }
 }

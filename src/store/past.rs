@@ -196,20 +196,20 @@ impl Disk {
                 Ok(Order { edit, metadata: None, folders: file.made.clone() })
             }
             (Some(before), None) if is_as_left => {
-                let bytes = history.bytes(before.sha256).map_err(lost)?;
+                let bytes = history.bytes(before.sha256, None).map_err(lost)?;
                 let edit = restored(None, After::Content(bytes.into()));
                 Ok(Order { edit, metadata: Some(before.metadata.clone()), folders: Vec::new() })
             }
             (Some(before), Some(now)) if is_as_left => {
-                let bytes = history.bytes(before.sha256).map_err(lost)?;
+                let bytes = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
                 Ok(restored(Some(snapshot(now)?), After::Content(bytes.into())).into())
             }
             (Some(before), Some(now)) => {
                 let Some(after) = file.after else {
                     return Err(in_the_way(&path, entry, first_later()));
                 };
-                let old = history.bytes(before.sha256).map_err(lost)?;
-                let new = history.bytes(after).map_err(lost)?;
+                let old = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
+                let new = history.bytes(after, Some(&now)).map_err(lost)?;
                 let versions = self
                     .versions_since(history, after, &later, &now)
                     .ok_or_else(|| in_the_way(&path, entry, first_later()))?;
@@ -234,11 +234,13 @@ impl Disk {
         for (entry, file) in later {
             let (before, after) = (file.before.as_ref()?.sha256, file.after?);
             if before != at {
-                versions
-                    .push(Later { bytes: history.bytes(before).ok()?, made_by: Maker::Somebody });
+                versions.push(Later {
+                    bytes: history.bytes(before, Some(now)).ok()?,
+                    made_by: Maker::Somebody,
+                });
             }
             let made_by = Maker::Revision(entry.revision);
-            versions.push(Later { bytes: history.bytes(after).ok()?, made_by });
+            versions.push(Later { bytes: history.bytes(after, Some(now)).ok()?, made_by });
             at = after;
         }
         if ContentHash::of(now) != at {
@@ -270,7 +272,10 @@ impl Disk {
             .iter()
             .map(|file| {
                 let path = WorkPath::parse(&file.path, self.root.path())?;
-                let read = |hash| history.bytes(hash).map_err(|error| unreadable(&error));
+                let now = self.now(&path)?;
+                let read = |hash| {
+                    history.bytes(hash, now.as_deref()).map_err(|error| unreadable(&error))
+                };
                 let before = match &file.before {
                     Some(version) => Snapshot::decode(read(version.sha256)?).ok(),
                     None => None,

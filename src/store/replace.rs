@@ -8,9 +8,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::AtFlags;
+use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
 use super::confine::{Folder, Place};
@@ -154,6 +155,14 @@ impl Displaced {
 
     pub(super) fn new_file(&self) -> &File {
         &self.new.file
+    }
+
+    /// Gives the displaced file to whoever keeps it, under `path`, for its owner only.
+    pub(super) fn move_to(self, path: &Path) -> Result<(), (Self, io::Error)> {
+        let folder = &*self.new.folder;
+        let moved = rustix::fs::chmodat(folder, &self.name, Mode::from(0o600), AtFlags::empty())
+            .and_then(|()| rustix::fs::renameat(folder, &self.name, rustix::fs::CWD, path));
+        moved.map_err(|error| (self, error.into()))
     }
 
     /// Removes the displaced file.

@@ -87,8 +87,12 @@ impl Disk {
     fn settle(&self, job: &mut Job<'_>, done: Done, revision: u64) -> (WriteMethod, Option<File>) {
         match done {
             Done::Created(file) => (WriteMethod::Created, Some(file)),
-            Done::Replaced(file) => (WriteMethod::Replaced, Some(file)),
+            Done::Replaced(file) => {
+                self.keep_before(job);
+                (WriteMethod::Replaced, Some(file))
+            }
             Done::InPlace { target, journal } => {
+                self.keep_before(job);
                 self.end_journal(journal);
                 (WriteMethod::InPlace, Some(target))
             }
@@ -102,14 +106,28 @@ impl Disk {
                 // had the old file open may have saved into it after the exchange.
                 let is_final = displaced.is_final();
                 let expected = job.held.as_ref().map(|held| &held.bytes);
-                if is_final && expected.is_some_and(|bytes| displaced.holds(bytes).unwrap_or(false))
-                {
-                    let _ = displaced.discard();
-                } else {
-                    self.keep_foreign(job, displaced, is_final, revision);
+                let known =
+                    expected.filter(|bytes| is_final && displaced.holds(bytes).unwrap_or(false));
+                match (known, &self.history) {
+                    (Some(bytes), Some(history)) => history.adopt(displaced, bytes),
+                    (Some(_), None) => {
+                        // With its last handle closed, removing it is one step.
+                        job.held = None;
+                        let _ = displaced.discard();
+                    }
+                    (None, _) => self.keep_foreign(job, displaced, is_final, revision),
                 }
                 (WriteMethod::Replaced, file)
             }
+        }
+    }
+
+    /// Keeps what was replaced where no displaced file is left that could be kept.
+    fn keep_before(&self, job: &Job<'_>) {
+        if let (Some(history), Some(held)) = (&self.history, &job.held)
+            && let Err(error) = history.keep(&held.bytes)
+        {
+            tracing::debug!(%error, "cannot keep what was replaced");
         }
     }
 

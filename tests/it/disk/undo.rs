@@ -10,7 +10,7 @@ use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use restitch::text::Snapshot;
 use serde_json::{Value, json};
 
-use super::{Work, count, edit, now, whole, work_path};
+use super::{Work, count, edit, now, skip, whole, work_path};
 
 fn commit(
     store: &DiskStore,
@@ -69,6 +69,92 @@ fn edits_creations_and_deletions_are_undone_from_other_processes() {
     assert_eq!(code, Some(0));
     assert_eq!(fs::read(work.file("f")).expect("file"), edited);
     assert_eq!(fs::metadata(work.state()).expect("state").mode() & 0o777, 0o700);
+}
+
+/// The files that hold kept versions.
+fn kept_versions(work: &Work) -> Vec<std::path::PathBuf> {
+    let mut open = vec![work.state()];
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            match entry.path() {
+                path if path.is_dir() => open.push(path),
+                path if entry.file_name().len() == 64 => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_small_change_is_undone_by_either_version_and_the_change() {
+    let text =
+        |middle: &str| format!("{}é{middle}é\n{}", "above\n".repeat(50), "below\n".repeat(50));
+    // One version is kept: the file that was displaced, as it was but for its owner only.
+    let work = Work::new();
+    fs::write(work.file("f"), text("€a€")).expect("file");
+    edit(&work.engine(), "f", "é€a€é", "é€b€c€é").expect("edit");
+    let kept = kept_versions(&work);
+    let content: Vec<_> = kept.iter().map(|path| fs::read(path).expect("kept")).collect();
+    assert_eq!(content, [text("€a€").into_bytes()]);
+    assert_eq!(fs::metadata(&kept[0]).expect("meta").mode() & 0o777, 0o600);
+    // Without it, the change alone takes the file back.
+    fs::remove_file(&kept[0]).expect("removed");
+    assert_eq!(run(&work, &["undo"]).0, Some(0));
+    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), text("€a€"));
+
+    // Somebody changes another place: the version in between is made again.
+    let work = Work::new();
+    fs::write(work.file("f"), text("1")).expect("file");
+    edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
+    fs::write(work.file("f"), text("2").replacen("above", "ABOVE", 1)).expect("foreign");
+    assert_eq!(run(&work, &["undo", "1"]).0, Some(0));
+    let wanted = text("1").replacen("above", "ABOVE", 1);
+    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), wanted);
+
+    // A kept version that was damaged is never put back.
+    let work = Work::new();
+    fs::write(work.file("f"), text("1")).expect("file");
+    edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
+    fs::write(work.file("f"), "by somebody\n").expect("foreign");
+    fs::write(&kept_versions(&work)[0], "damaged").expect("damage");
+    let (code, reply) = run(&work, &["undo", "1"]);
+    assert_eq!((code, &reply["code"]), (Some(3), &json!("EDIT_FILE_READ_ERROR")), "{reply}");
+    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "by somebody\n");
+}
+
+#[test]
+fn a_large_change_keeps_both_versions() {
+    let work = Work::new();
+    let (before, after) = ("old line\n".repeat(500), "new line\n".repeat(600));
+    fs::write(work.file("f"), &before).expect("file");
+    let edit = whole(&work_path("f"), Some(before.as_bytes()), after.as_bytes());
+    commit(&work.store(), vec![edit]).expect("commit");
+    assert_eq!(kept_versions(&work).len(), 2);
+    fs::write(work.file("f"), format!("{after}more\n")).expect("foreign");
+    assert_eq!(run(&work, &["undo", "1"]).0, Some(0));
+    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), format!("{before}more\n"));
+}
+
+#[test]
+fn a_state_folder_on_another_file_system_keeps_copies() {
+    let work = Work::new();
+    let elsewhere = Work::in_memory();
+    let other = fs::metadata(elsewhere.root()).expect("meta").dev();
+    if other == fs::metadata(work.root()).expect("meta").dev() {
+        return skip("copies on another file system", "there is no second one to write to");
+    }
+    fs::write(work.file("f"), "one\ntwo\n").expect("file");
+    let options = DiskOptions { state: Some(elsewhere.state()), ..DiskOptions::default() };
+    let store = DiskStore::open_with(&work.root(), options).expect("store");
+    commit(&store, vec![whole(&work_path("f"), Some(b"one\ntwo\n"), b"one\n2\n")]).expect("commit");
+    let content: Vec<_> =
+        kept_versions(&elsewhere).iter().map(|path| fs::read(path).expect("kept")).collect();
+    assert_eq!(content, [b"one\ntwo\n"]);
+    assert_eq!(work.litter(), Vec::<String>::new());
+    now(store.undo(None, UndoHow::Write)).expect("undo");
+    assert_eq!(fs::read(work.file("f")).expect("file"), b"one\ntwo\n");
 }
 
 #[test]
