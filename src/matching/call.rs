@@ -6,6 +6,8 @@ use std::ops::Range;
 
 use super::Explained;
 use super::decode::{self, Reading};
+use super::fit::is_broken;
+
 use super::indent::{self, IndentMap};
 use super::ladder::{INDENTATION, folds};
 use super::merge::{Conflict, Merge, Merged, new_lines};
@@ -97,7 +99,8 @@ impl<'a> Call<'a> {
         };
         let further = new.trim_end_matches('\n').contains('\n');
         match &exact {
-            Ok(found) if further && found.splices.iter().any(cut) => {}
+            Ok(found)
+                if further && found.splices.iter().any(|s| cut(s) || self.is_torn(s, new)) => {}
             _ => return exact,
         }
         match self.decide_windows(read(), folds(INDENTATION), rung) {
@@ -105,6 +108,40 @@ impl<'a> Call<'a> {
             Some(Err(refusal)) if refusal.code == EditCode::OccurrenceMismatch => Err(refusal),
             _ => exact,
         }
+    }
+
+    /// Whether a text that begins right behind the indentation of its line would be torn by
+    /// a plain replacement: its further lines are less deep than the line, cannot stand
+    /// there so, and could if they were as much deeper as the first.
+    fn is_torn(&self, splice: &Splice, new: &str) -> bool {
+        let (text, range) = (self.text(), &splice.range);
+        let line = memchr::memrchr(b'\n', &text.as_bytes()[..range.start]).map_or(0, |at| at + 1);
+        let margin = &text[line..range.start];
+        let blank = !margin.is_empty() && margin.bytes().all(|byte| matches!(byte, b' ' | b'\t'));
+        // Lines within a literal stand where it wants them.
+        let literal = ["\"\"\"", "'''", "`", "<<"].iter().any(|mark| new.contains(mark));
+        if !blank || literal || text[range.clone()].contains('\n') {
+            return false;
+        }
+        let unit = self.source().unit().unwrap_or(4);
+        let depth = |line: &str| indent::columns(indent::of(line), unit);
+        let solid: Vec<&str> = new.lines().filter(|line| !line.trim().is_empty()).collect();
+        let (Some(first), [second, ..], Some(last)) =
+            (solid.first(), solid.get(1..).unwrap_or_default(), solid.last())
+        else {
+            return false;
+        };
+        if solid[1..].iter().any(|line| depth(line) >= depth(margin)) {
+            return false;
+        }
+        let below = text[range.end..].split_once('\n').map(|(_, below)| below);
+        let below = below.and_then(|below| below.lines().find(|line| !line.trim().is_empty()));
+        let breaks = |margin: &str| {
+            let first = format!("{}{first}", &text[line..range.start]);
+            is_broken(&first, &format!("{margin}{second}"), unit)
+                || below.is_some_and(|below| is_broken(&format!("{margin}{last}"), below, unit))
+        };
+        breaks("") && !breaks(margin)
     }
 
     /// Decides between places where the text stands character for character.

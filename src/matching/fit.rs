@@ -11,14 +11,20 @@ pub(super) struct Fit {
     pub(super) above: usize,
     /// Above the line below.
     pub(super) below: usize,
+    /// Whether they stand astray between the lines around them; `None` without these.
+    pub(super) broken: Option<bool>,
 }
 
 impl Fit {
-    /// The call's own depth is the rule. The file's counts only where it fits far
-    /// better, and no worse on either side.
+    /// The call's own depth is the rule. The file's counts only where the call's makes no
+    /// sense, and the file's fits far better and no worse on either side.
     pub(super) fn is_better_than(&self, call: &Self) -> bool {
         let total = |fit: &Self| fit.place + fit.above + fit.below;
-        2 * total(self) < total(call) && self.above <= call.above && self.below <= call.below
+        call.broken != Some(false)
+            && self.broken != Some(true)
+            && 2 * total(self) < total(call)
+            && self.above <= call.above
+            && self.below <= call.below
     }
 }
 
@@ -60,37 +66,77 @@ pub(super) fn is_directive(line: &str) -> bool {
         .any(|word| line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with(word)))
 }
 
+/// Whether a line between two that are equally deep is at another depth, although nothing
+/// opens or closes.
+pub(super) fn is_astray(above: &str, line: &str, below: &str, unit: usize) -> bool {
+    let step = Step::between(above, line, unit);
+    let depth = |line: &str| indent::columns(indent::of(line), unit);
+    depth(above) == depth(below) && step.moved != 0 && !step.opens && !step.closes
+}
+
+/// Whether a line cannot stand below another: deeper although nothing opens or goes on, or
+/// not deeper although something does, or a bracket closes what did not open.
+pub(super) fn is_broken(above: &str, below: &str, unit: usize) -> bool {
+    let step = Step::between(above, below, unit);
+    let bracket = below.trim_start().starts_with(['}', ')', ']']);
+    match (step.opens, step.closes) {
+        // The items of a YAML list may be as deep as their key.
+        (true, false) => step.moved < isize::from(!below.trim_start().starts_with("- ")),
+        (true, true) => bracket && step.moved != 0,
+        (false, true) => bracket && step.moved >= 0,
+        (false, false) => step.moved > 0 && !step.continues && !step.item,
+    }
+}
+
 /// How odd it is that one line stands below another, by their indentation.
 pub(super) fn strain(above: &str, below: &str, unit: usize) -> usize {
-    let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
-    let code = tokens::without_comment(above).trim();
-    let comment = above.trim().starts_with("{/*");
-    let tag = code.starts_with('<')
-        && code.ends_with('>')
-        && !code.starts_with("</")
-        && !code.ends_with("/>");
-    let block = ["class ", "module ", "def ", "unless ", "until "];
-    let opens = !comment && code.ends_with(['{', '(', '[', ':'])
-        || tag
-        || block.iter().any(|word| code.starts_with(word)) && !code.ends_with([';', '}', ','])
-        || ["=>", "then", "do", "else", "begin"].iter().any(|word| code.ends_with(word));
-    let start = below.trim_start();
-    let closes = closes(below);
-    let moved = depth(below) - depth(above);
+    let Step { opens, closes, continues, item, moved } = Step::between(above, below, unit);
     let unit = unit.cast_signed();
-    // An item of a list goes on behind its mark, and ends at the next one.
-    let item = code.starts_with("- ") && moved == 2 || start.starts_with("- ") && moved == -2;
     let cost = match (opens, closes) {
         _ if item => 0,
         (true, false) => 4 * (moved - unit).abs(),
         (true, true) => 4 * moved.abs(),
         (false, true) => 4 * (moved + unit).abs().min(moved.abs() * 2),
         (false, false) if moved <= 0 => 2 * -moved,
-        (false, false) => {
-            let continues = code.ends_with([',', '=', '+', '|', '&', '?', '\\'])
-                || start.starts_with(['.', '?', '&', '|', '+', ':']);
-            if continues { moved } else { 4 * moved }
-        }
+        (false, false) if continues => moved,
+        (false, false) => 4 * moved,
     };
     cost.unsigned_abs()
+}
+
+/// The way from a line to the one below.
+struct Step {
+    opens: bool,
+    closes: bool,
+    /// The line below goes on with what the one above began.
+    continues: bool,
+    /// An item of a list goes on behind its mark, or ends at the next one.
+    item: bool,
+    /// How many columns deeper.
+    moved: isize,
+}
+
+impl Step {
+    fn between(above: &str, below: &str, unit: usize) -> Self {
+        let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
+        let code = tokens::without_comment(above).trim();
+        let comment = above.trim().starts_with("{/*");
+        let tag = code.starts_with('<')
+            && code.ends_with('>')
+            && !code.starts_with("</")
+            && !code.ends_with("/>");
+        let block = ["class ", "module ", "def ", "unless ", "until "];
+        let opens = !comment && code.ends_with(['{', '(', '[', ':'])
+            || tag
+            || block.iter().any(|word| code.starts_with(word)) && !code.ends_with([';', '}', ','])
+            || ["=>", "then", "do", "else", "begin"].iter().any(|word| code.ends_with(word));
+        let start = below.trim_start();
+        let closes = closes(below);
+        let moved = depth(below) - depth(above);
+        let continues = code.ends_with([',', '=', '+', '|', '&', '?', '\\'])
+            || start.starts_with(['.', '?', '&', '|', '+', ':']);
+        let item = code.starts_with("- ") && moved == 2
+            || start.starts_with("- ") && moved == -2 && !code.starts_with("- ");
+        Self { opens, closes, continues, item, moved }
+    }
 }

@@ -9,7 +9,6 @@ use std::ops::Range;
 use super::events::{Event, events, keep_the_last};
 use super::fit::{self, Fit, closes, is_directive, strain};
 use super::indent::{self, IndentMap};
-use super::slack::Slack;
 use super::source::Source;
 use super::tokens::{self, EditMap};
 use super::window::{Piece, Step, Window, split};
@@ -105,13 +104,8 @@ impl Merge<'_, '_> {
             match (*event, ours) {
                 (Event::Keep(_, n), Some(piece)) => {
                     walk.freed.clear();
-                    // Blanks at the end that the call knew and has taken away are gone; added
-                    // ones are, unless blanks come and go in this call anyway.
-                    let knew = self.old[o] == self.file(piece)
-                        && (self.new[n].len() <= self.old[o].len()
-                            || !self.window.slack.contains(Slack::TRAILING));
-                    let text = if knew { self.new[n] } else { self.file(piece) };
-                    walk.out.push(Line { text: text.to_owned(), ending: ending(piece) });
+                    let text = self.kept(o, n, self.file(piece));
+                    walk.out.push(Line { text, ending: ending(piece) });
                     walk.was_last = self.was_last_item(piece, o, n, events.get(at + 1));
                 }
                 (Event::Change(_, n), Some(piece)) => {
@@ -138,6 +132,18 @@ impl Merge<'_, '_> {
         self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
         self.closing_mark(&mut walk.out, last);
         Ok(self.compose(walk.out, first, last))
+    }
+
+    /// A line that stays as the file has it. Blanks at its end that the call knew and has
+    /// changed are changed, unless it only took this line for another one of its own.
+    fn kept(&self, o: usize, n: usize, file: &str) -> String {
+        let (old, new) = (self.old[o], self.new[n]);
+        let tail = |line: &str| line[line.trim_end().len()..].to_owned();
+        let knew = tail(old) == tail(file) && !file.trim().is_empty() || old == file;
+        if !knew || tail(new) == tail(old) || self.old.contains(&new) {
+            return file.to_owned();
+        }
+        format!("{}{}", file.trim_end(), tail(new))
     }
 
     /// Whether the call has a comma behind a line that the file has none behind, because
@@ -413,7 +419,9 @@ impl Merge<'_, '_> {
             fit.place += 8 * floor.abs_diff(lowest);
         }
         if let Some(above) = above {
-            fit.above = strain(&context(above), first, unit);
+            let above = context(above);
+            fit.above = strain(&above, first, unit);
+            fit.broken = below.map(|below| fit::is_astray(&above, first, &context(below), unit));
         }
         if let Some(below) = below {
             let below = context(below);

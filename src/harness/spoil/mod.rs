@@ -141,7 +141,7 @@ impl Call {
     /// Whether this place of the file is within the blanks that the region begins with.
     fn stands_amid_indentation(&self, at: usize) -> bool {
         let blanks = self.region.len() - self.region.trim_start_matches([' ', '\t']).len();
-        (self.head.len() + 1..self.head.len() + blanks).contains(&at)
+        (self.head.len() + 1..=self.head.len() + blanks).contains(&at)
     }
 
     /// The number of the region's first line.
