@@ -71,7 +71,9 @@ pub(super) fn is_directive(line: &str) -> bool {
 pub(super) fn is_astray(above: &str, line: &str, below: &str, unit: usize) -> bool {
     let step = Step::between(above, line, unit);
     let depth = |line: &str| indent::columns(indent::of(line), unit);
-    depth(above) == depth(below) && step.moved != 0 && !step.opens && !step.closes
+    depth(above) == depth(below)
+        && !step.opens
+        && (step.moved > 0 || step.moved < 0 && !step.closes)
 }
 
 /// Whether a line cannot stand below another: deeper although nothing opens or goes on, or

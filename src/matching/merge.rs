@@ -143,7 +143,7 @@ impl Merge<'_, '_> {
         if !knew || tail(new) == tail(old) || self.old.contains(&new) {
             return file.to_owned();
         }
-        format!("{}{}", file.trim_end(), tail(new))
+        format!("{}{}", file.trim_end(), self.style.apply(&tail(new)))
     }
 
     /// Whether the call has a comma behind a line that the file has none behind, because

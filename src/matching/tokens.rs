@@ -104,7 +104,8 @@ impl EditMap {
                 if !goes_on
                     && !(self.tails && next.is_some_and(|n| n.trim_start().starts_with('}')))
                     && !above
-                        .is_some_and(|above| without_comment(above).trim_end().ends_with(','))
+                        .map(|above| without_comment(above).trim_end())
+                        .is_some_and(|above| above.ends_with(',') || above.ends_with("${"))
                     && ends_statement(&line[..code], next) =>
             {
                 line.insert(code, ';');
