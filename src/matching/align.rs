@@ -237,6 +237,15 @@ impl<'a> Text<'a> {
         if explained < 2 || explained * 5 < size * 3 || pairs.last()?.1.is_none() {
             return None;
         }
+        // An end line that lies several lines off its neighbour is another place's.
+        let far = |one: Option<usize>, two: Option<usize>| {
+            one.zip(two).is_some_and(|(one, two)| two - one > 2)
+        };
+        let [(_, head), (_, second), ..] = pairs[..] else { return None };
+        let [.., (_, before), (_, tail)] = pairs[..] else { return None };
+        if far(head, second) || far(before, tail) {
+            return None;
+        }
         let steps = self.steps(source, from, &pairs);
         let line = |j: usize| file.lines[from + j];
         let last = pairs.last()?.1?;
