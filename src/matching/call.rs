@@ -131,7 +131,7 @@ impl<'a> Call<'a> {
         else {
             return false;
         };
-        if solid[1..].iter().any(|line| depth(line) >= depth(margin)) {
+        if solid[1..].iter().all(|line| depth(line) >= depth(margin)) {
             return false;
         }
         let below = text[range.end..].split_once('\n').map(|(_, below)| below);
