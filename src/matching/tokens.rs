@@ -101,12 +101,7 @@ impl EditMap {
         let code = without_comment(&line).trim_end().len();
         match self.semicolons {
             Some(Semicolons::Lost)
-                if !goes_on
-                    && !(self.tails && next.is_some_and(|n| n.trim_start().starts_with('}')))
-                    && !above
-                        .map(|above| without_comment(above).trim_end())
-                        .is_some_and(|above| above.ends_with(',') || above.ends_with("${"))
-                    && ends_statement(&line[..code], next) =>
+                if !goes_on && self.wants_semicolon(&line[..code], above, next) =>
             {
                 line.insert(code, ';');
             }
@@ -116,6 +111,13 @@ impl EditMap {
             _ => {}
         }
         line
+    }
+
+    fn wants_semicolon(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
+        let above = above.map(|above| without_comment(above).trim_end());
+        let inside = above.is_some_and(|above| above.ends_with(',') || above.ends_with("${"));
+        let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
+        !inside && !value && ends_statement(code, next)
     }
 
     fn with_quotes(&self, text: &str) -> String {
