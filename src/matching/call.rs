@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::Explained;
 use super::decode::{self, Reading};
-use super::fit::is_broken;
+use super::fit;
 
 use super::indent::{self, IndentMap};
 use super::ladder::{INDENTATION, folds};
@@ -111,8 +111,9 @@ impl<'a> Call<'a> {
     }
 
     /// Whether a text that begins right behind the indentation of its line would be torn by
-    /// a plain replacement: its further lines are less deep than the line, cannot stand
-    /// there so, and could if they were as much deeper as the first.
+    /// a plain replacement: its further lines are less deep than the line, and brackets prove
+    /// that they cannot stand there, but could if they were as much deeper as the first.
+    /// Nothing but brackets is proof: what else opens a block, no list of words can tell.
     fn is_torn(&self, splice: &Splice, new: &str) -> bool {
         let (text, range) = (self.text(), &splice.range);
         let line = memchr::memrchr(b'\n', &text.as_bytes()[..range.start]).map_or(0, |at| at + 1);
@@ -123,23 +124,27 @@ impl<'a> Call<'a> {
         if !blank || literal || text[range.clone()].contains('\n') {
             return false;
         }
-        let unit = self.source().unit().unwrap_or(4);
-        let depth = |line: &str| indent::columns(indent::of(line), unit);
-        let solid: Vec<&str> = new.lines().filter(|line| !line.trim().is_empty()).collect();
+        let is_solid = |line: &&str| !line.trim().is_empty();
+        let solid: Vec<&str> = new.lines().filter(is_solid).collect();
         let (Some(first), [second, ..], Some(last)) =
             (solid.first(), solid.get(1..).unwrap_or_default(), solid.last())
         else {
             return false;
         };
-        if solid[1..].iter().all(|line| depth(line) >= depth(margin)) {
+        let unit = self.source().unit().unwrap_or(4);
+        let depth = |line: &str| indent::columns(indent::of(line), unit);
+        let above = text[..line].lines().rev().find(is_solid);
+        if fit::goes_on(above, first) || solid[1..].iter().all(|line| depth(line) >= depth(margin))
+        {
             return false;
         }
         let below = text[range.end..].split_once('\n').map(|(_, below)| below);
-        let below = below.and_then(|below| below.lines().find(|line| !line.trim().is_empty()));
-        let breaks = |margin: &str| {
-            let first = format!("{}{first}", &text[line..range.start]);
-            is_broken(&first, &format!("{margin}{second}"), unit)
-                || below.is_some_and(|below| is_broken(&format!("{margin}{last}"), below, unit))
+        let below = below.and_then(|below| below.lines().find(is_solid));
+        let breaks = |more: &str| {
+            fit::breaks_brackets(&format!("{margin}{first}"), &format!("{more}{second}"), unit)
+                || below.is_some_and(|below| {
+                    fit::breaks_brackets(&format!("{more}{last}"), below, unit)
+                })
         };
         breaks("") && !breaks(margin)
     }

@@ -76,18 +76,34 @@ pub(super) fn is_astray(above: &str, line: &str, below: &str, unit: usize) -> bo
         && (step.moved > 0 || step.moved < 0 && !step.closes)
 }
 
-/// Whether a line cannot stand below another: deeper although nothing opens or goes on, or
-/// not deeper although something does, or a bracket closes what did not open.
-pub(super) fn is_broken(above: &str, below: &str, unit: usize) -> bool {
-    let step = Step::between(above, below, unit);
-    let bracket = below.trim_start().starts_with(['}', ')', ']']);
-    match (step.opens, step.closes) {
-        // The items of a YAML list may be as deep as their key.
-        (true, false) => step.moved < isize::from(!below.trim_start().starts_with("- ")),
-        (true, true) => bracket && step.moved != 0,
-        (false, true) => bracket && step.moved >= 0,
-        (false, false) => step.moved > 0 && !step.continues && !step.item,
+/// Whether a line cannot stand below another, by brackets alone: it is not deeper although
+/// one opens above, or a bracket closes above the depth of what it would close.
+pub(super) fn breaks_brackets(above: &str, below: &str, unit: usize) -> bool {
+    let depth = |line: &str| indent::columns(indent::of(line), unit);
+    let (code, start) = (tokens::without_comment(above).trim(), below.trim_start());
+    if code.is_empty() || tokens::is_comment(below) || is_directive(above) || is_directive(below) {
+        return false;
     }
+    let (opens, closes) = (code.ends_with(['{', '(', '[']), start.starts_with(['}', ')', ']']));
+    match (opens, closes) {
+        (true, false) => !self::closes(below) && depth(below) <= depth(above),
+        (false, true) => !self::closes(above) && depth(below) >= depth(above),
+        _ => false,
+    }
+}
+
+/// Whether a line only goes on with what began above it, so that its own depth says nothing
+/// about the lines below it.
+pub(super) fn goes_on(above: Option<&str>, line: &str) -> bool {
+    let mut open = 0;
+    let mut closes_more = false;
+    for c in tokens::without_comment(line).chars() {
+        open += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
+        closes_more |= open < 0;
+    }
+    let above = above.map(|above| tokens::without_comment(above).trim_end());
+    let begun = [",", "(", "[", "\\", "=", "+", "-", "*", "|", "&", "?", ".", " and", " or", "=>"];
+    closes_more || above.is_some_and(|above| begun.iter().any(|end| above.ends_with(end)))
 }
 
 /// How odd it is that one line stands below another, by their indentation.

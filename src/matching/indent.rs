@@ -104,6 +104,12 @@ impl IndentMap {
         matches!(&self.rule, Some((_, shift)) if *shift != Shift::None)
     }
 
+    /// What the first line has and what it has in the file, if it follows no rule.
+    pub(super) fn first_lost(&self) -> Option<(&str, &str)> {
+        let (from, to) = self.pairs.first().filter(|_| self.first_apart)?;
+        Some((from, to))
+    }
+
     /// Whether it changes nothing.
     pub(super) fn is_same(&self) -> bool {
         matches!(&self.rule, Some((Unit::Keep, Shift::None)))

@@ -321,15 +321,23 @@ impl Merge<'_, '_> {
             if line.trim_start().starts_with([')', ']']) { open.max(0) } else { open }
         });
         let above = n.checked_sub(1).map(|above| self.new[above]);
-        let next = self.new[n + 1..].iter().find(|line| !line.trim().is_empty()).copied();
+        let mut below = self.new[n + 1..].iter().filter(|line| !line.trim().is_empty());
+        let next = below.find(|line| !tokens::is_comment(line)).copied();
+        // The first line may have lost the indentation that the line there has in the file.
+        let lost = self.map.first_lost().filter(|(from, _)| {
+            self.new[..n].iter().all(|line| line.trim().is_empty()) && indent::of(new) == *from
+        });
         let depth = |line: &str| indent::columns(indent::of(line), 4);
-        let goes_on = open != 0 || next.is_some_and(|next| depth(next) > depth(new));
+        let deeper = next.is_some_and(|next| depth(next) > depth(new)) && lost.is_none();
+        let goes_on = open != 0 || deeper;
         let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
         if body.trim().is_empty() {
             return Ok(Line { text: new.to_owned(), ending: None });
         }
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
-        let head = if own_depth
+        let head = if let Some((_, depth)) = lost.filter(|_| !first) {
+            depth.to_owned()
+        } else if own_depth
             || first
             || self.map.is_same()
             || !new.starts_with([' ', '\t']) && self.is_marginal(new)

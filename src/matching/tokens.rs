@@ -188,13 +188,20 @@ fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
 
 /// Characters beyond ASCII that the call has wherever the file has one other.
 fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn note<'a>(seen: &mut Vec<(&'a str, Option<&'a str>)>, from: &'a str, to: &'a str) {
+        match seen.iter_mut().find(|(known, _)| *known == from) {
+            Some((_, known)) if *known == Some(to) => {}
+            Some((_, known)) => *known = None,
+            None => seen.push((from, Some(to))),
+        }
+    }
     let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
     for (old, file) in pairs {
         if old.is_ascii() {
             continue;
         }
         if old.replace('\u{2014}', "--") == **file {
-            seen.push(("\u{2014}", Some("--")));
+            note(&mut seen, "\u{2014}", "--");
             continue;
         }
         let (a, b) = (canonical(old, Fold::LookAlike), canonical(file, Fold::LookAlike));
@@ -206,11 +213,7 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
             let run = a[at..].iter().take_while(|c| c.start == a[at].start).count();
             let (from, to) = (&old[a[at].range()], &file[b[at].start..b[at + run - 1].end]);
             if !from.is_ascii() {
-                match seen.iter_mut().find(|(known, _)| *known == from) {
-                    Some((_, known)) if *known == Some(to) => {}
-                    Some((_, known)) => *known = None,
-                    None => seen.push((from, Some(to))),
-                }
+                note(&mut seen, from, to);
             }
             at += run;
         }
@@ -301,7 +304,11 @@ fn has_tails(file: &str) -> bool {
         let (above, code) = (without_comment(three[0]).trim_end(), without_comment(three[1]));
         if code.trim_end().ends_with(';') {
             ended += 1;
-        } else if ends_statement(code, None) && !code.contains(':') && !above.ends_with(',') {
+        } else if ends_statement(code, None)
+            && !code.contains(':')
+            && !above.ends_with(',')
+            && !["return", "throw", "break", "continue"].iter().any(|w| code.trim().starts_with(w))
+        {
             bare += 1;
         }
     }

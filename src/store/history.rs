@@ -291,9 +291,8 @@ impl History {
     }
 
     /// Takes over a file that was displaced, whose bytes are `content`.
-    pub(super) fn adopt(&self, displaced: Displaced, content: &Content) {
-        let hash = content.hash();
-        let kept = match displaced.move_to(&self.blobs.join(hash.to_string())) {
+    pub(super) fn adopt(&self, displaced: Displaced, content: &Content) -> io::Result<()> {
+        match displaced.move_to(&self.blobs.join(content.hash().to_string())) {
             Ok(()) => Ok(()),
             // Another file system, for one.
             Err((displaced, _)) => {
@@ -301,9 +300,6 @@ impl History {
                 let _ = displaced.discard();
                 kept
             }
-        };
-        if let Err(error) = kept {
-            tracing::debug!(%error, "cannot keep what was displaced");
         }
     }
 
@@ -312,14 +308,18 @@ impl History {
         if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
             return Ok(());
         }
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
-        let written = file.write_all(bytes).and_then(|()| match keep {
-            Keep::Lazily => Ok(()),
-            Keep::Synced => file.sync_all(),
-        });
+        // A draft first: what stands there may be damaged, but is not ours alone to cut.
+        let draft = path.with_extension(format!("{:016x}", super::lock::random()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+        let written = file
+            .write_all(bytes)
+            .and_then(|()| match keep {
+                Keep::Lazily => Ok(()),
+                Keep::Synced => file.sync_all(),
+            })
+            .and_then(|()| fs::rename(&draft, &path));
         if written.is_err() {
-            let _ = fs::remove_file(&path);
+            let _ = fs::remove_file(&draft);
         }
         written
     }

@@ -272,7 +272,7 @@ impl Disk {
             .iter()
             .map(|file| {
                 let path = WorkPath::parse(&file.path, self.root.path())?;
-                let now = self.now(&path)?;
+                let now = self.now(&path).ok().flatten();
                 let read = |hash| {
                     history.bytes(hash, now.as_deref()).map_err(|error| unreadable(&error))
                 };

@@ -160,6 +160,12 @@ impl Displaced {
     /// Gives the displaced file to whoever keeps it, under `path`, for its owner only.
     pub(super) fn move_to(self, path: &Path) -> Result<(), (Self, io::Error)> {
         let folder = &*self.new.folder;
+        // With a second name it is somebody else's file, too.
+        match folder.stat(&self.name) {
+            Ok(stat) if stat.st_nlink == 1 => {}
+            Ok(_) => return Err((self, Errno::MLINK.into())),
+            Err(error) => return Err((self, error)),
+        }
         let moved = rustix::fs::chmodat(folder, &self.name, Mode::from(0o600), AtFlags::empty())
             .and_then(|()| rustix::fs::renameat(folder, &self.name, rustix::fs::CWD, path));
         moved.map_err(|error| (self, error.into()))

@@ -88,11 +88,11 @@ impl Disk {
         match done {
             Done::Created(file) => (WriteMethod::Created, Some(file)),
             Done::Replaced(file) => {
-                self.keep_before(job);
+                self.keep_versions(job);
                 (WriteMethod::Replaced, Some(file))
             }
             Done::InPlace { target, journal } => {
-                self.keep_before(job);
+                self.keep_versions(job);
                 self.end_journal(journal);
                 (WriteMethod::InPlace, Some(target))
             }
@@ -109,25 +109,37 @@ impl Disk {
                 let known =
                     expected.filter(|bytes| is_final && displaced.holds(bytes).unwrap_or(false));
                 match (known, &self.history) {
-                    (Some(bytes), Some(history)) => history.adopt(displaced, bytes),
+                    (Some(bytes), Some(history)) => {
+                        if let Err(error) = history.adopt(displaced, bytes) {
+                            job.warnings.push(unkept(&error));
+                        }
+                    }
                     (Some(_), None) => {
                         // With its last handle closed, removing it is one step.
                         job.held = None;
                         let _ = displaced.discard();
                     }
-                    (None, _) => self.keep_foreign(job, displaced, is_final, revision),
+                    (None, _) => {
+                        // What was to be displaced is kept nowhere else.
+                        self.keep_versions(job);
+                        self.keep_foreign(job, displaced, is_final, revision);
+                    }
                 }
                 (WriteMethod::Replaced, file)
             }
         }
     }
 
-    /// Keeps what was replaced where no displaced file is left that could be kept.
-    fn keep_before(&self, job: &Job<'_>) {
-        if let (Some(history), Some(held)) = (&self.history, &job.held)
-            && let Err(error) = history.keep(&held.bytes)
-        {
-            tracing::debug!(%error, "cannot keep what was replaced");
+    /// Keeps both versions where no displaced file is left that could be kept.
+    fn keep_versions(&self, job: &mut Job<'_>) {
+        let Some(history) = &self.history else { return };
+        let after = match job.edit.after() {
+            After::Content(after) => Some(after),
+            After::Removed => None,
+        };
+        let versions = job.held.as_ref().map(|held| &held.bytes).into_iter().chain(after);
+        if let Some(error) = versions.filter_map(|version| history.keep(version).err()).next() {
+            job.warnings.push(unkept(&error));
         }
     }
 
@@ -182,4 +194,8 @@ impl Disk {
             Err(error) => Some(format!("`{path}` could not be read back ({error})")),
         }
     }
+}
+
+fn unkept(error: &io::Error) -> String {
+    format!("this change cannot be undone: what it replaced could not be kept ({error})")
 }

@@ -269,8 +269,7 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
         } else if matches!(c, '"' | '\'')
             && !(c == '\'' && is_apostrophe(&chars, at))
             && let Some(end) = literal_end(&chars, at)
-            // What closes a literal has no name behind it: that is the next one's start.
-            && !chars.get(end + 1).copied().is_some_and(is_word)
+            && !(c == '\'' && is_a_pair_of_lifetimes(&chars, at..end))
             && !goes_over_lines(&chars, at..end)
         {
             out.extend(&chars[at..=end]);
@@ -289,6 +288,17 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
         }
     }
     out
+}
+
+/// Whether two single quotes with a line break between them each stand before a name and
+/// behind no other, as lifetimes do.
+fn is_a_pair_of_lifetimes(chars: &[char], literal: Range<usize>) -> bool {
+    let name = |at: usize| chars.get(at + 1).copied().is_some_and(is_word);
+    let inside: String = chars[literal.clone()].iter().collect();
+    name(literal.start)
+        && name(literal.end)
+        && inside.contains("\\n")
+        && chars[literal.end - 1].is_whitespace()
 }
 
 /// Whether a single quote belongs to the word, call or name before it. The letters that
