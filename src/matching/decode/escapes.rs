@@ -298,7 +298,7 @@ fn is_a_pair_of_lifetimes(chars: &[char], literal: Range<usize>) -> bool {
     name(literal.start)
         && name(literal.end)
         && inside.contains("\\n")
-        && chars[literal.end - 1].is_whitespace()
+        && (chars[literal.end - 1].is_whitespace() || "<&(+,".contains(chars[literal.end - 1]))
 }
 
 /// Whether a single quote belongs to the word, call or name before it. The letters that
