@@ -97,10 +97,21 @@ impl<'a> Call<'a> {
                 && blank(&text[line..at])
                 && !text[splice.range.clone()].lines().next().is_none_or(blank)
         };
+        let mut exact = exact;
         let further = new.trim_end_matches('\n').contains('\n');
-        match &exact {
-            Ok(found)
-                if further && found.splices.iter().any(|s| cut(s) || self.is_torn(s, new)) => {}
+        let Some(found) = exact.as_mut().ok().filter(|_| further) else { return exact };
+        let stands = |splice: &Splice| match cut(splice) {
+            true => Stands::Torn,
+            false => self.stands(splice, new),
+        };
+        match found.splices.iter().map(stands).max() {
+            Some(Stands::Torn) => {}
+            Some(Stands::Shallow) => {
+                found.explanation.warnings.push(
+                    "the further lines of new_str stand less deep than the lines around them, as written; if they belong to these, indent them".into(),
+                );
+                return exact;
+            }
             _ => return exact,
         }
         match self.decide_windows(read(), folds(INDENTATION), rung) {
@@ -110,11 +121,12 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether a text that begins right behind the indentation of its line would be torn by
-    /// a plain replacement: its further lines are less deep than the line, and brackets prove
-    /// that they cannot stand there, but could if they were as much deeper as the first.
-    /// Nothing but brackets is proof: what else opens a block, no list of words can tell.
-    fn is_torn(&self, splice: &Splice, new: &str) -> bool {
+    /// How the further lines of `new` would stand after a plain replacement of a text that
+    /// begins right behind the indentation of its line. Where they are less deep than the
+    /// line, brackets can prove that they cannot stand there, but could if they were as much
+    /// deeper as the first. Nothing but brackets is proof: what else opens a block, no list
+    /// of words can tell.
+    fn stands(&self, splice: &Splice, new: &str) -> Stands {
         let (text, range) = (self.text(), &splice.range);
         let line = memchr::memrchr(b'\n', &text.as_bytes()[..range.start]).map_or(0, |at| at + 1);
         let margin = &text[line..range.start];
@@ -122,21 +134,21 @@ impl<'a> Call<'a> {
         // Lines within a literal stand where it wants them.
         let literal = ["\"\"\"", "'''", "`", "<<"].iter().any(|mark| new.contains(mark));
         if !blank || literal || text[range.clone()].contains('\n') {
-            return false;
+            return Stands::Well;
         }
         let is_solid = |line: &&str| !line.trim().is_empty();
         let solid: Vec<&str> = new.lines().filter(is_solid).collect();
         let (Some(first), [second, ..], Some(last)) =
             (solid.first(), solid.get(1..).unwrap_or_default(), solid.last())
         else {
-            return false;
+            return Stands::Well;
         };
         let unit = self.source().unit().unwrap_or(4);
         let depth = |line: &str| indent::columns(indent::of(line), unit);
         let above = text[..line].lines().rev().find(is_solid);
         if fit::goes_on(above, first) || solid[1..].iter().all(|line| depth(line) >= depth(margin))
         {
-            return false;
+            return Stands::Well;
         }
         let below = text[range.end..].split_once('\n').map(|(_, below)| below);
         let below = below.and_then(|below| below.lines().find(is_solid));
@@ -146,7 +158,12 @@ impl<'a> Call<'a> {
                     fit::breaks_brackets(&format!("{more}{last}"), below, unit)
                 })
         };
-        breaks("") && !breaks(margin)
+        if breaks("") && !breaks(margin) {
+            return Stands::Torn;
+        }
+        // Amid a block that goes on below them.
+        let goes_on = below.is_some_and(|below| depth(below) >= depth(margin));
+        if goes_on && depth(last) < depth(margin) { Stands::Shallow } else { Stands::Well }
     }
 
     /// Decides between places where the text stands character for character.
@@ -335,6 +352,17 @@ impl<'a> Call<'a> {
     }
 }
 
+/// How new lines stand after a plain replacement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Stands {
+    /// As far as anybody can tell.
+    Well,
+    /// Less deep than the lines around them, which may be meant.
+    Shallow,
+    /// Where they cannot stand.
+    Torn,
+}
+
 /// Merges over one window.
 pub(super) fn merge_window(
     source: &Source<'_>,
@@ -455,4 +483,25 @@ pub(super) fn merge_onto(
 /// A piece that covers a file line.
 pub(super) fn whole_piece(source: &Source<'_>, line: usize) -> Piece {
     window::Piece::whole(line, &source.lines[line])
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::edit::EditRequest;
+    use crate::matching::explain;
+    use crate::text::Snapshot;
+
+    #[test]
+    fn lines_that_may_be_too_shallow_are_named() {
+        let warnings = |file: &str, old: &str, new: &str| {
+            let snapshot = Snapshot::decode(file.as_bytes().to_vec()).expect("text");
+            let explained = explain(&EditRequest::new(old, new), &snapshot).expect("explained");
+            assert_eq!(explained.explanation.rung, "exact");
+            explained.explanation.warnings.len()
+        };
+        let file = "def f():\n    x = 1\n    return x\n\n\ndef g():\n    pass\n";
+        assert_eq!(warnings(file, "x = 1", "x = 1\ny = 2"), 1);
+        assert_eq!(warnings(file, "x = 1", "x = 1\n    y = 2"), 0);
+        assert_eq!(warnings(file, "return x", "return x\n\n\ndef h():\n    pass"), 0);
+    }
 }
