@@ -131,8 +131,11 @@ impl<'a> Call<'a> {
         let line = memchr::memrchr(b'\n', &text.as_bytes()[..range.start]).map_or(0, |at| at + 1);
         let margin = &text[line..range.start];
         let blank = !margin.is_empty() && margin.bytes().all(|byte| matches!(byte, b' ' | b'\t'));
-        // Lines within a literal stand where it wants them.
-        let literal = ["\"\"\"", "'''", "`", "<<"].iter().any(|mark| new.contains(mark));
+        // Lines within a literal stand where it wants them, be it a new one or the file's.
+        let marks = ["\"\"\"", "'''", "`"];
+        let open = |mark: &&str| text[..range.start].matches(*mark).count() % 2 == 1;
+        let literal =
+            marks.iter().any(|mark| new.contains(mark) || open(mark)) || new.contains("<<");
         if !blank || literal || text[range.clone()].contains('\n') {
             return Stands::Well;
         }

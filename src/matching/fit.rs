@@ -66,14 +66,12 @@ pub(super) fn is_directive(line: &str) -> bool {
         .any(|word| line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with(word)))
 }
 
-/// Whether a line between two that are equally deep is at another depth, although nothing
-/// opens or closes.
+/// Whether a line between two that are equally deep is deeper, although nothing opens. A
+/// less deep one may well open what goes on below, as a target of a makefile does.
 pub(super) fn is_astray(above: &str, line: &str, below: &str, unit: usize) -> bool {
     let step = Step::between(above, line, unit);
     let depth = |line: &str| indent::columns(indent::of(line), unit);
-    depth(above) == depth(below)
-        && !step.opens
-        && (step.moved > 0 || step.moved < 0 && !step.closes)
+    depth(above) == depth(below) && !step.opens && step.moved > 0
 }
 
 /// Whether a line cannot stand below another, by brackets alone: it is not deeper although
