@@ -2,6 +2,7 @@
 //! candidates becomes a decision.
 
 use std::cell::OnceCell;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Explained;
@@ -16,7 +17,7 @@ use super::slack::Slack;
 use super::source::Source;
 use super::tokens::EditMap;
 use super::window::{self, Piece, Step, Window, split, windows};
-use crate::edit::{Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Splice};
+use crate::edit::{Corrected, EditRequest, Expected, Explanation, Refusal, Splice};
 use crate::text::Snapshot;
 
 /// A call and what is known about it.
@@ -116,8 +117,8 @@ impl<'a> Call<'a> {
         }
         match self.decide_windows(read(), folds(INDENTATION), rung) {
             Some(Ok(whole)) => Ok(whole),
-            Some(Err(refusal)) if refusal.code == EditCode::OccurrenceMismatch => Err(refusal),
-            _ => exact,
+            Some(Err(refusal)) => Err(refusal),
+            None => exact,
         }
     }
 
@@ -380,23 +381,52 @@ pub(super) fn merge_window(
         }
         _ => None,
     });
-    let map = &map.seeing(new);
-    let quoted = file_depth(source, window, old, new, map);
-    let quoted: Option<Vec<&str>> =
-        quoted.as_ref().map(|lines| lines.iter().map(String::as_str).collect());
-    let same = IndentMap::fit(Vec::new(), None);
-    let (old, map) = match &quoted {
-        Some(quoted) => (&quoted[..], &same),
-        None => (old, map),
-    };
     let learnt = Slack::PUNCTUATION | Slack::LOOK_ALIKE;
     let style = if window.slack.meets(learnt) {
         EditMap::learn(&pairs.collect::<Vec<_>>()).unless_contradicted(source.text, new)
     } else {
         EditMap::default()
     };
-    let Merged { range, text } = Merge { source, window, old, new, map, style: &style }.run()?;
+    let merge = |map: &IndentMap| {
+        let quoted = file_depth(source, window, old, new, map);
+        let quoted: Option<Vec<&str>> =
+            quoted.as_ref().map(|lines| lines.iter().map(String::as_str).collect());
+        let same = IndentMap::fit(Vec::new(), None);
+        let (old, map) = match &quoted {
+            Some(quoted) => (&quoted[..], &same),
+            None => (old, map),
+        };
+        Merge { source, window, old, new, map, style: &style }.run()
+    };
+    let maps = map.seeing(&depths(source, window, old, new), source.steps());
+    let (map, rivals) = maps.split_first().unwrap_or((map, &[]));
+    let Merged { range, text } = merge(map)?;
+    for rival in rivals {
+        if merge(rival)?.text != text {
+            let why = "how deep the new lines are to be indented can be read in two ways";
+            return Err(Conflict { line: window.first().map_or(0, |piece| piece.line), why });
+        }
+    }
     Ok(Candidate { splice: Splice { range, text } })
+}
+
+/// The indents of the new text's lines, with the file's where the call quotes the line.
+fn depths<'a>(
+    source: &'a Source<'_>,
+    window: &Window,
+    old: &[&str],
+    new: &[&'a str],
+) -> Vec<(&'a str, Option<&'a str>)> {
+    let mut known: HashMap<&str, &str> = HashMap::new();
+    for step in &window.steps {
+        if let Step::Pair(at, piece) = step
+            && piece.from_start
+        {
+            known.insert(old[*at], indent::of(&source.text[piece.start..piece.end]));
+        }
+    }
+    let lines = new.iter().filter(|line| indent::shows_depth(line));
+    lines.map(|line| (indent::of(line), known.get(line).copied())).collect()
 }
 
 /// The old lines at the file's depth, when `new` was written at that depth and only

@@ -2,6 +2,7 @@
 //! that explains all of them, and that new lines go through.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 /// The white space at the start of a line.
 pub(super) fn of(line: &str) -> &str {
@@ -28,67 +29,100 @@ enum Shift {
     Shallower(String),
 }
 
+/// A unit change and a move that explain all pairs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Rule {
+    unit: Unit,
+    shift: Shift,
+    /// The first line follows a rule of its own (its indentation was lost).
+    first_apart: bool,
+}
+
+impl Rule {
+    /// Whether a line stands between two of the levels that it says the call has.
+    fn splits(&self, indent: &str) -> bool {
+        matches!(self.unit, Unit::Scale(from, _) if !indent.len().is_multiple_of(from))
+    }
+
+    fn apply(&self, indent: &str) -> Option<String> {
+        let unit = apply_unit(self.unit, indent);
+        match &self.shift {
+            Shift::None => Some(unit.into_owned()),
+            Shift::Deeper(by) => Some(format!("{by}{unit}")),
+            Shift::Shallower(by) => unit.strip_prefix(by.as_str()).map(str::to_owned),
+        }
+    }
+}
+
 /// How the call's indentation becomes the file's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IndentMap {
-    rule: Option<(Unit, Shift)>,
-    /// The first line follows a rule of its own (its indentation was lost).
-    first_apart: bool,
+    rule: Option<Rule>,
     pairs: Vec<(String, String)>,
+    /// The width of a level in the file, in blanks.
+    unit: Option<usize>,
 }
 
 impl IndentMap {
     /// Fits a map to all pairs; if none fits, to all but the first; else it is
-    /// irregular and maps only what it has seen. `unit` is the width of a level in the
-    /// file, in spaces.
+    /// irregular and maps only what it has seen.
     pub(super) fn fit(pairs: Vec<(String, String)>, unit: Option<usize>) -> Self {
-        let rule = fit_rule(&pairs, unit);
-        let (rule, first_apart) = match rule {
-            None if pairs.len() > 1 => (fit_rule(&pairs[1..], unit), true),
-            rule => (rule, false),
-        };
-        let first_apart = first_apart && rule.is_some();
-        Self { rule, first_apart, pairs }
+        let rule = rules(&pairs, unit, &[]).into_iter().next();
+        Self { rule, pairs, unit }
     }
 
     /// How far the map is from no map at all; a smaller one is the likelier mistake.
     pub(super) fn rank(&self) -> u8 {
-        let rule = match &self.rule {
-            Some((Unit::Keep, Shift::None)) => 0,
+        let Some(rule) = &self.rule else { return 8 };
+        let rank = match (rule.unit, &rule.shift) {
+            (Unit::Keep, Shift::None) => 0,
             // One level alone does not tell a wider level from a shift.
-            Some((Unit::Scale(..), Shift::None)) if self.levels() < 2 => 2,
-            Some((_, Shift::None)) => 1,
-            Some((Unit::Keep, _)) => 2,
-            Some(_) => 3,
-            None => 4,
+            (Unit::Scale(..), Shift::None) if self.levels() < 2 => 2,
+            (_, Shift::None) => 1,
+            (Unit::Keep, _) => 2,
+            _ => 3,
         };
-        rule * 2 + u8::from(self.first_apart)
+        rank * 2 + u8::from(rule.first_apart)
     }
 
-    /// The map, knowing the new lines too. A level of another width, where the pairs alone
-    /// do not prove it, does not explain new lines that stand between two such levels, or
-    /// that go deeper by the file's own levels; a move may.
-    pub(super) fn seeing(&self, new: &[&str]) -> Self {
-        let Some((Unit::Scale(from, to), shift)) = &self.rule else { return self.clone() };
-        let margin =
-            usize::from(*shift != Shift::None && self.pairs.iter().any(|p| p.0.is_empty()));
-        let proven = 1 + usize::from(*shift != Shift::None);
-        if self.levels() + margin > proven {
-            return self.clone();
+    /// The likeliest map, knowing the new lines too, and after it those that are as likely.
+    /// All explain the pairs, but new lines may stand at depths that no pair shows. There
+    /// the rule of the fewest mistakes holds, unless it has them go deeper by steps that the
+    /// file does not take, and another does not.
+    pub(super) fn seeing(&self, new: &[(&str, Option<&str>)], steps: &Steps) -> Vec<Self> {
+        let sure = self.rule.as_ref().is_none_or(|rule| self.mistakes(rule) == 0);
+        if sure {
+            return vec![self.clone()];
         }
-        let solid = new.iter().filter(|line| !line.trim().is_empty());
-        let depths: Vec<usize> =
-            solid.skip(usize::from(self.first_apart)).map(|line| of(line).len()).collect();
-        let between = depths.iter().any(|depth| !depth.is_multiple_of(*from));
-        let mut deeper = depths.windows(2).filter(|two| two[1] > two[0]).peekable();
-        let as_file = to > from
-            && deeper.peek().is_some()
-            && deeper.all(|two| (two[1] - two[0]).is_multiple_of(*to));
-        let moved = [false, true].into_iter().filter(|_| between || as_file).find_map(|apart| {
-            let shift = fit_shift(self.pairs.get(usize::from(apart)..)?, Unit::Keep)?;
-            Some(Self { rule: Some((Unit::Keep, shift)), first_apart: apart, ..self.clone() })
+        let indents: Vec<&str> = new.iter().map(|(indent, _)| *indent).collect();
+        let rules = rules(&self.pairs, self.unit, &indents);
+        let mut rules: Vec<(Odd, usize, Rule)> = rules
+            .into_iter()
+            .map(|rule| (steps.judge(&rule, new), self.mistakes(&rule), rule))
+            .collect();
+        // What cannot be is out, as long as anything can.
+        let kinds = [' ', '\t'].iter().filter(|kind| indents.iter().any(|i| i.contains(**kind)));
+        let limit = if kinds.count() < 2 { Odd::Mixed } else { Odd::Impossible };
+        let least = rules.iter().map(|(odd, ..)| *odd).min().unwrap_or_default();
+        rules.retain(|(odd, ..)| *odd < limit || *odd == least);
+        rules.sort_by_key(|(odd, mistakes, _)| (*mistakes, *odd));
+        let Some(&(first, fewest, _)) = rules.first() else { return vec![self.clone()] };
+        rules.retain(|(odd, mistakes, _)| match first {
+            Odd::Seen | Odd::Rare => *mistakes == fewest && *odd <= Odd::Rare,
+            // Few steps say nothing about what the file does not do.
+            _ => *mistakes == fewest || *odd < first && steps.total >= 10,
         });
-        moved.unwrap_or_else(|| self.clone())
+        let map = |(_, _, rule)| Self { rule: Some(rule), ..self.clone() };
+        rules.into_iter().map(map).collect()
+    }
+
+    /// How many mistakes of a model it takes for a rule.
+    fn mistakes(&self, rule: &Rule) -> usize {
+        // A first line that lost its indentation lost all of it.
+        let lost = self.pairs.first().is_some_and(|(from, _)| from.is_empty());
+        usize::from(rule.unit != Unit::Keep)
+            + usize::from(rule.shift != Shift::None)
+            + usize::from(rule.first_apart) * if lost { 1 } else { 2 }
     }
 
     /// How many depths the call shows, the margin aside.
@@ -101,26 +135,26 @@ impl IndentMap {
 
     /// Whether one rule moves all lines, so that new lines may have been moved or not.
     pub(super) fn is_shift(&self) -> bool {
-        matches!(&self.rule, Some((_, shift)) if *shift != Shift::None)
+        self.rule.as_ref().is_some_and(|rule| rule.shift != Shift::None)
     }
 
     /// What the first line has and what it has in the file, if it follows no rule.
     pub(super) fn first_lost(&self) -> Option<(&str, &str)> {
-        let (from, to) = self.pairs.first().filter(|_| self.first_apart)?;
+        let apart = self.rule.as_ref().is_some_and(|rule| rule.first_apart);
+        let (from, to) = self.pairs.first().filter(|_| apart)?;
         Some((from, to))
     }
 
     /// Whether it changes nothing.
     pub(super) fn is_same(&self) -> bool {
-        matches!(&self.rule, Some((Unit::Keep, Shift::None)))
+        let same = |rule: &Rule| rule.unit == Unit::Keep && rule.shift == Shift::None;
+        self.rule.as_ref().is_some_and(same)
     }
 
     /// The file's indentation for a new line's. `near` is the old line next to it,
     /// which an irregular map looks at first. `None` when nothing tells.
     pub(super) fn apply(&self, indent: &str, near: usize) -> Option<String> {
-        if let Some((unit, shift)) = &self.rule
-            && let Some(mapped) = apply_rule(*unit, shift, indent)
-        {
+        if let Some(mapped) = self.rule.as_ref().and_then(|rule| rule.apply(indent)) {
             return Some(mapped);
         }
         let distance = |at: usize| at.abs_diff(near);
@@ -129,13 +163,106 @@ impl IndentMap {
     }
 }
 
-fn apply_rule(unit: Unit, shift: &Shift, indent: &str) -> Option<String> {
-    let unit = apply_unit(unit, indent);
-    match shift {
-        Shift::None => Some(unit.into_owned()),
-        Shift::Deeper(by) => Some(format!("{by}{unit}")),
-        Shift::Shallower(by) => unit.strip_prefix(by.as_str()).map(str::to_owned),
+/// Whether a line is as deep as its block. The lines of a comment stand one blank deeper for
+/// its sake alone.
+pub(super) fn shows_depth(line: &str) -> bool {
+    !line.trim().is_empty() && !line.trim_start().starts_with('*')
+}
+
+/// The steps from the lines of a file to the next deeper ones.
+#[derive(Debug, Default)]
+pub(super) struct Steps {
+    counts: HashMap<String, usize>,
+    total: usize,
+    indents: HashSet<String>,
+    has_tabs: bool,
+}
+
+impl Steps {
+    pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
+        let mut steps = Self::default();
+        let mut above = "";
+        // The lines of a comment stand one blank deeper for its sake alone.
+        for line in
+            lines.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('*'))
+        {
+            let indent = of(line);
+            steps.has_tabs |= indent.contains('\t');
+            if let Some(step) = indent.strip_prefix(above).filter(|step| !step.is_empty()) {
+                *steps.counts.entry(step.to_owned()).or_default() += 1;
+                steps.total += 1;
+            }
+            if !steps.indents.contains(indent) {
+                steps.indents.insert(indent.to_owned());
+            }
+            above = indent;
+        }
+        steps
     }
+
+    /// The blanks of the commonest step; `None` where tabs indent, or nothing does.
+    pub(super) fn unit(&self) -> Option<usize> {
+        let count = |step: usize| self.counts.get(&" ".repeat(step)).copied().unwrap_or(0);
+        let commonest = (1..=8).max_by_key(|&step| (count(step), step == 4));
+        commonest.filter(|&step| !self.has_tabs && count(step) > 0)
+    }
+
+    /// How odd new lines would stand in the file if a rule moved them: by the worst step
+    /// to a deeper one. `new` has the indent of each, and the file's where it is known.
+    fn judge(&self, rule: &Rule, new: &[(&str, Option<&str>)]) -> Odd {
+        let mut worst = Odd::Seen;
+        let mut above: Option<(Cow<'_, str>, bool)> = None;
+        for &(indent, known) in new.iter().skip(usize::from(rule.first_apart)) {
+            let depth = known.map(Cow::Borrowed).or_else(|| rule.apply(indent).map(Cow::Owned));
+            let Some(depth) = depth else { return Odd::Impossible };
+            if known.is_none() && rule.splits(indent) {
+                worst = worst.max(Odd::Never);
+            }
+            if let Some((above, above_known)) = &above
+                && (known.is_none() || !above_known)
+            {
+                worst = worst.max(self.odd(above, &depth));
+            }
+            above = Some((depth, known.is_some()));
+        }
+        worst
+    }
+
+    fn odd(&self, above: &str, below: &str) -> Odd {
+        let Some(step) = below.strip_prefix(above) else {
+            return match columns(below, 4) > columns(above, 4) {
+                false => Odd::Seen,
+                true if self.indents.contains(below) => Odd::Rare,
+                true => Odd::Mixed,
+            };
+        };
+        let tabs = |step: &str| step.contains('\t');
+        let seen = self.counts.get(step).copied().unwrap_or(0);
+        if step.is_empty() || self.total == 0 || seen * 20 >= self.total && seen > 0 {
+            Odd::Seen
+        } else if !self.counts.keys().any(|known| tabs(known) == tabs(step))
+            && !self.indents.contains(below)
+        {
+            Odd::Mixed
+        } else if seen > 0 {
+            Odd::Rare
+        } else {
+            Odd::Never
+        }
+    }
+}
+
+/// How odd a step is in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+enum Odd {
+    #[default]
+    Seen,
+    Rare,
+    Never,
+    /// Of another kind of white space than all others.
+    Mixed,
+    /// Not to be had by the rule.
+    Impossible,
 }
 
 fn apply_unit(unit: Unit, indent: &str) -> Cow<'_, str> {
@@ -158,17 +285,33 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
     indent.chars().map(|c| if c == '\t' { tab } else { 1 }).sum()
 }
 
-fn fit_rule(pairs: &[(String, String)], unit: Option<usize>) -> Option<(Unit, Shift)> {
-    let units = units(pairs, unit);
-    let plain = units.iter().find(|unit| fits(pairs, **unit, &Shift::None));
-    if let Some(unit) = plain {
-        return Some((*unit, Shift::None));
+/// The rules that explain all pairs, the likelier first; those that take the first line
+/// apart come last. `new` are the indents of the new lines, which may show a unit that the
+/// pairs do not.
+fn rules(pairs: &[(String, String)], unit: Option<usize>, new: &[&str]) -> Vec<Rule> {
+    let mut found: Vec<Rule> = Vec::new();
+    for first_apart in [false, true] {
+        let pairs = &pairs[usize::from(first_apart).min(pairs.len())..];
+        if first_apart && pairs.is_empty() {
+            break;
+        }
+        let units = units(pairs, unit, new);
+        let plain = units.iter().filter(|unit| fits(pairs, **unit, &Shift::None));
+        let plain = plain.map(|unit| (*unit, Shift::None));
+        let moved = units.iter().filter_map(|unit| Some((*unit, fit_shift(pairs, *unit)?)));
+        for (unit, shift) in plain.chain(moved) {
+            let known = |rule: &&Rule| rule.unit == unit && rule.shift == shift;
+            if !found.iter().any(|rule| known(&rule)) {
+                found.push(Rule { unit, shift, first_apart });
+            }
+        }
     }
-    units.into_iter().find_map(|unit| Some((unit, fit_shift(pairs, unit)?)))
+    found
 }
 
 fn fits(pairs: &[(String, String)], unit: Unit, shift: &Shift) -> bool {
-    pairs.iter().all(|(from, to)| apply_rule(unit, shift, from).as_deref() == Some(to))
+    let rule = Rule { unit, shift: shift.clone(), first_apart: false };
+    pairs.iter().all(|(from, to)| rule.apply(from).as_deref() == Some(to))
 }
 
 /// The move that explains all pairs once their unit is changed.
@@ -187,29 +330,37 @@ fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Shift> {
     None
 }
 
-/// The unit changes that the pairs could show, none first.
-fn units(pairs: &[(String, String)], file: Option<usize>) -> Vec<Unit> {
-    let tabs =
-        |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
-    let (from_tabs, to_tabs) = (tabs(|p| &p.0), tabs(|p| &p.1));
+/// The unit changes that the pairs and the new lines could show, none first.
+fn units(pairs: &[(String, String)], file: Option<usize>, new: &[&str]) -> Vec<Unit> {
+    let call = || pairs.iter().map(|pair| pair.0.as_str()).chain(new.iter().copied());
+    let from_tabs = call().any(|indent| indent.contains('\t'));
+    let to_tabs = pairs.iter().any(|pair| pair.1.contains('\t'));
     let mut out = vec![Unit::Keep];
     match (from_tabs, to_tabs) {
         (false, true) => out.extend([4, 2, 8, 3, 6, 1].map(Unit::ToTabs)),
         (true, false) => out.extend([4, 2, 8, 3, 6, 1].map(Unit::ToSpaces)),
         (true, true) => out.extend([4, 2, 8, 3].map(Unit::ToTabs)),
         (false, false) => {
-            let unit = |side: fn(&(String, String)) -> &String| {
+            let gcd_of = |side: fn(&(String, String)) -> &String| {
                 let widths = pairs.iter().map(|p| side(p).len()).filter(|&w| w > 0);
                 widths.reduce(gcd)
             };
-            if let (Some(a), Some(b)) = (unit(|p| &p.0), unit(|p| &p.1))
-                && a != b
-                && a > 1
+            let (from, to) = (gcd_of(|p| &p.0), gcd_of(|p| &p.1));
+            let scale = match (from, to, file) {
+                (Some(a), Some(b), None) => Some((a, b)),
                 // Another width of a level, or a shift? The file's own level tells.
-                && file.is_none_or(|unit| unit == b)
-            {
-                out.push(Unit::Scale(a, b));
-            }
+                (Some(a), Some(b), Some(unit)) => {
+                    let fits = b.is_multiple_of(unit) && (a * unit).is_multiple_of(b);
+                    fits.then(|| (a * unit / b, unit))
+                }
+                // Only new lines show a level.
+                (None, _, Some(unit)) => {
+                    let level = new.iter().map(|i| i.len()).filter(|&w| w > 0).reduce(gcd);
+                    level.filter(|level| [2, 3, 4].contains(level)).map(|level| (level, unit))
+                }
+                _ => None,
+            };
+            out.extend(scale.filter(|(a, b)| a != b && *a > 1).map(|(a, b)| Unit::Scale(a, b)));
         }
     }
     out

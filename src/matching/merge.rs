@@ -104,7 +104,7 @@ impl Merge<'_, '_> {
             match (*event, ours) {
                 (Event::Keep(_, n), Some(piece)) => {
                     walk.freed.clear();
-                    let text = self.kept(o, n, self.file(piece));
+                    let text = self.kept(o, n, piece)?;
                     walk.out.push(Line { text, ending: ending(piece) });
                     walk.was_last = self.was_last_item(piece, o, n, events.get(at + 1));
                 }
@@ -136,14 +136,24 @@ impl Merge<'_, '_> {
 
     /// A line that stays as the file has it. Blanks at its end that the call knew and has
     /// changed are changed, unless it only took this line for another one of its own.
-    fn kept(&self, o: usize, n: usize, file: &str) -> String {
-        let (old, new) = (self.old[o], self.new[n]);
+    fn kept(&self, o: usize, n: usize, piece: Piece) -> Result<String, Conflict> {
+        let (old, new, file) = (self.old[o], self.new[n], self.file(piece));
         let tail = |line: &str| line[line.trim_end().len()..].to_owned();
-        let knew = tail(old) == tail(file) && !file.trim().is_empty() || old == file;
-        if !knew || tail(new) == tail(old) || self.old.contains(&new) {
-            return file.to_owned();
+        if tail(new) == tail(old) || self.old.contains(&new) {
+            return Ok(file.to_owned());
         }
-        format!("{}{}", file.trim_end(), self.style.apply(&tail(new)))
+        let blank = file.trim().is_empty();
+        let knew = tail(old) == tail(file) && !blank || old == file;
+        // Blanks that make up the line, or were meant to, and are gone.
+        let emptied = blank && new.is_empty();
+        if knew || emptied {
+            return Ok(format!("{}{}", file.trim_end(), self.style.apply(&tail(new))));
+        }
+        if blank && !old.is_empty() && new != file {
+            let why = "the line is of blanks, as many as neither old_str nor new_str has there";
+            return Err(Conflict { line: piece.line, why });
+        }
+        Ok(file.to_owned())
     }
 
     /// Whether the call has a comma behind a line that the file has none behind, because

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::canon::{self, Fold};
+use super::indent::Steps;
 use crate::text::{Ending, Snapshot};
 
 /// A skeleton. 0 is a blank line, 1 a line of punctuation only.
@@ -43,6 +44,7 @@ pub(super) struct Source<'t> {
     pub(super) text: &'t str,
     pub(super) lines: Vec<FileLine>,
     solid: OnceLock<Solid>,
+    steps: OnceLock<Steps>,
 }
 
 /// The lines that are not blank.
@@ -64,7 +66,7 @@ impl<'t> Source<'t> {
                 ending: line.ending,
             })
             .collect();
-        Self { snapshot, text, lines, solid: OnceLock::new() }
+        Self { snapshot, text, lines, solid: OnceLock::new(), steps: OnceLock::new() }
     }
 
     /// The content of a line.
@@ -92,28 +94,19 @@ impl<'t> Source<'t> {
         })
     }
 
+    /// The steps of the file's indentation.
+    pub(super) fn steps(&self) -> &Steps {
+        const MOST: usize = 4_000;
+        self.steps.get_or_init(|| {
+            let lines = self.lines.iter().take(MOST);
+            Steps::of(lines.map(|line| &self.text[line.body()]))
+        })
+    }
+
     /// The width of a level of indentation in spaces, by the steps between lines.
     /// `None` for a file indented by tabs, or not at all.
     pub(super) fn unit(&self) -> Option<usize> {
-        const MOST: usize = 4_000;
-        let mut steps = [0_usize; 9];
-        let mut last = 0;
-        for line in self.lines.iter().take(MOST) {
-            let body = &self.text[line.body()];
-            if body.trim().is_empty() {
-                continue;
-            }
-            let indent = super::indent::of(body);
-            if indent.contains('\t') {
-                return None;
-            }
-            let step = indent.len().saturating_sub(last);
-            if (1..=8).contains(&step) {
-                steps[step] += 1;
-            }
-            last = indent.len();
-        }
-        (1..=8).max_by_key(|&step| (steps[step], step == 4)).filter(|&step| steps[step] > 0)
+        self.steps().unit()
     }
 
     /// The line that holds a text offset.
