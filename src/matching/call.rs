@@ -1,6 +1,7 @@
 //! One call on its way down the ladder: what was computed once, and how a set of
 //! candidates becomes a decision.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use super::source::Source;
 use super::tokens::EditMap;
 use super::window::{self, Piece, Step, Window, split, windows};
 use crate::edit::{Corrected, EditRequest, Expected, Explanation, Refusal, Splice};
-use crate::text::Snapshot;
+use crate::text::{Ending, Snapshot};
 
 /// A call and what is known about it.
 #[derive(Debug)]
@@ -68,7 +69,7 @@ impl<'a> Call<'a> {
     /// The readings of the call, the plain one first.
     pub(super) fn readings(&self) -> &[Read] {
         self.readings.get_or_init(|| {
-            let readings = decode::readings(&self.request.old, &self.request.new);
+            let readings = decode::readings(&self.request.old, &self.request.new, self.text());
             readings.into_iter().map(Read::new).collect()
         })
     }
@@ -180,6 +181,12 @@ impl<'a> Call<'a> {
         let finder = memchr::memmem::Finder::new(old.as_bytes());
         let text = self.text();
         let first = finder.find(text.as_bytes())?;
+        let (new, turned) = self.with_endings(old, new, first);
+        let new = new.as_ref();
+        let mut explanation = explanation;
+        if turned {
+            explanation.rewrites.push("line_endings".to_owned());
+        }
         let splice = |at: usize| Splice { range: at..at + old.len(), text: new.to_owned() };
         if self.request.expected == Expected::default() {
             let second = finder.find(&text.as_bytes()[first + 1..]).map(|at| first + 1 + at);
@@ -223,6 +230,26 @@ impl<'a> Call<'a> {
             },
             Expected::Exactly(_) => Err(refuse::too_many(self, &lines, overlapping)),
         })
+    }
+
+    /// `new` with the line endings that the file has at `at`, and whether that changed it. A
+    /// call that is about endings, or shows the file's own mixture, is taken at its word.
+    fn with_endings<'t>(&self, old: &str, new: &'t str, at: usize) -> (Cow<'t, str>, bool) {
+        let lone_feeds = |text: &str| text.matches('\n').count() > text.matches("\r\n").count();
+        let same = || old.replace("\r\n", "\n") == new.replace("\r\n", "\n");
+        if !new.contains('\n') || same() {
+            return (Cow::Borrowed(new), false);
+        }
+        let turned = match self.snapshot.ending_near(at) {
+            Ending::CrLf if lone_feeds(new) && !lone_feeds(old) => {
+                new.replace("\r\n", "\n").replace('\n', "\r\n")
+            }
+            Ending::Lf if new.contains("\r\n") && !old.contains("\r\n") => {
+                new.replace("\r\n", "\n")
+            }
+            _ => return (Cow::Borrowed(new), false),
+        };
+        (Cow::Owned(turned), true)
     }
 
     /// The one line that is nearer to `near_line` than all others.

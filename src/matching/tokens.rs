@@ -35,6 +35,9 @@ pub(super) fn tokens(text: &str) -> Vec<&str> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct EditMap {
     quotes: Option<(char, char)>,
+    /// Whether all that the file's quotes hold is one letter each, so that longer texts may
+    /// need others.
+    letters: bool,
     characters: Vec<(String, String)>,
     semicolons: Option<Semicolons>,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
@@ -53,6 +56,7 @@ impl EditMap {
     pub(super) fn learn<'a>(pairs: &[(&'a str, &'a str)]) -> Self {
         Self {
             quotes: quotes(pairs),
+            letters: only_letters(pairs),
             characters: characters(pairs),
             semicolons: semicolons(pairs),
             tails: false,
@@ -129,7 +133,11 @@ impl EditMap {
             let Some(close) = inside.find(from) else { break };
             let literal = &inside[..close];
             out.push_str(&rest[..open]);
-            if literal.contains([to, '\\', '\n']) {
+            // A name or an escape in it may be for one kind of quotes only.
+            if literal.contains([to, '\\', '\n', '$'])
+                || literal.contains("#{")
+                || self.letters && literal.chars().count() != 1
+            {
                 out.push_str(&rest[open..open + from.len_utf8() + close + from.len_utf8()]);
             } else {
                 out.push(to);
@@ -184,6 +192,14 @@ fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
         }
     }
     found.filter(|(from, to)| from != to)
+}
+
+/// Whether each text in single quotes of the file is one character, as in the languages
+/// where it can be no more.
+fn only_letters(pairs: &[(&str, &str)]) -> bool {
+    let mut found =
+        pairs.iter().flat_map(|(_, file)| file.split('\'').skip(1).step_by(2)).peekable();
+    found.peek().is_some() && found.all(|inside| inside.chars().count() == 1)
 }
 
 /// Characters beyond ASCII that the call has wherever the file has one other.
@@ -373,11 +389,36 @@ pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<S
     if ops.is_empty() {
         return Some(file.to_owned());
     }
+    if aligned.is_torn_by(core_old, core_new) || unturned(core_old, core_new, map) {
+        return None;
+    }
+    // A typographic quote needs no escape; it went with the plain one.
+    for quote in TYPOGRAPHIC {
+        let escaped = format!("\\{quote}");
+        if out.contains(&escaped) && !file.contains(&escaped) && !new.contains(&escaped) {
+            out = out.replace(&escaped, &quote.to_string());
+        }
+    }
     // Blanks that the call has behind both are the call's habit, and not the file's.
     let tail = &new[core_new.len()..];
     let habit = !tail.is_empty() && *tail == old[core_old.len()..];
     out.push_str(if habit { &file[file.trim_end().len()..] } else { tail });
     Some(out)
+}
+
+const TYPOGRAPHIC: [char; 8] = ['“', '”', '„', '‟', '‘', '’', '‚', '‛'];
+
+/// Whether literals that could not be turned into the file's quotes differ: what is within
+/// them may mean something else there.
+fn unturned(old: &str, new: &str, map: &EditMap) -> bool {
+    let Some((from, _)) = map.quotes else { return false };
+    let literals = |text: &str| -> Vec<String> {
+        text.split(from).skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let (before, after) = (literals(old), literals(new));
+    !before.is_empty()
+        && after.iter().any(|literal| !before.contains(literal))
+        && before.iter().any(|literal| !after.contains(literal))
 }
 
 /// A `,` or `;` that the file has behind the change and that the change brings itself.
@@ -430,6 +471,20 @@ impl<'a> Aligned<'a> {
         let own_tail = self.old[..old.end].trim_end().len() < old.end;
         let end = if own_tail || is_last { self.file_start(to) } else { self.file_end(to) };
         &self.file[start.min(end)..end.max(start.min(end))]
+    }
+
+    /// Whether the file has some plain quotes of the call as typographic ones and others as
+    /// they are, and the change brings more of them: nothing tells what those are.
+    fn is_torn_by(&self, old: &str, new: &str) -> bool {
+        ['"', '\''].into_iter().any(|quote| {
+            let as_file = |(a, b): (&Canonical, &Canonical)| {
+                old[a.range()].starts_with(quote).then(|| self.file[b.range()].starts_with(quote))
+            };
+            let pairs: Vec<bool> = self.a.iter().zip(self.b).filter_map(as_file).collect();
+            pairs.contains(&true)
+                && pairs.contains(&false)
+                && new.matches(quote).count() > old.matches(quote).count()
+        })
     }
 
     /// White space that only the file has, between kept text and a change behind it.

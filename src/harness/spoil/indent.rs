@@ -150,9 +150,6 @@ pub(super) fn four_for_two(call: &mut Call, _: &mut Rng) -> Option<()> {
 }
 
 fn relevel(call: &mut Call, unit: usize, step: &str) -> Option<()> {
-    // With blanks on both sides, a depth that only new_str has could be a shift or a factor.
-    let known = |depth| leads(&call.old).any(|lead| lead == depth);
-    (step == "\t" || leads(&call.new).all(known)).then_some(())?;
     both(call, |line| {
         let lead = lead(line);
         (!lead.contains('\t') && lead.len().is_multiple_of(unit))

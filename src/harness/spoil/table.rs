@@ -150,6 +150,30 @@ pub const WAYS: &[Way] = &[
         Right,
         &[Rows(lines::blank_dropped), Text(indent::tab_few)],
     ),
+    way(
+        "4-spaces-for-tabs+dedented",
+        "two at once",
+        Right,
+        &[Text(indent::spaces_for_tabs::<4>), Text(indent::dedented)],
+    ),
+    way(
+        "tabs-for-spaces+dedented",
+        "two at once",
+        Right,
+        &[Text(indent::tabs_for_spaces), Text(indent::dedented)],
+    ),
+    way(
+        "2-for-4-spaces+dedented",
+        "two at once",
+        Right,
+        &[Text(indent::two_for_four), Text(indent::dedented)],
+    ),
+    way(
+        "4-for-2-spaces+dedented",
+        "two at once",
+        Right,
+        &[Text(indent::four_for_two), Text(indent::dedented)],
+    ),
     way("dedented+fence", "two at once", Right, &[Text(indent::dedented), Text(decorate::fence)]),
     way("level-few+html", "two at once", Right, &[Text(indent::level_few), Text(decorate::html)]),
     way(

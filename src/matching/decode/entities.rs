@@ -17,6 +17,9 @@ const ENTITIES: &[(&str, &str, &str)] = &[
     ("&amp;", "&", "&"),
 ];
 
+/// What an encoder never leaves, if it encodes any of them.
+const MARKUP: [&str; 3] = ["<", ">", "&"];
+
 impl Decoding for Entities {
     fn id(&self) -> &'static str {
         "html_entities"
@@ -35,15 +38,40 @@ impl Decoding for Entities {
         if used.is_empty() {
             return None;
         }
-        let undo = |new: &str| {
+        let marks = |text: &str| MARKUP.map(|mark| bare(text, mark));
+        let before = marks(old);
+        let text = decode_entities(old, &used);
+        let known: Vec<&str> = used.iter().map(|(entity, ..)| *entity).collect();
+        let undo = move |new: &str| {
+            let after = marks(new);
+            let has = |c: &str| {
+                let entity =
+                    ENTITIES.iter().find(|(entity, of, _)| *of == c && new.contains(entity));
+                entity.map(|(entity, ..)| *entity)
+            };
+            let written: Vec<&str> = MARKUP.iter().filter_map(|mark| has(mark)).collect();
+            let mut markup = true;
+            if !written.is_empty() && after.contains(&true) {
+                if before.contains(&true) {
+                    // Encoded in parts: those that old_str shows too, if that tells.
+                    let both =
+                        MARKUP.iter().zip(after).any(|(mark, bare)| bare && has(mark).is_some());
+                    if both || written.iter().any(|entity| !known.contains(entity)) {
+                        return None;
+                    }
+                } else {
+                    // Written plainly, so its entities are meant.
+                    markup = false;
+                }
+            }
             // What stands bare in new_str was not encoded there.
             let encoded = |(entity, c, _): &&(&str, &str, &'static str)| {
-                new.contains(entity) && !bare(new, c)
+                new.contains(entity) && !bare(new, c) && (markup || !MARKUP.contains(c))
             };
             let used: Vec<_> = ENTITIES.iter().filter(encoded).collect();
-            decode_entities(new, &used)
+            Some(decode_entities(new, &used))
         };
-        Some((decode_entities(old, &used), Box::new(undo)))
+        Some((text, Box::new(undo)))
     }
 }
 

@@ -54,15 +54,19 @@ impl Decoding for Unescape {
         // What old_str has both ways, new_str may have both ways too.
         shown.mixed = (has_inner_break(old), old.contains('\t'));
         shown.in_literals = kinds(&unescape_breaks(old)).breaks;
-        let undo = move |new: &str| match level {
-            Level::Full => undo_like(new, shown),
-            Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
-            Level::Breaks if has_inner_break(new) => new.to_owned(),
-            Level::Breaks => unescape_breaks(new),
-            Level::QuotesAndBreaks => {
-                let unquoted = unescape_quotes(new, &escaped_quotes(new, shown));
-                if has_inner_break(new) { unquoted } else { unescape_breaks(&unquoted) }
-            }
+        shown.lone = has_lone_backslash(old);
+        shown.bare = QUOTES.map(|quote| has_bare(old, quote));
+        let undo = move |new: &str| {
+            Some(match level {
+                Level::Full => undo_like(new, shown),
+                Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
+                Level::Breaks if has_inner_break(new) => new.to_owned(),
+                Level::Breaks => unescape_breaks(new),
+                Level::QuotesAndBreaks => {
+                    let unquoted = unescape_quotes(new, &escaped_quotes(new, shown));
+                    if has_inner_break(new) { unquoted } else { unescape_breaks(&unquoted) }
+                }
+            })
         };
         Some((text, Box::new(undo)))
     }
@@ -80,6 +84,19 @@ struct Kinds {
     mixed: (bool, bool),
     /// Whether line breaks were escaped between what looks like quotes, too.
     in_literals: bool,
+    /// Whether a backslash stands alone, so that no escaper made the text.
+    lone: bool,
+    /// The quotes that stand bare.
+    bare: [bool; 3],
+}
+
+impl Kinds {
+    /// Whether `new` shows that it was written without the escapes that `old` has
+    /// throughout: a quote stands bare, or a backslash alone.
+    fn is_clean(self, new: &str) -> bool {
+        let quote = |at: usize| self.quotes[at] && !self.bare[at] && has_bare(new, QUOTES[at]);
+        (0..QUOTES.len()).any(quote) || self.backslashes && !self.lone && has_lone_backslash(new)
+    }
 }
 
 fn kinds(text: &str) -> Kinds {
@@ -115,6 +132,13 @@ fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
 fn undo_like(new: &str, shown: Kinds) -> String {
+    if shown.is_clean(new) {
+        return if shown.breaks && !has_inner_break(new) {
+            unescape_breaks(new)
+        } else {
+            new.to_owned()
+        };
+    }
     let body = was_string_body(new);
     if body && (shown.breaks || shown.backslashes) {
         // A line break that a literal on one line keeps is the literal's own escape, unless

@@ -55,7 +55,7 @@ impl Decoding for LineNumbers {
         if old.ends_with('\n') {
             text.push('\n');
         }
-        let undo = move |new: &str| new.split('\n').map(strip).collect::<Vec<_>>().join("\n");
+        let undo = move |new: &str| Some(new.split('\n').map(strip).collect::<Vec<_>>().join("\n"));
         Some((text, Box::new(undo)))
     }
 }

@@ -20,10 +20,15 @@ impl Decoding for CarriageReturns {
         false
     }
 
+    fn suits(&self, file: &str) -> bool {
+        let bytes = file.as_bytes();
+        memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))
+    }
+
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let turn = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r");
         (old.trim_matches('\n').contains('\n')).then(|| {
-            let undo: UndoNew = Box::new(turn);
+            let undo: UndoNew = Box::new(move |new| Some(turn(new)));
             (turn(old), undo)
         })
     }
@@ -55,11 +60,11 @@ impl Decoding for OuterBlanks {
             text,
             Box::new(move |new| {
                 let (h, t) = outer_blanks(new);
-                if new.trim().is_empty() {
+                Some(if new.trim().is_empty() {
                     new.to_owned()
                 } else {
                     without_outer(new, h.min(head), t.min(tail)).into_owned()
-                }
+                })
             }),
         ))
     }
@@ -83,7 +88,7 @@ impl Decoding for DoubleSpacing {
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let text = single_spaced(old)?;
-        let undo = |new: &str| single_spaced(new).unwrap_or_else(|| new.to_owned());
+        let undo = |new: &str| single_spaced(new).or_else(|| Some(new.to_owned()));
         Some((text, Box::new(undo)))
     }
 }

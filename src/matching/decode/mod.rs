@@ -22,12 +22,16 @@ pub(super) trait Decoding: Sync {
     fn rung(&self) -> &'static str;
     /// Whether the decoded text consists of whole lines by its nature.
     fn whole_lines(&self) -> bool;
+    /// Whether such a text can be in this file.
+    fn suits(&self, _file: &str) -> bool {
+        true
+    }
     /// The text that was meant, if the mistake shows, and what undoes it in `new_str`.
     fn undo(&self, old: &str) -> Option<(String, UndoNew)>;
 }
 
-/// Undoes the same mistake in `new_str`.
-pub(super) type UndoNew = Box<dyn Fn(&str) -> String>;
+/// Undoes the same mistake in `new_str`; `None` where it cannot be told what was meant.
+pub(super) type UndoNew = Box<dyn Fn(&str) -> Option<String>>;
 
 /// In the order in which they are tried.
 pub(super) const DECODINGS: &[&dyn Decoding] = &[
@@ -60,7 +64,7 @@ pub(super) struct Reading {
 const DEPTH: usize = 3;
 
 /// All readings of a call: as it is, then by one decoding, by two, by three.
-pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
+pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
     let plain = Reading {
         old: old.to_owned(),
         new: new.to_owned(),
@@ -69,11 +73,12 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
         whole_lines: false,
     };
     let mut out = vec![plain];
+    let decodings: Vec<&&dyn Decoding> = DECODINGS.iter().filter(|d| d.suits(file)).collect();
     let mut from = 0;
     for _ in 0..DEPTH {
         let to = out.len();
         for at in from..to {
-            for decoding in DECODINGS {
+            for decoding in &decodings {
                 if out[at].ids.iter().any(|id| family(id) == family(decoding.id())) {
                     continue;
                 }
@@ -83,7 +88,7 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
                 }
                 let mut ids = out[at].ids.clone();
                 ids.push(decoding.id());
-                let new = undo(&out[at].new);
+                let Some(new) = undo(&out[at].new) else { continue };
                 let whole_lines = out[at].whole_lines || decoding.whole_lines();
                 out.push(Reading { old, new, ids, rung: decoding.rung(), whole_lines });
             }
@@ -125,7 +130,7 @@ mod tests {
     #[test]
     fn new_is_unescaped_only_where_it_shows_the_same() {
         let new = |old: &str, new: &str, id: &str| {
-            let all = readings(old, new);
+            let all = readings(old, new, "");
             all.iter().find(|r| r.ids == [id]).map(|r| r.new.clone())
         };
         assert_eq!(new(r"a\nb", r"a\nc", "unescape").as_deref(), Some("a\nc"));
@@ -161,22 +166,25 @@ mod tests {
         assert!(undo_numbers("12|a\n13: b").is_none());
         assert!(undo_numbers("12|a\nb").is_none());
         let (_, undo) = undo_numbers("12|a\n13|b").expect("numbered");
-        assert_eq!(undo("12|a\nnew\n13|b"), "a\nnew\nb");
+        assert_eq!(undo("12|a\nnew\n13|b").as_deref(), Some("a\nnew\nb"));
     }
 
     #[test]
     fn markers_fences_entities_and_blanks() {
         let (old, undo) = DiffMarkers.undo(" a\n-b").expect("markers");
-        assert_eq!((old.as_str(), undo(" a\n+c").as_str()), ("a\nb", "a\nc"));
+        assert_eq!((old.as_str(), undo(" a\n+c").as_deref()), ("a\nb", Some("a\nc")));
         let (old, undo) = CodeFence.undo("```rust\nx\n```").expect("fence");
         assert_eq!(
-            (old.as_str(), undo("```rust\ny\n```").as_str(), undo("z").as_str()),
-            ("x", "y", "z")
+            (old.as_str(), undo("```rust\ny\n```").as_deref(), undo("z").as_deref()),
+            ("x", Some("y"), Some("z"))
         );
         let (old, undo) = Entities.undo("a &lt; b &amp;&amp; c").expect("entities");
-        assert_eq!((old.as_str(), undo("a &gt; b").as_str()), ("a < b && c", "a > b"));
-        assert_eq!(undo("\"&lt;\" < x"), "\"&lt;\" < x");
+        assert_eq!((old.as_str(), undo("a &gt; b").as_deref()), ("a < b && c", Some("a > b")));
+        assert_eq!(undo("\"&lt;\" < x").as_deref(), Some("\"&lt;\" < x"));
+        // Both ways in both: which of them are meant?
+        let (_, undo) = Entities.undo("a < b &amp;&amp; c").expect("entities");
+        assert_eq!(undo("a < b &amp;&amp; \"&lt;\""), None);
         let (old, undo) = OuterBlanks.undo("\n\na\n\n").expect("blanks");
-        assert_eq!((old.as_str(), undo("\nb\n").as_str()), ("a\n", "b\n"));
+        assert_eq!((old.as_str(), undo("\nb\n").as_deref()), ("a\n", Some("b\n")));
     }
 }

@@ -39,7 +39,7 @@ impl Decoding for DiffMarkers {
         if old.ends_with('\n') {
             text.push('\n');
         }
-        Some((text, Box::new(undo_markers)))
+        Some((text, Box::new(|new| Some(undo_markers(new)))))
     }
 }
 
@@ -78,7 +78,7 @@ impl Decoding for CodeFence {
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let text = unfenced(old)?;
-        Some((text, Box::new(|new| unfenced(new).unwrap_or_else(|| new.to_owned()))))
+        Some((text, Box::new(|new| unfenced(new).or_else(|| Some(new.to_owned())))))
     }
 }
 
