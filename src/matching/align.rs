@@ -65,7 +65,7 @@ impl Aligned {
         let mut found: Vec<Alignment> = text
             .places(source)
             .into_iter()
-            .filter_map(|start| text.align(source, start, budget + margin))
+            .flat_map(|start| text.align(source, start, budget + margin))
             .collect();
         found.sort_by_key(|alignment| (alignment.cost, alignment.lines.start));
         let mut apart: Vec<Alignment> = Vec::new();
@@ -152,7 +152,7 @@ impl<'a> Text<'a> {
                 *votes.entry(start / band).or_default() += 1;
             }
         }
-        let wanted = (size * 3).div_ceil(5).saturating_sub(silent).max(2);
+        let wanted = (size * 3).div_ceil(5).saturating_sub(silent).max(1);
         let near = |bucket: usize| {
             let count = |b: usize| votes.get(&b).copied().unwrap_or(0);
             count(bucket) + count(bucket + 1)
@@ -169,14 +169,14 @@ impl<'a> Text<'a> {
         buckets.into_iter().map(|(_, bucket)| (bucket * band).saturating_sub(size)).collect()
     }
 
-    /// The cheapest alignment that starts about there.
-    fn align(&self, source: &Source<'_>, start: usize, most: usize) -> Option<Alignment> {
+    /// The alignments that start about there.
+    fn align(&self, source: &Source<'_>, start: usize, most: usize) -> Vec<Alignment> {
         let file = source.solid();
         let size = self.solid.len();
         let band = (size / 5).max(1) + 1;
         let from = start.saturating_sub(band);
         let to = (start + size + 3 * band).min(file.lines.len());
-        let width = to.checked_sub(from)?;
+        let Some(width) = to.checked_sub(from) else { return Vec::new() };
         const FAR: usize = usize::MAX / 4;
         let columns = width + 1;
         let mut cost = vec![FAR; (size + 1) * columns];
@@ -214,14 +214,30 @@ impl<'a> Text<'a> {
             let (a, b) = (self.old[self.solid[0]].trim(), source.body(file.lines[from + j]).trim());
             is_comment_difference(a, b) && tokens::likeness(a, b) >= 0.5
         };
-        let starts = |j: usize| pair(0, j) == 0 || pair(0, j) == 1 && comment(j);
-        let first =
-            (0..width).filter(|&j| cost[j] <= most && starts(j)).min_by_key(|&j| cost[j])?;
+        let starts = |j: &usize| pair(0, *j) == 0 || pair(0, *j) == 1 && comment(*j);
+        let firsts = (0..width).filter(|&j| cost[j] <= most).filter(starts);
+        firsts.filter_map(|first| self.trace(source, from, first, most, &cost, pair)).collect()
+    }
+
+    /// Follows the cheapest way through the table.
+    fn trace(
+        &self,
+        source: &Source<'_>,
+        from: usize,
+        first: usize,
+        most: usize,
+        cost: &[usize],
+        pair: impl Fn(usize, usize) -> usize,
+    ) -> Option<Alignment> {
+        let file = source.solid();
+        let size = self.solid.len();
+        let columns = cost.len() / (size + 1);
+        let width = columns - 1;
         let mut pairs: Vec<(usize, Option<usize>)> = Vec::new();
         let (mut i, mut j, mut explained) = (0, first, 0);
         while i < size {
             let here = cost[i * columns + j];
-            let behind = if j < width { cost[(i + 1) * columns + j + 1] } else { FAR };
+            let behind = if j < width { cost[(i + 1) * columns + j + 1] } else { usize::MAX };
             if j < width && behind <= most && behind + pair(i, j) == here {
                 explained += usize::from(pair(i, j) == 0);
                 pairs.push((i, Some(j)));
@@ -356,6 +372,11 @@ fn residue_is_context(
                 line = piece.line;
                 let (a, b) = (old[*at], &source.text[piece.start..piece.end]);
                 if differences(a, b).is_some() {
+                    continue;
+                }
+                // The call puts in its place what the file has there.
+                let same = |n: usize| new[n].trim() == b.trim();
+                if events.iter().any(|e| matches!(e, Event::Change(o, n) if o == at && same(*n))) {
                     continue;
                 }
                 let index = solid.binary_search(at).map_err(|_| line)?;

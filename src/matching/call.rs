@@ -408,6 +408,18 @@ pub(super) fn merge_window(
         }
         _ => None,
     });
+    // A bracket alone that stands at another depth than the lines around it is another one.
+    for step in &window.steps {
+        if let Step::Pair(at, piece) = step
+            && piece.from_start
+            && !old[*at].trim().is_empty()
+            && !old[*at].contains(super::canon::is_word)
+            && !map.explains(indent::of(old[*at]), indent::of(source.body(piece.line)))
+        {
+            let why = "the bracket there stands at another depth than that of old_str";
+            return Err(Conflict { line: piece.line, why });
+        }
+    }
     let learnt = Slack::PUNCTUATION | Slack::LOOK_ALIKE;
     let style = if window.slack.meets(learnt) {
         EditMap::learn(&pairs.collect::<Vec<_>>()).unless_contradicted(source.text, new)
@@ -466,7 +478,7 @@ fn file_depth(
     new: &[&str],
     map: &IndentMap,
 ) -> Option<Vec<String>> {
-    if !map.is_shift() {
+    if map.is_regular() && !map.is_shift() {
         return None;
     }
     let depth = |line: &str| indent::columns(indent::of(line), 4);
@@ -510,7 +522,11 @@ fn file_depth(
     let (call, file) =
         (least(&mut old.iter().copied()), least(&mut quoted.iter().map(String::as_str)));
     let fresh = least(&mut new.iter().copied());
-    (shared > 0 && fresh == file && fresh != call).then_some(quoted)
+    // Or `new` opens with the same line, which stands as the file has it, and goes further out.
+    let opens = old[first].trim() == bodies[new_first]
+        && indent::of(new[new_first]) == indent::of(&quoted[first])
+        && indent::of(old[first]) != indent::of(&quoted[first]);
+    (shared > 0 && (fresh == file && fresh != call || opens)).then_some(quoted)
 }
 
 /// Whether replacing at either of two overlapping places gives the same text.

@@ -36,9 +36,15 @@ struct Rule {
     shift: Shift,
     /// The first line follows a rule of its own (its indentation was lost).
     first_apart: bool,
+    /// A few lines were indented by accident; the rule is that of the others.
+    most: bool,
 }
 
 impl Rule {
+    fn explains(&self, (from, to): &(String, String)) -> bool {
+        self.apply(from).as_deref() == Some(to)
+    }
+
     /// Whether a line stands between two of the levels that it says the call has.
     fn splits(&self, indent: &str) -> bool {
         matches!(self.unit, Unit::Scale(from, _) if !indent.len().is_multiple_of(from))
@@ -59,21 +65,19 @@ impl Rule {
 pub(super) struct IndentMap {
     rule: Option<Rule>,
     pairs: Vec<(String, String)>,
-    /// The width of a level in the file, in blanks.
-    unit: Option<usize>,
 }
 
 impl IndentMap {
     /// Fits a map to all pairs; if none fits, to all but the first; else it is
     /// irregular and maps only what it has seen.
     pub(super) fn fit(pairs: Vec<(String, String)>, unit: Option<usize>) -> Self {
-        let rule = rules(&pairs, unit, &[]).into_iter().next();
-        Self { rule, pairs, unit }
+        let rule = rules(&pairs, unit.as_slice(), &[]).into_iter().next();
+        Self { rule, pairs }
     }
 
     /// How far the map is from no map at all; a smaller one is the likelier mistake.
     pub(super) fn rank(&self) -> u8 {
-        let Some(rule) = &self.rule else { return 8 };
+        let Some(rule) = self.rule.as_ref().filter(|rule| !rule.most) else { return 8 };
         let rank = match (rule.unit, &rule.shift) {
             (Unit::Keep, Shift::None) => 0,
             // One level alone does not tell a wider level from a shift.
@@ -95,7 +99,7 @@ impl IndentMap {
             return vec![self.clone()];
         }
         let indents: Vec<&str> = new.iter().map(|(indent, _)| *indent).collect();
-        let rules = rules(&self.pairs, self.unit, &indents);
+        let rules = rules(&self.pairs, &steps.levels(), &indents);
         let mut rules: Vec<(Odd, usize, Rule)> = rules
             .into_iter()
             .map(|rule| (steps.judge(&rule, new), self.mistakes(&rule), rule))
@@ -138,6 +142,17 @@ impl IndentMap {
         self.rule.as_ref().is_some_and(|rule| rule.shift != Shift::None)
     }
 
+    /// Whether a rule tells where every line goes.
+    pub(super) fn is_regular(&self) -> bool {
+        self.rule.is_some()
+    }
+
+    /// Whether the rule puts a line where the file has it, or it only lost its indentation.
+    pub(super) fn explains(&self, from: &str, to: &str) -> bool {
+        from.is_empty()
+            || self.rule.as_ref().is_none_or(|rule| rule.apply(from).as_deref() == Some(to))
+    }
+
     /// What the first line has and what it has in the file, if it follows no rule.
     pub(super) fn first_lost(&self) -> Option<(&str, &str)> {
         let apart = self.rule.as_ref().is_some_and(|rule| rule.first_apart);
@@ -151,15 +166,15 @@ impl IndentMap {
         self.rule.as_ref().is_some_and(same)
     }
 
-    /// The file's indentation for a new line's. `near` is the old line next to it,
-    /// which an irregular map looks at first. `None` when nothing tells.
-    pub(super) fn apply(&self, indent: &str, near: usize) -> Option<String> {
+    /// The file's indentation for a new line's. `None` when nothing tells: where no rule
+    /// holds, one depth of the call may stand for several of the file.
+    pub(super) fn apply(&self, indent: &str) -> Option<String> {
         if let Some(mapped) = self.rule.as_ref().and_then(|rule| rule.apply(indent)) {
             return Some(mapped);
         }
-        let distance = |at: usize| at.abs_diff(near);
-        let seen = self.pairs.iter().enumerate().filter(|(_, (from, _))| from == indent);
-        seen.min_by_key(|(at, _)| distance(*at)).map(|(_, (_, to))| to.clone())
+        let mut seen = self.pairs.iter().filter(|(from, _)| from == indent).map(|(_, to)| to);
+        let to = seen.next()?;
+        seen.all(|other| other == to).then(|| to.clone())
     }
 }
 
@@ -205,6 +220,16 @@ impl Steps {
         let count = |step: usize| self.counts.get(&" ".repeat(step)).copied().unwrap_or(0);
         let commonest = (1..=8).max_by_key(|&step| (count(step), step == 4));
         commonest.filter(|&step| !self.has_tabs && count(step) > 0)
+    }
+
+    /// The widths of the steps of blanks that are not rare, the commonest first.
+    fn levels(&self) -> Vec<usize> {
+        let blank = |step: &&String| !step.contains('\t');
+        let mut levels: Vec<(usize, usize)> =
+            self.counts.keys().filter(blank).map(|step| (self.counts[step], step.len())).collect();
+        levels.retain(|(count, width)| count * 20 >= self.total && (1..=8).contains(width));
+        levels.sort_unstable_by_key(|(count, width)| (std::cmp::Reverse(*count), *width));
+        levels.into_iter().map(|(_, width)| width).collect()
     }
 
     /// How odd new lines would stand in the file if a rule moved them: by the worst step
@@ -288,30 +313,52 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
 /// The rules that explain all pairs, the likelier first; those that take the first line
 /// apart come last. `new` are the indents of the new lines, which may show a unit that the
 /// pairs do not.
-fn rules(pairs: &[(String, String)], unit: Option<usize>, new: &[&str]) -> Vec<Rule> {
+fn rules(pairs: &[(String, String)], levels: &[usize], new: &[&str]) -> Vec<Rule> {
     let mut found: Vec<Rule> = Vec::new();
     for first_apart in [false, true] {
         let pairs = &pairs[usize::from(first_apart).min(pairs.len())..];
         if first_apart && pairs.is_empty() {
             break;
         }
-        let units = units(pairs, unit, new);
+        let units = units(pairs, levels, new);
         let plain = units.iter().filter(|unit| fits(pairs, **unit, &Shift::None));
         let plain = plain.map(|unit| (*unit, Shift::None));
         let moved = units.iter().filter_map(|unit| Some((*unit, fit_shift(pairs, *unit)?)));
         for (unit, shift) in plain.chain(moved) {
             let known = |rule: &&Rule| rule.unit == unit && rule.shift == shift;
             if !found.iter().any(|rule| known(&rule)) {
-                found.push(Rule { unit, shift, first_apart });
+                found.push(Rule { unit, shift, first_apart, most: false });
             }
         }
+    }
+    if found.is_empty() {
+        found.extend(rule_of_most(pairs, levels, new));
     }
     found
 }
 
+/// The one rule that explains two thirds of the pairs, though not all.
+fn rule_of_most(pairs: &[(String, String)], levels: &[usize], new: &[&str]) -> Option<Rule> {
+    let mut rules: Vec<(usize, Rule)> = Vec::new();
+    for unit in units(pairs, levels, new) {
+        let one = |pair| fit_shift(std::slice::from_ref(pair), unit);
+        for shift in std::iter::once(Shift::None).chain(pairs.iter().filter_map(one)) {
+            let rule = Rule { unit, shift, first_apart: false, most: true };
+            let fits = pairs.iter().filter(|pair| rule.explains(pair)).count();
+            if !rules.iter().any(|(_, known)| *known == rule) {
+                rules.push((fits, rule));
+            }
+        }
+    }
+    let best = rules.iter().map(|(fits, _)| *fits).max()?;
+    let mut likeliest = rules.iter().filter(|(fits, _)| *fits == best);
+    let (fits, rule) = likeliest.next()?;
+    (likeliest.next().is_none() && *fits >= 2 && fits * 3 >= pairs.len() * 2).then(|| rule.clone())
+}
+
 fn fits(pairs: &[(String, String)], unit: Unit, shift: &Shift) -> bool {
-    let rule = Rule { unit, shift: shift.clone(), first_apart: false };
-    pairs.iter().all(|(from, to)| rule.apply(from).as_deref() == Some(to))
+    let rule = Rule { unit, shift: shift.clone(), first_apart: false, most: false };
+    pairs.iter().all(|pair| rule.explains(pair))
 }
 
 /// The move that explains all pairs once their unit is changed.
@@ -331,7 +378,7 @@ fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Shift> {
 }
 
 /// The unit changes that the pairs and the new lines could show, none first.
-fn units(pairs: &[(String, String)], file: Option<usize>, new: &[&str]) -> Vec<Unit> {
+fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> {
     let call = || pairs.iter().map(|pair| pair.0.as_str()).chain(new.iter().copied());
     let from_tabs = call().any(|indent| indent.contains('\t'));
     let to_tabs = pairs.iter().any(|pair| pair.1.contains('\t'));
@@ -346,21 +393,26 @@ fn units(pairs: &[(String, String)], file: Option<usize>, new: &[&str]) -> Vec<U
                 widths.reduce(gcd)
             };
             let (from, to) = (gcd_of(|p| &p.0), gcd_of(|p| &p.1));
-            let scale = match (from, to, file) {
-                (Some(a), Some(b), None) => Some((a, b)),
-                // Another width of a level, or a shift? The file's own level tells.
-                (Some(a), Some(b), Some(unit)) => {
+            let level = new.iter().map(|i| i.len()).filter(|&w| w > 0).reduce(gcd);
+            let scale = |unit: usize| match (from, to) {
+                // Another width of a level, or a shift? The file's own levels tell.
+                (Some(a), Some(b)) => {
                     let fits = b.is_multiple_of(unit) && (a * unit).is_multiple_of(b);
                     fits.then(|| (a * unit / b, unit))
                 }
                 // Only new lines show a level.
-                (None, _, Some(unit)) => {
-                    let level = new.iter().map(|i| i.len()).filter(|&w| w > 0).reduce(gcd);
+                (None, _) => {
                     level.filter(|level| [2, 3, 4].contains(level)).map(|level| (level, unit))
                 }
                 _ => None,
             };
-            out.extend(scale.filter(|(a, b)| a != b && *a > 1).map(|(a, b)| Unit::Scale(a, b)));
+            let mut scales: Vec<(usize, usize)> =
+                file.iter().filter_map(|&unit| scale(unit)).collect();
+            if file.is_empty() {
+                scales.extend(from.zip(to));
+            }
+            let scales = scales.into_iter().filter(|(a, b)| a != b && *a > 1);
+            out.extend(scales.map(|(a, b)| Unit::Scale(a, b)));
         }
     }
     out
@@ -385,27 +437,27 @@ mod tests {
     fn one_tab_too_few_everywhere() {
         let map = fit(&[("", "\t"), ("\t", "\t\t"), ("", "\t")]);
         assert!(map.is_shift());
-        assert_eq!(map.apply("\t\t", 0).as_deref(), Some("\t\t\t"));
+        assert_eq!(map.apply("\t\t").as_deref(), Some("\t\t\t"));
     }
 
     #[test]
     fn one_level_too_many() {
         let map = fit(&[("        ", "    "), ("            ", "        ")]);
-        assert_eq!(map.apply("        ", 0).as_deref(), Some("    "));
-        assert_eq!(map.apply("", 0), None);
+        assert_eq!(map.apply("        ").as_deref(), Some("    "));
+        assert_eq!(map.apply(""), None);
     }
 
     #[test]
     fn units_change_before_shifts() {
         let map = fit(&[("    ", "\t"), ("        ", "\t\t")]);
         assert_eq!(map.rank(), 2);
-        assert_eq!(map.apply("            ", 0).as_deref(), Some("\t\t\t"));
+        assert_eq!(map.apply("            ").as_deref(), Some("\t\t\t"));
         let map = fit(&[("\t", "  "), ("\t\t", "    ")]);
-        assert_eq!(map.apply("\t\t\t", 0).as_deref(), Some("      "));
+        assert_eq!(map.apply("\t\t\t").as_deref(), Some("      "));
         let map = fit(&[("  ", "    "), ("    ", "        ")]);
-        assert_eq!(map.apply("      ", 0).as_deref(), Some("            "));
+        assert_eq!(map.apply("      ").as_deref(), Some("            "));
         let map = fit(&[("", "\t"), ("    ", "\t\t")]);
-        assert_eq!(map.apply("        ", 0).as_deref(), Some("\t\t\t"));
+        assert_eq!(map.apply("        ").as_deref(), Some("\t\t\t"));
     }
 
     #[test]
@@ -413,13 +465,13 @@ mod tests {
         let map = fit(&[("", "    "), ("        ", "        "), ("    ", "    ")]);
         assert!(map.is_same());
         assert_eq!(map.rank(), 1);
-        assert_eq!(map.apply("        ", 1).as_deref(), Some("        "));
+        assert_eq!(map.apply("        ").as_deref(), Some("        "));
     }
 
     #[test]
     fn irregular_maps_only_what_was_seen() {
         let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")]);
-        assert_eq!(map.apply("   ", 0).as_deref(), Some("\t\t\t"));
-        assert_eq!(map.apply("       ", 0), None);
+        assert_eq!(map.apply("   ").as_deref(), Some("\t\t\t"));
+        assert_eq!(map.apply("       "), None);
     }
 }

@@ -115,7 +115,7 @@ impl Merge<'_, '_> {
                 }
                 // The file has no such line: a change of it is a new line.
                 (Event::Change(_, n), None) => {
-                    let line = self.inserted(n, o, &walk.out, own[at])?;
+                    let line = self.inserted(n, &walk.out, own[at])?;
                     walk.out.push(line);
                 }
                 (Event::Delete(_), Some(piece)) => walk.freed.extend(ending(piece)),
@@ -202,6 +202,22 @@ impl Merge<'_, '_> {
         below: Side,
         old: usize,
     ) -> Result<(), Conflict> {
+        if let Some(known) = self.in_gap(gap, &walk.inserts) {
+            let mut lines: Vec<Line> = Vec::new();
+            for ((n, own), piece) in walk.inserts.drain(..).zip(known) {
+                let before = if lines.is_empty() { &walk.out } else { &lines };
+                lines.push(match piece {
+                    Some(piece) => Line {
+                        text: self.file(piece).to_owned(),
+                        ending: Some(self.source.lines[piece.line].ending),
+                    },
+                    None => self.inserted(n, before, own)?,
+                });
+            }
+            walk.out.extend(lines);
+            walk.was_last = false;
+            return Ok(());
+        }
         let above = walk.above;
         let solid = gap.iter().find(|piece| !self.file(**piece).trim().is_empty());
         if let Some(piece) = solid
@@ -224,7 +240,7 @@ impl Merge<'_, '_> {
         let mut lines: Vec<Line> = Vec::new();
         for (n, own) in walk.inserts.drain(..) {
             let before = if lines.is_empty() { &walk.out } else { &lines };
-            let mut line = self.inserted(n, old, before, own)?;
+            let mut line = self.inserted(n, before, own)?;
             line.ending = walk.freed.pop_front();
             lines.push(line);
         }
@@ -250,6 +266,37 @@ impl Merge<'_, '_> {
             walk.out.extend(lines);
         }
         Ok(())
+    }
+
+    /// Which of the new lines are the file's lines in the gap, that only `old` left out:
+    /// all of its code, or the blank lines on both sides of what is new.
+    fn in_gap(&self, gap: &[Piece], inserts: &[(usize, bool)]) -> Option<Vec<Option<Piece>>> {
+        let (first, last) = (inserts.first()?, inserts.last()?);
+        let new = |insert: &(usize, bool)| self.new[insert.0].trim();
+        let is_blank = |piece: &&Piece| self.file(**piece).trim().is_empty();
+        if gap.is_empty() {
+            return None;
+        }
+        let mut known: Vec<Option<Piece>> = vec![None; inserts.len()];
+        if gap.iter().all(|piece| is_blank(&piece)) {
+            if inserts.iter().all(|insert| new(insert).is_empty()) {
+                return (inserts.len() >= gap.len()).then_some(known);
+            }
+            return (new(first).is_empty() && new(last).is_empty()).then_some(known);
+        }
+        let mut from = 0;
+        for piece in gap {
+            let line = self.file(*piece).trim();
+            match inserts[from..].iter().position(|insert| new(insert) == line) {
+                Some(at) => {
+                    known[from + at] = Some(*piece);
+                    from += at + 1;
+                }
+                None if is_blank(&piece) => {}
+                None => return None,
+            }
+        }
+        Some(known)
     }
 
     /// Whether new lines continue the block above rather than start the one below.
@@ -284,7 +331,7 @@ impl Merge<'_, '_> {
         } else if new_indent == old_indent {
             indent::of(file).to_owned()
         } else {
-            self.depth(new_indent, o, piece.line)?
+            self.depth(new_indent, piece.line)?
         };
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
@@ -311,19 +358,13 @@ impl Merge<'_, '_> {
             })
     }
 
-    fn depth(&self, indent: &str, near: usize, line: usize) -> Result<String, Conflict> {
+    fn depth(&self, indent: &str, line: usize) -> Result<String, Conflict> {
         let why = "nothing tells how deep the new line is to be indented";
-        self.map.apply(indent, near).ok_or(Conflict { line, why })
+        self.map.apply(indent).ok_or(Conflict { line, why })
     }
 
     /// A line that is new.
-    fn inserted(
-        &self,
-        n: usize,
-        old: usize,
-        before: &[Line],
-        own_depth: bool,
-    ) -> Result<Line, Conflict> {
+    fn inserted(&self, n: usize, before: &[Line], own_depth: bool) -> Result<Line, Conflict> {
         let new = self.new[n];
         // A text may start within brackets; those are open all the way down.
         let open = self.new[..=n].iter().fold(0, |open: i32, line| {
@@ -344,6 +385,7 @@ impl Merge<'_, '_> {
         if body.trim().is_empty() {
             return Ok(Line { text: new.to_owned(), ending: None });
         }
+        let body = if self.adds_blanks() { body.trim_end().to_owned() } else { body };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
         let head = if let Some((_, depth)) = lost.filter(|_| !first) {
             depth.to_owned()
@@ -355,9 +397,20 @@ impl Merge<'_, '_> {
             indent::of(new).to_owned()
         } else {
             let line = self.window.first().map_or(0, |piece| piece.line);
-            self.depth(indent::of(new), old, line)?
+            self.depth(indent::of(new), line)?
         };
         Ok(Line { text: head + &body, ending: None })
+    }
+
+    /// Whether the call has blanks at the end of every line, and the file at none of them.
+    fn adds_blanks(&self) -> bool {
+        let pairs = self.window.steps.iter().filter_map(|step| match step {
+            Step::Pair(at, piece) if piece.to_end => Some((self.old[*at], self.file(*piece))),
+            _ => None,
+        });
+        let ends = |line: &str| line.ends_with([' ', '\t']);
+        let mut pairs = pairs.filter(|(old, _)| !old.trim().is_empty()).peekable();
+        pairs.peek().is_some() && pairs.all(|(old, file)| ends(old) && !ends(file))
     }
 
     /// A model that quotes the context too shallow may still indent its new lines as
@@ -397,16 +450,15 @@ impl Merge<'_, '_> {
     /// at the depth that they have.
     fn fit(&self, run: &[Event], above: Option<usize>, below: Option<usize>, moved: bool) -> Fit {
         let solid = |text: &str| !text.trim().is_empty();
-        let moved = |near: usize, line: &str| {
+        let moved = |line: &str| {
             let indent = indent::of(line);
-            let to = if moved { self.map.apply(indent, near) } else { None };
+            let to = if moved { self.map.apply(indent) } else { None };
             to.unwrap_or_else(|| indent.to_owned()) + &line[indent.len()..]
         };
         let context = |o: usize| match self.piece_of(o) {
             Some(piece) => self.file(piece).to_owned(),
-            None => moved(o, self.old[o]),
+            None => moved(self.old[o]),
         };
-        let near = above.map_or(0, |above| above + 1);
         let news: Vec<String> = run
             .iter()
             .filter_map(|event| match *event {
@@ -414,7 +466,7 @@ impl Merge<'_, '_> {
                 _ => None,
             })
             .filter(|text| solid(text) && !self.is_marginal(text))
-            .map(|line| moved(near, line))
+            .map(moved)
             .collect();
         let olds: Vec<usize> = run
             .iter()

@@ -103,7 +103,7 @@ pub(super) fn applied(call: &Call<'_>) -> Option<Refusal> {
     let text = call.text().as_bytes();
     for read in call.readings() {
         let new = read.reading.new.trim_matches('\n');
-        if letters(new) < 8 {
+        if letters(new) < 8 || only_removes(&read.reading) {
             continue;
         }
         let crlf = new.replace("\r\n", "\n").replace('\n', "\r\n");
@@ -117,6 +117,16 @@ pub(super) fn applied(call: &Call<'_>) -> Option<Refusal> {
         }
     }
     None
+}
+
+/// Whether `new` has nothing that `old` has not, so that it stands in the file anyway.
+fn only_removes(reading: &Reading) -> bool {
+    let (old, new) = (split(&reading.old), new_lines(&reading.old, &reading.new));
+    let brings = |event: &Event| match *event {
+        Event::Insert(n) | Event::Change(_, n) => !new[n].trim().is_empty(),
+        Event::Keep(..) | Event::Delete(_) => false,
+    };
+    !events(&old, &new).iter().any(brings)
 }
 
 /// Whether the lines that the edit removes stand near a line of the file.

@@ -75,6 +75,7 @@ impl EditMap {
         if contradicted {
             self.semicolons = None;
         }
+        self.letters &= !file.lines().any(holds_a_word);
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
     }
@@ -200,6 +201,12 @@ fn only_letters(pairs: &[(&str, &str)]) -> bool {
     let mut found =
         pairs.iter().flat_map(|(_, file)| file.split('\'').skip(1).step_by(2)).peekable();
     found.peek().is_some() && found.all(|inside| inside.chars().count() == 1)
+}
+
+/// Whether a line of code has a word in single quotes.
+fn holds_a_word(line: &str) -> bool {
+    let word = |inside: &str| inside.len() > 1 && !inside.contains([' ', '\\']);
+    !is_comment(line) && line.split('\'').skip(1).step_by(2).any(word)
 }
 
 /// Characters beyond ASCII that the call has wherever the file has one other.

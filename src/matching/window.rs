@@ -392,6 +392,9 @@ fn ends(
             Side::Suffix => b[found.start].start..file.len(),
             Side::Prefix => 0..b[found.end - 1].end,
         };
+        if cuts_statement(old, file, range.end) {
+            return None;
+        }
         let exact = file[range.clone()] == *old;
         // Amid the indentation no text begins: that is the whole line, not deep enough.
         if range.start > 0 && range.start < super::indent::of(file).len() && whole.is_some() {
@@ -404,6 +407,15 @@ fn ends(
         (Some(whole), Some(part)) if part.1 != Slack::NONE => Some(whole),
         (whole, part) => part.or(whole),
     }
+}
+
+/// Whether a text that ends a statement or an item would end amid one of the file.
+fn cuts_statement(old: &str, file: &str, end: usize) -> bool {
+    let mark = old.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
+    let rest = file[end..].trim();
+    mark.is_some_and(|mark| {
+        !rest.is_empty() && !rest.starts_with(mark) && !file[..end].ends_with(mark)
+    })
 }
 
 fn splits_word(chars: &[canon::Canonical], range: &Range<usize>) -> bool {
@@ -438,7 +450,10 @@ fn inner_places(old: &str, file: &str, fold: Fold) -> Vec<Range<usize>> {
     let mut at = 0;
     while at + a.len() <= b.len() {
         let found = at..at + a.len();
-        if a.iter().zip(&b[found.clone()]).all(|(a, b)| a.c == b.c) && !splits_word(&b, &found) {
+        if a.iter().zip(&b[found.clone()]).all(|(a, b)| a.c == b.c)
+            && !splits_word(&b, &found)
+            && !cuts_statement(old, file, b[found.end - 1].end)
+        {
             out.push(b[at].start..b[found.end - 1].end);
             at = found.end;
         } else {

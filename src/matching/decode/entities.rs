@@ -33,6 +33,10 @@ impl Decoding for Entities {
         false
     }
 
+    fn by_line(&self) -> bool {
+        true
+    }
+
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let used: Vec<_> = ENTITIES.iter().filter(|(entity, ..)| old.contains(entity)).collect();
         if used.is_empty() {

@@ -38,6 +38,10 @@ impl Decoding for Unescape {
         false
     }
 
+    fn by_line(&self) -> bool {
+        true
+    }
+
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let level = self.0;
         let changed = |text: String| (text != old).then_some(text);

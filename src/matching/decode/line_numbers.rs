@@ -43,7 +43,9 @@ impl Decoding for LineNumbers {
         }
         let strip = move |line: &str| match number(line) {
             Some((s, n, rest)) if s == style && n + 1 >= first && n <= last + 1000 => {
-                if spaced {
+                if rest == " " {
+                    String::new()
+                } else if spaced {
                     rest.strip_prefix(' ').unwrap_or(rest).to_owned()
                 } else {
                     rest.to_owned()

@@ -2,6 +2,8 @@
 //! what undoes each. A decoding applies only where `old_str` shows it, and is carried
 //! over to `new_str` only where `new_str` shows it too.
 
+use std::collections::HashMap;
+
 mod entities;
 mod escapes;
 mod line_numbers;
@@ -22,6 +24,11 @@ pub(super) trait Decoding: Sync {
     fn rung(&self) -> &'static str;
     /// Whether the decoded text consists of whole lines by its nature.
     fn whole_lines(&self) -> bool;
+    /// Whether each line is decoded for itself, so that a line that both strings have is
+    /// one line.
+    fn by_line(&self) -> bool {
+        false
+    }
     /// Whether such a text can be in this file.
     fn suits(&self, _file: &str) -> bool {
         true
@@ -83,6 +90,8 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
                     continue;
                 }
                 let Some((old, undo)) = decoding.undo(&out[at].old) else { continue };
+                let undo =
+                    if decoding.by_line() { shared_first(&out[at].old, &old, undo) } else { undo };
                 if old.trim().is_empty() || out.iter().any(|seen| seen.old == old) {
                     continue;
                 }
@@ -96,6 +105,36 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
         from = to;
     }
     out
+}
+
+/// Lines of `new` that are lines of `old` are decoded as these are; the others decide for
+/// themselves how they are written.
+fn shared_first(old: &str, decoded: &str, undo: UndoNew) -> UndoNew {
+    let (from, to): (Vec<&str>, Vec<&str>) =
+        (old.split('\n').collect(), decoded.split('\n').collect());
+    if from.len() < 2 && !old.contains(char::is_whitespace) || from.len() != to.len() {
+        return undo;
+    }
+    let pairs = from.iter().zip(to).filter(|(from, to)| *from != to);
+    let known: HashMap<String, String> =
+        pairs.map(|(from, to)| (from.trim_end().to_owned(), to.trim_end().to_owned())).collect();
+    Box::new(move |new| {
+        let is_known = |line: &&str| known.contains_key(line.trim_end());
+        let own: Vec<&str> = new.split('\n').filter(|line| !is_known(line)).collect();
+        if own.len() == new.split('\n').count() {
+            return undo(new);
+        }
+        let turned = undo(&own.join("\n"))?;
+        let mut turned = turned.split('\n');
+        if turned.clone().count() != own.len() && !own.is_empty() {
+            return undo(new);
+        }
+        let lines = new.split('\n').map(|line| match known.get(line.trim_end()) {
+            Some(known) => format!("{known}{}", &line[line.trim_end().len()..]),
+            None => turned.next().unwrap_or(line).to_owned(),
+        });
+        Some(lines.collect::<Vec<_>>().join("\n"))
+    })
 }
 
 /// One level of escaping is undone once, whichever way.

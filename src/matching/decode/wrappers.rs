@@ -23,7 +23,9 @@ impl Decoding for DiffMarkers {
         let marked = lines.iter().any(|line| line.starts_with(['-', '+']));
         let all = lines.iter().all(|line| line.is_empty() || line.starts_with(['-', '+', ' ']));
         let hunk = lines.iter().any(|line| line.starts_with("@@"));
-        if !(marked && all || hunk) {
+        // Context alone may be a diff's, if new_str turns out to be one.
+        let context = all && !marked;
+        if !(all || hunk) {
             return None;
         }
         let strip_old = |line: &&str| match line.chars().next() {
@@ -39,17 +41,28 @@ impl Decoding for DiffMarkers {
         if old.ends_with('\n') {
             text.push('\n');
         }
-        Some((text, Box::new(|new| Some(undo_markers(new)))))
+        // Lines of context that both strings have show that new_str is a diff, too.
+        let kept: Vec<String> =
+            lines.iter().filter(|line| line.starts_with(' ')).map(|l| (*l).to_owned()).collect();
+        let undo = move |new: &str| {
+            let shared = new.split('\n').any(|line| kept.iter().any(|kept| kept == line));
+            let added = new.split('\n').any(|line| line.starts_with('+'));
+            if context && !(shared && added) {
+                return None;
+            }
+            Some(undo_markers(new, shared))
+        };
+        Some((text, Box::new(undo)))
     }
 }
 
-fn undo_markers(new: &str) -> String {
+fn undo_markers(new: &str, shared: bool) -> String {
     let all = |marks: &[char]| {
         new.split('\n')
             .all(|line| line.is_empty() || line.starts_with("@@") || line.starts_with(marks))
     };
     let some = new.split('\n').any(|line| line.starts_with(['+', '-']));
-    if !some || !all(&['+', '-', ' ']) {
+    if !(some || shared) || !all(&['+', '-', ' ']) {
         return new.to_owned();
     }
     let has_plus = new.split('\n').any(|line| line.starts_with('+'));
