@@ -10,7 +10,7 @@ use super::Explained;
 use super::decode::{self, Reading};
 use super::fit;
 
-use super::indent::{self, IndentMap};
+use super::indent::{self, IndentMap, NewLine};
 use super::ladder::{INDENTATION, folds};
 use super::merge::{Conflict, Merge, Merged, new_lines};
 use super::refuse;
@@ -455,7 +455,7 @@ fn depths<'a>(
     window: &Window,
     old: &[&str],
     new: &[&'a str],
-) -> Vec<(&'a str, Option<&'a str>)> {
+) -> Vec<NewLine<'a>> {
     let mut known: HashMap<&str, &str> = HashMap::new();
     for step in &window.steps {
         if let Step::Pair(at, piece) = step
@@ -465,7 +465,12 @@ fn depths<'a>(
         }
     }
     let lines = new.iter().filter(|line| indent::shows_depth(line));
-    lines.map(|line| (indent::of(line), known.get(line).copied())).collect()
+    let line = |line: &&'a str| NewLine {
+        indent: indent::of(line),
+        known: known.get(line).copied(),
+        opens: indent::opens(line),
+    };
+    lines.map(line).collect()
 }
 
 /// The old lines at the file's depth, when `new` was written at that depth and only

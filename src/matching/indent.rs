@@ -93,12 +93,12 @@ impl IndentMap {
     /// All explain the pairs, but new lines may stand at depths that no pair shows. There
     /// the rule of the fewest mistakes holds, unless it has them go deeper by steps that the
     /// file does not take, and another does not.
-    pub(super) fn seeing(&self, new: &[(&str, Option<&str>)], steps: &Steps) -> Vec<Self> {
+    pub(super) fn seeing(&self, new: &[NewLine<'_>], steps: &Steps) -> Vec<Self> {
         let sure = self.rule.as_ref().is_none_or(|rule| self.mistakes(rule) == 0);
         if sure {
             return vec![self.clone()];
         }
-        let indents: Vec<&str> = new.iter().map(|(indent, _)| *indent).collect();
+        let indents: Vec<&str> = new.iter().map(|line| line.indent).collect();
         let rules = rules(&self.pairs, &steps.levels(), &indents);
         let mut rules: Vec<(Odd, usize, Rule)> = rules
             .into_iter()
@@ -184,10 +184,27 @@ pub(super) fn shows_depth(line: &str) -> bool {
     !line.trim().is_empty() && !line.trim_start().starts_with('*')
 }
 
+/// Whether a line opens a block or a bracket, as its last characters tell.
+pub(super) fn opens(line: &str) -> bool {
+    let line = line.trim_end();
+    line.ends_with(['{', '(', '[', ':']) || line.ends_with(" then") || line.ends_with(" do")
+}
+
+/// A line of the new text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewLine<'a> {
+    pub(super) indent: &'a str,
+    /// The file's indentation, if it is a line of the file.
+    pub(super) known: Option<&'a str>,
+    pub(super) opens: bool,
+}
+
 /// The steps from the lines of a file to the next deeper ones.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     counts: HashMap<String, usize>,
+    /// Those below a line that opens a block or a bracket.
+    opened: HashMap<String, usize>,
     total: usize,
     indents: HashSet<String>,
     has_tabs: bool,
@@ -197,6 +214,7 @@ impl Steps {
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut steps = Self::default();
         let mut above = "";
+        let mut opened = false;
         // The lines of a comment stand one blank deeper for its sake alone.
         for line in
             lines.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('*'))
@@ -205,8 +223,12 @@ impl Steps {
             steps.has_tabs |= indent.contains('\t');
             if let Some(step) = indent.strip_prefix(above).filter(|step| !step.is_empty()) {
                 *steps.counts.entry(step.to_owned()).or_default() += 1;
+                if opened {
+                    *steps.opened.entry(step.to_owned()).or_default() += 1;
+                }
                 steps.total += 1;
             }
+            opened = opens(line);
             if !steps.indents.contains(indent) {
                 steps.indents.insert(indent.to_owned());
             }
@@ -233,27 +255,27 @@ impl Steps {
     }
 
     /// How odd new lines would stand in the file if a rule moved them: by the worst step
-    /// to a deeper one. `new` has the indent of each, and the file's where it is known.
-    fn judge(&self, rule: &Rule, new: &[(&str, Option<&str>)]) -> Odd {
+    /// to a deeper one.
+    fn judge(&self, rule: &Rule, new: &[NewLine<'_>]) -> Odd {
         let mut worst = Odd::Seen;
-        let mut above: Option<(Cow<'_, str>, bool)> = None;
-        for &(indent, known) in new.iter().skip(usize::from(rule.first_apart)) {
+        let mut above: Option<(Cow<'_, str>, bool, bool)> = None;
+        for &NewLine { indent, known, opens } in new.iter().skip(usize::from(rule.first_apart)) {
             let depth = known.map(Cow::Borrowed).or_else(|| rule.apply(indent).map(Cow::Owned));
             let Some(depth) = depth else { return Odd::Impossible };
             if known.is_none() && rule.splits(indent) {
                 worst = worst.max(Odd::Never);
             }
-            if let Some((above, above_known)) = &above
+            if let Some((above, above_known, opened)) = &above
                 && (known.is_none() || !above_known)
             {
-                worst = worst.max(self.odd(above, &depth));
+                worst = worst.max(self.odd(above, &depth, *opened));
             }
-            above = Some((depth, known.is_some()));
+            above = Some((depth, known.is_some(), opens));
         }
         worst
     }
 
-    fn odd(&self, above: &str, below: &str) -> Odd {
+    fn odd(&self, above: &str, below: &str, opened: bool) -> Odd {
         let Some(step) = below.strip_prefix(above) else {
             return match columns(below, 4) > columns(above, 4) {
                 false => Odd::Seen,
@@ -262,8 +284,12 @@ impl Steps {
             };
         };
         let tabs = |step: &str| step.contains('\t');
-        let seen = self.counts.get(step).copied().unwrap_or(0);
-        if step.is_empty() || self.total == 0 || seen * 20 >= self.total && seen > 0 {
+        // What a line opens goes deeper by a level; what it only begins, as anybody likes.
+        let opened = opened && self.opened.values().sum::<usize>() >= 5;
+        let counts = if opened { &self.opened } else { &self.counts };
+        let total: usize = counts.values().sum();
+        let seen = counts.get(step).copied().unwrap_or(0);
+        if step.is_empty() || total == 0 || seen * 20 >= total && seen > 0 {
             Odd::Seen
         } else if !self.counts.keys().any(|known| tabs(known) == tabs(step))
             && !self.indents.contains(below)

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::events::{Event, events, keep_the_last};
 use super::fit::{self, Fit, closes, is_directive, strain};
 use super::indent::{self, IndentMap};
+use super::marks::{self, Marks};
 use super::source::Source;
 use super::tokens::{self, EditMap};
 use super::window::{Piece, Step, Window, split};
@@ -27,6 +28,8 @@ struct Line {
     text: String,
     /// `None` takes the ending of its neighbours.
     ending: Option<Ending>,
+    /// The line of `new` that it is.
+    new: Option<usize>,
 }
 
 /// Everything one merge looks at.
@@ -74,7 +77,6 @@ impl Merge<'_, '_> {
             out: Vec::new(),
             inserts: Vec::new(),
             freed: VecDeque::new(),
-            was_last: false,
             above: Side::Kept,
         };
         let mut steps = self.window.steps.iter().copied().peekable();
@@ -105,13 +107,11 @@ impl Merge<'_, '_> {
                 (Event::Keep(_, n), Some(piece)) => {
                     walk.freed.clear();
                     let text = self.kept(o, n, piece)?;
-                    walk.out.push(Line { text, ending: ending(piece) });
-                    walk.was_last = self.was_last_item(piece, o, n, events.get(at + 1));
+                    walk.out.push(Line { text, ending: ending(piece), new: Some(n) });
                 }
                 (Event::Change(_, n), Some(piece)) => {
                     let text = self.changed(o, piece, n, own[at])?;
-                    walk.out.push(Line { text, ending: ending(piece) });
-                    walk.was_last = self.was_last_item(piece, o, n, events.get(at + 1));
+                    walk.out.push(Line { text, ending: ending(piece), new: Some(n) });
                 }
                 // The file has no such line: a change of it is a new line.
                 (Event::Change(_, n), None) => {
@@ -131,6 +131,13 @@ impl Merge<'_, '_> {
             .collect();
         self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
         self.closing_mark(&mut walk.out, last);
+        let Self { source, window, old, new, .. } = *self;
+        let wanted = Marks { source, window, old, new }.wanted(&events);
+        for line in &mut walk.out {
+            if let Some(mark) = line.new.and_then(|n| wanted.get(&n)) {
+                marks::set(&mut line.text, mark);
+            }
+        }
         Ok(self.compose(walk.out, first, last))
     }
 
@@ -156,40 +163,6 @@ impl Merge<'_, '_> {
         Ok(file.to_owned())
     }
 
-    /// Whether the call has a comma behind a line that the file has none behind, because
-    /// it is the last of a list, and puts further items there.
-    fn was_last_item(&self, piece: Piece, o: usize, n: usize, next: Option<&Event>) -> bool {
-        let comma = |line: &str| line.trim_end().ends_with(',');
-        let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
-        let mut closed = || {
-            let next = below.find(|line| !line.trim().is_empty());
-            next.is_some_and(|line| line.trim_start().starts_with([']', '}', ')']))
-        };
-        let item_above = self.sibling_above(piece).is_some_and(comma);
-        let item_below = self.new[n + 1..].iter().take_while(|line| !line.trim().is_empty());
-        matches!(next, Some(Event::Insert(_)))
-            && (item_above || item_below.last().is_some_and(|line| comma(line)))
-            && piece.to_end
-            && comma(self.old[o])
-            && comma(self.new[n])
-            && !comma(self.file(piece))
-            && !self.file(piece).trim_end().ends_with([';', '{', '(', '[', '，'])
-            && closed()
-    }
-
-    /// Where the item above the one that ends on this line ends: the nearest line above
-    /// that is as deep, the opening line of the item itself aside.
-    fn sibling_above(&self, piece: Piece) -> Option<&str> {
-        let depth = |line: &str| indent::columns(indent::of(line), 4);
-        let here = self.source.body(piece.line);
-        let closes = here.trim_start().starts_with([']', '}', ')']);
-        let lines = (0..piece.line).rev().map(|at| self.source.body(at));
-        let outside = |line: &&str| depth(line) <= depth(here);
-        let mut outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
-        let above = outside.nth(usize::from(closes))?;
-        (depth(above) == depth(here)).then_some(above)
-    }
-
     fn file(&self, piece: Piece) -> &str {
         &self.source.text[piece.start..piece.end]
     }
@@ -210,12 +183,12 @@ impl Merge<'_, '_> {
                     Some(piece) => Line {
                         text: self.file(piece).to_owned(),
                         ending: Some(self.source.lines[piece.line].ending),
+                        new: Some(n),
                     },
                     None => self.inserted(n, before, own)?,
                 });
             }
             walk.out.extend(lines);
-            walk.was_last = false;
             return Ok(());
         }
         let above = walk.above;
@@ -230,6 +203,7 @@ impl Merge<'_, '_> {
         let gap = gap.iter().filter(|_| stays).map(|piece| Line {
             text: self.file(*piece).to_owned(),
             ending: Some(self.source.lines[piece.line].ending),
+            new: None,
         });
         let gap: Vec<Line> = gap.collect();
         // New lines wait until the lines they replace are gone.
@@ -243,19 +217,6 @@ impl Merge<'_, '_> {
             let mut line = self.inserted(n, before, own)?;
             line.ending = walk.freed.pop_front();
             lines.push(line);
-        }
-        if std::mem::take(&mut walk.was_last) {
-            // The new last item takes over the place, and how it ends.
-            if let Some(line) = walk.out.last_mut()
-                && !line.text.trim_end().ends_with(',')
-            {
-                line.text.insert(line.text.trim_end().len(), ',');
-            }
-            if let Some(line) = lines.last_mut()
-                && line.text.ends_with(',')
-            {
-                line.text.pop();
-            }
         }
         let belongs_above = !gap.is_empty() && self.belongs_above(&lines, &walk.out, old);
         if belongs_above {
@@ -339,7 +300,7 @@ impl Merge<'_, '_> {
         let why = "the file's line is not the one that the call changes";
         let body = body.map(|mut body| {
             if piece.to_end
-                && let Some(mark) = lost_mark(old, file, new, &body)
+                && let Some(mark) = marks::lost(old, file, new, &body)
             {
                 body.push(mark);
             }
@@ -383,7 +344,7 @@ impl Merge<'_, '_> {
         let goes_on = open != 0 || deeper;
         let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
         if body.trim().is_empty() {
-            return Ok(Line { text: new.to_owned(), ending: None });
+            return Ok(Line { text: new.to_owned(), ending: None, new: Some(n) });
         }
         let body = if self.adds_blanks() { body.trim_end().to_owned() } else { body };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
@@ -399,7 +360,7 @@ impl Merge<'_, '_> {
             let line = self.window.first().map_or(0, |piece| piece.line);
             self.depth(indent::of(new), line)?
         };
-        Ok(Line { text: head + &body, ending: None })
+        Ok(Line { text: head + &body, ending: None, new: Some(n) })
     }
 
     /// Whether the call has blanks at the end of every line, and the file at none of them.
@@ -539,7 +500,7 @@ impl Merge<'_, '_> {
             }
         }
         if last.to_end
-            && let Some(mark) = lost_mark(old, self.file(last), new, &line.text)
+            && let Some(mark) = marks::lost(old, self.file(last), new, &line.text)
         {
             line.text.push(mark);
         }
@@ -576,21 +537,6 @@ impl Merge<'_, '_> {
     }
 }
 
-/// The `,` or `;` at the end of the file's line that neither string has, nor the result.
-fn lost_mark(old: &str, file: &str, new: &str, result: &str) -> Option<char> {
-    let mark = file.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'))?;
-    // What is no statement, such as the end of a block that took the last place, gets no
-    // `;`, unless the file has one behind the like.
-    let ended = |line: &str| line.trim_end().trim_end_matches(mark).trim_end().chars().next_back();
-    let fits = mark == ',' || ended(result) == ended(file) || tokens::ends_statement(result, None);
-    let stays = fits
-        && !old.trim_end().ends_with([',', ';'])
-        && !new.trim_end().ends_with([',', ';', '{', '(', '['])
-        && !result.trim_end().ends_with(mark)
-        && !result.trim().is_empty();
-    stays.then_some(mark)
-}
-
 /// What the walk through the lines carries along.
 struct Walk {
     out: Vec<Line>,
@@ -598,8 +544,6 @@ struct Walk {
     inserts: Vec<(usize, bool)>,
     /// Endings of lines that are gone, for the lines that come instead.
     freed: VecDeque<Ending>,
-    /// Whether the last line that was put out was the last item of a list.
-    was_last: bool,
     above: Side,
 }
 

@@ -17,6 +17,7 @@ mod events;
 mod fit;
 mod indent;
 mod ladder;
+mod marks;
 mod merge;
 mod near;
 mod omission;

@@ -1,0 +1,208 @@
+//! The `,` and `;` at the ends of lines. Where the call and the file end a line in another
+//! way, the mark belongs to the place, as the last item of a list or the end of a
+//! statement, and not to the line that happens to stand there.
+
+use std::collections::HashMap;
+
+use super::events::Event;
+use super::indent;
+use super::source::Source;
+use super::tokens::{self, ends_statement, is_comment, without_comment};
+use super::window::{Piece, Step, Window};
+
+/// What the marks of one change are told by.
+pub(super) struct Marks<'a, 't> {
+    pub(super) source: &'a Source<'t>,
+    pub(super) window: &'a Window,
+    pub(super) old: &'a [&'a str],
+    pub(super) new: &'a [&'a str],
+}
+
+impl Marks<'_, '_> {
+    /// The marks that lines of `new` shall end in, where it is not their own.
+    pub(super) fn wanted(&self, events: &[Event]) -> HashMap<usize, &'static str> {
+        let mut wanted = HashMap::new();
+        let mut above: Option<(usize, usize)> = None;
+        let mut at = 0;
+        let kept = |event: &Event| match *event {
+            Event::Keep(o, n) if is_code(self.old[o]) => Some((o, n)),
+            _ => None,
+        };
+        while at < events.len() {
+            if let Some(pair) = kept(&events[at]) {
+                above = Some(pair);
+                at += 1;
+                continue;
+            }
+            let end = events[at..].iter().position(|event| kept(event).is_some());
+            let end = end.map_or(events.len(), |more| at + more);
+            self.run(above, &events[at..end], &mut wanted);
+            at = end;
+        }
+        wanted
+    }
+
+    /// One run of changes below a line that stays: the last line before and after it.
+    fn run(
+        &self,
+        above: Option<(usize, usize)>,
+        run: &[Event],
+        wanted: &mut HashMap<usize, &'static str>,
+    ) -> Option<()> {
+        let olds = run.iter().filter_map(|event| match *event {
+            Event::Delete(o) | Event::Change(o, _) => Some(o),
+            _ => None,
+        });
+        let news = run.iter().filter_map(|event| match *event {
+            Event::Insert(n) | Event::Change(_, n) => Some(n),
+            _ => None,
+        });
+        let news: Vec<usize> = news.filter(|n| is_code(self.new[*n])).collect();
+        let gone = olds.filter(|o| is_code(self.old[*o])).last();
+        let old_last = gone.or(above.map(|(o, _)| o))?;
+        let new_last = news.last().copied().or(above.map(|(_, n)| n))?;
+        let piece = self.piece_of(old_last)?;
+        let file = self.source.body(piece.line);
+        let (was, is) = (mark(self.old[old_last]), mark(file));
+        if was == is || news.is_empty() && gone.is_none() {
+            return None;
+        }
+        let last = self.new[new_last];
+        if mark(last) == was && is_sibling(self.old[old_last], last) && can_end(last, file, is) {
+            wanted.insert(new_last, is);
+        }
+        // The line that was the last one and is no longer.
+        let changed = run.iter().find_map(|event| match *event {
+            Event::Change(o, n) if o == old_last => Some(n),
+            _ => None,
+        });
+        let before = changed.or(above.filter(|(o, _)| *o == old_last).map(|(_, n)| n))?;
+        let next = *news.iter().find(|n| **n > before)?;
+        if !is_sibling(self.new[before], self.new[next]) {
+            return None;
+        }
+        let own = mark(self.new[before]);
+        if own == "," && (changed.is_some() || self.was_last_item(piece, next)) {
+            wanted.insert(before, ",");
+        } else if own.is_empty() && is == ";" && continues(self.new[next]) {
+            wanted.insert(before, "");
+        }
+        Some(())
+    }
+
+    /// Whether a line of the file without a comma is the last of a list, as the items above
+    /// it or the new ones show.
+    fn was_last_item(&self, piece: Piece, next: usize) -> bool {
+        let comma = |line: &str| mark(line) == ",";
+        let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
+        let mut closed = || {
+            let next = below.find(|line| !line.trim().is_empty());
+            next.is_some_and(|line| line.trim_start().starts_with([']', '}', ')']))
+        };
+        let item_above = self.sibling_above(piece).is_some_and(comma);
+        let item_below = self.new[next..].iter().take_while(|line| !line.trim().is_empty());
+        let file = self.source.body(piece.line).trim_end();
+        match mark(file) {
+            ";" => item_above,
+            _ => {
+                (item_above || item_below.last().is_some_and(|line| comma(line)))
+                    && !file.ends_with(['{', '(', '[', '，'])
+                    && closed()
+            }
+        }
+    }
+
+    /// Where the item above the one that ends on this line ends: the nearest line above
+    /// that is as deep, the opening line of the item itself aside.
+    fn sibling_above(&self, piece: Piece) -> Option<&str> {
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let here = self.source.body(piece.line);
+        let closes = here.trim_start().starts_with([']', '}', ')']);
+        let lines = (0..piece.line).rev().map(|at| self.source.body(at));
+        let outside = |line: &&str| depth(line) <= depth(here);
+        let mut outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
+        let above = outside.nth(usize::from(closes))?;
+        (depth(above) == depth(here)).then_some(above)
+    }
+
+    fn piece_of(&self, o: usize) -> Option<Piece> {
+        self.window.steps.iter().find_map(|step| match step {
+            Step::Pair(at, piece) if *at == o && piece.to_end => Some(*piece),
+            _ => None,
+        })
+    }
+}
+
+fn is_code(line: &str) -> bool {
+    !line.trim().is_empty() && !is_comment(line)
+}
+
+fn is_sibling(line: &str, next: &str) -> bool {
+    let closes = |line: &str| line.trim_start().starts_with([']', '}', ')']);
+    indent::of(line) == indent::of(next) && (closes(line) || !closes(next))
+}
+
+/// Whether a line can end in a mark as the file's line does.
+fn can_end(line: &str, file: &str, mark: &str) -> bool {
+    let body = |line: &str| without_comment(line).trim_end().trim_end_matches([',', ';']).len();
+    let (line, file) = (&line[..body(line)], &file[..body(file)]);
+    match mark {
+        ";" => line.chars().next_back() == file.chars().next_back() || ends_statement(line, None),
+        "," => !line.ends_with(['{', '(', '[']),
+        _ => true,
+    }
+}
+
+/// Whether a line goes on with the statement above it.
+fn continues(line: &str) -> bool {
+    const CLAUSES: [&str; 14] = [
+        "AND",
+        "FROM",
+        "GROUP",
+        "HAVING",
+        "JOIN",
+        "LEFT",
+        "LIMIT",
+        "OFFSET",
+        "ON",
+        "OR",
+        "ORDER",
+        "RETURNING",
+        "UNION",
+        "WHERE",
+    ];
+    let line = line.trim_start();
+    let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    line.starts_with(['.', '|', '&', '?', ':', '=', ')', ']']) || CLAUSES.contains(&word)
+}
+
+/// The `,` or `;` that a line of code ends in.
+pub(super) fn mark(line: &str) -> &'static str {
+    match without_comment(line).trim_end().chars().next_back() {
+        Some(',' | '，') => ",",
+        Some(';' | '；') => ";",
+        _ => "",
+    }
+}
+
+/// Ends a line of code in a mark, or in none.
+pub(super) fn set(line: &mut String, mark: &str) {
+    let end = without_comment(line).trim_end().len();
+    let body = line[..end].trim_end_matches([',', ';']).len();
+    line.replace_range(body..end, mark);
+}
+
+/// The `,` or `;` at the end of the file's line that neither string has, nor the result.
+pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<char> {
+    let mark = file.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'))?;
+    // What is no statement, such as the end of a block that took the last place, gets no
+    // `;`, unless the file has one behind the like.
+    let ended = |line: &str| line.trim_end().trim_end_matches(mark).trim_end().chars().next_back();
+    let fits = mark == ',' || ended(result) == ended(file) || tokens::ends_statement(result, None);
+    let stays = fits
+        && !old.trim_end().ends_with([',', ';'])
+        && !new.trim_end().ends_with([',', ';', '{', '(', '['])
+        && !result.trim_end().ends_with(mark)
+        && !result.trim().is_empty();
+    stays.then_some(mark)
+}
