@@ -100,6 +100,15 @@ impl<'a> Call<'a> {
                 && !text[splice.range.clone()].lines().next().is_none_or(blank)
         };
         let mut exact = exact;
+        if let Ok(found) = &mut exact {
+            for splice in &mut found.splices {
+                if self.doubles_indent(splice) {
+                    let indent = indent::of(&splice.text).len();
+                    splice.text.drain(..indent);
+                    found.explanation.rewrites = vec!["indentation".to_owned()];
+                }
+            }
+        }
         let further = new.trim_end_matches('\n').contains('\n');
         let Some(found) = exact.as_mut().ok().filter(|_| further) else { return exact };
         let stands = |splice: &Splice| match cut(splice) {
@@ -110,17 +119,32 @@ impl<'a> Call<'a> {
             Some(Stands::Torn) => {}
             Some(Stands::Shallow) => {
                 found.explanation.warnings.push(
-                    "the further lines of new_str stand less deep than the lines around them, as written; if they belong to these, indent them".into(),
+                    "the further lines of new_str stand less deep than the line that old_str is in, as written; if they belong to its block, indent them".into(),
                 );
                 return exact;
             }
             _ => return exact,
         }
         match self.decide_windows(read(), folds(INDENTATION), rung) {
-            Some(Ok(whole)) => Ok(whole),
-            Some(Err(refusal)) => Err(refusal),
+            Some(decided) => decided,
             None => exact,
         }
+    }
+
+    /// Whether a text that begins right behind the indentation of its line is replaced by
+    /// one that brings the same indentation again, and is not only moved deeper.
+    fn doubles_indent(&self, splice: &Splice) -> bool {
+        let text = self.text();
+        let at = splice.range.start;
+        let line = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |feed| feed + 1);
+        let margin = &text[line..at];
+        let old = &text[splice.range.clone()];
+        let blank = |text: &str| text.chars().all(|c| matches!(c, ' ' | '\t'));
+        !margin.is_empty()
+            && blank(margin)
+            && !old.starts_with([' ', '\t'])
+            && indent::of(&splice.text) == margin
+            && splice.text.trim() != old.trim()
     }
 
     /// How the further lines of `new` would stand after a plain replacement of a text that
@@ -138,21 +162,27 @@ impl<'a> Call<'a> {
         let open = |mark: &&str| text[..range.start].matches(*mark).count() % 2 == 1;
         let literal =
             marks.iter().any(|mark| new.contains(mark) || open(mark)) || new.contains("<<");
-        if !blank || literal || text[range.clone()].contains('\n') {
+        if !blank || literal {
             return Stands::Well;
         }
+        let unit = self.source().unit().unwrap_or(4);
+        let depth = |line: &str| indent::columns(indent::of(line), unit);
         let is_solid = |line: &&str| !line.trim().is_empty();
+        // A text of several lines shows itself how deep its further lines are.
+        let old = &text[range.clone()];
+        let several = old.trim_end_matches('\n').contains('\n');
+        if several && old.lines().skip(1).filter(is_solid).any(|line| depth(line) < depth(margin)) {
+            return Stands::Well;
+        }
         let solid: Vec<&str> = new.lines().filter(is_solid).collect();
         let (Some(first), [second, ..], Some(last)) =
             (solid.first(), solid.get(1..).unwrap_or_default(), solid.last())
         else {
             return Stands::Well;
         };
-        let unit = self.source().unit().unwrap_or(4);
-        let depth = |line: &str| indent::columns(indent::of(line), unit);
         let above = text[..line].lines().rev().find(is_solid);
-        if fit::goes_on(above, first) || solid[1..].iter().all(|line| depth(line) >= depth(margin))
-        {
+        let shallow = |line: &&&str| depth(line) < depth(margin) && !fit::is_marginal(line);
+        if fit::goes_on(above, first) || solid[1..].iter().find(shallow).is_none() {
             return Stands::Well;
         }
         let below = text[range.end..].split_once('\n').map(|(_, below)| below);
@@ -163,12 +193,23 @@ impl<'a> Call<'a> {
                     fit::breaks_brackets(&format!("{more}{last}"), below, unit)
                 })
         };
-        if breaks("") && !breaks(margin) {
+        // The line itself, behind a new one and deeper than that, but not as deep as it was.
+        let wrapped = solid[1..].iter().any(|line| {
+            line.trim() == old.trim() && depth(line) > depth(first) && depth(line) < depth(margin)
+        });
+        let opened = fit::needs_a_block(first) && depth(second) <= depth(margin);
+        if !several && (breaks("") && !breaks(margin) || wrapped || opened) {
             return Stands::Torn;
         }
-        // Amid a block that goes on below them.
-        let goes_on = below.is_some_and(|below| depth(below) >= depth(margin));
-        if goes_on && depth(last) < depth(margin) { Stands::Shallow } else { Stands::Well }
+        // Amid a block that goes on below them, or with nothing between it and them.
+        let goes_on =
+            depth(last) < depth(margin) && below.is_some_and(|below| depth(below) >= depth(margin));
+        let mut above = *first;
+        let joined = new.lines().skip_while(|line| *line != *first).skip(1).any(|line| {
+            let blank = std::mem::replace(&mut above, line).trim().is_empty();
+            !blank && is_solid(&line) && shallow(&&line)
+        });
+        if goes_on || joined { Stands::Shallow } else { Stands::Well }
     }
 
     /// Decides between places where the text stands character for character.
@@ -431,6 +472,10 @@ pub(super) fn merge_window(
         let quoted: Option<Vec<&str>> =
             quoted.as_ref().map(|lines| lines.iter().map(String::as_str).collect());
         let same = IndentMap::fit(Vec::new(), None);
+        if quoted.is_none() && map.is_shift() && starts_elsewhere(old, new) {
+            let why = "old_str and new_str start at different depths, and neither is the file's";
+            return Err(Conflict { line: window.first().map_or(0, |piece| piece.line), why });
+        }
         let (old, map) = match &quoted {
             Some(quoted) => (&quoted[..], &same),
             None => (old, map),
@@ -447,6 +492,24 @@ pub(super) fn merge_window(
         }
     }
     Ok(Candidate { splice: Splice { range, text } })
+}
+
+/// Whether `new` as a whole stands deeper or less deep than `old`: as far as its shallowest
+/// line does, and every line that both have.
+fn starts_elsewhere(old: &[&str], new: &[&str]) -> bool {
+    let depth = |line: &str| indent::columns(indent::of(line), 4).cast_signed();
+    let solid = |lines: &[&str]| -> Vec<(isize, String)> {
+        let lines = lines.iter().filter(|line| indent::shows_depth(line));
+        lines.map(|line| (depth(line), line.trim().to_owned())).collect()
+    };
+    let (old, new) = (solid(old), solid(new));
+    let least = |lines: &[(isize, String)]| lines.iter().map(|(depth, _)| *depth).min();
+    let (Some(from), Some(to)) = (least(&old), least(&new)) else { return false };
+    from != to
+        && old.iter().all(|(depth, text)| {
+            let mut twins = new.iter().filter(|(_, other)| other == text);
+            twins.all(|(other, _)| other - depth == to - from)
+        })
 }
 
 /// The indents of the new text's lines, with the file's where the call quotes the line.
@@ -531,7 +594,8 @@ fn file_depth(
     let opens = old[first].trim() == bodies[new_first]
         && indent::of(new[new_first]) == indent::of(&quoted[first])
         && indent::of(old[first]) != indent::of(&quoted[first]);
-    (shared > 0 && (fresh == file && fresh != call || opens)).then_some(quoted)
+    let same_frame = fresh == file && fresh != call && (shared > 0 || starts_elsewhere(old, new));
+    (same_frame || shared > 0 && opens).then_some(quoted)
 }
 
 /// Whether replacing at either of two overlapping places gives the same text.

@@ -55,7 +55,10 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     if let [_] = parts[..] {
         // The placeholder stood outside; what is left is an ordinary text of whole lines.
         let text = |lines: &[&str]| lines.iter().map(|l| format!("{l}\n")).collect::<String>();
-        if new.iter().any(|line| is_placeholder(line)) || !enough(old) {
+        // Dots alone that the file has as well are code.
+        let dots = |line: &str| line.trim() == "...";
+        let own = marks.iter().any(|mark| dots(mark)) && call.text().lines().any(dots);
+        if own || new.iter().any(|line| is_placeholder(line)) || !enough(old) {
             return None;
         }
         let mut ids = reading.ids.clone();

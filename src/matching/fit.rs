@@ -66,6 +66,25 @@ pub(super) fn is_directive(line: &str) -> bool {
         .any(|word| line.trim_start().strip_prefix('#').is_some_and(|rest| rest.starts_with(word)))
 }
 
+/// Whether a line may stand less deep than the code around it: for the preprocessor, for
+/// make, a label or a comment.
+pub(super) fn is_marginal(line: &str) -> bool {
+    let line = line.trim();
+    let label = line.strip_suffix(':').is_some_and(|name| name.chars().all(super::canon::is_word));
+    let make = ["ifdef", "ifndef", "ifeq", "ifneq", "else", "endif", "define", "endef"];
+    let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    is_directive(line) || tokens::is_comment(line) || label || make.contains(&word)
+}
+
+/// Whether a line opens a block that must stand deeper, whatever comes.
+pub(super) fn needs_a_block(line: &str) -> bool {
+    const WORDS: [&str; 11] =
+        ["if", "elif", "for", "while", "with", "try", "except", "finally", "def", "class", "async"];
+    let code = tokens::without_comment(line).trim();
+    let word = code.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    code.ends_with(':') && WORDS.contains(&word)
+}
+
 /// Whether a line between two that are equally deep is deeper, although nothing opens. A
 /// less deep one may well open what goes on below, as a target of a makefile does.
 pub(super) fn is_astray(above: &str, line: &str, below: &str, unit: usize) -> bool {

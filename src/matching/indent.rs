@@ -368,7 +368,9 @@ fn rule_of_most(pairs: &[(String, String)], levels: &[usize], new: &[&str]) -> O
     let mut rules: Vec<(usize, Rule)> = Vec::new();
     for unit in units(pairs, levels, new) {
         let one = |pair| fit_shift(std::slice::from_ref(pair), unit);
-        for shift in std::iter::once(Shift::None).chain(pairs.iter().filter_map(one)) {
+        let moved =
+            pairs.iter().filter_map(one).filter(|shift| *shift != Shift::Deeper(String::new()));
+        for shift in std::iter::once(Shift::None).chain(moved) {
             let rule = Rule { unit, shift, first_apart: false, most: true };
             let fits = pairs.iter().filter(|pair| rule.explains(pair)).count();
             if !rules.iter().any(|(_, known)| *known == rule) {

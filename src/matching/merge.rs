@@ -350,6 +350,15 @@ impl Merge<'_, '_> {
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
         let head = if let Some((_, depth)) = lost.filter(|_| !first) {
             depth.to_owned()
+        } else if let Some(least) = self.literal_depth(n)
+            && !self.map.is_same()
+        {
+            if least > 0 || !self.map.is_shift() {
+                let why = "whether the text in the new literal is to be indented with the code, nothing tells";
+                let line = self.window.first().map_or(0, |piece| piece.line);
+                return Err(Conflict { line, why });
+            }
+            indent::of(new).to_owned()
         } else if own_depth
             || first
             || self.map.is_same()
@@ -361,6 +370,26 @@ impl Merge<'_, '_> {
             self.depth(indent::of(new), line)?
         };
         Ok(Line { text: head + &body, ending: None, new: Some(n) })
+    }
+
+    /// Where a new line is text within a literal of several lines that `new` opens, and the
+    /// text goes further out than the code: the least depth of the text.
+    fn literal_depth(&self, n: usize) -> Option<usize> {
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        ["\"\"\"", "'''", "`"].into_iter().find_map(|mark| {
+            let holds = |line: &&str| line.matches(mark).count() % 2 == 1;
+            let opener = self.new[..n].iter().rposition(|line| holds(&line))?;
+            let before = self.new[..opener].iter().filter(|line| holds(line)).count();
+            let start = self.window.first().map_or(0, |piece| piece.start);
+            let outside = self.source.text[..start].matches(mark).count() % 2 == 0;
+            if before % 2 == 1 || !outside {
+                return None;
+            }
+            let text = self.new[opener + 1..].iter().take_while(|line| !line.contains(mark));
+            let least =
+                text.filter(|line| !line.trim().is_empty()).map(|line| depth(line)).min()?;
+            (least < depth(self.new[opener])).then_some(least)
+        })
     }
 
     /// Whether the call has blanks at the end of every line, and the file at none of them.

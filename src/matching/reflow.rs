@@ -215,6 +215,7 @@ fn merge(
                 &joined(&changed),
                 &EditMap::default(),
             )
+            .and_then(|merged| as_broken(&joined(&old[segment.old.clone()]), &file_text, merged))
             .ok_or_else(|| stale(segment.file.start))?;
             let head = super::indent::of(file[0]);
             new_lines.extend(format!("{head}{merged}").split('\n').map(str::to_owned));
@@ -231,6 +232,56 @@ fn merge(
     merge_window(source, &window, &old, &new, &IndentMap::fit(indents, source.unit()))
         .map(|candidate| candidate.splice)
         .map_err(|conflict| refuse::conflict(call, &window, &conflict))
+}
+
+/// The merged statement with its line breaks where the file would have them. `None` where
+/// nothing tells, or where a change stands at a break that only the file has.
+fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
+    let solid = |text: &str| -> Vec<String> {
+        let tokens = tokens::tokens(text).into_iter().filter(|token| !token.trim().is_empty());
+        tokens.map(str::to_owned).collect()
+    };
+    // The tokens around each break that is not within brackets, where breaks mean nothing.
+    let breaks = |text: &str| -> Vec<(Option<String>, Option<String>)> {
+        let outside = |at: &usize| tokens::brackets(&text[..*at].replace('\n', " ")) <= 0;
+        let all = text.match_indices('\n').map(|(at, _)| at).filter(outside);
+        all.map(|at| (solid(&text[..at]).pop(), solid(&text[at..]).into_iter().next())).collect()
+    };
+    if file.contains('\n') {
+        let kept = breaks(&merged);
+        return breaks(file).iter().all(|one| kept.contains(one)).then_some(merged);
+    }
+    if !merged.contains('\n') {
+        return Some(merged);
+    }
+    // What the file has where the call breaks, by the character before it.
+    let mut known: Vec<(char, &str)> = Vec::new();
+    for (at, _) in old.match_indices('\n') {
+        let before = old[..at].chars().filter(|c| !c.is_whitespace()).count();
+        let (offset, last) =
+            file.char_indices().filter(|(_, c)| !c.is_whitespace()).nth(before.checked_sub(1)?)?;
+        let rest = &file[offset + last.len_utf8()..];
+        let gap = &rest[..rest.len() - rest.trim_start().len()];
+        if known.iter().any(|(c, other)| *c == last && *other != gap) {
+            return None;
+        }
+        known.push((last, gap));
+    }
+    let one = known.first().filter(|first| known.iter().all(|other| other.1 == first.1));
+    let mut out = String::new();
+    for (at, line) in merged.split('\n').enumerate() {
+        if at > 0 {
+            let last = out.trim_end().chars().next_back()?;
+            let gap = known.iter().find(|(c, _)| *c == last).or(one)?.1;
+            out.truncate(out.trim_end().len());
+            out.push_str(gap);
+        }
+        if tokens::without_comment(line) != line {
+            return None;
+        }
+        out.push_str(if at > 0 { line.trim_start() } else { line });
+    }
+    Some(out)
 }
 
 fn starts_beyond(event: &Event, end: usize) -> bool {
