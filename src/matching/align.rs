@@ -400,8 +400,10 @@ fn residue_is_context(
                     return Err(line);
                 }
                 let Some((stale, _)) = token_change(a.trim(), b.trim()) else { return Err(line) };
-                let word = |t: &&&str| t.chars().any(char::is_alphanumeric);
-                if stale.iter().filter(word).any(|token| fresh.contains(token)) {
+                // Marks that are no plain punctuation are somebody's habit as well.
+                let says =
+                    |t: &&&str| t.contains(char::is_alphanumeric) || **t == "\\" || !t.is_ascii();
+                if stale.iter().filter(says).any(|token| fresh.contains(token)) {
                     return Err(line);
                 }
             }

@@ -109,6 +109,19 @@ impl<'a> Call<'a> {
                 }
             }
         }
+        if let Ok(found) = &mut exact
+            && starts_elsewhere(&split(&self.request.old), &split(new))
+            && !found.splices.iter().any(cut)
+            && found
+                .splices
+                .iter()
+                .any(|splice| splice.text.trim() != self.text()[splice.range.clone()].trim())
+        {
+            found.explanation.warnings.push(
+                "new_str stands at another depth than old_str, as written; if the code shall stay where it is, indent new_str as old_str".into(),
+            );
+            return exact;
+        }
         let further = new.trim_end_matches('\n').contains('\n');
         let Some(found) = exact.as_mut().ok().filter(|_| further) else { return exact };
         let stands = |splice: &Splice| match cut(splice) {

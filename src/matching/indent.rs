@@ -112,7 +112,7 @@ impl IndentMap {
         rules.sort_by_key(|(odd, mistakes, _)| (*mistakes, *odd));
         let Some(&(first, fewest, _)) = rules.first() else { return vec![self.clone()] };
         rules.retain(|(odd, mistakes, _)| match first {
-            Odd::Seen | Odd::Rare => *mistakes == fewest && *odd <= Odd::Rare,
+            Odd::Seen => *mistakes == fewest && *odd <= Odd::Rare,
             // Few steps say nothing about what the file does not do.
             _ => *mistakes == fewest || *odd < first && steps.total >= 10,
         });
@@ -142,6 +142,13 @@ impl IndentMap {
         self.rule.as_ref().is_some_and(|rule| rule.shift != Shift::None)
     }
 
+    /// Whether a depth of the call stands for several of the file.
+    pub(super) fn is_ambiguous(&self, indent: &str) -> bool {
+        let mut seen = self.pairs.iter().filter(|(from, _)| from == indent).map(|(_, to)| to);
+        let first = seen.next();
+        self.rule.is_none() && seen.any(|to| Some(to) != first)
+    }
+
     /// Whether a rule tells where every line goes.
     pub(super) fn is_regular(&self) -> bool {
         self.rule.is_some()
@@ -169,8 +176,15 @@ impl IndentMap {
     /// The file's indentation for a new line's. `None` when nothing tells: where no rule
     /// holds, one depth of the call may stand for several of the file.
     pub(super) fn apply(&self, indent: &str) -> Option<String> {
-        if let Some(mapped) = self.rule.as_ref().and_then(|rule| rule.apply(indent)) {
-            return Some(mapped);
+        if let Some(rule) = &self.rule {
+            // As deep as a line that was indented by accident: by accident, too?
+            let odd = |pair: &(String, String)| pair.0 == indent && !rule.explains(pair);
+            if rule.most && self.pairs.iter().any(odd) {
+                return None;
+            }
+            if let Some(mapped) = rule.apply(indent) {
+                return Some(mapped);
+            }
         }
         let mut seen = self.pairs.iter().filter(|(from, _)| from == indent).map(|(_, to)| to);
         let to = seen.next()?;
@@ -381,7 +395,13 @@ fn rule_of_most(pairs: &[(String, String)], levels: &[usize], new: &[&str]) -> O
     let best = rules.iter().map(|(fits, _)| *fits).max()?;
     let mut likeliest = rules.iter().filter(|(fits, _)| *fits == best);
     let (fits, rule) = likeliest.next()?;
-    (likeliest.next().is_none() && *fits >= 2 && fits * 3 >= pairs.len() * 2).then(|| rule.clone())
+    // One depth of the call that stands for several of the file is no accident of a line.
+    let torn = pairs
+        .iter()
+        .filter(|pair| !rule.explains(pair))
+        .any(|(from, _)| pairs.iter().any(|other| other.0 == *from && rule.explains(other)));
+    let clear = likeliest.next().is_none() && !torn;
+    (clear && *fits >= 2 && fits * 3 >= pairs.len() * 2).then(|| rule.clone())
 }
 
 fn fits(pairs: &[(String, String)], unit: Unit, shift: &Shift) -> bool {
@@ -438,6 +458,12 @@ fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> 
                 file.iter().filter_map(|&unit| scale(unit)).collect();
             if file.is_empty() {
                 scales.extend(from.zip(to));
+            }
+            // Another width and a move at once, where the new lines show the width.
+            let fits = |a: usize| call().all(|indent| indent.len().is_multiple_of(a));
+            if level.is_some() {
+                let widths = [2, 3, 4, 8].into_iter().filter(|a| fits(*a));
+                scales.extend(widths.flat_map(|a| file.iter().map(move |b| (a, *b))));
             }
             let scales = scales.into_iter().filter(|(a, b)| a != b && *a > 1);
             out.extend(scales.map(|(a, b)| Unit::Scale(a, b)));

@@ -68,7 +68,13 @@ impl Marks<'_, '_> {
             return None;
         }
         let last = self.new[new_last];
-        if mark(last) == was && is_sibling(self.old[old_last], last) && can_end(last, file, is) {
+        // A `;` that only the call has is no matter of the place.
+        let added = was == ";" && is.is_empty();
+        if !added
+            && mark(last) == was
+            && is_sibling(self.old[old_last], last)
+            && can_end(last, file, is)
+        {
             wanted.insert(new_last, is);
         }
         // The line that was the last one and is no longer.
@@ -82,7 +88,11 @@ impl Marks<'_, '_> {
             return None;
         }
         let own = mark(self.new[before]);
-        if own == "," && (changed.is_some() || self.was_last_item(piece, next)) {
+        if added {
+            if own == ";" && self.sibling_above(piece).is_some_and(|above| mark(above) == ";") {
+                wanted.insert(before, ";");
+            }
+        } else if own == "," && (changed.is_some() || self.was_last_item(piece, next)) {
             wanted.insert(before, ",");
         } else if own.is_empty() && is == ";" && continues(self.new[next]) {
             wanted.insert(before, "");
@@ -104,6 +114,9 @@ impl Marks<'_, '_> {
         let file = self.source.body(piece.line).trim_end();
         match mark(file) {
             ";" => item_above,
+            _ if item_above && tokens::brackets(file) >= 0 => {
+                !file.ends_with(['{', '(', '[', '，'])
+            }
             _ => {
                 (item_above || item_below.last().is_some_and(|line| comma(line)))
                     && !file.ends_with(['{', '(', '[', '，'])
@@ -134,7 +147,8 @@ impl Marks<'_, '_> {
 }
 
 fn is_code(line: &str) -> bool {
-    !line.trim().is_empty() && !is_comment(line)
+    let attribute = line.trim_start().starts_with(['@', '#']);
+    !line.trim().is_empty() && !is_comment(line) && !attribute
 }
 
 fn is_sibling(line: &str, next: &str) -> bool {

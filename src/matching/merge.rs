@@ -290,6 +290,11 @@ impl Merge<'_, '_> {
         } else if own_depth {
             new_indent.to_owned()
         } else if new_indent == old_indent {
+            let paired = self.old.len() == self.new.len();
+            if !paired && self.map.is_ambiguous(old_indent) {
+                let why = "nothing tells how deep the changed line is to be indented";
+                return Err(Conflict { line: piece.line, why });
+            }
             indent::of(file).to_owned()
         } else {
             self.depth(new_indent, piece.line)?
@@ -440,9 +445,16 @@ impl Merge<'_, '_> {
     /// at the depth that they have.
     fn fit(&self, run: &[Event], above: Option<usize>, below: Option<usize>, moved: bool) -> Fit {
         let solid = |text: &str| !text.trim().is_empty();
+        let lost = self.map.first_lost();
         let moved = |line: &str| {
             let indent = indent::of(line);
-            let to = if moved { self.map.apply(indent) } else { None };
+            let first =
+                self.new.iter().find(|line| solid(line)).is_some_and(|first| *first == line);
+            let to = match lost.filter(|(from, _)| first && *from == indent) {
+                Some((_, to)) => Some(to.to_owned()),
+                None if moved => self.map.apply(indent),
+                None => None,
+            };
             to.unwrap_or_else(|| indent.to_owned()) + &line[indent.len()..]
         };
         let context = |o: usize| match self.piece_of(o) {

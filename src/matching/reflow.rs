@@ -254,25 +254,31 @@ fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
     if !merged.contains('\n') {
         return Some(merged);
     }
-    // What the file has where the call breaks, by the character before it.
-    let mut known: Vec<(char, &str)> = Vec::new();
+    // What the file has where the call breaks: behind what opens, before what closes, or else.
+    let kind = |last: char, next: Option<char>| match next {
+        _ if matches!(last, '(' | '[' | '{') => 0,
+        Some(')' | ']' | '}' | '>') => 1,
+        _ => 2,
+    };
+    let mut known: [Option<&str>; 3] = [None; 3];
     for (at, _) in old.match_indices('\n') {
         let before = old[..at].chars().filter(|c| !c.is_whitespace()).count();
-        let (offset, last) =
-            file.char_indices().filter(|(_, c)| !c.is_whitespace()).nth(before.checked_sub(1)?)?;
+        let solid = file.char_indices().filter(|(_, c)| !c.is_whitespace());
+        let (offset, last) = solid.clone().nth(before.checked_sub(1)?)?;
         let rest = &file[offset + last.len_utf8()..];
         let gap = &rest[..rest.len() - rest.trim_start().len()];
-        if known.iter().any(|(c, other)| *c == last && *other != gap) {
+        let known = &mut known[kind(last, rest.trim_start().chars().next())];
+        if known.is_some_and(|other| other != gap) {
             return None;
         }
-        known.push((last, gap));
+        *known = Some(gap);
     }
-    let one = known.first().filter(|first| known.iter().all(|other| other.1 == first.1));
     let mut out = String::new();
     for (at, line) in merged.split('\n').enumerate() {
         if at > 0 {
             let last = out.trim_end().chars().next_back()?;
-            let gap = known.iter().find(|(c, _)| *c == last).or(one)?.1;
+            let comma = Some(" ").filter(|_| last == ',');
+            let gap = known[kind(last, line.trim_start().chars().next())].or(comma)?;
             out.truncate(out.trim_end().len());
             out.push_str(gap);
         }

@@ -75,7 +75,7 @@ impl EditMap {
         if contradicted {
             self.semicolons = None;
         }
-        self.letters &= !file.lines().any(holds_a_word);
+        self.letters &= has_characters(file) && !file.lines().any(holds_a_word);
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
     }
@@ -201,6 +201,12 @@ fn only_letters(pairs: &[(&str, &str)]) -> bool {
     let mut found =
         pairs.iter().flat_map(|(_, file)| file.split('\'').skip(1).step_by(2)).peekable();
     found.peek().is_some() && found.all(|inside| inside.chars().count() == 1)
+}
+
+/// Whether a file is of a language in which single quotes hold one character.
+fn has_characters(file: &str) -> bool {
+    let signs = ["#include", "\npackage ", "\nfn ", "pub fn ", "using System", "public class"];
+    signs.iter().any(|sign| file.contains(sign)) || file.starts_with("package ")
 }
 
 /// Whether a line of code has a word in single quotes.
