@@ -110,6 +110,16 @@ impl<'a> Call<'a> {
             }
         }
         if let Ok(found) = &mut exact
+            && self.request.old.ends_with('\n')
+            && !new.is_empty()
+            && !new.ends_with('\n')
+            && found.splices.iter().any(|splice| !self.text()[splice.range.end..].is_empty())
+        {
+            found.explanation.warnings.push(
+                "old_str ends with a line break and new_str does not, so the next line is joined to it, as written".into(),
+            );
+        }
+        if let Ok(found) = &mut exact
             && starts_elsewhere(&split(&self.request.old), &split(new))
             && !found.splices.iter().any(cut)
             && found
@@ -559,7 +569,7 @@ fn file_depth(
     new: &[&str],
     map: &IndentMap,
 ) -> Option<Vec<String>> {
-    if map.is_regular() && !map.is_shift() {
+    if map.is_whole() && !map.is_shift() {
         return None;
     }
     let depth = |line: &str| indent::columns(indent::of(line), 4);
@@ -606,7 +616,7 @@ fn file_depth(
     // Or `new` opens with the same line, which stands as the file has it, and goes further out.
     let opens = old[first].trim() == bodies[new_first]
         && indent::of(new[new_first]) == indent::of(&quoted[first])
-        && indent::of(old[first]) != indent::of(&quoted[first]);
+        && (indent::of(old[first]) != indent::of(&quoted[first]) || !map.is_whole());
     let same_frame = fresh == file && fresh != call && (shared > 0 || starts_elsewhere(old, new));
     (same_frame || shared > 0 && opens).then_some(quoted)
 }

@@ -57,7 +57,8 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         let text = |lines: &[&str]| lines.iter().map(|l| format!("{l}\n")).collect::<String>();
         // Dots alone that the file has as well are code.
         let dots = |line: &str| line.trim() == "...";
-        let own = marks.iter().any(|mark| dots(mark)) && call.text().lines().any(dots);
+        let own =
+            split(&reading.old).iter().any(|line| dots(line)) && call.text().lines().any(dots);
         if own || new.iter().any(|line| is_placeholder(line)) || !enough(old) {
             return None;
         }

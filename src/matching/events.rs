@@ -80,6 +80,22 @@ pub(super) fn keep_the_last(
     }
 }
 
+/// Of several blank lines in a row, the first ones are those that stay.
+pub(super) fn stay_first(old: &[&str], new: &[&str], events: &mut [Event]) {
+    for at in 1..events.len() {
+        let mut to = at;
+        while to > 0
+            && let (Event::Insert(first), Event::Keep(o, second)) = (events[to - 1], events[to])
+            && new[first] == new[second]
+            && old[o].trim().is_empty()
+        {
+            events[to - 1] = Event::Keep(o, first);
+            events[to] = Event::Insert(second);
+            to -= 1;
+        }
+    }
+}
+
 /// Inside a replaced block: which new line is which old line, changed.
 fn pair_up(old: &[&str], new: &[&str], o: Range<usize>, n: Range<usize>, out: &mut Vec<Event>) {
     let (rows, columns) = (o.len(), n.len());

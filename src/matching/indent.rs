@@ -9,6 +9,9 @@ pub(super) fn of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']).len()]
 }
 
+/// A blank that does not break, which some models indent with.
+const NBSP: char = '\u{a0}';
+
 /// A change of the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unit {
@@ -70,7 +73,10 @@ pub(super) struct IndentMap {
 impl IndentMap {
     /// Fits a map to all pairs; if none fits, to all but the first; else it is
     /// irregular and maps only what it has seen.
-    pub(super) fn fit(pairs: Vec<(String, String)>, unit: Option<usize>) -> Self {
+    pub(super) fn fit(mut pairs: Vec<(String, String)>, unit: Option<usize>) -> Self {
+        if pairs.iter().all(|(_, to)| !to.contains(NBSP)) {
+            pairs.iter_mut().for_each(|(from, _)| *from = from.replace(NBSP, " "));
+        }
         let rule = rules(&pairs, unit.as_slice(), &[]).into_iter().next();
         Self { rule, pairs }
     }
@@ -142,6 +148,14 @@ impl IndentMap {
         self.rule.as_ref().is_some_and(|rule| rule.shift != Shift::None)
     }
 
+    /// The indentation without blanks of a kind that the file has not.
+    fn plain<'i>(&self, indent: &'i str) -> Cow<'i, str> {
+        if indent.contains(NBSP) && self.pairs.iter().all(|(_, to)| !to.contains(NBSP)) {
+            return Cow::Owned(indent.replace(NBSP, " "));
+        }
+        Cow::Borrowed(indent)
+    }
+
     /// Whether a depth of the call stands for several of the file.
     pub(super) fn is_ambiguous(&self, indent: &str) -> bool {
         let mut seen = self.pairs.iter().filter(|(from, _)| from == indent).map(|(_, to)| to);
@@ -149,9 +163,9 @@ impl IndentMap {
         self.rule.is_none() && seen.any(|to| Some(to) != first)
     }
 
-    /// Whether a rule tells where every line goes.
-    pub(super) fn is_regular(&self) -> bool {
-        self.rule.is_some()
+    /// Whether one rule tells where every line goes, the first included.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rule.as_ref().is_some_and(|rule| !rule.first_apart)
     }
 
     /// Whether the rule puts a line where the file has it, or it only lost its indentation.
@@ -167,6 +181,11 @@ impl IndentMap {
         Some((from, to))
     }
 
+    /// Whether the first line stands as it is, and the others do not.
+    pub(super) fn starts_right(&self) -> bool {
+        self.first_lost().is_some_and(|(from, to)| from == to && !from.is_empty())
+    }
+
     /// Whether it changes nothing.
     pub(super) fn is_same(&self) -> bool {
         let same = |rule: &Rule| rule.unit == Unit::Keep && rule.shift == Shift::None;
@@ -176,6 +195,7 @@ impl IndentMap {
     /// The file's indentation for a new line's. `None` when nothing tells: where no rule
     /// holds, one depth of the call may stand for several of the file.
     pub(super) fn apply(&self, indent: &str) -> Option<String> {
+        let indent = &self.plain(indent)[..];
         if let Some(rule) = &self.rule {
             // As deep as a line that was indented by accident: by accident, too?
             let odd = |pair: &(String, String)| pair.0 == indent && !rule.explains(pair);
@@ -188,7 +208,8 @@ impl IndentMap {
         }
         let mut seen = self.pairs.iter().filter(|(from, _)| from == indent).map(|(_, to)| to);
         let to = seen.next()?;
-        seen.all(|other| other == to).then(|| to.clone())
+        let alone = self.pairs.iter().all(|(from, other)| from == indent || other != to);
+        (alone && seen.all(|other| other == to)).then(|| to.clone())
     }
 }
 

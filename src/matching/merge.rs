@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::events::{Event, events, keep_the_last};
+use super::events::{Event, events, keep_the_last, stay_first};
 use super::fit::{self, Fit, closes, is_directive, strain};
 use super::indent::{self, IndentMap};
 use super::marks::{self, Marks};
@@ -72,6 +72,7 @@ impl Merge<'_, '_> {
             let mark = |line: &str| line.ends_with([',', ';', '，', '；']);
             file.is_some_and(|file| mark(file) != mark(self.old[o].trim_end()))
         });
+        stay_first(self.old, self.new, &mut events);
         let own = self.own_depths(&events);
         let mut walk = Walk {
             out: Vec::new(),
@@ -285,7 +286,17 @@ impl Merge<'_, '_> {
             return Ok(new.to_owned());
         }
         let (old_indent, new_indent) = (indent::of(old), indent::of(new));
-        let head = if !piece.from_start {
+        let solid = |line: &&str| !line.trim().is_empty();
+        let first = self.new[..n].iter().all(|line| !solid(&line));
+        let lost = self.map.first_lost();
+        let apart = lost.is_some_and(|(from, _)| !from.is_empty());
+        if apart && !first && self.old[..o].iter().all(|line| !solid(&line)) {
+            let why = "nothing tells how deep the changed line is to be indented";
+            return Err(Conflict { line: piece.line, why });
+        }
+        let head = if let Some((_, to)) = lost.filter(|(from, _)| first && *from == new_indent) {
+            to.to_owned()
+        } else if !piece.from_start {
             new_indent.strip_prefix(old_indent).unwrap_or_default().to_owned()
         } else if own_depth {
             new_indent.to_owned()
@@ -344,12 +355,17 @@ impl Merge<'_, '_> {
         let lost = self.map.first_lost().filter(|(from, _)| {
             self.new[..n].iter().all(|line| line.trim().is_empty()) && indent::of(new) == *from
         });
+        let others = self.old.iter().filter(|line| !line.trim().is_empty()).skip(1);
+        if self.map.starts_right() && !others.into_iter().any(|line| self.new[..n].contains(line)) {
+            let why = "the lines of old_str are indented in two ways; nothing tells which the new ones follow";
+            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
+        }
         let depth = |line: &str| indent::columns(indent::of(line), 4);
         let deeper = next.is_some_and(|next| depth(next) > depth(new)) && lost.is_none();
         let goes_on = open != 0 || deeper;
         let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
         if body.trim().is_empty() {
-            return Ok(Line { text: new.to_owned(), ending: None, new: Some(n) });
+            return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
         }
         let body = if self.adds_blanks() { body.trim_end().to_owned() } else { body };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
@@ -395,6 +411,17 @@ impl Merge<'_, '_> {
                 text.filter(|line| !line.trim().is_empty()).map(|line| depth(line)).min()?;
             (least < depth(self.new[opener])).then_some(least)
         })
+    }
+
+    /// A new line of blanks only, as the file has such lines of the call.
+    fn blank<'b>(&'b self, new: &'b str) -> &'b str {
+        let known = self.window.steps.iter().find_map(|step| match step {
+            Step::Pair(at, piece) if !new.is_empty() && self.old[*at] == new => {
+                Some(self.file(*piece)).filter(|file| file.is_empty())
+            }
+            _ => None,
+        });
+        known.unwrap_or(new)
     }
 
     /// Whether the call has blanks at the end of every line, and the file at none of them.

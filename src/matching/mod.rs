@@ -69,6 +69,12 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
             "Send the text as it shall be in new_str; if the file is right already, go on.",
         ));
     }
+    if let Some(old) = request.old.strip_prefix(MARK).filter(|_| !snapshot.text().contains(MARK)) {
+        // The mark before the first line is the file's encoding, and not of its text.
+        let new = request.new.strip_prefix(MARK).unwrap_or(&request.new);
+        let request = EditRequest { old: old.to_owned(), new: new.to_owned(), ..request.clone() };
+        return explain(&request, snapshot);
+    }
     if let Some(placeholder) = omission::introduced(request, snapshot.text()) {
         return Err(refuse::omission(&placeholder));
     }
@@ -80,6 +86,9 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
     }
     Err(refuse::not_found(&call))
 }
+
+/// The byte order mark.
+const MARK: char = '\u{feff}';
 
 /// An empty `old_str` fills an empty file and overwrites nothing.
 fn fill(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, Refusal> {

@@ -50,6 +50,11 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         return Some(Err(refuse::too_many(call, &[first + 1], false)));
     }
     let new = new_lines(&reading.old, &reading.new);
+    let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
+    let file = &source.text[source.lines[first].start..source.lines[last].end];
+    if solid(file) == solid(&reading.new) {
+        return Some(Err(refuse::already_applied(first + 1)));
+    }
     let mut rewrites: Vec<String> = reading.ids.iter().map(|id| (*id).to_owned()).collect();
     rewrites.push("line_breaks".to_owned());
     Some(merge(call, source, &old, &new, first, last).and_then(|splice| {

@@ -75,6 +75,18 @@ impl EditMap {
         if contradicted {
             self.semicolons = None;
         }
+        // One kind of typographic quotes that stands for plain ones in code speaks for the
+        // other, unless the file has such quotes itself.
+        for (kind, other, plain) in [(DOUBLE, SINGLE, "'"), (SINGLE, DOUBLE, "\"")] {
+            let learnt = self
+                .characters
+                .iter()
+                .any(|(from, to)| kind.contains(from.as_str()) && to.is_ascii());
+            let known = self.characters.iter().any(|(from, _)| other.contains(from.as_str()));
+            if learnt && !known && !file.contains(|c| other.contains(c)) {
+                self.characters.extend(other.chars().map(|c| (c.to_string(), plain.to_owned())));
+            }
+        }
         self.letters &= has_characters(file) && !file.lines().any(holds_a_word);
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
@@ -252,9 +264,7 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         .filter_map(|(from, to)| Some((from.to_owned(), to.filter(|to| *to != from)?.to_owned())))
         .collect();
     // One family of quotes is one habit.
-    for (family, plain) in
-        [("\u{201c}\u{201d}\u{201e}\u{201f}", "\""), ("\u{2018}\u{2019}\u{201a}\u{201b}", "'")]
-    {
+    for (family, plain) in [(DOUBLE, "\""), (SINGLE, "'")] {
         if out.iter().any(|(from, to)| family.contains(from.as_str()) && to == plain) {
             for member in family.chars().map(String::from) {
                 if !out.iter().any(|(from, _)| *from == member) {
@@ -406,7 +416,7 @@ pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<S
         return None;
     }
     // A typographic quote needs no escape; it went with the plain one.
-    for quote in TYPOGRAPHIC {
+    for quote in DOUBLE.chars().chain(SINGLE.chars()) {
         let escaped = format!("\\{quote}");
         if out.contains(&escaped) && !file.contains(&escaped) && !new.contains(&escaped) {
             out = out.replace(&escaped, &quote.to_string());
@@ -419,7 +429,8 @@ pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<S
     Some(out)
 }
 
-const TYPOGRAPHIC: [char; 8] = ['“', '”', '„', '‟', '‘', '’', '‚', '‛'];
+const DOUBLE: &str = "\u{201c}\u{201d}\u{201e}\u{201f}";
+const SINGLE: &str = "\u{2018}\u{2019}\u{201a}\u{201b}";
 
 /// Whether literals that could not be turned into the file's quotes differ: what is within
 /// them may mean something else there.

@@ -55,6 +55,10 @@ impl Decoding for Entities {
             };
             let written: Vec<&str> = MARKUP.iter().filter_map(|mark| has(mark)).collect();
             let mut markup = true;
+            // A sign that old_str has encoded and new_str has not.
+            let plain = MARKUP.iter().zip(after).any(|(mark, bare)| {
+                bare && ENTITIES.iter().any(|(entity, of, _)| of == mark && known.contains(entity))
+            });
             if !written.is_empty() && after.contains(&true) {
                 if before.contains(&true) {
                     // Encoded in parts: those that old_str shows too, if that tells.
@@ -63,7 +67,7 @@ impl Decoding for Entities {
                     if both || written.iter().any(|entity| !known.contains(entity)) {
                         return None;
                     }
-                } else {
+                } else if plain {
                     // Written plainly, so its entities are meant.
                     markup = false;
                 }
