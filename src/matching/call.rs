@@ -132,6 +132,13 @@ impl<'a> Call<'a> {
             );
             return exact;
         }
+        if let Ok(found) = &mut exact
+            && is_written_otherwise(&self.request.old, new)
+        {
+            found.explanation.warnings.push(
+                "new_str was taken as written, but looks escaped or numbered as a whole, which old_str is not; if that is not meant, send it plainly".into(),
+            );
+        }
         let further = new.trim_end_matches('\n').contains('\n');
         let Some(found) = exact.as_mut().ok().filter(|_| further) else { return exact };
         let stands = |splice: &Splice| match cut(splice) {
@@ -472,6 +479,10 @@ pub(super) fn merge_window(
         }
         _ => None,
     });
+    let (broken, mended): (Vec<String>, Vec<String>) = (mend(old, map), mend(new, map));
+    let old: Vec<&str> = broken.iter().map(String::as_str).collect();
+    let new: Vec<&str> = mended.iter().map(String::as_str).collect();
+    let (old, new) = (&old[..], &new[..]);
     // A bracket alone that stands at another depth than the lines around it is another one.
     for step in &window.steps {
         if let Step::Pair(at, piece) = step
@@ -515,6 +526,31 @@ pub(super) fn merge_window(
         }
     }
     Ok(Candidate { splice: Splice { range, text } })
+}
+
+/// Whether lines of `old` come back in `new` only once a mistake of the whole text is undone.
+fn is_written_otherwise(old: &str, new: &str) -> bool {
+    const MOST: usize = 20_000;
+    let old: Vec<&str> = old.lines().map(str::trim).filter(|line| line.len() > 3).collect();
+    let kept = |new: &str| new.lines().any(|line| old.contains(&line.trim()));
+    if new.len() > MOST || kept(new) {
+        return false;
+    }
+    let readings = decode::readings(new, "", "");
+    let mut read = readings.iter().filter(|read| matches!(read.rung, "unescaped" | "line_numbers"));
+    read.any(|read| kept(&read.old))
+}
+
+/// The lines with plain blanks in front, where only the call has others.
+fn mend(lines: &[&str], map: &IndentMap) -> Vec<String> {
+    let mend = |line: &&str| {
+        let (indent, body) = line.split_at(indent::of(line).len());
+        match map.mends_blanks(indent) {
+            true => indent.replace(indent::NBSP, " ") + body,
+            false => (*line).to_owned(),
+        }
+    };
+    lines.iter().map(mend).collect()
 }
 
 /// Whether `new` as a whole stands deeper or less deep than `old`: as far as its shallowest
@@ -577,7 +613,7 @@ fn file_depth(
         lines.filter(|l| !l.trim().is_empty()).map(depth).min()
     };
     let mut quoted: Vec<String> = old.iter().map(|line| (*line).to_owned()).collect();
-    let mut shared = 0;
+    let (mut shared, mut right) = (0, 0);
     let solid = |lines: &[&str]| -> Option<(usize, usize)> {
         let first = lines.iter().position(|l| !l.trim().is_empty())?;
         Some((first, lines.iter().rposition(|l| !l.trim().is_empty())?))
@@ -592,6 +628,7 @@ fn file_depth(
         }
         quoted[at] = format!("{}{}", indent::of(file), &line[indent::of(line).len()..]);
         if indent::of(line) == indent::of(file) {
+            right += usize::from(new.contains(&line) && line.contains(super::canon::is_word));
             continue;
         }
         let twins: Vec<usize> = if line.contains(super::canon::is_word) {
@@ -617,7 +654,13 @@ fn file_depth(
     let opens = old[first].trim() == bodies[new_first]
         && indent::of(new[new_first]) == indent::of(&quoted[first])
         && (indent::of(old[first]) != indent::of(&quoted[first]) || !map.is_whole());
-    let same_frame = fresh == file && fresh != call && (shared > 0 || starts_elsewhere(old, new));
+    // Lines of the call are off here and there, and no line of `new` is as they are.
+    let mended = !map.is_whole() && shared + right > 0 && {
+        let mut own = new.iter().filter(|line| !line.trim().is_empty());
+        own.all(|line| !map.is_odd(indent::of(line)))
+    };
+    let same_frame =
+        mended || fresh == file && fresh != call && (shared > 0 || starts_elsewhere(old, new));
     (same_frame || shared > 0 && opens).then_some(quoted)
 }
 

@@ -10,7 +10,7 @@ pub(super) fn of(line: &str) -> &str {
 }
 
 /// A blank that does not break, which some models indent with.
-const NBSP: char = '\u{a0}';
+pub(super) const NBSP: char = '\u{a0}';
 
 /// A change of the unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,12 +148,15 @@ impl IndentMap {
         self.rule.as_ref().is_some_and(|rule| rule.shift != Shift::None)
     }
 
-    /// The indentation without blanks of a kind that the file has not.
-    fn plain<'i>(&self, indent: &'i str) -> Cow<'i, str> {
-        if indent.contains(NBSP) && self.pairs.iter().all(|(_, to)| !to.contains(NBSP)) {
-            return Cow::Owned(indent.replace(NBSP, " "));
-        }
-        Cow::Borrowed(indent)
+    /// Whether the call indents with blanks that do not break, and the file does not.
+    pub(super) fn mends_blanks(&self, indent: &str) -> bool {
+        indent.contains(NBSP) && self.pairs.iter().all(|(_, to)| !to.contains(NBSP))
+    }
+
+    /// Whether a line as deep as this one stands elsewhere than the rule would have it.
+    pub(super) fn is_odd(&self, indent: &str) -> bool {
+        let away = |(from, to): &(String, String)| from == indent && from != to;
+        self.pairs.iter().any(away)
     }
 
     /// Whether a depth of the call stands for several of the file.
@@ -172,6 +175,14 @@ impl IndentMap {
     pub(super) fn explains(&self, from: &str, to: &str) -> bool {
         from.is_empty()
             || self.rule.as_ref().is_none_or(|rule| rule.apply(from).as_deref() == Some(to))
+    }
+
+    /// What the call has too much in front of every line.
+    pub(super) fn surplus(&self) -> Option<&str> {
+        match &self.rule.as_ref()?.shift {
+            Shift::Shallower(by) => Some(by),
+            _ => None,
+        }
     }
 
     /// What the first line has and what it has in the file, if it follows no rule.
@@ -195,7 +206,6 @@ impl IndentMap {
     /// The file's indentation for a new line's. `None` when nothing tells: where no rule
     /// holds, one depth of the call may stand for several of the file.
     pub(super) fn apply(&self, indent: &str) -> Option<String> {
-        let indent = &self.plain(indent)[..];
         if let Some(rule) = &self.rule {
             // As deep as a line that was indented by accident: by accident, too?
             let odd = |pair: &(String, String)| pair.0 == indent && !rule.explains(pair);
@@ -377,8 +387,16 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
 fn rules(pairs: &[(String, String)], levels: &[usize], new: &[&str]) -> Vec<Rule> {
     let mut found: Vec<Rule> = Vec::new();
     for first_apart in [false, true] {
-        let pairs = &pairs[usize::from(first_apart).min(pairs.len())..];
+        let (all, pairs) = (pairs, &pairs[usize::from(first_apart).min(pairs.len())..]);
         if first_apart && pairs.is_empty() {
+            break;
+        }
+        // All as deep as the first one, and elsewhere in the file: the depths of the call are lost.
+        let flat = |first: &(String, String)| {
+            pairs.iter().all(|(from, _)| *from == first.0)
+                && pairs.iter().any(|(from, to)| *to != first.1 && from != to)
+        };
+        if first_apart && all.first().is_some_and(flat) {
             break;
         }
         let units = units(pairs, levels, new);

@@ -421,7 +421,8 @@ impl Merge<'_, '_> {
             }
             _ => None,
         });
-        known.unwrap_or(new)
+        // What stands in front of every line may stand on a blank one alone.
+        if self.map.surplus() == Some(new) { "" } else { known.unwrap_or(new) }
     }
 
     /// Whether the call has blanks at the end of every line, and the file at none of them.

@@ -487,11 +487,23 @@ pub(super) fn differences(old: &str, file: &str) -> Option<Slack> {
         return Some(slack | Slack::LOOK_ALIKE);
     }
     let bent = if a.is_ascii() && b.is_ascii() { Slack::NONE } else { Slack::LOOK_ALIKE };
+    if joins_selectors(a) != joins_selectors(b) {
+        return None;
+    }
     if alike(Fold::Spacing) {
         return Some(slack | bent | Slack::SPACING);
     }
     let spaced = if only_punctuation(a, b) { Slack::NONE } else { Slack::SPACING };
     alike(Fold::Punctuation).then_some(slack | bent | spaced | Slack::PUNCTUATION)
+}
+
+/// How often a name follows another with a blank and a dot, as one class below another in a
+/// style sheet does: without the blank it is something else.
+fn joins_selectors(line: &str) -> usize {
+    let bytes = line.as_bytes();
+    let word = |at: usize| bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    let dots = (2..bytes.len()).filter(|&at| bytes[at] == b'.' && bytes[at - 1] == b' ');
+    dots.filter(|&at| word(at - 2) && word(at + 1)).count()
 }
 
 /// Whether two lines differ in quotes and closing punctuation, not in spacing.
