@@ -11,7 +11,7 @@ use super::decode::{self, Reading};
 use super::fit;
 
 use super::indent::{self, IndentMap, NewLine};
-use super::ladder::{INDENTATION, folds};
+use super::ladder::{INDENTATION, LOOK_ALIKES, folds};
 use super::merge::{Conflict, Merge, Merged, new_lines};
 use super::refuse;
 use super::slack::Slack;
@@ -175,6 +175,24 @@ impl<'a> Call<'a> {
             && !old.starts_with([' ', '\t'])
             && indent::of(&splice.text) == margin
             && splice.text.trim() != old.trim()
+    }
+
+    /// Whether the text as it is written stands at another place than the one where its
+    /// decoded form does, but for characters that look alike.
+    pub(super) fn as_written(&self, found: &Explained) -> Option<Refusal> {
+        let elsewhere = |window: &&Window| {
+            let range = window.range();
+            let apart = |splice: &Splice| {
+                splice.range.end <= range.start || range.end <= splice.range.start
+            };
+            folds(LOOK_ALIKES).contains(window.slack) && found.splices.iter().all(apart)
+        };
+        let rival = self.windows(self.readings().first()?).iter().find(elsewhere)?;
+        let line = |at: usize| self.snapshot.lines().number_at(at);
+        let places = found.splices.iter().map(|splice| splice.range.start);
+        let mut lines: Vec<usize> = places.chain([rival.range().start]).map(line).collect();
+        lines.sort_unstable();
+        Some(refuse::too_many(self, &lines, false))
     }
 
     /// How the further lines of `new` would stand after a plain replacement of a text that

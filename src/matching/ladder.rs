@@ -58,6 +58,9 @@ pub const LADDER: &[&dyn Rung] = &[
 /// The fold of lines that are too deep or too shallow.
 pub(super) const INDENTATION: usize = 3;
 
+/// Which fold forgives look-alikes.
+pub(super) const LOOK_ALIKES: usize = 2;
+
 /// What each fold forgives. Each forgives what the ones above it do, but that
 /// look-alikes and indentation stand side by side before they are joined.
 pub(super) fn folds(at: usize) -> Slack {
@@ -135,6 +138,10 @@ impl Rung for Decoded {
                 let mut explanation = Explanation::plain(self.0);
                 explanation.rewrites = read.reading.ids.iter().map(|id| (*id).to_owned()).collect();
                 let exact = call.decide_exact(&read.reading.old, &read.reading.new, explanation)?;
+                if let Some(refusal) = exact.as_ref().ok().and_then(|found| call.as_written(found))
+                {
+                    return Some(Err(refusal));
+                }
                 Some(call.or_at_its_depth(exact, &read.reading.new, self.0, || read))
             })
     }

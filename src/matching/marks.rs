@@ -49,7 +49,7 @@ impl Marks<'_, '_> {
         run: &[Event],
         wanted: &mut HashMap<usize, &'static str>,
     ) -> Option<()> {
-        let olds = run.iter().filter_map(|event| match *event {
+        let mut olds = run.iter().filter_map(|event| match *event {
             Event::Delete(o) | Event::Change(o, _) => Some(o),
             _ => None,
         });
@@ -58,7 +58,7 @@ impl Marks<'_, '_> {
             _ => None,
         });
         let news: Vec<usize> = news.filter(|n| is_code(self.new[*n])).collect();
-        let gone = olds.filter(|o| is_code(self.old[*o])).last();
+        let gone = olds.rfind(|o| is_code(self.old[*o]));
         let old_last = gone.or(above.map(|(o, _)| o))?;
         let new_last = news.last().copied().or(above.map(|(_, n)| n))?;
         let piece = self.piece_of(old_last)?;
@@ -107,14 +107,14 @@ impl Marks<'_, '_> {
         let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
         let mut closed = || {
             let next = below.find(|line| !line.trim().is_empty());
-            next.is_some_and(|line| line.trim_start().starts_with([']', '}', ')']))
+            next.is_some_and(closes)
         };
         let item_above = self.sibling_above(piece).is_some_and(comma);
         let item_below = self.new[next..].iter().take_while(|line| !line.trim().is_empty());
         let file = self.source.body(piece.line).trim_end();
         match mark(file) {
             ";" => item_above,
-            _ if item_above && tokens::brackets(file) >= 0 => {
+            _ if item_above && tokens::brackets(file) >= 0 && !closes(file) => {
                 !file.ends_with(['{', '(', '[', '，'])
             }
             _ => {
@@ -130,7 +130,7 @@ impl Marks<'_, '_> {
     fn sibling_above(&self, piece: Piece) -> Option<&str> {
         let depth = |line: &str| indent::columns(indent::of(line), 4);
         let here = self.source.body(piece.line);
-        let closes = here.trim_start().starts_with([']', '}', ')']);
+        let closes = closes(here);
         let lines = (0..piece.line).rev().map(|at| self.source.body(at));
         let outside = |line: &&str| depth(line) <= depth(here);
         let mut outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
@@ -151,8 +151,11 @@ fn is_code(line: &str) -> bool {
     !line.trim().is_empty() && !is_comment(line) && !attribute
 }
 
+fn closes(line: &str) -> bool {
+    line.trim_start().starts_with([']', '}', ')'])
+}
+
 fn is_sibling(line: &str, next: &str) -> bool {
-    let closes = |line: &str| line.trim_start().starts_with([']', '}', ')']);
     indent::of(line) == indent::of(next) && (closes(line) || !closes(next))
 }
 

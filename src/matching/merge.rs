@@ -287,10 +287,10 @@ impl Merge<'_, '_> {
         }
         let (old_indent, new_indent) = (indent::of(old), indent::of(new));
         let solid = |line: &&str| !line.trim().is_empty();
-        let first = self.new[..n].iter().all(|line| !solid(&line));
+        let first = self.new[..n].iter().all(|line| !solid(line));
         let lost = self.map.first_lost();
         let apart = lost.is_some_and(|(from, _)| !from.is_empty());
-        if apart && !first && self.old[..o].iter().all(|line| !solid(&line)) {
+        if apart && !first && self.old[..o].iter().all(|line| !solid(line)) {
             let why = "nothing tells how deep the changed line is to be indented";
             return Err(Conflict { line: piece.line, why });
         }
@@ -399,7 +399,7 @@ impl Merge<'_, '_> {
         let depth = |line: &str| indent::columns(indent::of(line), 4);
         ["\"\"\"", "'''", "`"].into_iter().find_map(|mark| {
             let holds = |line: &&str| line.matches(mark).count() % 2 == 1;
-            let opener = self.new[..n].iter().rposition(|line| holds(&line))?;
+            let opener = self.new[..n].iter().rposition(&holds)?;
             let before = self.new[..opener].iter().filter(|line| holds(line)).count();
             let start = self.window.first().map_or(0, |piece| piece.start);
             let outside = self.source.text[..start].matches(mark).count() % 2 == 0;
@@ -520,7 +520,12 @@ impl Merge<'_, '_> {
         }
         if let Some(above) = above {
             let above = context(above);
-            fit.above = strain(&above, first, unit);
+            // What comes after a blank line may stand as far out as it likes.
+            let apart = run
+                .first()
+                .is_some_and(|event| matches!(*event, Event::Insert(n) if !solid(self.new[n])));
+            let outward = apart && depth(first) < depth(&above);
+            fit.above = if outward { 0 } else { strain(&above, first, unit) };
             fit.broken = below.map(|below| fit::is_astray(&above, first, &context(below), unit));
         }
         if let Some(below) = below {
