@@ -120,7 +120,7 @@ impl IndentMap {
         rules.retain(|(odd, mistakes, _)| match first {
             Odd::Seen => *mistakes == fewest && *odd <= Odd::Rare,
             // Few steps say nothing about what the file does not do.
-            _ => *mistakes == fewest || *odd < first && steps.total >= 10,
+            _ => *mistakes == fewest || *odd < first && steps.total >= 4,
         });
         let map = |(_, _, rule)| Self { rule: Some(rule), ..self.clone() };
         rules.into_iter().map(map).collect()

@@ -70,7 +70,12 @@ impl Marks<'_, '_> {
         let last = self.new[new_last];
         // A `;` that only the call has is no matter of the place.
         let added = was == ";" && is.is_empty();
+        // Nor is a comma, behind what is no item.
+        let item = gone.is_some()
+            || was != ","
+            || news.first().is_some_and(|next| self.was_last_item(piece, *next));
         if !added
+            && item
             && mark(last) == was
             && is_sibling(self.old[old_last], last)
             && can_end(last, file, is)
