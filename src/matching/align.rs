@@ -212,7 +212,7 @@ impl<'a> Text<'a> {
         // A block starts at a line that is right, or at a comment.
         let comment = |j: usize| {
             let (a, b) = (self.old[self.solid[0]].trim(), source.body(file.lines[from + j]).trim());
-            is_comment_difference(a, b) && tokens::likeness(a, b) >= 0.5
+            is_comment_difference(a, b) && words_alike(a, b) >= 0.5
         };
         let starts = |j: &usize| pair(0, *j) == 0 || pair(0, *j) == 1 && comment(*j);
         let firsts = (0..width).filter(|&j| cost[j] <= most).filter(starts);
@@ -342,6 +342,16 @@ fn token_change<'a>(a: &'a str, b: &'a str) -> Option<(Vec<&'a str>, Vec<&'a str
     Some((a[op.old_range()].to_vec(), b[op.new_range()].to_vec()))
 }
 
+/// How many words two lines share, the marks around them aside.
+fn words_alike(a: &str, b: &str) -> f64 {
+    let words = |line: &str| -> Vec<String> {
+        let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    };
+    let (a, b) = (words(a), words(b));
+    if a.concat() == b.concat() { 1.0 } else { tokens::likeness(&a.join(" "), &b.join(" ")) }
+}
+
 fn is_comment_difference(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim(), b.trim());
     is_comment(a) && is_comment(b) || differences(without_comment(a), without_comment(b)).is_some()
@@ -383,7 +393,7 @@ fn residue_is_context(
                 let comment = is_comment_difference(a, b);
                 let at_end = index == 0 || index + 1 == solid.len();
                 // A comment that holds the block's end must at least be that comment.
-                if comment && at_end && tokens::likeness(a.trim(), b.trim()) < 0.5 {
+                if comment && at_end && words_alike(a, b) < 0.5 {
                     return Err(line);
                 }
                 if comment {

@@ -605,12 +605,7 @@ fn depths<'a>(
         }
     }
     let lines = new.iter().filter(|line| indent::shows_depth(line));
-    let line = |line: &&'a str| NewLine {
-        indent: indent::of(line),
-        known: known.get(line).copied(),
-        opens: indent::opens(line),
-    };
-    lines.map(line).collect()
+    lines.map(|line| NewLine::new(line, known.get(line).copied())).collect()
 }
 
 /// The old lines at the file's depth, when `new` was written at that depth and only

@@ -229,6 +229,27 @@ pub(super) fn shows_depth(line: &str) -> bool {
     !line.trim().is_empty() && !line.trim_start().starts_with('*')
 }
 
+/// What a line is to the one below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It opens a block or a bracket: the next goes deeper by a level.
+    Opens,
+    /// It is an item of a list, which goes on behind its mark.
+    Item,
+    /// It is only gone on with, as deep as anybody likes.
+    Other,
+}
+
+impl Kind {
+    fn of(line: &str) -> Self {
+        match line {
+            _ if line.trim_start().starts_with("- ") => Self::Item,
+            _ if opens(line) => Self::Opens,
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Whether a line opens a block or a bracket, as its last characters tell.
 pub(super) fn opens(line: &str) -> bool {
     let line = line.trim_end();
@@ -241,15 +262,22 @@ pub(super) struct NewLine<'a> {
     pub(super) indent: &'a str,
     /// The file's indentation, if it is a line of the file.
     pub(super) known: Option<&'a str>,
-    pub(super) opens: bool,
+    kind: Kind,
+}
+
+impl<'a> NewLine<'a> {
+    pub(super) fn new(line: &'a str, known: Option<&'a str>) -> Self {
+        Self { indent: of(line), known, kind: Kind::of(line) }
+    }
 }
 
 /// The steps from the lines of a file to the next deeper ones.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     counts: HashMap<String, usize>,
-    /// Those below a line that opens a block or a bracket.
+    /// Those below a line that opens something, and those below an item.
     opened: HashMap<String, usize>,
+    items: HashMap<String, usize>,
     total: usize,
     indents: HashSet<String>,
     has_tabs: bool,
@@ -259,7 +287,7 @@ impl Steps {
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut steps = Self::default();
         let mut above = "";
-        let mut opened = false;
+        let mut kind = Kind::Other;
         // The lines of a comment stand one blank deeper for its sake alone.
         for line in
             lines.filter(|line| !line.trim().is_empty() && !line.trim_start().starts_with('*'))
@@ -268,12 +296,17 @@ impl Steps {
             steps.has_tabs |= indent.contains('\t');
             if let Some(step) = indent.strip_prefix(above).filter(|step| !step.is_empty()) {
                 *steps.counts.entry(step.to_owned()).or_default() += 1;
-                if opened {
-                    *steps.opened.entry(step.to_owned()).or_default() += 1;
+                let apart = match kind {
+                    Kind::Opens => Some(&mut steps.opened),
+                    Kind::Item => Some(&mut steps.items),
+                    Kind::Other => None,
+                };
+                if let Some(apart) = apart {
+                    *apart.entry(step.to_owned()).or_default() += 1;
                 }
                 steps.total += 1;
             }
-            opened = opens(line);
+            kind = Kind::of(line);
             if !steps.indents.contains(indent) {
                 steps.indents.insert(indent.to_owned());
             }
@@ -303,24 +336,24 @@ impl Steps {
     /// to a deeper one.
     fn judge(&self, rule: &Rule, new: &[NewLine<'_>]) -> Odd {
         let mut worst = Odd::Seen;
-        let mut above: Option<(Cow<'_, str>, bool, bool)> = None;
-        for &NewLine { indent, known, opens } in new.iter().skip(usize::from(rule.first_apart)) {
+        let mut above: Option<(Cow<'_, str>, bool, Kind)> = None;
+        for &NewLine { indent, known, kind } in new.iter().skip(usize::from(rule.first_apart)) {
             let depth = known.map(Cow::Borrowed).or_else(|| rule.apply(indent).map(Cow::Owned));
             let Some(depth) = depth else { return Odd::Impossible };
             if known.is_none() && rule.splits(indent) {
                 worst = worst.max(Odd::Never);
             }
-            if let Some((above, above_known, opened)) = &above
+            if let Some((above, above_known, of)) = &above
                 && (known.is_none() || !above_known)
             {
-                worst = worst.max(self.odd(above, &depth, *opened));
+                worst = worst.max(self.odd(above, &depth, *of));
             }
-            above = Some((depth, known.is_some(), opens));
+            above = Some((depth, known.is_some(), kind));
         }
         worst
     }
 
-    fn odd(&self, above: &str, below: &str, opened: bool) -> Odd {
+    fn odd(&self, above: &str, below: &str, kind: Kind) -> Odd {
         let Some(step) = below.strip_prefix(above) else {
             return match columns(below, 4) > columns(above, 4) {
                 false => Odd::Seen,
@@ -329,9 +362,13 @@ impl Steps {
             };
         };
         let tabs = |step: &str| step.contains('\t');
-        // What a line opens goes deeper by a level; what it only begins, as anybody likes.
-        let opened = opened && self.opened.values().sum::<usize>() >= 5;
-        let counts = if opened { &self.opened } else { &self.counts };
+        let enough =
+            |counts: &HashMap<String, usize>, least: usize| counts.values().sum::<usize>() >= least;
+        let counts = match kind {
+            Kind::Opens if enough(&self.opened, 5) => &self.opened,
+            Kind::Item if enough(&self.items, 1) => &self.items,
+            _ => &self.counts,
+        };
         let total: usize = counts.values().sum();
         let seen = counts.get(step).copied().unwrap_or(0);
         if step.is_empty() || total == 0 || seen * 20 >= total && seen > 0 {

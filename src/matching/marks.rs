@@ -94,7 +94,8 @@ impl Marks<'_, '_> {
         }
         let own = mark(self.new[before]);
         if added {
-            if own == ";" && self.sibling_above(piece).is_some_and(|above| mark(above) == ";") {
+            let ended = self.sibling_above(piece).is_some_and(|above| mark(above) == ";");
+            if own == ";" && ended && !closes(file) && self.closes_below(piece) {
                 wanted.insert(before, ";");
             }
         } else if own == "," && (changed.is_some() || self.was_last_item(piece, next)) {
@@ -109,11 +110,6 @@ impl Marks<'_, '_> {
     /// it or the new ones show.
     fn was_last_item(&self, piece: Piece, next: usize) -> bool {
         let comma = |line: &str| mark(line) == ",";
-        let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
-        let mut closed = || {
-            let next = below.find(|line| !line.trim().is_empty());
-            next.is_some_and(closes)
-        };
         let item_above = self.sibling_above(piece).is_some_and(comma);
         let item_below = self.new[next..].iter().take_while(|line| !line.trim().is_empty());
         let file = self.source.body(piece.line).trim_end();
@@ -125,9 +121,15 @@ impl Marks<'_, '_> {
             _ => {
                 (item_above || item_below.last().is_some_and(|line| comma(line)))
                     && !file.ends_with(['{', '(', '[', '，'])
-                    && closed()
+                    && self.closes_below(piece)
             }
         }
+    }
+
+    /// Whether what holds a line of the file ends right below it.
+    fn closes_below(&self, piece: Piece) -> bool {
+        let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
+        below.find(|line| !line.trim().is_empty()).is_some_and(closes)
     }
 
     /// Where the item above the one that ends on this line ends: the nearest line above

@@ -107,6 +107,7 @@ impl Merge<'_, '_> {
             match (*event, ours) {
                 (Event::Keep(_, n), Some(piece)) => {
                     walk.freed.clear();
+                    self.stays_in_its_block(o, n, piece)?;
                     let text = self.kept(o, n, piece)?;
                     walk.out.push(Line { text, ending: ending(piece), new: Some(n) });
                 }
@@ -423,6 +424,26 @@ impl Merge<'_, '_> {
         });
         // What stands in front of every line may stand on a blank one alone.
         if self.map.surplus() == Some(new) { "" } else { known.unwrap_or(new) }
+    }
+
+    /// A line that stays, though what opened its block goes, was to stand elsewhere, if
+    /// nothing else holds it: then the new text is not indented as the old one is.
+    fn stays_in_its_block(&self, o: usize, n: usize, piece: Piece) -> Result<(), Conflict> {
+        let solid = |line: &&&str| !line.trim().is_empty();
+        let near = |lines: &[&str], at: usize| {
+            let above = lines[..at].iter().rev().find(solid).copied().map(str::to_owned);
+            above.zip(lines[at + 1..].iter().find(solid).copied().map(str::to_owned))
+        };
+        let Some(((above, below), (held, _))) = near(self.new, n).zip(near(self.old, o)) else {
+            return Ok(());
+        };
+        let freed = indent::opens(&held) && above.trim() != held.trim();
+        if self.map.is_shift() && freed && fit::is_astray(&above, self.new[n], &below, self.unit())
+        {
+            let why = "nothing tells how deep the line is to stand once its block is gone";
+            return Err(Conflict { line: piece.line, why });
+        }
+        Ok(())
     }
 
     /// Whether the call has blanks at the end of every line, and the file at none of them.
