@@ -515,7 +515,10 @@ pub(super) fn merge_window(
     }
     let learnt = Slack::PUNCTUATION | Slack::LOOK_ALIKE;
     let style = if window.slack.meets(learnt) {
-        EditMap::learn(&pairs.collect::<Vec<_>>()).unless_contradicted(source.text, new)
+        let pairs = pairs.collect::<Vec<_>>();
+        EditMap::learn(&pairs)
+            .unless_contradicted(source.text, new)
+            .with_doubts(&pairs, source.text)
     } else {
         EditMap::default()
     };

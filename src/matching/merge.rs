@@ -148,10 +148,13 @@ impl Merge<'_, '_> {
     fn kept(&self, o: usize, n: usize, piece: Piece) -> Result<String, Conflict> {
         let (old, new, file) = (self.old[o], self.new[n], self.file(piece));
         let tail = |line: &str| line[line.trim_end().len()..].to_owned();
-        if tail(new) == tail(old) || self.old.contains(&new) {
+        let blank = file.trim().is_empty();
+        // As many blank lines before as after are the same ones.
+        let blanks = |lines: &[&str]| lines.iter().filter(|line| line.trim().is_empty()).count();
+        let same = blank && blanks(self.old) == blanks(self.new);
+        if tail(new) == tail(old) || self.old.contains(&new) && !same {
             return Ok(file.to_owned());
         }
-        let blank = file.trim().is_empty();
         let knew = tail(old) == tail(file) && !blank || old == file;
         // Blanks that make up the line, or were meant to, and are gone.
         let emptied = blank && new.is_empty();
@@ -367,6 +370,13 @@ impl Merge<'_, '_> {
         let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
         if body.trim().is_empty() {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
+        }
+        if let Some(sign) = self.style.unsettled(&body) {
+            let why = match sign {
+                "\u{2014}" => "the dash in the new text can stand for - or for --",
+                _ => "nothing tells what a typographic sign in the new text stands for",
+            };
+            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
         let body = if self.adds_blanks() { body.trim_end().to_owned() } else { body };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);

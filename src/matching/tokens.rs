@@ -39,6 +39,8 @@ pub(super) struct EditMap {
     /// need others.
     letters: bool,
     characters: Vec<(String, String)>,
+    /// Characters that the file never has, and that stand for now this, now that.
+    unsettled: Vec<String>,
     semicolons: Option<Semicolons>,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
     tails: bool,
@@ -58,6 +60,7 @@ impl EditMap {
             quotes: quotes(pairs),
             letters: only_letters(pairs),
             characters: characters(pairs),
+            unsettled: Vec::new(),
             semicolons: semicolons(pairs),
             tails: false,
         }
@@ -89,6 +92,32 @@ impl EditMap {
         }
         self.letters &= has_characters(file) && !file.lines().any(holds_a_word);
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
+        self
+    }
+
+    /// A sign in a new text of which nothing tells what it stands for.
+    pub(super) fn unsettled(&self, text: &str) -> Option<&str> {
+        self.unsettled.iter().map(String::as_str).find(|sign| text.contains(sign))
+    }
+
+    /// Knows a dash that stands for a hyphen at one place and for two at another of the lines
+    /// that both have, if the file has no such dash.
+    pub(super) fn with_doubts(mut self, pairs: &[(&str, &str)], file: &str) -> Self {
+        let dash = '\u{2014}';
+        let stands_for = |two: bool| {
+            pairs.iter().any(|(old, file)| {
+                let double = |line: &str| line.matches("--").count();
+                old.contains(dash) && (double(file) > double(old)) == two
+            })
+        };
+        let lines = pairs.iter().filter(|(old, _)| old.contains(dash));
+        let both_in_one = lines.clone().any(|(old, file)| {
+            let doubles = file.matches("--").count();
+            doubles > 0 && old.matches(dash).count() > doubles
+        });
+        if (stands_for(true) && stands_for(false) || both_in_one) && !file.contains(dash) {
+            self.unsettled.push(dash.to_string());
+        }
         self
     }
 

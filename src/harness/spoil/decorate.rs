@@ -85,7 +85,8 @@ pub(super) fn fence(call: &mut Call, rng: &mut Rng) -> Option<()> {
 pub(super) fn fence_of_old(call: &mut Call, rng: &mut Rng) -> Option<()> {
     (!call.old.contains("```") && !call.new.contains("```")).then_some(())?;
     // Whether the fence holds the last line break cannot be told, so it is left out.
-    (!call.old.ends_with('\n')).then_some(())?;
+    // Nor can it, when only one of them has it, as at the end of a file.
+    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
     let tag = ["", "text", "go", "python"];
     call.old = fenced(&call.old, rng.pick(&tag)?);
     Some(())
@@ -123,7 +124,8 @@ pub(super) fn html_angles(call: &mut Call, _: &mut Rng) -> Option<()> {
 
 /// Two blank lines around both strings.
 pub(super) fn outer_blanks(call: &mut Call, _: &mut Rng) -> Option<()> {
-    (!call.old.ends_with('\n')).then_some(())?;
+    // Nor can it, when only one of them has it, as at the end of a file.
+    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
     call.old = format!("\n\n{}\n\n", call.old);
     call.new = format!("\n\n{}\n\n", call.new);
     Some(())
@@ -131,7 +133,8 @@ pub(super) fn outer_blanks(call: &mut Call, _: &mut Rng) -> Option<()> {
 
 /// Two blank lines around `old_str` only.
 pub(super) fn outer_blanks_of_old(call: &mut Call, _: &mut Rng) -> Option<()> {
-    (!call.old.ends_with('\n')).then_some(())?;
+    // Nor can it, when only one of them has it, as at the end of a file.
+    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
     call.old = format!("\n\n{}\n\n", call.old);
     Some(())
 }
@@ -172,7 +175,8 @@ pub(super) fn crlf_around(call: &mut Call, _: &mut Rng) -> Option<()> {
 
 /// The edit is at the end of a file without a final newline, and the strings have one.
 pub(super) fn newline_at_end(call: &mut Call, _: &mut Rng) -> Option<()> {
-    (!call.old.ends_with('\n')).then_some(())?;
+    // Nor can it, when only one of them has it, as at the end of a file.
+    (!call.old.ends_with('\n') && !call.new.ends_with('\n')).then_some(())?;
     call.tail.clear();
     call.old.push('\n');
     call.new.push('\n');
