@@ -78,13 +78,6 @@ impl Aligned {
             }
         }
         let best = apart.first().filter(|best| best.cost <= budget)?;
-        if let Some(rival) = apart.get(1)
-            && rival.cost < best.cost + margin
-        {
-            let mut lines: Vec<usize> = [best, rival].map(|a| a.lines.start + 1).to_vec();
-            lines.sort_unstable();
-            return Some(Err(refuse::too_many(call, &lines, false)));
-        }
         if self.expects_more(call) {
             return Some(Err(refuse::too_many(call, &[best.lines.start + 1], false)));
         }
@@ -97,6 +90,13 @@ impl Aligned {
         let events = events(&old, &new);
         if let Err(line) = residue_is_context(source, &window, &old, &new, &events) {
             return Some(Err(refuse::stale(call, &window, line)));
+        }
+        if let Some(rival) = apart.get(1)
+            && rival.cost < best.cost + margin
+        {
+            let mut lines: Vec<usize> = [best, rival].map(|a| a.lines.start + 1).to_vec();
+            lines.sort_unstable();
+            return Some(Err(refuse::too_many(call, &lines, false)));
         }
         if fresh_lines_exist(source, &new, &events) {
             return Some(Err(refuse::already_applied(best.lines.start + 1)));
