@@ -100,14 +100,18 @@ impl<'a> Call<'a> {
                 && !text[splice.range.clone()].lines().next().is_none_or(blank)
         };
         let mut exact = exact;
-        if let Ok(found) = &mut exact {
+        if let Ok(found) = &mut exact
+            && found.splices.iter().all(|splice| self.doubles_indent(splice))
+        {
             for splice in &mut found.splices {
-                if self.doubles_indent(splice) {
-                    let indent = indent::of(&splice.text).len();
-                    splice.text.drain(..indent);
-                    found.explanation.rewrites = vec!["indentation".to_owned()];
-                }
+                splice.text.drain(..indent::of(&splice.text).len());
             }
+            found.explanation.rewrites.push("indentation".to_owned());
+            found.explanation.corrected = found.splices.first().map(|splice| Corrected {
+                old_str: self.text()[splice.range.clone()].to_owned(),
+                new_str: splice.text.clone(),
+            });
+            return exact;
         }
         if let Ok(found) = &mut exact
             && self.request.old.ends_with('\n')
@@ -122,10 +126,10 @@ impl<'a> Call<'a> {
         if let Ok(found) = &mut exact
             && starts_elsewhere(&split(&self.request.old), &split(new))
             && !found.splices.iter().any(cut)
-            && found
-                .splices
-                .iter()
-                .any(|splice| splice.text.trim() != self.text()[splice.range.clone()].trim())
+            && found.splices.iter().any(|splice| {
+                let old = &self.text()[splice.range.clone()];
+                blank(self.margin(splice)) && splice.text.trim() != old.trim()
+            })
         {
             found.explanation.warnings.push(
                 "new_str stands at another depth than old_str, as written; if the code shall stay where it is, indent new_str as old_str".into(),
@@ -161,19 +165,30 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Whether a text that begins right behind the indentation of its line is replaced by
-    /// one that brings the same indentation again, and is not only moved deeper.
-    fn doubles_indent(&self, splice: &Splice) -> bool {
+    /// What stands on the line before a replacement.
+    fn margin(&self, splice: &Splice) -> &'a str {
         let text = self.text();
         let at = splice.range.start;
         let line = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |feed| feed + 1);
-        let margin = &text[line..at];
-        let old = &text[splice.range.clone()];
-        let blank = |text: &str| text.chars().all(|c| matches!(c, ' ' | '\t'));
-        !margin.is_empty()
-            && blank(margin)
-            && !old.starts_with([' ', '\t'])
-            && indent::of(&splice.text) == margin
+        &text[line..at]
+    }
+
+    /// Whether a text that begins right behind the indentation of its line is replaced by
+    /// one that brings the same indentation again, and is not only moved deeper.
+    fn doubles_indent(&self, splice: &Splice) -> bool {
+        let indent = indent::of(&splice.text);
+        let old = &self.text()[splice.range.clone()];
+        if indent.is_empty() || old.starts_with([' ', '\t']) || splice.text.trim().is_empty() {
+            return false;
+        }
+        // Further lines that stand deeper than the first is meant to show that it is not,
+        // unless `old` shows how deep such lines are.
+        let several = old.trim_end_matches('\n').contains('\n');
+        let further = splice.text.lines().skip(1).filter(|line| !line.trim().is_empty());
+        let least = further.map(|line| indent::of(line).len()).min();
+        self.text()[..splice.range.start].ends_with(indent)
+            && self.margin(splice) == indent
+            && (several || least.is_none_or(|least| least <= indent.len()))
             && splice.text.trim() != old.trim()
     }
 
@@ -209,8 +224,8 @@ impl<'a> Call<'a> {
         let marks = ["\"\"\"", "'''", "`"];
         let open = |mark: &&str| text[..range.start].matches(*mark).count() % 2 == 1;
         let literal =
-            marks.iter().any(|mark| new.contains(mark) || open(mark)) || new.contains("<<");
-        if !blank || literal {
+            || marks.iter().any(|mark| new.contains(mark) || open(mark)) || new.contains("<<");
+        if !blank || literal() {
             return Stands::Well;
         }
         let unit = self.source().unit().unwrap_or(4);

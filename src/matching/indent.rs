@@ -462,8 +462,9 @@ fn rule_of_most(pairs: &[(String, String)], levels: &[usize], new: &[&str]) -> O
             pairs.iter().filter_map(one).filter(|shift| *shift != Shift::Deeper(String::new()));
         for shift in std::iter::once(Shift::None).chain(moved) {
             let rule = Rule { unit, shift, first_apart: false, most: true };
-            let fits = pairs.iter().filter(|pair| rule.explains(pair)).count();
-            if !rules.iter().any(|(_, known)| *known == rule) {
+            // So many different moves are no accident of a few lines.
+            if rules.len() < 64 && !rules.iter().any(|(_, known)| *known == rule) {
+                let fits = pairs.iter().filter(|pair| rule.explains(pair)).count();
                 rules.push((fits, rule));
             }
         }
@@ -603,5 +604,32 @@ mod tests {
         let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")]);
         assert_eq!(map.apply("   ").as_deref(), Some("\t\t\t"));
         assert_eq!(map.apply("       "), None);
+    }
+
+    #[test]
+    fn new_depths_go_by_the_steps_of_the_file() {
+        let new = ["  if a {", "    b();", "  }"].map(|line| NewLine::new(line, None));
+        let map = IndentMap::fit(vec![("  ".to_owned(), "    ".to_owned())], Some(4));
+        let depths = |file: &str| -> Vec<Option<String>> {
+            let maps = map.seeing(&new, &Steps::of(file.lines()));
+            maps.iter().map(|map| map.apply("    ")).collect()
+        };
+        let of = |width: usize| Some(" ".repeat(width));
+        // Four blanks a level: the call has two, so it is half as deep.
+        assert_eq!(depths("a {\n    b {\n        c\n"), [of(8)]);
+        // Two a level: every line is two too shallow.
+        assert_eq!(depths("a {\n  b {\n    c\n"), [of(6)]);
+        // Both: nothing tells.
+        assert_eq!(depths("a {\n  b {\n      c\n").len(), 2);
+    }
+
+    #[test]
+    fn one_depth_for_several_tells_nothing() {
+        let map = fit(&[("", "    "), ("", "        "), ("", "    ")]);
+        assert!(map.is_ambiguous(""));
+        assert_eq!(map.apply(""), None);
+        let map = fit(&[("    ", "    "), ("    ", "    "), ("        ", "    ")]);
+        assert_eq!(map.apply("    ").as_deref(), Some("    "));
+        assert_eq!(map.apply("        "), None);
     }
 }

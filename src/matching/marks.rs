@@ -217,7 +217,10 @@ pub(super) fn set(line: &mut String, mark: &str) {
 }
 
 /// The `,` or `;` at the end of the file's line that neither string has, nor the result.
-pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<char> {
+pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<&'static str> {
+    let code = |line: &str| without_comment(line).trim_end().len();
+    let (old, file) = (&old[..code(old)], &file[..code(file)]);
+    let (new, result) = (&new[..code(new)], &result[..code(result)]);
     let mark = file.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'))?;
     // What is no statement, such as the end of a block that took the last place, gets no
     // `;`, unless the file has one behind the like.
@@ -228,5 +231,50 @@ pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<cha
         && !new.trim_end().ends_with([',', ';', '{', '(', '['])
         && !result.trim_end().ends_with(mark)
         && !result.trim().is_empty();
-    stays.then_some(mark)
+    stays.then_some(if mark == ',' { "," } else { ";" })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::edit::EditRequest;
+    use crate::matching::explain;
+    use crate::text::Snapshot;
+
+    #[test]
+    fn the_last_item_ends_as_the_last_item_did() {
+        for (file, old, new, result) in [
+            (
+                "{\n  a: 1,\n  b: 2\n}\n",
+                "  a: 1,\n  b: 2,\n",
+                "  a: 1,\n  b: 2,\n  c: 3,\n",
+                "{\n  a: 1,\n  b: 2,\n  c: 3\n}\n",
+            ),
+            ("{\n  a: 1,\n  b: 2\n}\n", "  a: 1,\n  b: 2,\n", "  a: 1,\n", "{\n  a: 1\n}\n"),
+            (
+                "enum E {\n  A(1),\n  B(2);\n\n  x\n}\n",
+                "  A(1),\n  B(2),\n",
+                "  A(1),\n  B(2),\n  C(3),\n",
+                "enum E {\n  A(1),\n  B(2),\n  C(3);\n\n  x\n}\n",
+            ),
+            (
+                "f(\n  a,\n  b,\n)\n",
+                "  a,\n  b\n)\n",
+                "  a,\n  b,\n  c\n)\n",
+                "f(\n  a,\n  b,\n  c,\n)\n",
+            ),
+            (
+                "x\n  .a()\n  .b();\n",
+                "x\n  .a()\n  .b()\n",
+                "x\n  .a()\n  .b()\n  .c()\n",
+                "x\n  .a()\n  .b()\n  .c();\n",
+            ),
+        ] {
+            let snapshot = Snapshot::from_text(file);
+            let explained = explain(&EditRequest::new(old, new), &snapshot).expect("explained");
+            let splice = &explained.splices[0];
+            let mut text = file.to_owned();
+            text.replace_range(splice.range.clone(), &splice.text);
+            assert_eq!(text, result, "{old:?}");
+        }
+    }
 }

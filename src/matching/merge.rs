@@ -148,11 +148,14 @@ impl Merge<'_, '_> {
     fn kept(&self, o: usize, n: usize, piece: Piece) -> Result<String, Conflict> {
         let (old, new, file) = (self.old[o], self.new[n], self.file(piece));
         let tail = |line: &str| line[line.trim_end().len()..].to_owned();
+        if tail(new) == tail(old) {
+            return Ok(file.to_owned());
+        }
         let blank = file.trim().is_empty();
         // As many blank lines before as after are the same ones.
         let blanks = |lines: &[&str]| lines.iter().filter(|line| line.trim().is_empty()).count();
-        let same = blank && blanks(self.old) == blanks(self.new);
-        if tail(new) == tail(old) || self.old.contains(&new) && !same {
+        let same = || blank && blanks(self.old) == blanks(self.new);
+        if self.old.contains(&new) && !same() {
             return Ok(file.to_owned());
         }
         let knew = tail(old) == tail(file) && !blank || old == file;
@@ -322,7 +325,7 @@ impl Merge<'_, '_> {
             if piece.to_end
                 && let Some(mark) = marks::lost(old, file, new, &body)
             {
-                body.push(mark);
+                marks::set(&mut body, mark);
             }
             body
         });
@@ -382,8 +385,8 @@ impl Merge<'_, '_> {
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
         let head = if let Some((_, depth)) = lost.filter(|_| !first) {
             depth.to_owned()
-        } else if let Some(least) = self.literal_depth(n)
-            && !self.map.is_same()
+        } else if !self.map.is_same()
+            && let Some(least) = self.literal_depth(n)
         {
             if least > 0 || !self.map.is_shift() {
                 let why = "whether the text in the new literal is to be indented with the code, nothing tells";
@@ -411,16 +414,18 @@ impl Merge<'_, '_> {
         ["\"\"\"", "'''", "`"].into_iter().find_map(|mark| {
             let holds = |line: &&str| line.matches(mark).count() % 2 == 1;
             let opener = self.new[..n].iter().rposition(&holds)?;
-            let before = self.new[..opener].iter().filter(|line| holds(line)).count();
-            let start = self.window.first().map_or(0, |piece| piece.start);
-            let outside = self.source.text[..start].matches(mark).count() % 2 == 0;
-            if before % 2 == 1 || !outside {
+            if self.new[..opener].iter().filter(|line| holds(line)).count() % 2 == 1 {
                 return None;
             }
             let text = self.new[opener + 1..].iter().take_while(|line| !line.contains(mark));
             let least =
                 text.filter(|line| !line.trim().is_empty()).map(|line| depth(line)).min()?;
-            (least < depth(self.new[opener])).then_some(least)
+            if least >= depth(self.new[opener]) {
+                return None;
+            }
+            let start = self.window.first().map_or(0, |piece| piece.start);
+            let outside = self.source.text[..start].matches(mark).count() % 2 == 0;
+            outside.then_some(least)
         })
     }
 
@@ -607,7 +612,7 @@ impl Merge<'_, '_> {
         if last.to_end
             && let Some(mark) = marks::lost(old, self.file(last), new, &line.text)
         {
-            line.text.push(mark);
+            marks::set(&mut line.text, mark);
         }
     }
 

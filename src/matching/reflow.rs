@@ -212,6 +212,13 @@ fn merge(
         } else if changed.is_empty() {
             // The whole statement is removed.
         } else {
+            // Where lines are joined, a comment would swallow what comes after it.
+            let comment = |line: &&str| {
+                tokens::without_comment(line) != *line || line.contains("-- ") || line.contains('#')
+            };
+            if changed.len() > file.len() && changed[..changed.len() - 1].iter().any(comment) {
+                return Err(stale(segment.file.start));
+            }
             let joined = |lines: &[&str]| lines.join("\n").trim().to_owned();
             let file_text = joined(&file);
             let merged = tokens::merge(

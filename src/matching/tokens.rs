@@ -90,7 +90,7 @@ impl EditMap {
                 self.characters.extend(other.chars().map(|c| (c.to_string(), plain.to_owned())));
             }
         }
-        self.letters &= has_characters(file) && !file.lines().any(holds_a_word);
+        self.letters = self.letters && has_characters(file) && !file.lines().any(holds_a_word);
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
     }
