@@ -342,11 +342,11 @@ fn token_change<'a>(a: &'a str, b: &'a str) -> Option<(Vec<&'a str>, Vec<&'a str
     Some((a[op.old_range()].to_vec(), b[op.new_range()].to_vec()))
 }
 
-/// How many words two lines share, the marks around them aside.
+/// How many words two lines share, capitals and the marks around them aside.
 fn words_alike(a: &str, b: &str) -> f64 {
     let words = |line: &str| -> Vec<String> {
         let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-        words.map(str::to_owned).collect()
+        words.map(str::to_lowercase).collect()
     };
     let (a, b) = (words(a), words(b));
     if a.concat() == b.concat() { 1.0 } else { tokens::likeness(&a.join(" "), &b.join(" ")) }
