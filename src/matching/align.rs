@@ -12,6 +12,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::Explained;
 use super::call::{Call, Read, merge_window, whole_piece};
+use super::code::{is_comment, without_comment};
 use super::events::{Event, events};
 use super::indent::IndentMap;
 use super::ladder::Rung;
@@ -19,7 +20,7 @@ use super::merge::new_lines;
 use super::refuse;
 use super::slack::Slack;
 use super::source::{BLANK, NO_WORD, Skeleton, Source, skeleton};
-use super::tokens::{self, is_comment, without_comment};
+use super::tokens;
 use super::window::{Step, Window, differences, split};
 use crate::edit::{Expected, Refusal};
 

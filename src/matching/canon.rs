@@ -120,6 +120,7 @@ fn fold_char(c: char, mut emit: impl FnMut(char)) {
 /// String literals that open and close on this line, quotes included, as index ranges.
 fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
+    let mut ends = LiteralEnds::default();
     let mut at = 0;
     while at < chars.len() {
         let quote = chars[at].c;
@@ -129,7 +130,7 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
             '\'' => at == 0 || !is_word(chars[at - 1].c) || is_prefix(&chars[..at]),
             _ => false,
         };
-        if opens && let Some(end) = closing(chars, at) {
+        if opens && let Some(end) = ends.of(chars, |c| c.c, at) {
             out.push(at..end + 1);
             at = end + 1;
         } else {
@@ -141,21 +142,51 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
 
 /// Whether a text ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
 fn is_prefix(before: &[Canonical]) -> bool {
-    let word = before.iter().rev().take_while(|canonical| is_word(canonical.c));
+    let word = before.iter().rev().take(3).take_while(|canonical| is_word(canonical.c));
     let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
     word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
 }
 
-fn closing(chars: &[Canonical], open: usize) -> Option<usize> {
-    let mut at = open + 1;
-    while at < chars.len() {
-        match chars[at].c {
-            '\\' => at += 2,
-            c if c == chars[open].c => return Some(at),
-            _ => at += 1,
-        }
+/// Where literals close. What one look for the end of a literal has passed over are escaped
+/// quotes, so that the same end holds from each of them, and nothing is read twice.
+#[derive(Default)]
+pub(super) struct LiteralEnds {
+    stop: Option<char>,
+    /// For each kind of quote: up to where the last look went, and what it found.
+    seen: [(usize, Option<usize>); 3],
+}
+
+impl LiteralEnds {
+    /// Literals that end before a character, such as a line break, or not at all.
+    pub(super) fn stopping_at(stop: char) -> Self {
+        Self { stop: Some(stop), ..Self::default() }
     }
-    None
+
+    /// Where a literal that opens at `open` closes. The places asked for go up.
+    pub(super) fn of<T>(
+        &mut self,
+        chars: &[T],
+        char_of: impl Fn(&T) -> char,
+        open: usize,
+    ) -> Option<usize> {
+        let quote = char_of(&chars[open]);
+        let kind = match quote {
+            '"' => 0,
+            '`' => 1,
+            _ => 2,
+        };
+        let (upto, end) = &mut self.seen[kind];
+        if open >= *upto {
+            let at_end = |c: char| c == quote || Some(c) == self.stop;
+            let mut at = open + 1;
+            while let Some(c) = chars.get(at).map(&char_of).filter(|c| !at_end(*c)) {
+                at += if c == '\\' { 2 } else { 1 };
+            }
+            *upto = at.min(chars.len());
+            *end = chars.get(at).is_some_and(|c| char_of(c) == quote).then_some(at);
+        }
+        *end
+    }
 }
 
 fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical> {

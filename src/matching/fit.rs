@@ -1,6 +1,6 @@
 //! How well new lines fit where they stand, by what the lines around them open and close.
 
-use super::{indent, tokens};
+use super::{code, indent};
 
 /// How badly new lines fit where they stand: 0 is well.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,7 +48,7 @@ pub(super) fn closes(line: &str) -> bool {
 pub(super) fn left_open(lines: &[String]) -> Option<&str> {
     let mut open: Vec<&str> = Vec::new();
     for line in lines {
-        let code = tokens::without_comment(line).trim();
+        let code = code::without_comment(line).trim();
         if code.starts_with(['}', ')', ']']) {
             open.pop();
         }
@@ -73,14 +73,14 @@ pub(super) fn is_marginal(line: &str) -> bool {
     let label = line.strip_suffix(':').is_some_and(|name| name.chars().all(super::canon::is_word));
     let make = ["ifdef", "ifndef", "ifeq", "ifneq", "else", "endif", "define", "endef"];
     let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    is_directive(line) || tokens::is_comment(line) || label || make.contains(&word)
+    is_directive(line) || code::is_comment(line) || label || make.contains(&word)
 }
 
 /// Whether a line opens a block that must stand deeper, whatever comes.
 pub(super) fn needs_a_block(line: &str) -> bool {
     const WORDS: [&str; 11] =
         ["if", "elif", "for", "while", "with", "try", "except", "finally", "def", "class", "async"];
-    let code = tokens::without_comment(line).trim();
+    let code = code::without_comment(line).trim();
     let word = code.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     code.ends_with(':') && WORDS.contains(&word)
 }
@@ -97,8 +97,8 @@ pub(super) fn is_astray(above: &str, line: &str, below: &str, unit: usize) -> bo
 /// one opens above, or a bracket closes above the depth of what it would close.
 pub(super) fn breaks_brackets(above: &str, below: &str, unit: usize) -> bool {
     let depth = |line: &str| indent::columns(indent::of(line), unit);
-    let (code, start) = (tokens::without_comment(above).trim(), below.trim_start());
-    if code.is_empty() || tokens::is_comment(below) || is_directive(above) || is_directive(below) {
+    let (code, start) = (code::without_comment(above).trim(), below.trim_start());
+    if code.is_empty() || code::is_comment(below) || is_directive(above) || is_directive(below) {
         return false;
     }
     let (opens, closes) = (code.ends_with(['{', '(', '[']), start.starts_with(['}', ')', ']']));
@@ -114,11 +114,11 @@ pub(super) fn breaks_brackets(above: &str, below: &str, unit: usize) -> bool {
 pub(super) fn goes_on(above: Option<&str>, line: &str) -> bool {
     let mut open = 0;
     let mut closes_more = false;
-    for c in tokens::without_comment(line).chars() {
+    for c in code::without_comment(line).chars() {
         open += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
         closes_more |= open < 0;
     }
-    let above = above.map(|above| tokens::without_comment(above).trim_end());
+    let above = above.map(|above| code::without_comment(above).trim_end());
     let begun = [",", "(", "[", "\\", "=", "+", "-", "*", "|", "&", "?", ".", " and", " or", "=>"];
     closes_more || above.is_some_and(|above| begun.iter().any(|end| above.ends_with(end)))
 }
@@ -154,7 +154,7 @@ struct Step {
 impl Step {
     fn between(above: &str, below: &str, unit: usize) -> Self {
         let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
-        let code = tokens::without_comment(above).trim();
+        let code = code::without_comment(above).trim();
         let comment = above.trim().starts_with("{/*");
         let tag = code.starts_with('<')
             && code.ends_with('>')

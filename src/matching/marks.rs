@@ -4,10 +4,10 @@
 
 use std::collections::HashMap;
 
+use super::code::{self, ends_statement, is_comment, without_comment};
 use super::events::Event;
 use super::indent;
 use super::source::Source;
-use super::tokens::{self, ends_statement, is_comment, without_comment};
 use super::window::{Piece, Step, Window};
 
 /// What the marks of one change are told by.
@@ -115,7 +115,7 @@ impl Marks<'_, '_> {
         let file = self.source.body(piece.line).trim_end();
         match mark(file) {
             ";" => item_above,
-            _ if item_above && tokens::brackets(file) >= 0 && !closes(file) => {
+            _ if item_above && code::brackets(file) >= 0 && !closes(file) => {
                 !file.ends_with(['{', '(', '[', '，'])
             }
             _ => {
@@ -225,7 +225,7 @@ pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<&'s
     // What is no statement, such as the end of a block that took the last place, gets no
     // `;`, unless the file has one behind the like.
     let ended = |line: &str| line.trim_end().trim_end_matches(mark).trim_end().chars().next_back();
-    let fits = mark == ',' || ended(result) == ended(file) || tokens::ends_statement(result, None);
+    let fits = mark == ',' || ended(result) == ended(file) || code::ends_statement(result, None);
     let stays = fits
         && !old.trim_end().ends_with([',', ';'])
         && !new.trim_end().ends_with([',', ';', '{', '(', '['])

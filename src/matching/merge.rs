@@ -10,8 +10,10 @@ use super::events::{Event, events, keep_the_last, stay_first};
 use super::fit::{self, Fit, closes, is_directive, strain};
 use super::indent::{self, IndentMap};
 use super::marks::{self, Marks};
+use super::shape::Shape;
 use super::source::Source;
-use super::tokens::{self, EditMap};
+use super::style::EditMap;
+use super::tokens;
 use super::window::{Piece, Step, Window, split};
 use crate::text::Ending;
 
@@ -34,12 +36,15 @@ struct Line {
 
 /// Everything one merge looks at.
 pub(super) struct Merge<'a, 't> {
-    pub(super) source: &'a Source<'t>,
-    pub(super) window: &'a Window,
-    pub(super) old: &'a [&'a str],
-    pub(super) new: &'a [&'a str],
-    pub(super) map: &'a IndentMap,
-    pub(super) style: &'a EditMap,
+    source: &'a Source<'t>,
+    window: &'a Window,
+    old: &'a [&'a str],
+    new: &'a [&'a str],
+    map: &'a IndentMap,
+    style: &'a EditMap,
+    shape: Shape,
+    /// Whether the call has blanks at the end of every line, and the file at none of them.
+    adds_blanks: bool,
 }
 
 /// The text that replaces the window's range, and that range.
@@ -61,7 +66,27 @@ pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     lines
 }
 
-impl Merge<'_, '_> {
+impl<'a, 't> Merge<'a, 't> {
+    pub(super) fn new(
+        source: &'a Source<'t>,
+        window: &'a Window,
+        (old, new): (&'a [&'a str], &'a [&'a str]),
+        map: &'a IndentMap,
+        style: &'a EditMap,
+    ) -> Self {
+        let ends = |line: &str| line.ends_with([' ', '\t']);
+        let pairs = window.steps.iter().filter_map(|step| match step {
+            Step::Pair(at, piece) if piece.to_end => {
+                Some((old[*at], &source.text[piece.start..piece.end]))
+            }
+            _ => None,
+        });
+        let mut pairs = pairs.filter(|(old, _)| !old.trim().is_empty()).peekable();
+        let adds_blanks =
+            pairs.peek().is_some() && pairs.all(|(old, file)| ends(old) && !ends(file));
+        Self { source, window, old, new, map, style, shape: Shape::of(new), adds_blanks }
+    }
+
     pub(super) fn run(&self) -> Result<Merged, Conflict> {
         let (Some(first), Some(last)) = (self.window.first(), self.window.last()) else {
             return Err(Conflict { line: 0, why: "the match is empty" });
@@ -350,14 +375,8 @@ impl Merge<'_, '_> {
     /// A line that is new.
     fn inserted(&self, n: usize, before: &[Line], own_depth: bool) -> Result<Line, Conflict> {
         let new = self.new[n];
-        // A text may start within brackets; those are open all the way down.
-        let open = self.new[..=n].iter().fold(0, |open: i32, line| {
-            let open = open + tokens::brackets(line);
-            if line.trim_start().starts_with([')', ']']) { open.max(0) } else { open }
-        });
         let above = n.checked_sub(1).map(|above| self.new[above]);
-        let mut below = self.new[n + 1..].iter().filter(|line| !line.trim().is_empty());
-        let next = below.find(|line| !tokens::is_comment(line)).copied();
+        let next = self.shape.next_code(n).map(|next| self.new[next]);
         // The first line may have lost the indentation that the line there has in the file.
         let lost = self.map.first_lost().filter(|(from, _)| {
             self.new[..n].iter().all(|line| line.trim().is_empty()) && indent::of(new) == *from
@@ -369,7 +388,7 @@ impl Merge<'_, '_> {
         }
         let depth = |line: &str| indent::columns(indent::of(line), 4);
         let deeper = next.is_some_and(|next| depth(next) > depth(new)) && lost.is_none();
-        let goes_on = open != 0 || deeper;
+        let goes_on = self.shape.open_brackets(n) != 0 || deeper;
         let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
         if body.trim().is_empty() {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
@@ -381,12 +400,12 @@ impl Merge<'_, '_> {
             };
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
-        let body = if self.adds_blanks() { body.trim_end().to_owned() } else { body };
+        let body = if self.adds_blanks { body.trim_end().to_owned() } else { body };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
         let head = if let Some((_, depth)) = lost.filter(|_| !first) {
             depth.to_owned()
         } else if !self.map.is_same()
-            && let Some(least) = self.literal_depth(n)
+            && let Some(least) = self.shape.literal_depth(n, self.text_above())
         {
             if least > 0 || !self.map.is_shift() {
                 let why = "whether the text in the new literal is to be indented with the code, nothing tells";
@@ -407,26 +426,9 @@ impl Merge<'_, '_> {
         Ok(Line { text: head + &body, ending: None, new: Some(n) })
     }
 
-    /// Where a new line is text within a literal of several lines that `new` opens, and the
-    /// text goes further out than the code: the least depth of the text.
-    fn literal_depth(&self, n: usize) -> Option<usize> {
-        let depth = |line: &str| indent::columns(indent::of(line), 4);
-        ["\"\"\"", "'''", "`"].into_iter().find_map(|mark| {
-            let holds = |line: &&str| line.matches(mark).count() % 2 == 1;
-            let opener = self.new[..n].iter().rposition(&holds)?;
-            if self.new[..opener].iter().filter(|line| holds(line)).count() % 2 == 1 {
-                return None;
-            }
-            let text = self.new[opener + 1..].iter().take_while(|line| !line.contains(mark));
-            let least =
-                text.filter(|line| !line.trim().is_empty()).map(|line| depth(line)).min()?;
-            if least >= depth(self.new[opener]) {
-                return None;
-            }
-            let start = self.window.first().map_or(0, |piece| piece.start);
-            let outside = self.source.text[..start].matches(mark).count() % 2 == 0;
-            outside.then_some(least)
-        })
+    /// The file above the place.
+    fn text_above(&self) -> &'t str {
+        &self.source.text[..self.window.first().map_or(0, |piece| piece.start)]
     }
 
     /// A new line of blanks only, as the file has such lines of the call.
@@ -459,17 +461,6 @@ impl Merge<'_, '_> {
             return Err(Conflict { line: piece.line, why });
         }
         Ok(())
-    }
-
-    /// Whether the call has blanks at the end of every line, and the file at none of them.
-    fn adds_blanks(&self) -> bool {
-        let pairs = self.window.steps.iter().filter_map(|step| match step {
-            Step::Pair(at, piece) if piece.to_end => Some((self.old[*at], self.file(*piece))),
-            _ => None,
-        });
-        let ends = |line: &str| line.ends_with([' ', '\t']);
-        let mut pairs = pairs.filter(|(old, _)| !old.trim().is_empty()).peekable();
-        pairs.peek().is_some() && pairs.all(|(old, file)| ends(old) && !ends(file))
     }
 
     /// A model that quotes the context too shallow may still indent its new lines as

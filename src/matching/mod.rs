@@ -11,9 +11,11 @@
 mod align;
 mod call;
 mod canon;
+mod code;
 mod decode;
 mod elide;
 mod events;
+mod exact;
 mod fit;
 mod indent;
 mod ladder;
@@ -23,8 +25,10 @@ mod near;
 mod omission;
 mod reflow;
 mod refuse;
+mod shape;
 mod slack;
 mod source;
+mod style;
 mod tokens;
 mod window;
 

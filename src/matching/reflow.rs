@@ -14,8 +14,9 @@ use super::merge::new_lines;
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;
-use super::tokens::{self, EditMap};
+use super::style::EditMap;
 use super::window::{Step, Window, split};
+use super::{code, tokens};
 use crate::edit::{Expected, Refusal, Splice};
 
 /// The rung.
@@ -214,7 +215,7 @@ fn merge(
         } else {
             // Where lines are joined, a comment would swallow what comes after it.
             let comment = |line: &&str| {
-                tokens::without_comment(line) != *line || line.contains("-- ") || line.contains('#')
+                code::without_comment(line) != *line || line.contains("-- ") || line.contains('#')
             };
             if changed.len() > file.len() && changed[..changed.len() - 1].iter().any(comment) {
                 return Err(stale(segment.file.start));
@@ -255,7 +256,7 @@ fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
     };
     // The tokens around each break that is not within brackets, where breaks mean nothing.
     let breaks = |text: &str| -> Vec<(Option<String>, Option<String>)> {
-        let outside = |at: &usize| tokens::brackets(&text[..*at].replace('\n', " ")) <= 0;
+        let outside = |at: &usize| code::brackets(&text[..*at].replace('\n', " ")) <= 0;
         let all = text.match_indices('\n').map(|(at, _)| at).filter(outside);
         all.map(|at| (solid(&text[..at]).pop(), solid(&text[at..]).into_iter().next())).collect()
     };
@@ -294,7 +295,7 @@ fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
             out.truncate(out.trim_end().len());
             out.push_str(gap);
         }
-        if tokens::without_comment(line) != line {
+        if code::without_comment(line) != line {
             return None;
         }
         out.push_str(if at > 0 { line.trim_start() } else { line });

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::canon::is_word;
+use super::super::canon::{LiteralEnds, is_word};
 use super::{Decoding, UndoNew};
 
 /// Which escapes are undone.
@@ -288,17 +288,24 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
     let chars: Vec<char> = text.chars().collect();
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
+    let mut ends = LiteralEnds::stopping_at('\n');
+    // Where the line starts that `counted` is on.
+    let (mut line, mut counted) = (0, 0);
     while at < chars.len() {
         let c = chars[at];
+        while counted < at {
+            counted += 1;
+            line = if is_break(&chars, counted - 1) { counted } else { line };
+        }
         if matches!(c, '"' | '\'') && chars[at..].starts_with(&[c; 3]) {
             // Text between triple quotes goes over lines.
             out.extend([c; 3]);
             at += 3;
         } else if matches!(c, '"' | '\'')
             && !(c == '\'' && is_apostrophe(&chars, at))
-            && let Some(end) = literal_end(&chars, at)
+            && let Some(end) = ends.of(&chars, |c| *c, at)
             && !(c == '\'' && is_a_pair_of_lifetimes(&chars, at..end))
-            && !goes_over_lines(&chars, at..end)
+            && !goes_over_lines(&chars, line, at..end)
         {
             out.extend(&chars[at..=end]);
             at = end + 1;
@@ -332,7 +339,7 @@ fn is_a_pair_of_lifetimes(chars: &[char], literal: Range<usize>) -> bool {
 /// Whether a single quote belongs to the word, call or name before it. The letters that
 /// mark a literal as raw, of bytes or formatted are no word.
 fn is_apostrophe(chars: &[char], at: usize) -> bool {
-    let word = chars[..at].iter().rev().take_while(|c| is_word(**c)).count();
+    let word = chars[..at].iter().rev().take(3).take_while(|c| is_word(**c)).count();
     let mark = word <= 2
         && chars[at - word..at]
             .iter()
@@ -342,28 +349,15 @@ fn is_apostrophe(chars: &[char], at: usize) -> bool {
 }
 
 /// Whether a line break in a literal is one of the file: what follows it is indented as
-/// deep as the line that it stands on.
-fn goes_over_lines(chars: &[char], literal: Range<usize>) -> bool {
+/// deep as the line that it stands on, which begins at `line`.
+fn goes_over_lines(chars: &[char], line: usize, literal: Range<usize>) -> bool {
     let blanks = |from: usize| chars[from..].iter().take_while(|c| **c == ' ').count();
-    let is_break =
-        |at: usize| chars[at] == '\n' || chars[at] == 'n' && at > 0 && chars[at - 1] == '\\';
-    let line = (0..literal.start).rev().find(|at| is_break(*at)).map_or(0, |at| at + 1);
     let depth = blanks(line).max(4);
-    literal
-        .clone()
-        .any(|at| is_break(at) && at > literal.start && at < literal.end && blanks(at + 1) >= depth)
+    let mut inside = literal.start + 1..literal.end;
+    inside.any(|at| is_break(chars, at) && blanks(at + 1) >= depth)
 }
 
-/// Where a literal that opens at `open` closes, on the same line.
-fn literal_end(chars: &[char], open: usize) -> Option<usize> {
-    let mut at = open + 1;
-    while at < chars.len() {
-        match chars[at] {
-            '\n' => return None,
-            '\\' => at += 2,
-            c if c == chars[open] => return Some(at),
-            _ => at += 1,
-        }
-    }
-    None
+/// Whether a line ends here, be the break escaped or not.
+fn is_break(chars: &[char], at: usize) -> bool {
+    chars[at] == '\n' || chars[at] == 'n' && at > 0 && chars[at - 1] == '\\'
 }

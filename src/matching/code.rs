@@ -1,0 +1,116 @@
+//! What a line of code shows without a parser: its comment, its brackets, its end. Languages
+//! differ; what is here holds for the usual ones.
+
+use super::canon::{self, Fold, is_word};
+
+/// Whether a line of code is a statement that a `;` would end.
+pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
+    let code = code.trim();
+    let continued = next.is_some_and(|next| {
+        let next = next.trim_start();
+        next.starts_with(['.', '?', ':', '&', '|', '+', '*', '=', ')', ']', '{'])
+    });
+    !code.is_empty()
+        && !is_comment(code)
+        && !code.starts_with('#')
+        && !continued
+        && code.ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
+        && !["if", "else", "for", "while", "do", "try", "function", "@", "case", "default"]
+            .iter()
+            .any(|word| {
+                code == *word
+                    || code
+                        .strip_prefix(word)
+                        .is_some_and(|rest| *word == "@" || rest.starts_with([' ', '(']))
+            })
+}
+
+/// By how much a line changes the number of open brackets.
+pub(super) fn brackets(line: &str) -> i32 {
+    without_comment(line)
+        .chars()
+        .map(|c| match c {
+            '(' | '[' => 1,
+            ')' | ']' => -1,
+            _ => 0,
+        })
+        .sum()
+}
+
+/// Whether a line is a comment only, in the usual languages.
+pub(super) fn is_comment(line: &str) -> bool {
+    let line = line.trim();
+    // A comment in front of code is a part of the line.
+    if line.starts_with("/*") && !without_comment(line).trim().is_empty() {
+        return false;
+    }
+    ["//", "#", "--", "/*", "*/", "* ", "<!--", ";", "%", "\"\"\"", "'''"]
+        .iter()
+        .any(|mark| line.starts_with(mark))
+        && !line.starts_with("#include")
+        && !line.starts_with("#define")
+        && !line.starts_with("#if")
+        && !line.starts_with("#e")
+        && !line.starts_with("#[")
+        && !line.starts_with("#!")
+        && !line.starts_with("#undef")
+        && !line.starts_with("#pragma")
+        || line == "*"
+}
+
+/// A line without the comment at its end.
+pub(super) fn without_comment(line: &str) -> &str {
+    let chars = canon::canonical(line, Fold::LookAlike);
+    let mut open: Option<char> = None;
+    let mut escaped = false;
+    let mut resume = 0;
+    for (at, here) in chars.iter().enumerate() {
+        if here.start < resume {
+            continue;
+        }
+        let blank_before = at == 0 || chars[at - 1].c.is_whitespace();
+        let next = chars.get(at + 1).map(|c| c.c);
+        match (open, here.c) {
+            (Some(_), '\\') if !escaped => {
+                escaped = true;
+                continue;
+            }
+            (Some(quote), c) if c == quote && !escaped => open = None,
+            (None, c @ ('"' | '`')) => open = Some(c),
+            (None, '\'') if at == 0 || !is_word(chars[at - 1].c) => open = Some('\''),
+            (None, '/')
+                if matches!(next, Some('/' | '*')) && (blank_before || next == Some('*')) =>
+            {
+                let comment = &line[here.start..];
+                if next == Some('*')
+                    && let Some(end) = comment.get(2..).and_then(|rest| rest.find("*/"))
+                    && !comment[end + 4..].trim().is_empty()
+                {
+                    // It ends amid the line, and more code follows.
+                    resume = here.start + end + 4;
+                    continue;
+                }
+                return line[..here.start].trim_end();
+            }
+            (None, '#') if blank_before && at > 0 && next.is_none_or(char::is_whitespace) => {
+                return line[..here.start].trim_end();
+            }
+            _ => {}
+        }
+        escaped = false;
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_are_told_from_code() {
+        assert_eq!(without_comment("x = 1; // why"), "x = 1;");
+        assert_eq!(without_comment("x = 'http://a' # why"), "x = 'http://a'");
+        assert_eq!(without_comment("url(//x)"), "url(//x)");
+        assert!(is_comment("  # why") && !is_comment("#include <x>") && is_comment(" * text"));
+    }
+}

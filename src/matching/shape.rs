@@ -1,0 +1,98 @@
+//! What stands around each line of a new text: brackets and literals that are open there,
+//! and the next line of code. Counted once for all lines.
+
+use std::cell::OnceCell;
+
+use super::code;
+use super::indent;
+
+/// The new text, line by line.
+pub(super) struct Shape {
+    open: Vec<i32>,
+    next: Vec<Option<usize>>,
+    literals: Vec<Literal>,
+}
+
+/// Text of several lines that a literal of `new` holds.
+struct Literal {
+    mark: &'static str,
+    opener: usize,
+    /// The line where it closes, or the last one.
+    end: usize,
+    /// The depth of the opening line, and the least one of the text.
+    depth: usize,
+    least: usize,
+    /// Whether the place itself lies outside such literals of the file.
+    outside: OnceCell<bool>,
+}
+
+impl Shape {
+    pub(super) fn of(new: &[&str]) -> Self {
+        let mut next = vec![None; new.len()];
+        for n in (1..new.len()).rev() {
+            let code = !new[n].trim().is_empty() && !code::is_comment(new[n]);
+            next[n - 1] = if code { Some(n) } else { next[n] };
+        }
+        // A text may start within brackets; those are open all the way down.
+        let open = new.iter().scan(0, |open: &mut i32, line| {
+            *open += code::brackets(line);
+            if line.trim_start().starts_with([')', ']']) {
+                *open = (*open).max(0);
+            }
+            Some(*open)
+        });
+        let open = open.collect();
+        let literals = ["\"\"\"", "'''", "`"].into_iter().flat_map(|mark| literals(new, mark));
+        Self { open, next, literals: literals.collect() }
+    }
+
+    /// How many brackets are open behind a line.
+    pub(super) fn open_brackets(&self, n: usize) -> i32 {
+        self.open[n]
+    }
+
+    /// The next line below that is neither blank nor a comment.
+    pub(super) fn next_code(&self, n: usize) -> Option<usize> {
+        self.next[n]
+    }
+
+    /// Where a line is text within a literal of several lines that `new` opens, and the text
+    /// goes further out than the code: the least depth of the text. `before` is the file
+    /// above the place.
+    pub(super) fn literal_depth(&self, n: usize, before: &str) -> Option<usize> {
+        let holds = |literal: &&Literal| {
+            literal.opener < n && n <= literal.end && literal.least < literal.depth
+        };
+        let outside = |literal: &&Literal| {
+            let even = || before.matches(literal.mark).count() % 2 == 0;
+            *literal.outside.get_or_init(even)
+        };
+        self.literals.iter().filter(holds).find(outside).map(|literal| literal.least)
+    }
+}
+
+/// The texts between lines that have an odd number of a mark.
+fn literals(new: &[&str], mark: &'static str) -> Vec<Literal> {
+    let depth = |line: &str| indent::columns(indent::of(line), 4);
+    let holds = |line: &str| line.matches(mark).count() % 2 == 1;
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(opener) = (at..new.len()).find(|n| holds(new[*n])) {
+        let below = opener + 1..new.len();
+        let end = below.clone().find(|n| holds(new[*n])).unwrap_or(new.len());
+        let text = below.map(|n| new[n]).take_while(|line| !line.contains(mark));
+        let least = text.filter(|line| !line.trim().is_empty()).map(depth).min();
+        if let Some(least) = least {
+            found.push(Literal {
+                mark,
+                opener,
+                end,
+                depth: depth(new[opener]),
+                least,
+                outside: OnceCell::new(),
+            });
+        }
+        at = end + 1;
+    }
+    found
+}

@@ -1,0 +1,360 @@
+//! What the call writes in one way and the file in another, throughout: quotes, look-alike
+//! characters, the `;` at the end of statements. New text goes through it, because the same
+//! hand wrote it.
+
+use super::canon::{Fold, canonical};
+use super::code::{ends_statement, is_comment, without_comment};
+
+/// Typographic quotes for plain double ones.
+pub(super) const DOUBLE: &str = "\u{201c}\u{201d}\u{201e}\u{201f}";
+/// Typographic quotes for plain single ones.
+pub(super) const SINGLE: &str = "\u{2018}\u{2019}\u{201a}\u{201b}";
+
+/// What the call writes in one way and the file in another, as all their common lines
+/// show it: the kind of quotes, look-alike characters, a `;` at the end of statements.
+/// New text goes through it, because the same hand wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct EditMap {
+    quotes: Option<(char, char)>,
+    /// Whether all that the file's quotes hold is one letter each, so that longer texts may
+    /// need others.
+    letters: bool,
+    characters: Vec<(String, String)>,
+    /// Characters that the file never has, and that stand for now this, now that.
+    unsettled: Vec<String>,
+    semicolons: Option<Semicolons>,
+    /// Whether the last expression of a block has no `;` in the file, as it is its value.
+    tails: bool,
+}
+
+/// What the call did to the `;` at the end of statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Semicolons {
+    Lost,
+    Added,
+}
+
+impl EditMap {
+    /// Learns from pairs of a line of the call and its line of the file.
+    pub(super) fn learn<'a>(pairs: &[(&'a str, &'a str)]) -> Self {
+        Self {
+            quotes: quotes(pairs),
+            letters: only_letters(pairs),
+            characters: characters(pairs),
+            unsettled: Vec::new(),
+            semicolons: semicolons(pairs),
+            tails: false,
+        }
+    }
+
+    /// Forgets what a whole file or a whole new text speaks against: a file that ends
+    /// lines in `;` has that habit, and so has a text that does.
+    pub(super) fn unless_contradicted(mut self, file: &str, new: &[&str]) -> Self {
+        let ends = |line: &str| without_comment(line).trim_end().ends_with(';');
+        let contradicted = match self.semicolons {
+            Some(Semicolons::Added) => file.contains(";\n") || file.contains(";\r\n"),
+            Some(Semicolons::Lost) => new.iter().any(|line| ends(line)),
+            None => false,
+        };
+        if contradicted {
+            self.semicolons = None;
+        }
+        // One kind of typographic quotes that stands for plain ones in code speaks for the
+        // other, unless the file has such quotes itself.
+        for (kind, other, plain) in [(DOUBLE, SINGLE, "'"), (SINGLE, DOUBLE, "\"")] {
+            let learnt = self
+                .characters
+                .iter()
+                .any(|(from, to)| kind.contains(from.as_str()) && to.is_ascii());
+            let known = self.characters.iter().any(|(from, _)| other.contains(from.as_str()));
+            if learnt && !known && !file.contains(|c| other.contains(c)) {
+                self.characters.extend(other.chars().map(|c| (c.to_string(), plain.to_owned())));
+            }
+        }
+        self.letters = self.letters && has_characters(file) && !file.lines().any(holds_a_word);
+        self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
+        self
+    }
+
+    /// A sign in a new text of which nothing tells what it stands for.
+    pub(super) fn unsettled(&self, text: &str) -> Option<&str> {
+        self.unsettled.iter().map(String::as_str).find(|sign| text.contains(sign))
+    }
+
+    /// Knows a dash that stands for a hyphen at one place and for two at another of the lines
+    /// that both have, if the file has no such dash.
+    pub(super) fn with_doubts(mut self, pairs: &[(&str, &str)], file: &str) -> Self {
+        let dash = '\u{2014}';
+        let stands_for = |two: bool| {
+            pairs.iter().any(|(old, file)| {
+                let double = |line: &str| line.matches("--").count();
+                old.contains(dash) && (double(file) > double(old)) == two
+            })
+        };
+        let lines = pairs.iter().filter(|(old, _)| old.contains(dash));
+        let both_in_one = lines.clone().any(|(old, file)| {
+            let doubles = file.matches("--").count();
+            doubles > 0 && old.matches(dash).count() > doubles
+        });
+        if (stands_for(true) && stands_for(false) || both_in_one) && !file.contains(dash) {
+            self.unsettled.push(dash.to_string());
+        }
+        self
+    }
+
+    /// New text as the file would write it.
+    pub(super) fn apply(&self, text: &str) -> String {
+        let text = self.with_quotes(text);
+        let mut out = text;
+        for (from, to) in &self.characters {
+            if from == "\u{2014}" && to == "-" {
+                out = long_options(&out);
+            }
+            out = out.replace(from.as_str(), to);
+        }
+        out
+    }
+
+    /// A whole new line as the file would write it. `goes_on` says that it is no end of a
+    /// statement; `above` and `next` are the new lines around it.
+    pub(super) fn apply_line(
+        &self,
+        line: &str,
+        goes_on: bool,
+        above: Option<&str>,
+        next: Option<&str>,
+    ) -> String {
+        let mut line = self.apply(line);
+        let code = without_comment(&line).trim_end().len();
+        match self.semicolons {
+            Some(Semicolons::Lost)
+                if !goes_on && self.wants_semicolon(&line[..code], above, next) =>
+            {
+                line.insert(code, ';');
+            }
+            Some(Semicolons::Added) if line[..code].ends_with(';') => {
+                line.remove(code - 1);
+            }
+            _ => {}
+        }
+        line
+    }
+
+    fn wants_semicolon(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
+        let above = above.map(|above| without_comment(above).trim_end());
+        let inside = above.is_some_and(|above| above.ends_with(',') || above.ends_with("${"));
+        let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
+        !inside && !value && ends_statement(code, next)
+    }
+
+    fn with_quotes(&self, text: &str) -> String {
+        let Some((from, to)) = self.quotes else { return text.to_owned() };
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(open) = rest.find(from) {
+            let inside = &rest[open + from.len_utf8()..];
+            let Some(close) = inside.find(from) else { break };
+            let literal = &inside[..close];
+            out.push_str(&rest[..open]);
+            // A name or an escape in it may be for one kind of quotes only.
+            if literal.contains([to, '\\', '\n', '$'])
+                || literal.contains("#{")
+                || self.letters && literal.chars().count() != 1
+            {
+                out.push_str(&rest[open..open + from.len_utf8() + close + from.len_utf8()]);
+            } else {
+                out.push(to);
+                out.push_str(literal);
+                out.push(to);
+            }
+            rest = &inside[close + from.len_utf8()..];
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// Whether literals that could not be turned into the file's quotes differ: what is within
+    /// them may mean something else there.
+    pub(super) fn leaves_literals(&self, old: &str, new: &str) -> bool {
+        let Some((from, _)) = self.quotes else { return false };
+        let literals = |text: &str| -> Vec<String> {
+            text.split(from).skip(1).step_by(2).map(str::to_owned).collect()
+        };
+        let (before, after) = (literals(old), literals(new));
+        !before.is_empty()
+            && after.iter().any(|literal| !before.contains(literal))
+            && before.iter().any(|literal| !after.contains(literal))
+    }
+}
+
+/// A long dash right before a word, with a blank before it, is the two hyphens of an
+/// option, however a dash alone is written.
+fn long_options(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{2014}') {
+        let (head, tail) = (&rest[..at], &rest[at + '\u{2014}'.len_utf8()..]);
+        let apart = head.chars().next_back().map_or(!out.is_empty(), char::is_whitespace);
+        let word = tail.chars().take(2).filter(|c| c.is_alphabetic()).count() == 2;
+        out.push_str(head);
+        out.push_str(if apart && word { "--" } else { "\u{2014}" });
+        rest = tail;
+    }
+    out + rest
+}
+
+/// The one exchange of quotes that all pairs show, if there is one.
+fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
+    let mut found: Option<(char, char)> = None;
+    for (old, file) in pairs {
+        let (a, b) = (canonical(old, Fold::Punctuation), canonical(file, Fold::Punctuation));
+        if a.len() != b.len() {
+            continue;
+        }
+        for (a, b) in a.iter().zip(&b).filter(|(a, _)| a.c == '"') {
+            let (Some(from), Some(to)) =
+                (old[a.range()].chars().next(), file[b.range()].chars().next())
+            else {
+                continue;
+            };
+            if !(is_quote(from) && is_quote(to)) {
+                continue;
+            }
+            match found {
+                None => found = Some((from, to)),
+                Some(seen) if seen == (from, to) => {}
+                Some(_) => return None,
+            }
+        }
+    }
+    found.filter(|(from, to)| from != to)
+}
+
+/// Whether each text in single quotes of the file is one character, as in the languages
+/// where it can be no more.
+fn only_letters(pairs: &[(&str, &str)]) -> bool {
+    let mut found =
+        pairs.iter().flat_map(|(_, file)| file.split('\'').skip(1).step_by(2)).peekable();
+    found.peek().is_some() && found.all(|inside| inside.chars().count() == 1)
+}
+
+/// Whether a file is of a language in which single quotes hold one character.
+fn has_characters(file: &str) -> bool {
+    let signs = ["#include", "\npackage ", "\nfn ", "pub fn ", "using System", "public class"];
+    signs.iter().any(|sign| file.contains(sign)) || file.starts_with("package ")
+}
+
+/// Whether a line of code has a word in single quotes.
+fn holds_a_word(line: &str) -> bool {
+    let word = |inside: &str| inside.len() > 1 && !inside.contains([' ', '\\']);
+    !is_comment(line) && line.split('\'').skip(1).step_by(2).any(word)
+}
+
+/// Characters beyond ASCII that the call has wherever the file has one other.
+fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    fn note<'a>(seen: &mut Vec<(&'a str, Option<&'a str>)>, from: &'a str, to: &'a str) {
+        match seen.iter_mut().find(|(known, _)| *known == from) {
+            Some((_, known)) if *known == Some(to) => {}
+            Some((_, known)) => *known = None,
+            None => seen.push((from, Some(to))),
+        }
+    }
+    let mut seen: Vec<(&str, Option<&str>)> = Vec::new();
+    for (old, file) in pairs {
+        if old.is_ascii() {
+            continue;
+        }
+        if old.replace('\u{2014}', "--") == **file {
+            note(&mut seen, "\u{2014}", "--");
+            continue;
+        }
+        let (a, b) = (canonical(old, Fold::LookAlike), canonical(file, Fold::LookAlike));
+        if a.len() != b.len() || a.iter().zip(&b).any(|(a, b)| a.c != b.c) {
+            continue;
+        }
+        let mut at = 0;
+        while at < a.len() {
+            let run = a[at..].iter().take_while(|c| c.start == a[at].start).count();
+            let (from, to) = (&old[a[at].range()], &file[b[at].start..b[at + run - 1].end]);
+            if !from.is_ascii() {
+                note(&mut seen, from, to);
+            }
+            at += run;
+        }
+    }
+    let mut out: Vec<(String, String)> = seen
+        .into_iter()
+        .filter_map(|(from, to)| Some((from.to_owned(), to.filter(|to| *to != from)?.to_owned())))
+        .collect();
+    // One family of quotes is one habit.
+    for (family, plain) in [(DOUBLE, "\""), (SINGLE, "'")] {
+        if out.iter().any(|(from, to)| family.contains(from.as_str()) && to == plain) {
+            for member in family.chars().map(String::from) {
+                if !out.iter().any(|(from, _)| *from == member) {
+                    out.push((member, plain.to_owned()));
+                }
+            }
+        }
+    }
+    let invisible = |text: &str| {
+        text.chars()
+            .filter(|c| matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'))
+            .count()
+    };
+    let hidden = pairs.iter().any(|(old, _)| invisible(old) > 0)
+        && pairs.iter().all(|(_, file)| invisible(file) == 0);
+    if hidden {
+        out.extend(
+            ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}']
+                .map(|c| (c.to_string(), String::new())),
+        );
+    }
+    out
+}
+
+fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
+    let ends = |line: &str| without_comment(line).trim_end().ends_with(';');
+    let (mut lost, mut added, mut both) = (0, 0, 0);
+    // The end of the text alone may have been cut; a habit shows before it.
+    let inner = pairs.len().saturating_sub(1);
+    for (at, (old, file)) in pairs[..inner].iter().enumerate() {
+        let next = pairs.get(at + 1).map(|(_, file)| *file);
+        match (ends(old), ends(file)) {
+            (false, true) => lost += 1,
+            (true, false) => added += 1,
+            (true, true) => both += 1,
+            // A statement that the file does not end so: it has no such habit.
+            (false, false) if ends_statement(file.trim(), next) => both += 1,
+            (false, false) => {}
+        }
+    }
+    match (lost, added, both) {
+        (1.., 0, 0) => Some(Semicolons::Lost),
+        (0, 1.., 0) => Some(Semicolons::Added),
+        _ => None,
+    }
+}
+
+/// Whether a file often leaves out the `;` before a `}`, where others of its lines have
+/// one: there the last expression of a block is its value. Items of a literal do not count.
+fn has_tails(file: &str) -> bool {
+    let lines: Vec<&str> = file.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (mut ended, mut bare) = (0, 0);
+    for three in lines.windows(3).filter(|three| three[2].trim_start().starts_with('}')) {
+        let (above, code) = (without_comment(three[0]).trim_end(), without_comment(three[1]));
+        if code.trim_end().ends_with(';') {
+            ended += 1;
+        } else if ends_statement(code, None)
+            && !code.contains(':')
+            && !above.ends_with(',')
+            && !["return", "throw", "break", "continue"].iter().any(|w| code.trim().starts_with(w))
+        {
+            bare += 1;
+        }
+    }
+    bare * 5 > ended + bare
+}
+
+fn is_quote(c: char) -> bool {
+    matches!(c, '"' | '\'' | '`')
+}
