@@ -106,21 +106,21 @@ impl IndentMap {
         }
         let indents: Vec<&str> = new.iter().map(|line| line.indent).collect();
         let rules = rules(&self.pairs, &steps.levels(), &indents);
-        let mut rules: Vec<(Odd, usize, Rule)> = rules
+        let mut rules: Vec<(Verdict, usize, Rule)> = rules
             .into_iter()
             .map(|rule| (steps.judge(&rule, new), self.mistakes(&rule), rule))
             .collect();
         // What cannot be is out, as long as anything can.
         let kinds = [' ', '\t'].iter().filter(|kind| indents.iter().any(|i| i.contains(**kind)));
         let limit = if kinds.count() < 2 { Odd::Mixed } else { Odd::Impossible };
-        let least = rules.iter().map(|(odd, ..)| *odd).min().unwrap_or_default();
-        rules.retain(|(odd, ..)| *odd < limit || *odd == least);
-        rules.sort_by_key(|(odd, mistakes, _)| (*mistakes, *odd));
+        let least = rules.iter().map(|(verdict, ..)| verdict.odd).min().unwrap_or_default();
+        rules.retain(|(verdict, ..)| verdict.odd < limit || verdict.odd == least);
+        rules.sort_by_key(|(verdict, mistakes, _)| (*mistakes, verdict.odd));
         let Some(&(first, fewest, _)) = rules.first() else { return vec![self.clone()] };
-        rules.retain(|(odd, mistakes, _)| match first {
-            Odd::Seen => *mistakes == fewest && *odd <= Odd::Rare,
-            // Few steps say nothing about what the file does not do.
-            _ => *mistakes == fewest || *odd < first && steps.total >= 4,
+        rules.retain(|(verdict, mistakes, _)| match first.odd {
+            Odd::Seen if *mistakes == fewest => verdict.odd <= Odd::Rare,
+            Odd::Seen => verdict.share > first.share,
+            _ => *mistakes == fewest || verdict.odd < first.odd,
         });
         let map = |(_, _, rule)| Self { rule: Some(rule), ..self.clone() };
         rules.into_iter().map(map).collect()
@@ -232,8 +232,10 @@ pub(super) fn shows_depth(line: &str) -> bool {
 /// What a line is to the one below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It opens a block or a bracket: the next goes deeper by a level.
-    Opens,
+    /// It opens a block: the next goes deeper by a level.
+    Block,
+    /// It opens a bracket, within which some go deeper by more.
+    Bracket,
     /// It is an item of a list, which goes on behind its mark.
     Item,
     /// It is only gone on with, as deep as anybody likes.
@@ -244,7 +246,8 @@ impl Kind {
     fn of(line: &str) -> Self {
         match line {
             _ if line.trim_start().starts_with("- ") => Self::Item,
-            _ if opens(line) => Self::Opens,
+            _ if line.trim_end().ends_with(['(', '[']) => Self::Bracket,
+            _ if opens(line) => Self::Block,
             _ => Self::Other,
         }
     }
@@ -275,8 +278,9 @@ impl<'a> NewLine<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Steps {
     counts: HashMap<String, usize>,
-    /// Those below a line that opens something, and those below an item.
-    opened: HashMap<String, usize>,
+    /// Those below a line that opens a block or a bracket, and those below an item.
+    blocks: HashMap<String, usize>,
+    brackets: HashMap<String, usize>,
     items: HashMap<String, usize>,
     total: usize,
     indents: HashSet<String>,
@@ -297,7 +301,8 @@ impl Steps {
             if let Some(step) = indent.strip_prefix(above).filter(|step| !step.is_empty()) {
                 *steps.counts.entry(step.to_owned()).or_default() += 1;
                 let apart = match kind {
-                    Kind::Opens => Some(&mut steps.opened),
+                    Kind::Block => Some(&mut steps.blocks),
+                    Kind::Bracket => Some(&mut steps.brackets),
                     Kind::Item => Some(&mut steps.items),
                     Kind::Other => None,
                 };
@@ -334,44 +339,52 @@ impl Steps {
 
     /// How odd new lines would stand in the file if a rule moved them: by the worst step
     /// to a deeper one.
-    fn judge(&self, rule: &Rule, new: &[NewLine<'_>]) -> Odd {
-        let mut worst = Odd::Seen;
+    fn judge(&self, rule: &Rule, new: &[NewLine<'_>]) -> Verdict {
+        let mut worst = Verdict::default();
         let mut above: Option<(Cow<'_, str>, bool, Kind)> = None;
         for &NewLine { indent, known, kind } in new.iter().skip(usize::from(rule.first_apart)) {
             let depth = known.map(Cow::Borrowed).or_else(|| rule.apply(indent).map(Cow::Owned));
-            let Some(depth) = depth else { return Odd::Impossible };
+            let Some(depth) = depth else { return Verdict { odd: Odd::Impossible, share: 0 } };
             if known.is_none() && rule.splits(indent) {
-                worst = worst.max(Odd::Never);
+                worst.odd = worst.odd.max(Odd::Never);
             }
             if let Some((above, above_known, of)) = &above
                 && (known.is_none() || !above_known)
             {
-                worst = worst.max(self.odd(above, &depth, *of));
+                let step = self.verdict(above, &depth, *of);
+                worst.odd = worst.odd.max(step.odd);
+                worst.share = worst.share.min(step.share);
             }
             above = Some((depth, known.is_some(), kind));
         }
         worst
     }
 
-    fn odd(&self, above: &str, below: &str, kind: Kind) -> Odd {
+    fn verdict(&self, above: &str, below: &str, kind: Kind) -> Verdict {
         let Some(step) = below.strip_prefix(above) else {
-            return match columns(below, 4) > columns(above, 4) {
+            let odd = match columns(below, 4) > columns(above, 4) {
                 false => Odd::Seen,
                 true if self.indents.contains(below) => Odd::Rare,
                 true => Odd::Mixed,
             };
+            return Verdict { odd, ..Verdict::default() };
         };
         let tabs = |step: &str| step.contains('\t');
         let enough =
             |counts: &HashMap<String, usize>, least: usize| counts.values().sum::<usize>() >= least;
         let counts = match kind {
-            Kind::Opens if enough(&self.opened, 5) => &self.opened,
+            Kind::Block if enough(&self.blocks, 5) => &self.blocks,
+            Kind::Bracket if enough(&self.brackets, 5) => &self.brackets,
             Kind::Item if enough(&self.items, 1) => &self.items,
             _ => &self.counts,
         };
         let total: usize = counts.values().sum();
         let seen = counts.get(step).copied().unwrap_or(0);
-        if step.is_empty() || total == 0 || seen * 20 >= total && seen > 0 {
+        if step.is_empty() || total == 0 {
+            return Verdict::default();
+        }
+        let share = seen * 1_000 / total;
+        let odd = if share >= 50 {
             Odd::Seen
         } else if !self.counts.keys().any(|known| tabs(known) == tabs(step))
             && !self.indents.contains(below)
@@ -381,7 +394,22 @@ impl Steps {
             Odd::Rare
         } else {
             Odd::Never
-        }
+        };
+        Verdict { odd, share }
+    }
+}
+
+/// What the steps of new lines would be in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Verdict {
+    odd: Odd,
+    /// How many of a thousand steps of the file are like the oddest of them.
+    share: usize,
+}
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Self { odd: Odd::Seen, share: 1_000 }
     }
 }
 
