@@ -219,7 +219,7 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
 
 /// Whether white space between two characters means something: it parts two words,
 /// or two operators that would become another one.
-fn parts(before: char, after: char) -> bool {
+pub(super) fn parts(before: char, after: char) -> bool {
     is_word(before) && is_word(after) || before == after && "+-&|<>=*/:.".contains(before)
 }
 

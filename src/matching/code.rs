@@ -15,14 +15,45 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
         && !code.starts_with('#')
         && !continued
         && code.ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
-        && !["if", "else", "for", "while", "do", "try", "function", "@", "case", "default"]
-            .iter()
-            .any(|word| {
-                code == *word
-                    || code
-                        .strip_prefix(word)
-                        .is_some_and(|rest| *word == "@" || rest.starts_with([' ', '(']))
-            })
+        && body_of_head(code).is_none_or(|body| ends_statement(body, None))
+        && !["do", "try", "function", "@", "case", "default"].iter().any(|word| {
+            code == *word
+                || code
+                    .strip_prefix(word)
+                    .is_some_and(|rest| *word == "@" || rest.starts_with([' ', '(']))
+        })
+}
+
+/// Whether a line is the head of a block or a loop, so that a `;` behind it is its body.
+pub(super) fn heads_a_block(line: &str) -> bool {
+    body_of_head(line).is_some_and(str::is_empty)
+}
+
+/// What stands behind the head of a block or a loop on the same line.
+fn body_of_head(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let line = line.strip_prefix('}').map_or(line, str::trim_start);
+    let mut rest = line;
+    let mut found = false;
+    for word in ["else", "if", "for", "while", "switch"] {
+        if let Some(behind) = rest.strip_prefix(word)
+            && !behind.starts_with(is_word)
+        {
+            (rest, found) = (behind.trim_start(), true);
+        }
+    }
+    if !found {
+        return None;
+    }
+    let mut open = 0;
+    let end = rest.char_indices().find(|(_, c)| {
+        open += i32::from(*c == '(') - i32::from(*c == ')');
+        open == 0
+    });
+    match end {
+        Some((at, ')')) => Some(rest[at + 1..].trim()),
+        _ => Some(rest),
+    }
 }
 
 /// By how much a line changes the number of open brackets.

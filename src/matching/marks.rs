@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::code::{self, ends_statement, is_comment, without_comment};
+use super::code::{self, ends_statement, heads_a_block, is_comment, without_comment};
 use super::events::Event;
 use super::indent;
 use super::source::Source;
@@ -71,9 +71,7 @@ impl Marks<'_, '_> {
         // A `;` that only the call has is no matter of the place.
         let added = was == ";" && is.is_empty();
         // Nor is a comma, behind what is no item.
-        let item = gone.is_some()
-            || was != ","
-            || news.first().is_some_and(|next| self.was_last_item(piece, *next));
+        let item = gone.is_some() || was != "," || !news.is_empty() && self.was_last_item(piece);
         if !added
             && item
             && mark(last) == was
@@ -98,7 +96,7 @@ impl Marks<'_, '_> {
             if own == ";" && ended && !closes(file) && self.closes_below(piece) {
                 wanted.insert(before, ";");
             }
-        } else if own == "," && (changed.is_some() || self.was_last_item(piece, next)) {
+        } else if own == "," && (changed.is_some() || self.was_last_item(piece)) {
             wanted.insert(before, ",");
         } else if own.is_empty() && is == ";" && continues(self.new[next]) {
             wanted.insert(before, "");
@@ -106,24 +104,41 @@ impl Marks<'_, '_> {
         Some(())
     }
 
-    /// Whether a line of the file without a comma is the last of a list, as the items above
-    /// it or the new ones show.
-    fn was_last_item(&self, piece: Piece, next: usize) -> bool {
-        let comma = |line: &str| mark(line) == ",";
-        let item_above = self.sibling_above(piece).is_some_and(comma);
-        let item_below = self.new[next..].iter().take_while(|line| !line.trim().is_empty());
+    /// Whether a line of the file without a comma is the last item of a list, or the only one:
+    /// nothing shows that the items there have none.
+    fn was_last_item(&self, piece: Piece) -> bool {
         let file = self.source.body(piece.line).trim_end();
+        let above = self.sibling_above(piece).map(mark);
         match mark(file) {
-            ";" => item_above,
-            _ if item_above && code::brackets(file) >= 0 && !closes(file) => {
+            ";" => above == Some(","),
+            _ if above == Some(",") && code::brackets(file) >= 0 && !closes(file) => {
                 !file.ends_with(['{', '(', '[', '，'])
             }
             _ => {
-                (item_above || item_below.last().is_some_and(|line| comma(line)))
+                above.map_or_else(|| self.is_item(piece), |above| above == ",")
                     && !file.ends_with(['{', '(', '[', '，'])
                     && self.closes_below(piece)
             }
         }
+    }
+
+    /// Whether what ends on a line of the file is an item, by the bracket that holds it and
+    /// by what it says: a block holds statements.
+    fn is_item(&self, piece: Piece) -> bool {
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let here = depth(self.source.body(piece.line));
+        let above = (0..piece.line).rev().map(|at| self.source.body(at));
+        let above = above.filter(|line| !line.trim().is_empty());
+        let mut above = above.skip_while(|line| depth(line) > here).peekable();
+        let head = match closes(self.source.body(piece.line)) {
+            true => above.next().unwrap_or_default(),
+            false => self.source.body(piece.line),
+        };
+        let holder = above.find(|line| depth(line) < here).unwrap_or_default().trim_end();
+        let words = head.split(|c: char| c.is_whitespace()).filter(|word| !word.is_empty()).count();
+        let entry =
+            (head.contains(": ") || head.contains("=>") || words == 1) && !head.contains(" = ");
+        holder.ends_with(['[', '(']) || holder.ends_with('{') && entry
     }
 
     /// Whether what holds a line of the file ends right below it.
@@ -221,17 +236,16 @@ pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<&'s
     let code = |line: &str| without_comment(line).trim_end().len();
     let (old, file) = (&old[..code(old)], &file[..code(file)]);
     let (new, result) = (&new[..code(new)], &result[..code(result)]);
-    let mark = file.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'))?;
+    let is = mark(file);
     // What is no statement, such as the end of a block that took the last place, gets no
     // `;`, unless the file has one behind the like.
-    let ended = |line: &str| line.trim_end().trim_end_matches(mark).trim_end().chars().next_back();
-    let fits = mark == ',' || ended(result) == ended(file) || code::ends_statement(result, None);
-    let stays = fits
-        && !old.trim_end().ends_with([',', ';'])
-        && !new.trim_end().ends_with([',', ';', '{', '(', '['])
-        && !result.trim_end().ends_with(mark)
-        && !result.trim().is_empty();
-    stays.then_some(if mark == ',' { "," } else { ";" })
+    let stays = mark(old).is_empty()
+        && mark(new).is_empty()
+        && mark(result).is_empty()
+        && !result.trim().is_empty()
+        && can_end(result, file, is)
+        && !heads_a_block(result);
+    (stays && !is.is_empty()).then_some(is)
 }
 
 #[cfg(test)]

@@ -157,7 +157,7 @@ impl<'a, 't> Merge<'a, 't> {
             })
             .collect();
         self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
-        self.closing_mark(&mut walk.out, last);
+        self.closing_mark(&mut walk.out, last, &events);
         let Self { source, window, old, new, .. } = *self;
         let wanted = Marks { source, window, old, new }.wanted(&events);
         for line in &mut walk.out {
@@ -344,16 +344,8 @@ impl<'a, 't> Merge<'a, 't> {
         };
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let body = tokens::merge(old, file, new, self.style);
+        let body = tokens::merge(old, file, new, self.style, self.shape.goes_on(n));
         let why = "the file's line is not the one that the call changes";
-        let body = body.map(|mut body| {
-            if piece.to_end
-                && let Some(mark) = marks::lost(old, file, new, &body)
-            {
-                marks::set(&mut body, mark);
-            }
-            body
-        });
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
     }
 
@@ -386,9 +378,7 @@ impl<'a, 't> Merge<'a, 't> {
             let why = "the lines of old_str are indented in two ways; nothing tells which the new ones follow";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
-        let depth = |line: &str| indent::columns(indent::of(line), 4);
-        let deeper = next.is_some_and(|next| depth(next) > depth(new)) && lost.is_none();
-        let goes_on = self.shape.open_brackets(n) != 0 || deeper;
+        let goes_on = self.shape.goes_on(n) && (lost.is_none() || self.shape.open_brackets(n) != 0);
         let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
         if body.trim().is_empty() {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
@@ -590,7 +580,7 @@ impl<'a, 't> Merge<'a, 't> {
 
     /// The closing `,` or `;` that the file has behind the last line and neither
     /// string has stays behind the new text.
-    fn closing_mark(&self, out: &mut [Line], last: Piece) {
+    fn closing_mark(&self, out: &mut [Line], last: Piece, events: &[Event]) {
         let Some(line) = out.last_mut() else { return };
         let rest = &self.source.text[last.end..self.source.lines[last.line].end];
         let (Some(old), Some(new)) = (self.old.last(), self.new.last()) else { return };
@@ -600,8 +590,14 @@ impl<'a, 't> Merge<'a, 't> {
                 return;
             }
         }
+        // A line that is there in both has its mark already.
+        let fresh = line.new == self.new.len().checked_sub(1)
+            && !events.iter().any(|event| matches!(event, Event::Keep(_, n) | Event::Change(_, n) if line.new == Some(*n)));
         if last.to_end
+            && fresh
+            && indent::of(old) == indent::of(new)
             && let Some(mark) = marks::lost(old, self.file(last), new, &line.text)
+            && (mark == "," || !self.style.ends_statements())
         {
             marks::set(&mut line.text, mark);
         }

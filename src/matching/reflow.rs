@@ -227,6 +227,7 @@ fn merge(
                 &file_text,
                 &joined(&changed),
                 &EditMap::default(),
+                false,
             )
             .and_then(|merged| as_broken(&joined(&old[segment.old.clone()]), &file_text, merged))
             .ok_or_else(|| stale(segment.file.start))?;

@@ -10,6 +10,7 @@ use super::indent;
 pub(super) struct Shape {
     open: Vec<i32>,
     next: Vec<Option<usize>>,
+    goes_on: Vec<bool>,
     literals: Vec<Literal>,
 }
 
@@ -41,14 +42,33 @@ impl Shape {
             }
             Some(*open)
         });
-        let open = open.collect();
+        let open: Vec<i32> = open.collect();
         let literals = ["\"\"\"", "'''", "`"].into_iter().flat_map(|mark| literals(new, mark));
-        Self { open, next, literals: literals.collect() }
+        let literals: Vec<Literal> = literals.collect();
+        let mut goes_on: Vec<bool> = (0..new.len())
+            .map(|n| open[n] != 0 || next[n].is_some_and(|next| goes_on_with(new[n], new[next])))
+            .collect();
+        for literal in &literals {
+            goes_on[literal.opener..literal.end.min(new.len())].fill(true);
+        }
+        let mut comment = false;
+        for (line, goes_on) in new.iter().zip(&mut goes_on) {
+            let opens = line.rfind("/*").is_some_and(|at| !line[at..].contains("*/"));
+            comment = opens || comment && !line.contains("*/");
+            *goes_on |= comment && !line.trim_start().starts_with('*');
+        }
+        Self { open, next, goes_on, literals }
     }
 
     /// How many brackets are open behind a line.
     pub(super) fn open_brackets(&self, n: usize) -> i32 {
         self.open[n]
+    }
+
+    /// Whether a line is no end of a statement: it is within brackets, a literal or a
+    /// comment, or what comes goes on with it.
+    pub(super) fn goes_on(&self, n: usize) -> bool {
+        self.goes_on[n]
     }
 
     /// The next line below that is neither blank nor a comment.
@@ -69,6 +89,13 @@ impl Shape {
         };
         self.literals.iter().filter(holds).find(outside).map(|literal| literal.least)
     }
+}
+
+/// Whether the next line goes on with what a line says.
+fn goes_on_with(line: &str, next: &str) -> bool {
+    let depth = |line: &str| indent::columns(indent::of(line), 4);
+    let continues = ['.', '?', ':', '&', '|', '+', '*', '=', ')', ']', '{'];
+    depth(next) > depth(line) || next.trim_start().starts_with(continues)
 }
 
 /// The texts between lines that have an odd number of a mark.

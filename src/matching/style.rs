@@ -3,7 +3,7 @@
 //! hand wrote it.
 
 use super::canon::{Fold, canonical};
-use super::code::{ends_statement, is_comment, without_comment};
+use super::code::{ends_statement, heads_a_block, is_comment, without_comment};
 
 /// Typographic quotes for plain double ones.
 pub(super) const DOUBLE: &str = "\u{201c}\u{201d}\u{201e}\u{201f}";
@@ -23,6 +23,8 @@ pub(super) struct EditMap {
     /// Characters that the file never has, and that stand for now this, now that.
     unsettled: Vec<String>,
     semicolons: Option<Semicolons>,
+    /// Whether the new text has lines that end in `;`.
+    ends_statements: bool,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
     tails: bool,
 }
@@ -43,6 +45,7 @@ impl EditMap {
             characters: characters(pairs),
             unsettled: Vec::new(),
             semicolons: semicolons(pairs),
+            ends_statements: false,
             tails: false,
         }
     }
@@ -50,7 +53,7 @@ impl EditMap {
     /// Forgets what a whole file or a whole new text speaks against: a file that ends
     /// lines in `;` has that habit, and so has a text that does.
     pub(super) fn unless_contradicted(mut self, file: &str, new: &[&str]) -> Self {
-        let ends = |line: &str| without_comment(line).trim_end().ends_with(';');
+        let ends = |line: &str| ends_in_semicolon(line);
         let contradicted = match self.semicolons {
             Some(Semicolons::Added) => file.contains(";\n") || file.contains(";\r\n"),
             Some(Semicolons::Lost) => new.iter().any(|line| ends(line)),
@@ -59,6 +62,7 @@ impl EditMap {
         if contradicted {
             self.semicolons = None;
         }
+        self.ends_statements = new.iter().any(|line| ends(line));
         // One kind of typographic quotes that stands for plain ones in code speaks for the
         // other, unless the file has such quotes itself.
         for (kind, other, plain) in [(DOUBLE, SINGLE, "'"), (SINGLE, DOUBLE, "\"")] {
@@ -132,7 +136,9 @@ impl EditMap {
             {
                 line.insert(code, ';');
             }
-            Some(Semicolons::Added) if line[..code].ends_with(';') => {
+            Some(Semicolons::Added)
+                if ends_in_semicolon(&line[..code]) && !needs_semicolon(&line[..code], next) =>
+            {
                 line.remove(code - 1);
             }
             _ => {}
@@ -173,6 +179,11 @@ impl EditMap {
         out
     }
 
+    /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
+    pub(super) fn ends_statements(&self) -> bool {
+        self.ends_statements
+    }
+
     /// Whether literals that could not be turned into the file's quotes differ: what is within
     /// them may mean something else there.
     pub(super) fn leaves_literals(&self, old: &str, new: &str) -> bool {
@@ -185,6 +196,14 @@ impl EditMap {
             && after.iter().any(|literal| !before.contains(literal))
             && before.iter().any(|literal| !after.contains(literal))
     }
+}
+
+/// Whether a `;` must stay where lines have none: behind a head that has no other body, or
+/// before a line that would go on with this one.
+fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
+    let goes_on =
+        next.is_some_and(|next| next.trim_start().starts_with(['(', '[', '`', '+', '-', '/']));
+    heads_a_block(code.trim_end_matches(';')) || goes_on
 }
 
 /// A long dash right before a word, with a blank before it, is the two hyphens of an
@@ -312,8 +331,14 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     out
 }
 
+/// Whether a line ends in a `;` that is no escaped character.
+fn ends_in_semicolon(line: &str) -> bool {
+    let code = without_comment(line).trim_end();
+    code.ends_with(';') && !code.ends_with("\\;")
+}
+
 fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
-    let ends = |line: &str| without_comment(line).trim_end().ends_with(';');
+    let ends = ends_in_semicolon;
     let (mut lost, mut added, mut both) = (0, 0, 0);
     // The end of the text alone may have been cut; a habit shows before it.
     let inner = pairs.len().saturating_sub(1);

@@ -1,11 +1,13 @@
 //! Merging inside a line: what the call kept of `old` is taken from the file, what it
 //! changed is taken from `new`.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::canon::{Canonical, Fold, canonical, is_word};
+use super::canon::{Canonical, Fold, LiteralEnds, canonical, is_word, parts};
+use super::code::{ends_statement, heads_a_block};
 use super::style::{DOUBLE, EditMap, SINGLE};
 
 /// Cuts a text into words, runs of white space and single other characters.
@@ -31,49 +33,54 @@ pub(super) fn tokens(text: &str) -> Vec<&str> {
 }
 
 /// The file's line with the change from `old` to `new` made in it. `None` when the
-/// lines are not the same under any fold, so that the change cannot be placed.
-pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<String> {
+/// lines are not the same under any fold, so that the change cannot be placed, or when
+/// nothing tells how the file would write what is new. `goes_on` says that the new line is
+/// no end of a statement.
+pub(super) fn merge(
+    old: &str,
+    file: &str,
+    new: &str,
+    map: &EditMap,
+    goes_on: bool,
+) -> Option<String> {
     if old == file && *map == EditMap::default() {
         return Some(new.to_owned());
     }
     // Both strings in the file's style first, so that a literal is turned as a whole.
     let (old, new) = (&map.apply(old), &map.apply(new));
-    let (core_old, core_new) = (old.trim_end(), new.trim_end());
-    let (a, b) =
-        [Fold::LookAlike, Fold::Spacing, Fold::Punctuation].into_iter().find_map(|fold| {
-            let (a, b) = (canonical(core_old, fold), canonical(file.trim_end(), fold));
-            (a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c)).then_some((a, b))
-        })?;
-    let (old_tokens, new_tokens) = (tokens(core_old), tokens(core_new));
-    let starts = offsets(&old_tokens);
-    let new_starts = offsets(&new_tokens);
-    let aligned = Aligned { old: core_old, file, a: &a, b: &b };
-    let mut out = String::new();
-    let ops = capture_diff_slices(Algorithm::Myers, &old_tokens, &new_tokens);
-    let mut gap_open = true;
-    for (at, op) in ops.iter().enumerate() {
-        let old_range = starts[op.old_range().start]..starts[op.old_range().end];
-        if let DiffOp::Equal { .. } = op {
-            let with_head = gap_open || at == 0;
-            out.push_str(aligned.kept(old_range, with_head, at + 1 == ops.len()));
-            gap_open = true;
-        } else {
-            let text = &core_new[new_starts[op.new_range().start]..new_starts[op.new_range().end]];
-            let gap = aligned.gap_before_change(old_range.clone());
-            if gap_open {
-                out.push_str(gap);
-            }
-            out.push_str(text);
-            let behind = aligned.gap_after_change(old_range);
-            push_without_double(&mut out, behind, text);
-            gap_open = false;
-        }
+    let (core_old, core_new, core_file) = (old.trim_end(), new.trim_end(), file.trim_end());
+    let folds = [Fold::LookAlike, Fold::Spacing, Fold::Punctuation];
+    let (fold, a, b) = folds.into_iter().find_map(|fold| {
+        let (a, b) = (canonical(core_old, fold), canonical(core_file, fold));
+        let same = a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c);
+        same.then_some((fold, a, b))
+    })?;
+    if core_old == core_new {
+        return Some(core_file.to_owned() + tail_of(old, file, &new[core_new.len()..]));
     }
-    if ops.is_empty() {
-        return Some(file.to_owned());
-    }
-    if aligned.is_torn_by(core_old, core_new) || map.leaves_literals(core_old, core_new) {
+    if is_torn(core_old, core_file, core_new, &a, &b) || map.leaves_literals(core_old, core_new) {
         return None;
+    }
+    // The `,` or `;` at the end belongs to the line, whatever stands before it.
+    let mark = |text: &str| {
+        let mark = text.chars().next_back().filter(|c| matches!(c, ',' | ';'));
+        mark.filter(|_| fold == Fold::Punctuation)
+    };
+    let (was, is) = (mark(core_old), mark(core_file));
+    let apart = was != is;
+    let body = |text: &'_ str| match mark(text) {
+        Some(_) if apart => text[..text.len() - 1].trim_end().len(),
+        _ => text.len(),
+    };
+    let (body_old, body_new) = (&core_old[..body(core_old)], &core_new[..body(core_new)]);
+    let units = units(body_old, &core_file[..body(core_file)], &a, &b);
+    let merged = Line { old: body_old, file: core_file, new: body_new, units }.merge()?;
+    let mut out = merged;
+    if apart {
+        let own = mark(core_new);
+        let meant = is == Some(';') && (goes_on || map.ends_statements());
+        let placed = own == was && !meant && fits(&out, is, core_file);
+        out.extend(if placed { is } else { own });
     }
     // A typographic quote needs no escape; it went with the plain one.
     for quote in DOUBLE.chars().chain(SINGLE.chars()) {
@@ -82,108 +89,312 @@ pub(super) fn merge(old: &str, file: &str, new: &str, map: &EditMap) -> Option<S
             out = out.replace(&escaped, &quote.to_string());
         }
     }
-    // Blanks that the call has behind both are the call's habit, and not the file's.
-    let tail = &new[core_new.len()..];
-    let habit = !tail.is_empty() && *tail == old[core_old.len()..];
-    out.push_str(if habit { &file[file.trim_end().len()..] } else { tail });
-    Some(out)
+    Some(out + tail_of(old, file, &new[core_new.len()..]))
 }
 
-/// A `,` or `;` that the file has behind the change and that the change brings itself.
-fn push_without_double(out: &mut String, gap: &str, change: &str) {
-    let mark = gap.trim();
-    if matches!(mark, "," | ";") && change.trim_end().ends_with(mark) {
-        return;
+/// Blanks at the end of a line: those that the call has behind both strings are the call's
+/// habit, and not the file's.
+fn tail_of<'a>(old: &str, file: &'a str, tail: &'a str) -> &'a str {
+    let habit = !tail.is_empty() && *tail == old[old.trim_end().len()..];
+    if habit { &file[file.trim_end().len()..] } else { tail }
+}
+
+/// Whether a text can end in the mark that the file's line ends in, or in none as that one.
+fn fits(text: &str, mark: Option<char>, file: &str) -> bool {
+    let end = |text: &str| text.trim_end_matches([',', ';']).trim_end().chars().next_back();
+    match mark {
+        Some(';') if heads_a_block(text) || text.trim_start().starts_with('<') => false,
+        Some(';') => end(text) == end(file) || ends_statement(text, None) || closes_all(text),
+        Some(_) => !text.ends_with(['{', '(', '[']),
+        // A statement that is empty but for its `;`, as the body of a loop.
+        None => !heads_a_block(text),
     }
-    out.push_str(gap);
 }
 
-fn offsets(tokens: &[&str]) -> Vec<usize> {
+/// Whether a text ends in a bracket, and none is open then.
+fn closes_all(text: &str) -> bool {
+    let count = |brackets: [char; 3]| text.matches(brackets).count();
+    text.ends_with([')', ']', '}']) && count(['(', '[', '{']) == count([')', ']', '}'])
+}
+
+/// Whether the file has some plain quotes of the call as typographic ones and others as
+/// they are, and the change brings more of them: nothing tells what those are.
+fn is_torn(old: &str, file: &str, new: &str, a: &[Canonical], b: &[Canonical]) -> bool {
+    ['"', '\''].into_iter().any(|quote| {
+        let as_file = |(a, b): (&Canonical, &Canonical)| {
+            old[a.range()].starts_with(quote).then(|| file[b.range()].starts_with(quote))
+        };
+        let pairs: Vec<bool> = a.iter().zip(b).filter_map(as_file).collect();
+        pairs.contains(&true)
+            && pairs.contains(&false)
+            && new.matches(quote).count() > old.matches(quote).count()
+    })
+}
+
+/// A token of the old line, or several that are one character of the file's, with where
+/// it stands in both.
+struct Unit {
+    old: Range<usize>,
+    file: Range<usize>,
+}
+
+/// The tokens of the old line and what they are in the file's. What has no part in the
+/// canonical form, such as white space, lies between them.
+fn units(old: &str, file: &str, a: &[Canonical], b: &[Canonical]) -> Vec<Unit> {
+    let mut units: Vec<Unit> = Vec::new();
     let mut at = 0;
-    let mut out = vec![0];
-    out.extend(tokens.iter().map(|token| {
-        at += token.len();
-        at
-    }));
+    let mut open: Option<usize> = None;
+    for token in tokens(old) {
+        let range = at..at + token.len();
+        at = range.end;
+        if token.trim().is_empty() {
+            open = None;
+            continue;
+        }
+        let count = |offset: usize| a.partition_point(|c| c.end <= offset);
+        let (from, to) = (count(range.start), count(range.end));
+        let start = open.unwrap_or(range.start);
+        if from == to {
+            // One of two hyphens that are one dash; what cannot be seen is no token.
+            open = token.starts_with('-').then_some(start);
+            continue;
+        }
+        open = None;
+        let place = b[from].start.min(file.len())..b[to - 1].end.min(file.len());
+        match units.last_mut() {
+            Some(last) if last.file.end > place.start => {
+                last.old.end = range.end;
+                last.file.end = place.end.max(last.file.end);
+            }
+            _ => units.push(Unit { old: start..range.end, file: place }),
+        }
+    }
+    units
+}
+
+/// One line in three versions.
+struct Line<'a> {
+    old: &'a str,
+    file: &'a str,
+    new: &'a str,
+    units: Vec<Unit>,
+}
+
+impl Line<'_> {
+    fn merge(&self) -> Option<String> {
+        let olds: Vec<&str> = self.units.iter().map(|unit| &self.old[unit.old.clone()]).collect();
+        let news = self.new_tokens(&olds);
+        let texts: Vec<&str> = news.iter().map(|range| &self.new[range.clone()]).collect();
+        let ops = capture_diff_slices(Algorithm::Myers, &olds, &texts);
+        // For each new token the old one that it is, and for what is new what it replaces.
+        let mut kept: Vec<Option<usize>> = vec![None; news.len()];
+        let mut replaced: Vec<Range<usize>> = vec![0..0; news.len()];
+        for op in ops {
+            let (old, new) = (op.old_range(), op.new_range());
+            match op {
+                DiffOp::Equal { .. } => new.zip(old).for_each(|(n, o)| kept[n] = Some(o)),
+                _ => new.for_each(|n| replaced[n] = old.clone()),
+            }
+        }
+        let spacing =
+            Spacing { line: self, news: &news, kept: &kept, literals: literals(self.new) };
+        let habits = spacing.habits();
+        let mut out = String::new();
+        for (n, range) in news.iter().enumerate() {
+            if n > 0 {
+                let gap = spacing.gap(n, &replaced, &habits);
+                let joined = gap.is_empty() && !spacing.own(n).is_empty();
+                let first = self.text(&kept, n, range).chars().next();
+                let parts = out.chars().next_back().zip(first).is_some_and(|(a, b)| parts(a, b));
+                out.push_str(if joined && parts { spacing.own(n) } else { gap });
+            }
+            out.push_str(self.text(&kept, n, range));
+        }
+        self.keeps_quotes(&kept, &news).then_some(out)
+    }
+
+    /// A token of the result: the file's where the call keeps it.
+    fn text(&self, kept: &[Option<usize>], n: usize, range: &Range<usize>) -> &str {
+        match kept[n] {
+            Some(o) => &self.file[self.units[o].file.clone()],
+            None => &self.new[range.clone()],
+        }
+    }
+
+    /// The tokens of the new line, with those together that are one unit of the old one.
+    fn new_tokens(&self, olds: &[&str]) -> Vec<Range<usize>> {
+        let wide: Vec<Vec<&str>> =
+            olds.iter().map(|old| tokens(old)).filter(|parts| parts.len() > 1).collect();
+        let all = tokens(self.new);
+        let mut out = Vec::new();
+        let (mut at, mut n) = (0, 0);
+        while n < all.len() {
+            let many = wide.iter().find(|parts| all[n..].starts_with(parts)).map_or(1, Vec::len);
+            let text: usize = all[n..n + many].iter().map(|token| token.len()).sum();
+            if !all[n].trim().is_empty() {
+                out.push(at..at + text);
+            }
+            at += text;
+            n += many;
+        }
+        out
+    }
+
+    /// Whether each literal of the result still means what the new line has there, although
+    /// its quotes are the file's.
+    fn keeps_quotes(&self, kept: &[Option<usize>], news: &[Range<usize>]) -> bool {
+        literals(self.new).iter().all(|literal| {
+            let ends = [literal.start, literal.end - 1];
+            let turned: Vec<bool> = ends
+                .iter()
+                .map(|end| {
+                    let at = news.iter().position(|range| range.start == *end);
+                    at.is_some_and(|n| {
+                        let file = self.text(kept, n, &news[n]);
+                        file != &self.new[news[n].clone()] && file.len() == 1
+                    })
+                })
+                .collect();
+            let inside = &self.new[literal.start + 1..literal.end - 1];
+            let known = self.old.contains(&self.new[literal.clone()]);
+            let plain = !inside.contains(['\\', '$', '"', '\'', '`']) && !inside.contains("#{");
+            !turned.contains(&true) || turned[0] == turned[1] && (known || plain)
+        })
+    }
+}
+
+/// The string literals of a line, quotes included.
+fn literals(line: &str) -> Vec<Range<usize>> {
+    let chars: Vec<(usize, char)> = line.char_indices().collect();
+    let mut ends = LiteralEnds::default();
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        let (start, c) = chars[at];
+        let apostrophe = c == '\'' && at > 0 && is_word(chars[at - 1].1);
+        if matches!(c, '"' | '\'' | '`')
+            && !apostrophe
+            && let Some(end) = ends.of(&chars, |(_, c)| *c, at)
+        {
+            out.push(start..chars[end].0 + 1);
+            at = end;
+        }
+        at += 1;
+    }
     out
 }
 
-/// Two texts whose canonical characters are equal.
-struct Aligned<'a> {
-    old: &'a str,
-    file: &'a str,
-    a: &'a [Canonical],
-    b: &'a [Canonical],
+/// The white space between the tokens of a line.
+struct Spacing<'a> {
+    line: &'a Line<'a>,
+    news: &'a [Range<usize>],
+    kept: &'a [Option<usize>],
+    /// The literals of the new line.
+    literals: Vec<Range<usize>>,
 }
 
-impl<'a> Aligned<'a> {
-    /// Canonical characters of the old side before an offset.
-    fn count(&self, offset: usize) -> usize {
-        self.a.partition_point(|c| c.end <= offset)
+/// Between which tokens the call leaves other white space than the file: `None` where
+/// it does now so, now otherwise.
+type Habits<'a> = HashMap<Between, Option<(&'a str, &'a str)>>;
+
+/// What two tokens are to each other, as far as the space between them goes: the last and
+/// the first character, or the one of them that stands for itself.
+type Between = (Option<char>, Option<char>);
+
+impl<'a> Spacing<'a> {
+    /// What the new line has before a token.
+    fn own(&self, n: usize) -> &'a str {
+        &self.line.new[self.news[n - 1].end..self.news[n].start]
     }
 
-    fn file_end(&self, count: usize) -> usize {
-        count.checked_sub(1).map_or(0, |last| self.b[last].end)
+    /// What the old line and the file's have behind a unit, if there is another one.
+    fn between(&self, o: usize) -> Option<(&'a str, &'a str)> {
+        let Line { old, file, ref units, .. } = *self.line;
+        let (unit, next) = (&units[o], units.get(o + 1)?);
+        Some((&old[unit.old.end..next.old.start], &file[unit.file.end..next.file.start]))
     }
 
-    fn file_start(&self, count: usize) -> usize {
-        self.b.get(count).map_or(self.file.trim_end().len(), |c| c.start)
+    fn keys(&self, n: usize) -> Vec<Between> {
+        let text = |n: usize| &self.line.new[self.news[n].clone()];
+        keys(text(n - 1), text(n))
     }
 
-    /// The file's text for a kept range, with what the file alone has at its ends
-    /// when no change touches it there.
-    fn kept(&self, old: Range<usize>, with_head: bool, is_last: bool) -> &'a str {
-        let (from, to) = (self.count(old.start), self.count(old.end));
-        let own_head = self.old[old.clone()].starts_with(char::is_whitespace);
-        let start = if with_head || own_head { self.file_end(from) } else { self.file_start(from) };
-        let own_tail = self.old[..old.end].trim_end().len() < old.end;
-        let end = if own_tail || is_last { self.file_start(to) } else { self.file_end(to) };
-        &self.file[start.min(end)..end.max(start.min(end))]
+    fn in_literal(&self, n: usize) -> bool {
+        let at = self.news[n].start;
+        self.literals.iter().any(|literal| literal.start < at && at < literal.end)
     }
 
-    /// Whether the file has some plain quotes of the call as typographic ones and others as
-    /// they are, and the change brings more of them: nothing tells what those are.
-    fn is_torn_by(&self, old: &str, new: &str) -> bool {
-        ['"', '\''].into_iter().any(|quote| {
-            let as_file = |(a, b): (&Canonical, &Canonical)| {
-                old[a.range()].starts_with(quote).then(|| self.file[b.range()].starts_with(quote))
-            };
-            let pairs: Vec<bool> = self.a.iter().zip(self.b).filter_map(as_file).collect();
-            pairs.contains(&true)
-                && pairs.contains(&false)
-                && new.matches(quote).count() > old.matches(quote).count()
-        })
-    }
-
-    /// White space that only the file has, between kept text and a change behind it.
-    fn gap_before_change(&self, old: Range<usize>) -> &'a str {
-        let at = self.count(old.start);
-        let governed = self.old[old.clone()].starts_with(char::is_whitespace)
-            || self.old[..old.start].ends_with(char::is_whitespace)
-            || old.is_empty() && self.old[old.end..].starts_with(char::is_whitespace);
-        if governed || old.start == 0 {
-            return "";
+    fn habits(&self) -> Habits<'a> {
+        let Line { old, ref units, .. } = *self.line;
+        let old_literals = literals(old);
+        let mut habits: Habits<'a> = HashMap::new();
+        for o in 0..units.len().saturating_sub(1) {
+            let (here, next) = (&units[o].old, &units[o + 1].old);
+            let inside =
+                |literal: &Range<usize>| literal.start < next.start && next.start < literal.end;
+            let Some(gap) = self.between(o) else { continue };
+            // Where lines break is no matter of spacing.
+            if !old_literals.iter().any(inside) && !gap.0.contains('\n') && !gap.1.contains('\n') {
+                for key in keys(&old[here.clone()], &old[next.clone()]) {
+                    let known = habits.entry(key).or_insert(Some(gap));
+                    *known = known.filter(|known| *known == gap);
+                }
+            }
         }
-        let (start, end) = (self.file_end(at), self.file_start(at));
-        // An insertion at the end of the line goes before the closing mark of the file.
-        if at == self.b.len() && old.is_empty() {
-            return "";
+        // A new line that has the file's way anywhere does not have the call's habit.
+        for n in 1..self.news.len() {
+            for key in self.keys(n).into_iter().filter(|_| !self.in_literal(n)) {
+                if let Some(habit) = habits.get_mut(&key) {
+                    *habit = habit.filter(|(old, file)| old == file || self.own(n) == *old);
+                }
+            }
         }
-        &self.file[start..end]
+        habits
     }
 
-    /// What only the file has between a change and the kept text behind it.
-    fn gap_after_change(&self, old: Range<usize>) -> &'a str {
-        let from = self.count(old.start);
-        let at = self.count(old.end);
-        let own = self.old[old.clone()].ends_with(char::is_whitespace)
-            || self.old[old.end..].starts_with(char::is_whitespace);
-        let insertion_with_gap_before = from == at && at < self.b.len();
-        if own && old.end < self.old.len() || insertion_with_gap_before {
-            return "";
-        }
-        &self.file[self.file_end(at)..self.file_start(at)]
+    /// What stands before a new token in the result.
+    fn gap(&self, n: usize, replaced: &[Range<usize>], habits: &Habits<'a>) -> &'a str {
+        let own = self.own(n);
+        // What the call keeps is the file's, in spite of the old line's.
+        let three_way = |between: Option<(&'a str, &'a str)>| {
+            between.and_then(|(old, file)| (own == old).then_some(file))
+        };
+        let inside = self.in_literal(n);
+        let same = match (self.kept[n - 1], self.kept[n]) {
+            (Some(left), Some(right)) if left + 1 == right => {
+                let between = self.between(left);
+                let literal = inside && between.is_some_and(|(old, _)| old.is_empty());
+                three_way(between.filter(|_| !literal))
+            }
+            // Something between them is gone.
+            (Some(left), Some(right)) => three_way(self.between(left))
+                .or_else(|| right.checked_sub(1).and_then(|o| three_way(self.between(o)))),
+            (Some(left), None) if replaced[n].start == left + 1 && !replaced[n].is_empty() => {
+                three_way(self.between(left))
+            }
+            (None, Some(right)) if replaced[n - 1].end == right && !replaced[n - 1].is_empty() => {
+                right.checked_sub(1).and_then(|o| three_way(self.between(o)))
+            }
+            _ => None,
+        };
+        let habit = || {
+            let known = self.keys(n).into_iter().find_map(|key| habits.get(&key));
+            let (old, file) = (*known?)?;
+            (own == old && !inside).then_some(file)
+        };
+        same.or_else(habit).unwrap_or(own)
     }
+}
+
+/// The kinds of places between two tokens that one is, the narrowest first.
+fn keys(left: &str, right: &str) -> Vec<Between> {
+    let class = |c: char| if is_word(c) || matches!(c, '"' | '\'' | '`') { 'w' } else { c };
+    let (left, right) = (left.chars().next_back().map(class), right.chars().next().map(class));
+    let operator = |c: &char| !matches!(c, 'w' | '(' | ')' | '[' | ']' | '{' | '}' | '.');
+    let mut keys = vec![(left, right)];
+    keys.extend(left.filter(operator).map(|left| (Some(left), None)));
+    keys.extend(right.filter(operator).map(|right| (None, Some(right))));
+    keys
 }
 
 /// How many words two lines share, from 0 to 1. White space and order aside.
@@ -220,7 +431,7 @@ mod tests {
     use super::*;
 
     fn merged(old: &str, file: &str, new: &str) -> Option<String> {
-        merge(old, file, new, &EditMap::learn(&[(old, file)]))
+        merge(old, file, new, &EditMap::learn(&[(old, file)]), false)
     }
 
     #[test]
