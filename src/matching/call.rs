@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::Explained;
 use super::decode::{self, Reading};
+use super::frame::{self, Frame, Texts};
 use super::indent::{self, IndentMap, NewLine};
 use super::merge::{Conflict, Merge, Merged, new_lines};
 use super::refuse;
@@ -245,20 +246,14 @@ pub(super) fn merge_window(
     } else {
         EditMap::default()
     };
+    let line = window.first().map_or(0, |piece| piece.line);
     let merge = |map: &IndentMap| {
-        let quoted = file_depth(source, window, old, new, map);
-        let quoted: Option<Vec<&str>> =
-            quoted.as_ref().map(|lines| lines.iter().map(String::as_str).collect());
-        let same = IndentMap::fit(Vec::new(), None);
-        if quoted.is_none() && map.is_shift() && starts_elsewhere(old, new) {
-            let why = "old_str and new_str start at different depths, and neither is the file's";
-            return Err(Conflict { line: window.first().map_or(0, |piece| piece.line), why });
-        }
-        let (old, map) = match &quoted {
-            Some(quoted) => (&quoted[..], &same),
-            None => (old, map),
-        };
-        Merge::new(source, window, (old, new), map, &style).run()
+        let call = Texts { source, window, old, new };
+        let Frame { old, new, map } =
+            frame::of(&call, map).map_err(|why| Conflict { line, why })?;
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (old.iter().map(AsRef::as_ref).collect(), new.iter().map(AsRef::as_ref).collect());
+        Merge::new(source, window, (&old, &new), &map, &style).run()
     };
     let maps = map.seeing(&depths(source, window, old, new), source.steps());
     let (map, rivals) = maps.split_first().unwrap_or((map, &[]));
@@ -266,7 +261,7 @@ pub(super) fn merge_window(
     for rival in rivals {
         if merge(rival)?.text != text {
             let why = "how deep the new lines are to be indented can be read in two ways";
-            return Err(Conflict { line: window.first().map_or(0, |piece| piece.line), why });
+            return Err(Conflict { line, why });
         }
     }
     Ok(Candidate { splice: Splice { range, text } })
@@ -282,24 +277,6 @@ fn mend(lines: &[&str], map: &IndentMap) -> Vec<String> {
         }
     };
     lines.iter().map(mend).collect()
-}
-
-/// Whether `new` as a whole stands deeper or less deep than `old`: as far as its shallowest
-/// line does, and every line that both have.
-pub(super) fn starts_elsewhere(old: &[&str], new: &[&str]) -> bool {
-    let depth = |line: &str| indent::columns(indent::of(line), 4).cast_signed();
-    let solid = |lines: &[&str]| -> Vec<(isize, String)> {
-        let lines = lines.iter().filter(|line| indent::shows_depth(line));
-        lines.map(|line| (depth(line), line.trim().to_owned())).collect()
-    };
-    let (old, new) = (solid(old), solid(new));
-    let least = |lines: &[(isize, String)]| lines.iter().map(|(depth, _)| *depth).min();
-    let (Some(from), Some(to)) = (least(&old), least(&new)) else { return false };
-    from != to
-        && old.iter().all(|(depth, text)| {
-            let mut twins = new.iter().filter(|(_, other)| other == text);
-            twins.all(|(other, _)| other - depth == to - from)
-        })
 }
 
 /// The indents of the new text's lines, with the file's where the call quotes the line.
@@ -319,75 +296,6 @@ fn depths<'a>(
     }
     let lines = new.iter().filter(|line| indent::shows_depth(line));
     lines.map(|line| NewLine::new(line, known.get(line).copied())).collect()
-}
-
-/// The old lines at the file's depth, when `new` was written at that depth and only
-/// `old` was not: every line that both have is indented in `new` as in the file, and
-/// the shallowest line of `new` is as deep as the file's shallowest, not the call's.
-fn file_depth(
-    source: &Source<'_>,
-    window: &Window,
-    old: &[&str],
-    new: &[&str],
-    map: &IndentMap,
-) -> Option<Vec<String>> {
-    if map.is_whole() && !map.is_shift() {
-        return None;
-    }
-    let depth = |line: &str| indent::columns(indent::of(line), 4);
-    let least = |lines: &mut dyn Iterator<Item = &str>| {
-        lines.filter(|l| !l.trim().is_empty()).map(depth).min()
-    };
-    let mut quoted: Vec<String> = old.iter().map(|line| (*line).to_owned()).collect();
-    let (mut shared, mut right) = (0, 0);
-    let solid = |lines: &[&str]| -> Option<(usize, usize)> {
-        let first = lines.iter().position(|l| !l.trim().is_empty())?;
-        Some((first, lines.iter().rposition(|l| !l.trim().is_empty())?))
-    };
-    let ((first, last), (new_first, new_last)) = (solid(old)?, solid(new)?);
-    let bodies: Vec<&str> = new.iter().map(|line| line.trim()).collect();
-    for step in &window.steps {
-        let Step::Pair(at, piece) = *step else { continue };
-        let (line, file) = (old[at], &source.text[piece.start..piece.end]);
-        if line.trim().is_empty() || !piece.from_start {
-            continue;
-        }
-        quoted[at] = format!("{}{}", indent::of(file), &line[indent::of(line).len()..]);
-        if indent::of(line) == indent::of(file) {
-            right += usize::from(new.contains(&line) && line.contains(super::canon::is_word));
-            continue;
-        }
-        let twins: Vec<usize> = if line.contains(super::canon::is_word) {
-            (0..new.len()).filter(|&n| bodies[n] == line.trim()).collect()
-        } else {
-            // A bracket alone is the same bracket only at the same end of both texts.
-            let ends = [(first, new_first), (last, new_last)];
-            ends.into_iter()
-                .filter(|(o, n)| *o == at && bodies[*n] == line.trim())
-                .map(|(_, n)| n)
-                .collect()
-        };
-        let indents: Vec<&str> = twins.into_iter().map(|n| indent::of(new[n])).collect();
-        if indents.contains(&indent::of(line)) {
-            return None;
-        }
-        shared += usize::from(indents.contains(&indent::of(file)));
-    }
-    let (call, file) =
-        (least(&mut old.iter().copied()), least(&mut quoted.iter().map(String::as_str)));
-    let fresh = least(&mut new.iter().copied());
-    // Or `new` opens with the same line, which stands as the file has it, and goes further out.
-    let opens = old[first].trim() == bodies[new_first]
-        && indent::of(new[new_first]) == indent::of(&quoted[first])
-        && (indent::of(old[first]) != indent::of(&quoted[first]) || !map.is_whole());
-    // Lines of the call are off here and there, and no line of `new` is as they are.
-    let mended = !map.is_whole() && shared + right > 0 && {
-        let mut own = new.iter().filter(|line| !line.trim().is_empty());
-        own.all(|line| !map.is_odd(indent::of(line)))
-    };
-    let same_frame =
-        mended || fresh == file && fresh != call && (shared > 0 || starts_elsewhere(old, new));
-    (same_frame || shared > 0 && opens).then_some(quoted)
 }
 
 /// See [`super::merge_onto`].

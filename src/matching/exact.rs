@@ -4,9 +4,10 @@
 use std::borrow::Cow;
 
 use super::Explained;
-use super::call::{Call, Read, starts_elsewhere};
+use super::call::{Call, Read};
 use super::decode;
 use super::fit;
+use super::frame::starts_elsewhere;
 use super::indent;
 use super::ladder::{INDENTATION, LOOK_ALIKES, folds};
 use super::refuse;

@@ -337,6 +337,12 @@ impl Steps {
         levels.into_iter().map(|(_, width)| width).collect()
     }
 
+    /// How odd it would be if lines stood so in the file.
+    pub(super) fn oddness(&self, lines: &[NewLine<'_>]) -> Odd {
+        let stays = Rule { unit: Unit::Keep, shift: Shift::None, first_apart: false, most: false };
+        self.judge(&stays, lines).odd
+    }
+
     /// How odd new lines would stand in the file if a rule moved them: by the worst step
     /// to a deeper one.
     fn judge(&self, rule: &Rule, new: &[NewLine<'_>]) -> Verdict {
@@ -415,7 +421,7 @@ impl Default for Verdict {
 
 /// How odd a step is in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-enum Odd {
+pub(super) enum Odd {
     #[default]
     Seen,
     Rare,

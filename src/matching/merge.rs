@@ -329,7 +329,8 @@ impl<'a, 't> Merge<'a, 't> {
         let head = if let Some((_, to)) = lost.filter(|(from, _)| first && *from == new_indent) {
             to.to_owned()
         } else if !piece.from_start {
-            new_indent.strip_prefix(old_indent).unwrap_or_default().to_owned()
+            let more = new_indent.strip_prefix(old_indent).unwrap_or_default();
+            self.behind_margin(more).to_owned()
         } else if own_depth {
             new_indent.to_owned()
         } else if new_indent == old_indent {
@@ -403,8 +404,9 @@ impl<'a, 't> Merge<'a, 't> {
                 return Err(Conflict { line, why });
             }
             indent::of(new).to_owned()
+        } else if first {
+            self.behind_margin(indent::of(new)).to_owned()
         } else if own_depth
-            || first
             || self.map.is_same()
             || !new.starts_with([' ', '\t']) && self.is_marginal(new)
         {
@@ -414,6 +416,16 @@ impl<'a, 't> Merge<'a, 't> {
             self.depth(indent::of(new), line)?
         };
         Ok(Line { text: head + &body, ending: None, new: Some(n) })
+    }
+
+    /// The indentation of a first line whose own place is behind the blanks of the file's
+    /// line: those are there already.
+    fn behind_margin<'b>(&self, indent: &'b str) -> &'b str {
+        let Some(piece) = self.window.first() else { return indent };
+        let margin =
+            &self.source.body(piece.line)[..piece.start - self.source.lines[piece.line].start];
+        let blank = !margin.is_empty() && margin.trim().is_empty();
+        if blank { indent.strip_prefix(margin).unwrap_or(indent) } else { indent }
     }
 
     /// The file above the place.

@@ -17,6 +17,7 @@ mod elide;
 mod events;
 mod exact;
 mod fit;
+mod frame;
 mod indent;
 mod ladder;
 mod marks;

@@ -98,7 +98,17 @@ const MOST: usize = 20_000;
 
 /// Every window of a text.
 pub(super) fn windows(source: &Source<'_>, text: &str, whole_lines: bool) -> Vec<Window> {
-    windows_of(source, &split(text), whole_lines, text.contains("\r\n"))
+    let closed = text.ends_with('\n');
+    find(source, &split(text), Ends { whole: whole_lines, closed }, text.contains("\r\n"))
+}
+
+/// What is known of the ends of a text.
+#[derive(Debug, Clone, Copy)]
+struct Ends {
+    /// It consists of whole lines.
+    whole: bool,
+    /// A line break follows its last line.
+    closed: bool,
 }
 
 /// Every window of some lines; `crlf` tells how they ended.
@@ -108,13 +118,18 @@ pub(super) fn windows_of(
     whole_lines: bool,
     crlf: bool,
 ) -> Vec<Window> {
+    find(source, old, Ends { whole: whole_lines, closed: false }, crlf)
+}
+
+fn find(source: &Source<'_>, old: &[&str], ends: Ends, crlf: bool) -> Vec<Window> {
     let solid: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
     let skeletons: Vec<Skeleton> = solid.iter().map(|&at| skeleton(old[at])).collect();
     if solid.is_empty() || skeletons.contains(&BLANK) {
         return Vec::new();
     }
     let wordless = skeletons.iter().all(|&skeleton| skeleton == NO_WORD);
-    let text = Text { old, solid, skeletons, crlf };
+    let whole_lines = ends.whole;
+    let text = Text { old, solid, skeletons, crlf, closed: ends.closed };
     let mut out: Vec<Window> = Vec::new();
     for start in text.starts(source, whole_lines) {
         let found = text.at(source, start, whole_lines);
@@ -133,6 +148,8 @@ struct Text<'a> {
     solid: Vec<usize>,
     skeletons: Vec<Skeleton>,
     crlf: bool,
+    /// Whether a line break follows the last line.
+    closed: bool,
 }
 
 impl Text<'_> {
@@ -192,6 +209,16 @@ impl Text<'_> {
         found.into_iter()
     }
 
+    /// Whether the text shows that its first words begin a line.
+    fn starts_line(&self) -> bool {
+        self.solid[0] > 0
+    }
+
+    /// Whether the text shows that its last words end a line.
+    fn ends_line(&self) -> bool {
+        self.closed || self.solid[self.solid.len() - 1] + 1 < self.old.len()
+    }
+
     /// The windows that start at a solid line of the file.
     fn at(&self, source: &Source<'_>, start: usize, whole_lines: bool) -> Vec<Window> {
         let file = source.solid();
@@ -210,17 +237,20 @@ impl Text<'_> {
         }
         let (first, last) = (self.old[self.solid[0]], self.old[self.solid[count - 1]]);
         if count == 1 {
+            let (starts, ends) = (self.starts_line(), self.ends_line());
             return self
                 .single(source, first, lines[0], whole_lines)
                 .into_iter()
+                .filter(|(piece, _)| (piece.from_start || !starts) && (piece.to_end || !ends))
                 .map(|(piece, difference)| self.window(source, lines, &[piece], slack | difference))
                 .collect();
         }
         // A first line that lost its indentation starts in mid-line; but when others did
         // too, all are too shallow.
         let tail = differences(last, source.body(lines[count - 1])).unwrap_or_default();
-        let heads = ends(source, first, lines[0], whole_lines, slack | tail, Side::Suffix);
-        let tails = ends(source, last, lines[count - 1], whole_lines, Slack::INDENT, Side::Prefix);
+        let (from, to) = (whole_lines || self.starts_line(), whole_lines || self.ends_line());
+        let heads = ends(source, first, lines[0], from, slack | tail, Side::Suffix);
+        let tails = ends(source, last, lines[count - 1], to, Slack::INDENT, Side::Prefix);
         match (heads, tails) {
             (Some((head, a)), Some((tail, b))) => {
                 let window = self.window(source, lines, &[head, tail], slack | a | b);

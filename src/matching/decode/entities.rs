@@ -74,7 +74,8 @@ impl Decoding for Entities {
             }
             // What stands bare in new_str was not encoded there.
             let encoded = |(entity, c, _): &&(&str, &str, &'static str)| {
-                new.contains(entity) && !bare(new, c) && (markup || !MARKUP.contains(c))
+                let habit = *c != " " || known.contains(entity);
+                new.contains(entity) && habit && !bare(new, c) && (markup || !MARKUP.contains(c))
             };
             let used: Vec<_> = ENTITIES.iter().filter(encoded).collect();
             Some(decode_entities(new, &used))
@@ -85,12 +86,17 @@ impl Decoding for Entities {
 
 fn bare(text: &str, c: &str) -> bool {
     match c {
-        "&" => text
-            .match_indices('&')
-            .any(|(at, _)| !ENTITIES.iter().any(|(e, ..)| text[at..].starts_with(e))),
+        "&" => text.match_indices('&').any(|(at, _)| !is_entity(&text[at + 1..])),
         " " => false,
         c => text.contains(c),
     }
+}
+
+/// Whether what follows an `&` makes it an entity, be it one of ours or not.
+fn is_entity(text: &str) -> bool {
+    let name = text.split(';').next().filter(|name| name.len() < text.len()).unwrap_or_default();
+    let name = name.strip_prefix('#').unwrap_or(name);
+    !name.is_empty() && name.len() <= 8 && name.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 fn decode_entities(text: &str, used: &[&(&str, &str, &'static str)]) -> String {

@@ -62,7 +62,7 @@ impl Decoding for Unescape {
         shown.bare = QUOTES.map(|quote| has_bare(old, quote));
         let undo = move |new: &str| {
             Some(match level {
-                Level::Full => undo_like(new, shown),
+                Level::Full => undo_like(new, shown)?,
                 Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
                 Level::Breaks if has_inner_break(new) => new.to_owned(),
                 Level::Breaks => unescape_breaks(new),
@@ -135,13 +135,13 @@ fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
 
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
-fn undo_like(new: &str, shown: Kinds) -> String {
+fn undo_like(new: &str, shown: Kinds) -> Option<String> {
     if shown.is_clean(new) {
-        return if shown.breaks && !has_inner_break(new) {
+        return Some(if shown.breaks && !has_inner_break(new) {
             unescape_breaks(new)
         } else {
             new.to_owned()
-        };
+        });
     }
     let body = was_string_body(new);
     if body && (shown.breaks || shown.backslashes) {
@@ -149,9 +149,16 @@ fn undo_like(new: &str, shown: Kinds) -> String {
         // doubled backslashes show that the whole text was escaped.
         let kept = unescape_breaks(&unescape_quotes(new, &QUOTES));
         let whole = kinds(new).backslashes || shown.in_literals;
-        return if whole || !kinds(&kept).breaks { unescape(new) } else { kept };
+        return Some(if whole || !kinds(&kept).breaks { unescape(new) } else { kept });
     }
     let quotes = escaped_quotes(new, shown);
+    // An escaped quote behind an escaped backslash: all of it was escaped. Else pairs of
+    // backslashes of which old_str has none may be escaped, or stand as they are.
+    let whole = !quotes.is_empty() && !has_lone_backslash(new) && new.contains("\\\\\\\"");
+    let doubled = new.contains("\\\\");
+    if !quotes.is_empty() && doubled && !shown.backslashes && !shown.lone && !whole {
+        return None;
+    }
     let breaks = (shown.breaks || body) && (shown.mixed.0 || !has_inner_break(new));
     let tabs = shown.tabs && (shown.mixed.1 || !new.contains('\t'));
     let lone = has_lone_backslash(new);
@@ -160,7 +167,8 @@ fn undo_like(new: &str, shown: Kinds) -> String {
     while let Some(c) = chars.next() {
         match (c, chars.peek().copied()) {
             ('\\', Some('\\')) => {
-                out.push_str(if shown.backslashes && !lone { "\\" } else { "\\\\" });
+                let single = (shown.backslashes || whole) && !lone;
+                out.push_str(if single { "\\" } else { "\\\\" });
                 chars.next();
             }
             ('\\', Some(quote)) if quotes.contains(&quote) => {
@@ -174,11 +182,11 @@ fn undo_like(new: &str, shown: Kinds) -> String {
             _ => out.push(c),
         }
     }
-    match (breaks, shown.in_literals) {
+    Some(match (breaks, shown.in_literals) {
         (false, _) => out,
         (true, false) => unescape_breaks(&out),
         (true, true) => everywhere(&out, line_break),
-    }
+    })
 }
 
 /// A backslash that is neither doubled nor in front of `n`, `t`, `r` or a quote.

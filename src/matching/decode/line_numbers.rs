@@ -57,7 +57,43 @@ impl Decoding for LineNumbers {
         if old.ends_with('\n') {
             text.push('\n');
         }
-        let undo = move |new: &str| Some(new.split('\n').map(strip).collect::<Vec<_>>().join("\n"));
+        let contents: Vec<String> = text
+            .lines()
+            .map(|line| line.trim().to_owned())
+            .filter(|line| !line.is_empty())
+            .collect();
+        // Where the text itself looks numbered, only what is numbered twice came from a view.
+        let own = contents.iter().any(|line| number(line).is_some_and(|(s, ..)| s == style));
+        let is_numbered = move |new: &str| {
+            let solid = || new.split('\n').filter(|line| !line.trim().is_empty());
+            let clean = solid().any(|line| contents.iter().any(|known| known == line.trim()));
+            let mut numbers = solid().filter_map(number).filter(|(s, ..)| *s == style);
+            let Some((_, start, rest)) = numbers.next().filter(|_| !clean) else { return false };
+            let mut at = start;
+            let steady = numbers.all(|(_, n, _)| {
+                let near = n >= at && n - at <= last - first + 1;
+                at = n;
+                near
+            });
+            let twice = !own || number(rest.trim_start()).is_some_and(|(s, ..)| s == style);
+            steady && twice && (first.saturating_sub(1)..last + 1).contains(&start)
+        };
+        let undo = move |new: &str| {
+            if is_numbered(new) {
+                return Some(new.split('\n').map(strip).collect::<Vec<_>>().join("\n"));
+            }
+            // Numbers that go on with those of old_str, of a kind that is not known.
+            let solid = || new.split('\n').filter(|line| !line.trim().is_empty());
+            let leading = |line: &str| {
+                let line = line.trim_start();
+                let digits =
+                    line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+                line[..digits].parse::<usize>().ok()
+            };
+            let counted = solid().count() > 1
+                && solid().zip(first..).all(|(line, n)| leading(line) == Some(n));
+            (!counted).then(|| new.to_owned())
+        };
         Some((text, Box::new(undo)))
     }
 }

@@ -98,6 +98,9 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
                 let mut ids = out[at].ids.clone();
                 ids.push(decoding.id());
                 let Some(new) = undo(&out[at].new) else { continue };
+                if decoding.by_line() && !starts_alike((&out[at].old, &old), (&out[at].new, &new)) {
+                    continue;
+                }
                 let whole_lines = out[at].whole_lines || decoding.whole_lines();
                 out.push(Reading { old, new, ids, rung: decoding.rung(), whole_lines });
             }
@@ -135,6 +138,16 @@ fn shared_first(old: &str, decoded: &str, undo: UndoNew) -> UndoNew {
         });
         Some(lines.collect::<Vec<_>>().join("\n"))
     })
+}
+
+/// Whether what both strings begin with was decoded alike. `(as sent, decoded)` of each.
+fn starts_alike(old: (&str, &str), new: (&str, &str)) -> bool {
+    let shared = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let sent = shared(old.0, new.0);
+    let escapes = old.0.as_bytes()[..sent].iter().filter(|b| matches!(b, b'\\' | b'&')).count();
+    // An entity is a few characters more than what it stands for.
+    let longest = if old.0.as_bytes()[..sent].contains(&b'&') { 7 } else { 1 };
+    shared(old.1, new.1) + (escapes + 1) * longest >= sent
 }
 
 /// One level of escaping is undone once, whichever way.

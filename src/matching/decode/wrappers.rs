@@ -62,10 +62,12 @@ fn undo_markers(new: &str, shared: bool) -> String {
             .all(|line| line.is_empty() || line.starts_with("@@") || line.starts_with(marks))
     };
     let some = new.split('\n').any(|line| line.starts_with(['+', '-']));
-    if !(some || shared) || !all(&['+', '-', ' ']) {
+    let has_plus = new.split('\n').any(|line| line.starts_with('+'));
+    // Nothing but `-` is no new side of a diff: those are items of a list.
+    let is_diff = shared || some && has_plus;
+    if !is_diff || !all(&['+', '-', ' ']) {
         return new.to_owned();
     }
-    let has_plus = new.split('\n').any(|line| line.starts_with('+'));
     let kept = new
         .split('\n')
         .filter(|line| !(line.starts_with("@@") || has_plus && line.starts_with('-')));
