@@ -103,7 +103,8 @@ impl Aligned {
             return Some(Err(refuse::already_applied(best.lines.start + 1)));
         }
         let map = IndentMap::fit(window.indents(&old, source), source.unit());
-        Some(match merge_window(source, &window, &old, &new, &map) {
+        let clear = call.break_is_clear(&read.reading, best.lines.end);
+        Some(match clear.and_then(|()| merge_window(source, &window, &old, &new, &map)) {
             Ok(candidate) => {
                 let mut rewrites: Vec<String> =
                     read.reading.ids.iter().map(|id| (*id).to_owned()).collect();

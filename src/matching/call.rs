@@ -151,7 +151,12 @@ impl<'a> Call<'a> {
         rewrites.extend(slack.names().map(str::to_owned));
         let mut splices = Vec::new();
         for (window, map) in picked {
-            if let Some(refusal) = self.covered_by_new(&window.range()) {
+            let line = || window.first().map_or(1, |piece| piece.line + 1);
+            let applied = self.covered_by_new(&window.range());
+            let applied = applied.or_else(|| {
+                self.is_made(&read.reading, window).then(|| refuse::already_applied(line()))
+            });
+            if let Some(refusal) = applied {
                 return Some(Err(refusal));
             }
             match self.merge(&read.reading, window, map) {
@@ -195,6 +200,35 @@ impl<'a> Call<'a> {
         Some(refuse::already_applied(self.snapshot.lines().number_at(at)))
     }
 
+    /// Whether the lines of `new` are those of the file around the place, but for where they
+    /// stand: the edit was made already.
+    fn is_made(&self, reading: &Reading, window: &Window) -> bool {
+        let solid = |text: &'_ str| -> Vec<String> {
+            let lines = split(text).into_iter().filter(|line| !line.trim().is_empty());
+            lines.map(|line| line.trim_end().to_owned()).collect()
+        };
+        let (old, new) = (solid(&reading.old), solid(&reading.new));
+        let (source, Some(first)) = (self.source(), window.first()) else { return false };
+        let file = &source.solid().lines;
+        let (Ok(place), Some(head)) = (file.binary_search(&first.line), old.first()) else {
+            return false;
+        };
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let turns = |lines: &[&str]| -> Vec<std::cmp::Ordering> {
+            lines.windows(2).map(|pair| depth(pair[1]).cmp(&depth(pair[0]))).collect()
+        };
+        let wanted: Vec<&str> = new.iter().map(String::as_str).collect();
+        new.len() > old.len()
+            && (0..new.len()).filter(|&at| new[at].trim() == head.trim()).any(|at| {
+                let there = place.checked_sub(at).and_then(|from| file.get(from..from + new.len()));
+                there.is_some_and(|lines| {
+                    let lines: Vec<&str> = lines.iter().map(|line| source.body(*line)).collect();
+                    let same = |(a, b): (&&str, &&str)| a.trim() == b.trim();
+                    lines.iter().zip(&wanted).all(same) && turns(&lines) == turns(&wanted)
+                })
+            })
+    }
+
     pub(super) fn merge(
         &self,
         reading: &Reading,
@@ -203,8 +237,28 @@ impl<'a> Call<'a> {
     ) -> Result<Candidate, Conflict> {
         let old = split(&reading.old);
         let new = new_lines(&reading.old, &reading.new);
+        if let Some(last) = window.last() {
+            self.break_is_clear(reading, last.line + 1)?;
+        }
         merge_window(self.source(), window, &old, &new, map)
     }
+
+    /// Where `old` ends with a line break and `new` does not, either it was forgotten, or a
+    /// blank line below is to go with it. `below` is the line below the place.
+    pub(super) fn break_is_clear(&self, reading: &Reading, below: usize) -> Result<(), Conflict> {
+        let source = self.source();
+        let blank = below < source.lines.len() && source.body(below).trim().is_empty();
+        if blank && lacks_break(&reading.old, &reading.new) {
+            let why = "old_str ends with a line break and new_str does not; whether the blank line below is to go, nothing tells";
+            return Err(Conflict { line: below, why });
+        }
+        Ok(())
+    }
+}
+
+/// Whether `new` does not end in a line break, as `old` does.
+pub(super) fn lacks_break(old: &str, new: &str) -> bool {
+    old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n')
 }
 
 /// Merges over one window.
@@ -225,6 +279,9 @@ pub(super) fn merge_window(
     let old: Vec<&str> = broken.iter().map(String::as_str).collect();
     let new: Vec<&str> = mended.iter().map(String::as_str).collect();
     let (old, new) = (&old[..], &new[..]);
+    if let Some(why) = looks_like_a_diff(source.text, old, new) {
+        return Err(Conflict { line: window.first().map_or(0, |piece| piece.line), why });
+    }
     // A bracket alone that stands at another depth than the lines around it is another one.
     for step in &window.steps {
         if let Step::Pair(at, piece) = step
@@ -265,6 +322,15 @@ pub(super) fn merge_window(
         }
     }
     Ok(Candidate { splice: Splice { range, text } })
+}
+
+/// New lines that begin with `+` where neither `old` nor the file has any: marks of a diff that
+/// no reading explains.
+fn looks_like_a_diff(file: &str, old: &[&str], new: &[&str]) -> Option<&'static str> {
+    let marked = |line: &str| line.starts_with('+') && line.trim() != "+";
+    let marks = new.iter().any(|line| marked(line)) && !old.iter().any(|line| marked(line));
+    (marks && !file.lines().any(|line| marked(line.trim_start())))
+        .then_some("lines of new_str begin with +, as in a diff; send the text without such marks")
 }
 
 /// The lines with plain blanks in front, where only the call has others.

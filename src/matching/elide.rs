@@ -4,12 +4,14 @@
 //! What counts is the resulting text: two ways to fill the gap that lead to the same
 //! bytes are one. A placeholder at an end stands for nothing that the edit needs.
 
+use std::borrow::Cow;
+
 use super::Explained;
 use super::call::{Call, Read, merge_window, whole_piece};
 use super::decode::Reading;
-use super::indent::IndentMap;
+use super::indent::{self, IndentMap};
 use super::ladder::{Rung, folds};
-use super::merge::new_lines;
+use super::merge::{Conflict, new_lines};
 use super::omission::is_placeholder;
 use super::refuse;
 use super::slack::Slack;
@@ -44,6 +46,16 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         return None;
     }
     let new = new_lines(&reading.old, &reading.new);
+    // What stands for the end of the text in one of the strings only: is the rest to stay?
+    let open = |lines: &[&str]| {
+        let mut solid = lines.iter().filter(|line| !line.trim().is_empty());
+        let first = solid.next().is_some_and(|line| is_placeholder(line));
+        (first, solid.next_back().is_some_and(|line| is_placeholder(line)))
+    };
+    let ((old_first, old_last), (new_first, new_last)) = (open(&old), open(&new));
+    if !new.is_empty() && (old_first && !new_first || old_last && !new_last) {
+        return None;
+    }
     let (old, new) = without_outer(&old, &new);
     let parts: Vec<&[&str]> = old.split(|line| is_placeholder(line)).collect();
     let marks: Vec<&str> = old.iter().filter(|line| is_placeholder(line)).copied().collect();
@@ -90,8 +102,14 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         only_what_matters(&mut chains, &parts, new);
         let mut results: Vec<Splice> = Vec::new();
         let mut trouble = None;
+        for last in chains.iter().filter_map(|chain| chain.last()?.last()) {
+            if let Err(conflict) = call.break_is_clear(reading, last.line + 1) {
+                let lines = last.line..=last.line + 1;
+                return Some(Err(refuse::conflict_over(call, Some(lines), &conflict)));
+            }
+        }
         for chain in &chains {
-            match fill(call, chain, &parts, new) {
+            match fill(call, chain, (&parts, &marks), new) {
                 Ok(splice) if results.iter().any(|seen| same(call.text(), seen, &splice)) => {}
                 Ok(splice) => results.push(splice),
                 Err(refusal) => trouble = Some(refusal),
@@ -225,7 +243,7 @@ fn only_what_matters(chains: &mut Vec<Vec<&Window>>, parts: &[&[&str]], new: &[&
 fn fill(
     call: &Call<'_>,
     chain: &[&Window],
-    parts: &[&[&str]],
+    (parts, marks): (&[&[&str]], &[&str]),
     new: &[&str],
 ) -> Result<Splice, Refusal> {
     let source = call.source();
@@ -255,20 +273,54 @@ fn fill(
         indents.extend(window.indents(part, source));
         slack |= window.slack;
     }
-    let mut filled: Vec<&str> = Vec::new();
-    let mut gaps = gaps.into_iter();
-    for line in new {
-        if is_placeholder(line) {
-            filled.extend(gaps.next().unwrap_or_default());
-        } else {
-            filled.push(line);
-        }
-    }
     let window = Window { steps, slack };
     let map = IndentMap::fit(indents, source.unit());
+    let mut filled: Vec<Cow<'_, str>> = Vec::new();
+    let mut gaps = gaps.into_iter().zip(marks);
+    for line in new {
+        if !is_placeholder(line) {
+            filled.push(Cow::Borrowed(line));
+            continue;
+        }
+        let Some((lines, mark)) = gaps.next() else { continue };
+        let Some(moved) = moved_as(mark, line, &lines, !slack.contains(Slack::INDENT)) else {
+            let line = window.first().map_or(0, |piece| piece.line);
+            let why = "the placeholder stands at another depth in new_str, and the lines it stands for cannot be moved there";
+            return Err(refuse::conflict(call, &window, &Conflict { line, why }));
+        };
+        filled.extend(moved);
+    }
+    let filled: Vec<&str> = filled.iter().map(AsRef::as_ref).collect();
     merge_window(source, &window, &old, &filled, &map)
         .map(|candidate| candidate.splice)
         .map_err(|conflict| refuse::conflict(call, &window, &conflict))
+}
+
+/// The lines that a placeholder stands for, as much deeper or less deep as it is in `new`. Only
+/// where the call is as deep as the file, and no literal goes over several lines.
+fn moved_as<'a>(
+    mark: &str,
+    line: &str,
+    lines: &[&'a str],
+    as_file: bool,
+) -> Option<Vec<Cow<'a, str>>> {
+    let (from, to) = (indent::of(mark), indent::of(line));
+    if from == to {
+        return Some(lines.iter().map(|line| Cow::Borrowed(*line)).collect());
+    }
+    let literal = ["\"\"\"", "'''", "`", "<<"]
+        .iter()
+        .any(|mark| lines.iter().any(|line| line.contains(mark)));
+    if !as_file || literal {
+        return None;
+    }
+    let moved = lines.iter().map(|line| match (to.strip_prefix(from), from.strip_prefix(to)) {
+        _ if line.trim().is_empty() => Some(Cow::Borrowed(*line)),
+        (Some(more), _) => Some(Cow::Owned(format!("{more}{line}"))),
+        (_, Some(less)) => line.strip_prefix(less).map(Cow::Borrowed),
+        _ => None,
+    });
+    moved.collect()
 }
 
 /// Whether two replacements leave the same text.

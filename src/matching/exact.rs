@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::Explained;
-use super::call::{Call, Read};
+use super::call::{Call, Read, lacks_break};
 use super::decode;
 use super::fit;
 use super::frame::starts_elsewhere;
@@ -84,9 +84,7 @@ impl<'a> Call<'a> {
 
     /// Whether the line below comes to stand behind the new text.
     fn joins_a_line(&self, splices: &[Splice], new: &str) -> bool {
-        self.request.old.ends_with('\n')
-            && !new.is_empty()
-            && !new.ends_with('\n')
+        lacks_break(&self.request.old, new)
             && splices.iter().any(|splice| splice.range.end < self.text().len())
     }
 

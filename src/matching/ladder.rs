@@ -1,10 +1,11 @@
 //! The ladder as data: every rung, strictest first. The table feeds the matcher, the
 //! reports, the README and the tests.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::Explained;
-use super::call::Call;
+use super::call::{Call, lacks_break};
 use super::slack::Slack;
 use super::{align, elide, reflow, refuse};
 use crate::edit::{Explanation, Refusal};
@@ -137,12 +138,24 @@ impl Rung for Decoded {
                 }
                 let mut explanation = Explanation::plain(self.0);
                 explanation.rewrites = read.reading.ids.iter().map(|id| (*id).to_owned()).collect();
-                let exact = call.decide_exact(&read.reading.old, &read.reading.new, explanation)?;
+                // Such a text was repaired; the break that its new one lacks was forgotten.
+                let (old, mut new) = (&read.reading.old, Cow::Borrowed(&*read.reading.new));
+                if lacks_break(old, &new) {
+                    new.to_mut().push('\n');
+                }
+                let exact = call.decide_exact(old, &new, explanation)?;
+                let places = exact.iter().flat_map(|found| &found.splices);
+                let mut below = places.map(|splice| call.source().line_at(splice.range.end));
+                let unclear = below.find_map(|line| call.break_is_clear(&read.reading, line).err());
+                if let Some(conflict) = unclear {
+                    let lines = conflict.line.saturating_sub(1)..=conflict.line;
+                    return Some(Err(refuse::conflict_over(call, Some(lines), &conflict)));
+                }
                 if let Some(refusal) = exact.as_ref().ok().and_then(|found| call.as_written(found))
                 {
                     return Some(Err(refusal));
                 }
-                Some(call.or_at_its_depth(exact, &read.reading.new, self.0, || read))
+                Some(call.or_at_its_depth(exact, &new, self.0, || read))
             })
     }
 }

@@ -1,6 +1,8 @@
 //! Refusals that teach: the cause where it can be told, the places that matter, and
 //! what lets the next call succeed.
 
+use std::ops::RangeInclusive;
+
 use super::call::Call;
 use super::canon::is_word;
 use super::decode::Reading;
@@ -162,11 +164,21 @@ pub(super) fn omission(placeholder: &str) -> Refusal {
 
 /// The place is found, but the change runs over something the call does not know.
 pub(super) fn conflict(call: &Call<'_>, window: &Window, conflict: &Conflict) -> Refusal {
+    let lines = window.first().zip(window.last()).map(|(first, last)| first.line..=last.line);
+    conflict_over(call, lines, conflict)
+}
+
+/// The same for some lines of the file.
+pub(super) fn conflict_over(
+    call: &Call<'_>,
+    lines: Option<RangeInclusive<usize>>,
+    conflict: &Conflict,
+) -> Refusal {
     let mut refusal = stale_line(call, conflict.line);
     refusal.message =
         format!("{} (line {}: `{}`)", conflict.why, conflict.line + 1, shown(call, conflict.line));
-    if let (Some(first), Some(last)) = (window.first(), window.last()) {
-        refusal.hint = Some(quote_again(first.line, last.line));
+    if let Some(lines) = lines {
+        refusal.hint = Some(quote_again(*lines.start(), *lines.end()));
     }
     refusal
 }

@@ -44,7 +44,15 @@ impl Decoding for DiffMarkers {
         // Lines of context that both strings have show that new_str is a diff, too.
         let kept: Vec<String> =
             lines.iter().filter(|line| line.starts_with(' ')).map(|l| (*l).to_owned()).collect();
+        let contents: Vec<String> = text.lines().map(str::to_owned).collect();
         let undo = move |new: &str| {
+            // Lines of the text itself, which may be a list of items, came without marks.
+            if new
+                .lines()
+                .any(|line| line.starts_with(['-', '+']) && contents.iter().any(|c| c == line))
+            {
+                return Some(new.to_owned());
+            }
             let shared = new.split('\n').any(|line| kept.iter().any(|kept| kept == line));
             let added = new.split('\n').any(|line| line.starts_with('+'));
             if context && !(shared && added) {
@@ -63,9 +71,7 @@ fn undo_markers(new: &str, shared: bool) -> String {
     };
     let some = new.split('\n').any(|line| line.starts_with(['+', '-']));
     let has_plus = new.split('\n').any(|line| line.starts_with('+'));
-    // Nothing but `-` is no new side of a diff: those are items of a list.
-    let is_diff = shared || some && has_plus;
-    if !is_diff || !all(&['+', '-', ' ']) {
+    if !(some || shared) || !all(&['+', '-', ' ']) {
         return new.to_owned();
     }
     let kept = new
