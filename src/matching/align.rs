@@ -44,7 +44,7 @@ impl Rung for Aligned {
     }
 
     fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
-        call.readings().iter().find_map(|read| self.read(call, read))
+        call.clear_readings().find_map(|read| self.read(call, read))
     }
 }
 

@@ -71,6 +71,11 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// Those that tell what `new_str` means.
+    pub(super) fn clear_readings(&self) -> impl Iterator<Item = &Read> {
+        self.readings().iter().filter(|read| !read.reading.unclear)
+    }
+
     pub(super) fn windows<'r>(&self, read: &'r Read) -> &'r [Window] {
         read.windows
             .get_or_init(|| windows(self.source(), &read.reading.old, read.reading.whole_lines))
@@ -151,6 +156,11 @@ impl<'a> Call<'a> {
         rewrites.extend(slack.names().map(str::to_owned));
         let mut splices = Vec::new();
         for (window, map) in picked {
+            if read.reading.unclear {
+                let line = window.first().map_or(0, |piece| piece.line);
+                let why = "old_str is found once its escapes, entities or numbers are undone; whether new_str has them too, nothing tells";
+                return Some(Err(refuse::conflict(self, window, &Conflict { line, why })));
+            }
             let line = || window.first().map_or(1, |piece| piece.line + 1);
             let applied = self.covered_by_new(&window.range());
             let applied = applied.or_else(|| {
@@ -247,7 +257,8 @@ impl<'a> Call<'a> {
     /// blank line below is to go with it. `below` is the line below the place.
     pub(super) fn break_is_clear(&self, reading: &Reading, below: usize) -> Result<(), Conflict> {
         let source = self.source();
-        let blank = below < source.lines.len() && source.body(below).trim().is_empty();
+        let outer = reading.ids.contains(&"outer_blank_lines");
+        let blank = !outer && below < source.lines.len() && source.body(below).trim().is_empty();
         if blank && lacks_break(&reading.old, &reading.new) {
             let why = "old_str ends with a line break and new_str does not; whether the blank line below is to go, nothing tells";
             return Err(Conflict { line: below, why });
@@ -298,7 +309,7 @@ pub(super) fn merge_window(
     let style = if window.slack.meets(learnt) {
         let pairs = pairs.collect::<Vec<_>>();
         EditMap::learn(&pairs)
-            .unless_contradicted(source.text, new)
+            .unless_contradicted(&pairs, source.text, new)
             .with_doubts(&pairs, source.text)
     } else {
         EditMap::default()

@@ -36,7 +36,7 @@ impl Rung for Elided {
     }
 
     fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
-        call.readings().iter().find_map(|read| explain(call, &read.reading))
+        call.clear_readings().find_map(|read| explain(call, &read.reading))
     }
 }
 
@@ -76,8 +76,14 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         }
         let mut ids = reading.ids.clone();
         ids.push("elision");
-        let inner =
-            Reading { old: text(old), new: text(new), ids, rung: "elided", whole_lines: true };
+        let inner = Reading {
+            old: text(old),
+            new: text(new),
+            ids,
+            rung: "elided",
+            whole_lines: true,
+            unclear: false,
+        };
         let read = Read::new(inner);
         return (0..=7).find_map(|at| call.decide_windows(&read, folds(at), "elided"));
     }

@@ -133,7 +133,7 @@ impl Rung for Decoded {
             .iter()
             .filter(|read| !read.reading.ids.is_empty() && read.reading.rung == self.0)
             .find_map(|read| {
-                if read.reading.whole_lines {
+                if read.reading.whole_lines || read.reading.unclear {
                     return call.decide_windows(read, EXACT, self.0);
                 }
                 let mut explanation = Explanation::plain(self.0);

@@ -36,10 +36,36 @@ impl Marks<'_, '_> {
             }
             let end = events[at..].iter().position(|event| kept(event).is_some());
             let end = end.map_or(events.len(), |more| at + more);
+            self.parted(above, &events[at..end], &mut wanted);
             self.run(above, &events[at..end], &mut wanted);
             at = end;
         }
         wanted
+    }
+
+    /// A line that stays and was the last item of a list, with a new item right below it.
+    fn parted(
+        &self,
+        above: Option<(usize, usize)>,
+        run: &[Event],
+        wanted: &mut HashMap<usize, &'static str>,
+    ) -> Option<()> {
+        let (o, n) = above?;
+        let next = run.iter().find_map(|event| match *event {
+            Event::Insert(next) if is_code(self.new[next]) => Some(next),
+            _ => None,
+        })?;
+        let between = &self.new[n + 1..next];
+        let piece = self.piece_of(o)?;
+        let parted = mark(self.new[n]) == ","
+            && mark(self.source.body(piece.line)).is_empty()
+            && between.iter().all(|line| !is_code(line))
+            && is_sibling(self.new[n], self.new[next])
+            && self.was_last_item(piece);
+        if parted {
+            wanted.insert(n, ",");
+        }
+        Some(())
     }
 
     /// One run of changes below a line that stays: the last line before and after it.

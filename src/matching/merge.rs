@@ -12,7 +12,7 @@ use super::indent::{self, IndentMap};
 use super::marks::{self, Marks};
 use super::shape::Shape;
 use super::source::Source;
-use super::style::EditMap;
+use super::style::{At, EditMap};
 use super::tokens;
 use super::window::{Piece, Step, Window, split};
 use crate::text::Ending;
@@ -343,9 +343,11 @@ impl<'a, 't> Merge<'a, 't> {
         } else {
             self.depth(new_indent, piece.line)?
         };
+        let moved = !same_holder(holder(self.old, o), holder(self.new, n));
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let body = tokens::merge(old, file, new, self.style, self.shape.goes_on(n));
+        let place = tokens::Place { goes_on: self.shape.goes_on(n), moved };
+        let body = tokens::merge(old, file, new, self.style, place);
         let why = "the file's line is not the one that the call changes";
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
     }
@@ -380,7 +382,19 @@ impl<'a, 't> Merge<'a, 't> {
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
         let goes_on = self.shape.goes_on(n) && (lost.is_none() || self.shape.open_brackets(n) != 0);
-        let body = self.style.apply_line(&new[indent::of(new).len()..], goes_on, above, next);
+        let body = {
+            let place = At { goes_on, in_literal: self.shape.in_literal(n) };
+            self.style.apply_line(&new[indent::of(new).len()..], place, above, next)
+        };
+        // Without the `;` that the call has above and the file has not, it would go on there.
+        let last = before.iter().rev().find(|line| !line.text.trim().is_empty());
+        if body.starts_with(['(', '[', '`'])
+            && above.is_some_and(|above| above.trim_end().ends_with(';'))
+            && last.is_some_and(|last| !last.text.trim_end().ends_with([';', '{', '}']))
+        {
+            let why = "the file has no ; above the new line, which would go on with that line";
+            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
+        }
         if body.trim().is_empty() {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
         }
@@ -643,6 +657,22 @@ impl<'a, 't> Merge<'a, 't> {
             }
         }
         Merged { range: first.start..end, text }
+    }
+}
+
+/// The line that holds another one: the nearest above that is less deep.
+fn holder<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
+    let depth = |line: &str| indent::columns(indent::of(line), 4);
+    let here = depth(lines[at]);
+    let mut above = lines[..at].iter().rev().filter(|line| !line.trim().is_empty());
+    above.find(|line| depth(line) < here).copied()
+}
+
+fn same_holder(old: Option<&str>, new: Option<&str>) -> bool {
+    match (old, new) {
+        (None, None) => true,
+        (Some(old), Some(new)) => tokens::likeness(old.trim(), new.trim()) >= 0.5,
+        _ => false,
     }
 }
 

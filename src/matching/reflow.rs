@@ -35,7 +35,7 @@ impl Rung for Reflowed {
     }
 
     fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
-        call.readings().iter().find_map(|read| explain(call, &read.reading))
+        call.clear_readings().find_map(|read| explain(call, &read.reading))
     }
 }
 
@@ -227,7 +227,7 @@ fn merge(
                 &file_text,
                 &joined(&changed),
                 &EditMap::default(),
-                false,
+                tokens::Place::default(),
             )
             .and_then(|merged| as_broken(&joined(&old[segment.old.clone()]), &file_text, merged))
             .ok_or_else(|| stale(segment.file.start))?;

@@ -103,7 +103,7 @@ pub(super) fn already_applied(line: usize) -> Refusal {
 pub(super) fn applied(call: &Call<'_>) -> Option<Refusal> {
     let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
     let text = call.text().as_bytes();
-    for read in call.readings() {
+    for read in call.clear_readings() {
         let new = read.reading.new.trim_matches('\n');
         if letters(new) < 8 || only_removes(&read.reading) {
             continue;

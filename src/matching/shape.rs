@@ -71,6 +71,11 @@ impl Shape {
         self.goes_on[n]
     }
 
+    /// Whether a line is text that a literal of several lines holds.
+    pub(super) fn in_literal(&self, n: usize) -> bool {
+        self.literals.iter().any(|literal| literal.opener < n && n < literal.end)
+    }
+
     /// The next line below that is neither blank nor a comment.
     pub(super) fn next_code(&self, n: usize) -> Option<usize> {
         self.next[n]

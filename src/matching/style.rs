@@ -29,6 +29,15 @@ pub(super) struct EditMap {
     tails: bool,
 }
 
+/// Where a new line stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct At {
+    /// It is no end of a statement.
+    pub(super) goes_on: bool,
+    /// It is text that a literal of several lines holds.
+    pub(super) in_literal: bool,
+}
+
 /// What the call did to the `;` at the end of statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Semicolons {
@@ -52,7 +61,12 @@ impl EditMap {
 
     /// Forgets what a whole file or a whole new text speaks against: a file that ends
     /// lines in `;` has that habit, and so has a text that does.
-    pub(super) fn unless_contradicted(mut self, file: &str, new: &[&str]) -> Self {
+    pub(super) fn unless_contradicted(
+        mut self,
+        pairs: &[(&str, &str)],
+        file: &str,
+        new: &[&str],
+    ) -> Self {
         let ends = |line: &str| ends_in_semicolon(line);
         let contradicted = match self.semicolons {
             Some(Semicolons::Added) => file.contains(";\n") || file.contains(";\r\n"),
@@ -76,6 +90,13 @@ impl EditMap {
             }
         }
         self.letters = self.letters && has_characters(file) && !file.lines().any(holds_a_word);
+        // A line of the call that `new` has as the file has it was not written by that habit.
+        let clean = |(old, file): &(&str, &str)| {
+            old != file && new.iter().any(|line| line.trim() == file.trim())
+        };
+        if pairs.iter().any(clean) {
+            self.quotes = None;
+        }
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
     }
@@ -119,12 +140,11 @@ impl EditMap {
         out
     }
 
-    /// A whole new line as the file would write it. `goes_on` says that it is no end of a
-    /// statement; `above` and `next` are the new lines around it.
+    /// A whole new line as the file would write it. `above` and `next` are the new lines around it.
     pub(super) fn apply_line(
         &self,
         line: &str,
-        goes_on: bool,
+        place: At,
         above: Option<&str>,
         next: Option<&str>,
     ) -> String {
@@ -132,12 +152,14 @@ impl EditMap {
         let code = without_comment(&line).trim_end().len();
         match self.semicolons {
             Some(Semicolons::Lost)
-                if !goes_on && self.wants_semicolon(&line[..code], above, next) =>
+                if !place.goes_on && self.wants_semicolon(&line[..code], above, next) =>
             {
                 line.insert(code, ';');
             }
             Some(Semicolons::Added)
-                if ends_in_semicolon(&line[..code]) && !needs_semicolon(&line[..code], next) =>
+                if !place.in_literal
+                    && ends_in_semicolon(&line[..code])
+                    && !needs_semicolon(&line[..code], next) =>
             {
                 line.remove(code - 1);
             }
@@ -154,19 +176,36 @@ impl EditMap {
     }
 
     fn with_quotes(&self, text: &str) -> String {
-        let Some((from, to)) = self.quotes else { return text.to_owned() };
+        let Some((from, to)) = self.quotes.filter(|_| !self.letters) else {
+            return text.to_owned();
+        };
+        let code = without_comment(text).len();
+        let chars: Vec<char> = text[..code].chars().collect();
+        let prose = chars.windows(3).any(|c| {
+            c[1] == '\'' && c[0].is_alphabetic() && c[2].is_alphabetic() && chars[0] != '\''
+        });
+        // Text of several lines, and prose, have quotes of their own.
+        if text.contains(&String::from_iter([from; 3])) || prose && !text.contains(['(', '=', ':'])
+        {
+            return text.to_owned();
+        }
         let mut out = String::with_capacity(text.len());
-        let mut rest = text;
+        let (mut rest, comment) = text.split_at(code);
         while let Some(open) = rest.find(from) {
             let inside = &rest[open + from.len_utf8()..];
             let Some(close) = inside.find(from) else { break };
-            let literal = &inside[..close];
+            let escaped = format!("\\{from}");
+            let close = match inside[..close].ends_with('\\') {
+                true => match end_of_literal(inside, from) {
+                    Some(close) => close,
+                    None => break,
+                },
+                false => close,
+            };
+            let literal = &inside[..close].replace(&escaped, &from.to_string());
             out.push_str(&rest[..open]);
             // A name or an escape in it may be for one kind of quotes only.
-            if literal.contains([to, '\\', '\n', '$'])
-                || literal.contains("#{")
-                || self.letters && literal.chars().count() != 1
-            {
+            if literal.contains([to, '\\', '\n', '$']) || literal.contains("#{") {
                 out.push_str(&rest[open..open + from.len_utf8() + close + from.len_utf8()]);
             } else {
                 out.push(to);
@@ -176,12 +215,18 @@ impl EditMap {
             rest = &inside[close + from.len_utf8()..];
         }
         out.push_str(rest);
+        out.push_str(comment);
         out
     }
 
     /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
     pub(super) fn ends_statements(&self) -> bool {
         self.ends_statements
+    }
+
+    /// Whether the kind of quotes tells what a literal is: one character or a text.
+    pub(super) fn has_letters(&self) -> bool {
+        self.letters
     }
 
     /// Whether literals that could not be turned into the file's quotes differ: what is within
@@ -204,6 +249,16 @@ fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
     let goes_on =
         next.is_some_and(|next| next.trim_start().starts_with(['(', '[', '`', '+', '-', '/']));
     heads_a_block(code.trim_end_matches(';')) || goes_on
+}
+
+/// Where a literal ends that may hold its own quotes escaped.
+fn end_of_literal(inside: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    inside.char_indices().find_map(|(at, c)| {
+        let end = c == quote && !escaped;
+        escaped = c == '\\' && !escaped;
+        end.then_some(at)
+    })
 }
 
 /// A long dash right before a word, with a blank before it, is the two hyphens of an

@@ -7,7 +7,7 @@ use std::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::canon::{Canonical, Fold, LiteralEnds, canonical, is_word, parts};
-use super::code::{ends_statement, heads_a_block};
+use super::code::{ends_statement, heads_a_block, without_comment};
 use super::style::{DOUBLE, EditMap, SINGLE};
 
 /// Cuts a text into words, runs of white space and single other characters.
@@ -32,16 +32,24 @@ pub(super) fn tokens(text: &str) -> Vec<&str> {
     out
 }
 
+/// Where a changed line stands in the new text.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    /// It is no end of a statement.
+    pub(super) goes_on: bool,
+    /// What holds it is something else than what held the old line.
+    pub(super) moved: bool,
+}
+
 /// The file's line with the change from `old` to `new` made in it. `None` when the
 /// lines are not the same under any fold, so that the change cannot be placed, or when
-/// nothing tells how the file would write what is new. `goes_on` says that the new line is
-/// no end of a statement.
+/// nothing tells how the file would write what is new.
 pub(super) fn merge(
     old: &str,
     file: &str,
     new: &str,
     map: &EditMap,
-    goes_on: bool,
+    place: Place,
 ) -> Option<String> {
     if old == file && *map == EditMap::default() {
         return Some(new.to_owned());
@@ -74,13 +82,19 @@ pub(super) fn merge(
     };
     let (body_old, body_new) = (&core_old[..body(core_old)], &core_new[..body(core_new)]);
     let units = units(body_old, &core_file[..body(core_file)], &a, &b);
-    let merged = Line { old: body_old, file: core_file, new: body_new, units }.merge()?;
+    let merged =
+        Line { old: body_old, file: core_file, new: body_new, units }.merge(map.has_letters())?;
     let mut out = merged;
     if apart {
         let own = mark(core_new);
-        let meant = is == Some(';') && (goes_on || map.ends_statements());
-        let placed = own == was && !meant && fits(&out, is, core_file);
-        out.extend(if placed { is } else { own });
+        let meant = is == Some(';') && (place.goes_on || map.ends_statements())
+            || is == Some(',') && place.moved;
+        let code = without_comment(&out).trim_end().len();
+        let placed = own == was && !meant && fits(&out[..code], is, core_file);
+        match if placed { is } else { own } {
+            Some(mark) if placed => out.insert(code, mark),
+            mark => out.extend(mark),
+        }
     }
     // A typographic quote needs no escape; it went with the plain one.
     for quote in DOUBLE.chars().chain(SINGLE.chars()) {
@@ -181,7 +195,7 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    fn merge(&self) -> Option<String> {
+    fn merge(&self, letters: bool) -> Option<String> {
         let olds: Vec<&str> = self.units.iter().map(|unit| &self.old[unit.old.clone()]).collect();
         let news = self.new_tokens(&olds);
         let texts: Vec<&str> = news.iter().map(|range| &self.new[range.clone()]).collect();
@@ -210,7 +224,7 @@ impl Line<'_> {
             }
             out.push_str(self.text(&kept, n, range));
         }
-        self.keeps_quotes(&kept, &news).then_some(out)
+        self.keeps_quotes(&kept, &news, letters).then_some(out)
     }
 
     /// A token of the result: the file's where the call keeps it.
@@ -242,7 +256,7 @@ impl Line<'_> {
 
     /// Whether each literal of the result still means what the new line has there, although
     /// its quotes are the file's.
-    fn keeps_quotes(&self, kept: &[Option<usize>], news: &[Range<usize>]) -> bool {
+    fn keeps_quotes(&self, kept: &[Option<usize>], news: &[Range<usize>], letters: bool) -> bool {
         literals(self.new).iter().all(|literal| {
             let ends = [literal.start, literal.end - 1];
             let turned: Vec<bool> = ends
@@ -256,9 +270,8 @@ impl Line<'_> {
                 })
                 .collect();
             let inside = &self.new[literal.start + 1..literal.end - 1];
-            let known = self.old.contains(&self.new[literal.clone()]);
             let plain = !inside.contains(['\\', '$', '"', '\'', '`']) && !inside.contains("#{");
-            !turned.contains(&true) || turned[0] == turned[1] && (known || plain)
+            !turned.contains(&true) || turned[0] == turned[1] && plain && !letters
         })
     }
 }
@@ -380,7 +393,17 @@ impl<'a> Spacing<'a> {
         let habit = || {
             let known = self.keys(n).into_iter().find_map(|key| habits.get(&key));
             let (old, file) = (*known?)?;
-            (own == old && !inside).then_some(file)
+            // Two signs side by side are one operator, unless the second is a prefix.
+            let sign = |n: usize, of: fn(&str) -> Option<char>| {
+                of(&self.line.new[self.news[n].clone()]).filter(|c| "=<>:+-*/%&|^!~?".contains(*c))
+            };
+            let (left, right) =
+                (sign(n - 1, |text| text.chars().next_back()), sign(n, |text| text.chars().next()));
+            let operator = own.is_empty()
+                && left
+                    .zip(right)
+                    .is_some_and(|(left, right)| left != '=' || !"-+!&*~".contains(right));
+            (own == old && !inside && !operator).then_some(file)
         };
         same.or_else(habit).unwrap_or(own)
     }
@@ -431,7 +454,7 @@ mod tests {
     use super::*;
 
     fn merged(old: &str, file: &str, new: &str) -> Option<String> {
-        merge(old, file, new, &EditMap::learn(&[(old, file)]), false)
+        merge(old, file, new, &EditMap::learn(&[(old, file)]), Place::default())
     }
 
     #[test]

@@ -60,10 +60,20 @@ impl Decoding for Unescape {
         shown.in_literals = kinds(&unescape_breaks(old)).breaks;
         shown.lone = has_lone_backslash(old);
         shown.bare = QUOTES.map(|quote| has_bare(old, quote));
+        let old = old.to_owned();
         let undo = move |new: &str| {
             Some(match level {
                 Level::Full => undo_like(new, shown)?,
-                Level::Quotes => unescape_quotes(new, &escaped_quotes(new, shown)),
+                Level::Quotes => {
+                    let text = unescape_quotes(new, &escaped_quotes(new, shown));
+                    // More was escaped there than quotes; how much, old_str does not show.
+                    let more = unescape_breaks(&text) != text && unescape_breaks(&old) == old;
+                    let doubled = new.contains("\\\\") && !shown.backslashes;
+                    if text != new && (more || doubled) || mixes_quotes(new, shown) {
+                        return None;
+                    }
+                    text
+                }
                 Level::Breaks if has_inner_break(new) => new.to_owned(),
                 Level::Breaks => unescape_breaks(new),
                 Level::QuotesAndBreaks => {
@@ -126,6 +136,31 @@ fn kinds(text: &str) -> Kinds {
     kinds
 }
 
+/// Whether `new` has quotes of a kind that `old` has escaped now bare, now escaped outside of
+/// any literal.
+fn mixes_quotes(new: &str, shown: Kinds) -> bool {
+    let chars: Vec<char> = new.chars().collect();
+    let mixed = |quote: char| {
+        let mut ends = LiteralEnds::stopping_at('\n');
+        let mut at = 0;
+        while at < chars.len() {
+            let escaped = chars[at] == '\\' && chars.get(at + 1) == Some(&quote);
+            if escaped {
+                return true;
+            }
+            at = match chars[at] {
+                '\\' => at + 2,
+                '"' | '\'' | '`' => ends.of(&chars, |c| *c, at).unwrap_or(at) + 1,
+                _ => at + 1,
+            };
+        }
+        false
+    };
+    let clean = shown.is_clean(new);
+    let kinds = QUOTES.into_iter().enumerate().filter(|(at, _)| shown.quotes[*at]);
+    kinds.filter(|(_, quote)| clean || has_bare(new, *quote)).any(|(_, quote)| mixed(quote))
+}
+
 /// The quotes that `old` had escaped and that stand nowhere bare in `new`.
 fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
     let wanted =
@@ -143,11 +178,16 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
             new.to_owned()
         });
     }
+    if mixes_quotes(new, shown) {
+        return None;
+    }
     let body = was_string_body(new);
-    if body && (shown.breaks || shown.backslashes) {
+    let unquoted = unescape_quotes(new, &QUOTES);
+    let breaks_code = unescape_breaks(&unquoted) != unquoted;
+    if body && (shown.breaks || shown.backslashes || breaks_code) {
         // A line break that a literal on one line keeps is the literal's own escape, unless
         // doubled backslashes show that the whole text was escaped.
-        let kept = unescape_breaks(&unescape_quotes(new, &QUOTES));
+        let kept = unescape_breaks(&unquoted);
         let whole = kinds(new).backslashes || shown.in_literals;
         return Some(if whole || !kinds(&kept).breaks { unescape(new) } else { kept });
     }

@@ -33,6 +33,10 @@ pub(super) trait Decoding: Sync {
     fn suits(&self, _file: &str) -> bool {
         true
     }
+    /// Whether both strings together can show the mistake.
+    fn suits_call(&self, _old: &str, _new: &str) -> bool {
+        true
+    }
     /// The text that was meant, if the mistake shows, and what undoes it in `new_str`.
     fn undo(&self, old: &str) -> Option<(String, UndoNew)>;
 }
@@ -65,6 +69,8 @@ pub(super) struct Reading {
     /// The last one's rung.
     pub(super) rung: &'static str,
     pub(super) whole_lines: bool,
+    /// `old` is read so, but nothing tells what `new` means then.
+    pub(super) unclear: bool,
 }
 
 /// How many decodings may be composed.
@@ -78,6 +84,7 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
         ids: Vec::new(),
         rung: "exact",
         whole_lines: false,
+        unclear: false,
     };
     let mut out = vec![plain];
     let decodings: Vec<&&dyn Decoding> = DECODINGS.iter().filter(|d| d.suits(file)).collect();
@@ -97,12 +104,16 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
                 }
                 let mut ids = out[at].ids.clone();
                 ids.push(decoding.id());
-                let Some(new) = undo(&out[at].new) else { continue };
-                if decoding.by_line() && !starts_alike((&out[at].old, &old), (&out[at].new, &new)) {
+                let undone = undo(&out[at].new).filter(|new| {
+                    !decoding.by_line() || starts_alike((&out[at].old, &old), (&out[at].new, new))
+                });
+                if undone.is_none() && !decoding.suits_call(&out[at].old, &out[at].new) {
                     continue;
                 }
                 let whole_lines = out[at].whole_lines || decoding.whole_lines();
-                out.push(Reading { old, new, ids, rung: decoding.rung(), whole_lines });
+                let unclear = out[at].unclear || undone.is_none();
+                let new = undone.unwrap_or_else(|| out[at].new.clone());
+                out.push(Reading { old, new, ids, rung: decoding.rung(), whole_lines, unclear });
             }
         }
         from = to;

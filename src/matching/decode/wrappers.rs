@@ -18,6 +18,11 @@ impl Decoding for DiffMarkers {
         true
     }
 
+    fn suits_call(&self, _old: &str, _new: &str) -> bool {
+        // Context alone is no diff, if nothing was added.
+        false
+    }
+
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let lines: Vec<&str> = old.strip_suffix('\n').unwrap_or(old).split('\n').collect();
         let marked = lines.iter().any(|line| line.starts_with(['-', '+']));
