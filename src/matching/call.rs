@@ -308,9 +308,11 @@ pub(super) fn merge_window(
     let learnt = Slack::PUNCTUATION | Slack::LOOK_ALIKE;
     let style = if window.slack.meets(learnt) {
         let pairs = pairs.collect::<Vec<_>>();
-        EditMap::learn(&pairs)
-            .unless_contradicted(&pairs, source.text, new)
-            .with_doubts(&pairs, source.text)
+        EditMap::learn(&pairs).unless_contradicted(&pairs, source.text, new).with_doubts(
+            &pairs,
+            source.text,
+            new,
+        )
     } else {
         EditMap::default()
     };

@@ -208,7 +208,11 @@ impl IndentMap {
     pub(super) fn apply(&self, indent: &str) -> Option<String> {
         if let Some(rule) = &self.rule {
             // As deep as a line that was indented by accident: by accident, too?
-            let odd = |pair: &(String, String)| pair.0 == indent && !rule.explains(pair);
+            // So is what stands within its block.
+            let odd = |pair: &(String, String)| {
+                let within = !pair.0.is_empty() && indent.starts_with(&pair.0);
+                (pair.0 == indent || within) && !rule.explains(pair)
+            };
             if rule.most && self.pairs.iter().any(odd) {
                 return None;
             }

@@ -43,8 +43,9 @@ pub(super) struct Merge<'a, 't> {
     map: &'a IndentMap,
     style: &'a EditMap,
     shape: Shape,
-    /// Whether the call has blanks at the end of every line, and the file at none of them.
-    adds_blanks: bool,
+    /// The blanks that the call has at the ends of lines, if it has some at every line, and
+    /// the file at none of them.
+    added_blanks: Vec<&'a str>,
 }
 
 /// The text that replaces the window's range, and that range.
@@ -81,10 +82,12 @@ impl<'a, 't> Merge<'a, 't> {
             }
             _ => None,
         });
-        let mut pairs = pairs.filter(|(old, _)| !old.trim().is_empty()).peekable();
-        let adds_blanks =
-            pairs.peek().is_some() && pairs.all(|(old, file)| ends(old) && !ends(file));
-        Self { source, window, old, new, map, style, shape: Shape::of(new), adds_blanks }
+        let pairs = pairs.filter(|(old, _)| !old.trim().is_empty());
+        let added: Option<Vec<&str>> = pairs
+            .map(|(old, file)| (ends(old) && !ends(file)).then(|| &old[old.trim_end().len()..]))
+            .collect();
+        let added_blanks = added.unwrap_or_default();
+        Self { source, window, old, new, map, style, shape: Shape::of(new), added_blanks }
     }
 
     pub(super) fn run(&self) -> Result<Merged, Conflict> {
@@ -145,6 +148,12 @@ impl<'a, 't> Merge<'a, 't> {
                     let line = self.inserted(n, &walk.out, own[at])?;
                     walk.out.push(line);
                 }
+                // A blank line that only `old` has there is another one, if new lines are
+                // around it.
+                (Event::Keep(_, n), None) if !self.stays_between(&events, at) => {
+                    let line = self.inserted(n, &walk.out, own[at])?;
+                    walk.out.push(line);
+                }
                 (Event::Delete(_), Some(piece)) => walk.freed.extend(ending(piece)),
                 _ => {}
             }
@@ -166,6 +175,20 @@ impl<'a, 't> Merge<'a, 't> {
             }
         }
         Ok(self.compose(walk.out, first, last))
+    }
+
+    /// Whether the lines next to a blank one are the same in both strings.
+    fn stays_between(&self, events: &[Event], at: usize) -> bool {
+        let solid = |event: &&Event| match **event {
+            Event::Keep(o, _) | Event::Change(o, _) | Event::Delete(o) => {
+                !self.old[o].trim().is_empty()
+            }
+            Event::Insert(n) => !self.new[n].trim().is_empty(),
+        };
+        let stays = |event: Option<&Event>| {
+            event.is_none_or(|event| matches!(event, Event::Keep(..) | Event::Change(..)))
+        };
+        stays(events[..at].iter().rev().find(solid)) && stays(events[at + 1..].iter().find(solid))
     }
 
     /// A line that stays as the file has it. Blanks at its end that the call knew and has
@@ -276,7 +299,9 @@ impl<'a, 't> Merge<'a, 't> {
             if inserts.iter().all(|insert| new(insert).is_empty()) {
                 return (inserts.len() >= gap.len()).then_some(known);
             }
-            return (new(first).is_empty() && new(last).is_empty()).then_some(known);
+            let around = new(first).is_empty() && new(last).is_empty();
+            let blanks = inserts.iter().take_while(|insert| new(insert).is_empty()).count();
+            return (around || blanks >= gap.len()).then_some(known);
         }
         let mut from = 0;
         for piece in gap {
@@ -405,7 +430,8 @@ impl<'a, 't> Merge<'a, 't> {
             };
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
-        let body = if self.adds_blanks { body.trim_end().to_owned() } else { body };
+        let habit = self.added_blanks.contains(&&body[body.trim_end().len()..]);
+        let body = if habit { body.trim_end().to_owned() } else { body };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
         let head = if let Some((_, depth)) = lost.filter(|_| !first) {
             depth.to_owned()
@@ -449,8 +475,14 @@ impl<'a, 't> Merge<'a, 't> {
 
     /// A new line of blanks only, as the file has such lines of the call.
     fn blank<'b>(&'b self, new: &'b str) -> &'b str {
+        // Lines that end in blanks in `old` and no longer in `new`: there they are meant.
+        let ends = |line: &str| line.ends_with([' ', '\t']) && !line.trim().is_empty();
+        let cleaned = || {
+            let mut olds = self.old.iter().filter(|line| ends(line));
+            olds.any(|old| self.new.contains(&old.trim_end()))
+        };
         let known = self.window.steps.iter().find_map(|step| match step {
-            Step::Pair(at, piece) if !new.is_empty() && self.old[*at] == new => {
+            Step::Pair(at, piece) if !new.is_empty() && self.old[*at] == new && !cleaned() => {
                 Some(self.file(*piece)).filter(|file| file.is_empty())
             }
             _ => None,

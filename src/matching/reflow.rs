@@ -212,6 +212,11 @@ fn merge(
             new_lines.extend(file.into_iter().map(str::to_owned));
         } else if changed.is_empty() {
             // The whole statement is removed.
+        } else if changed.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| {
+            super::indent::of(line) != super::indent::of(old[segment.old.start])
+        }) {
+            // Another block takes its place, with its own breaks.
+            new_lines.extend(changed.into_iter().map(str::to_owned));
         } else {
             // Where lines are joined, a comment would swallow what comes after it.
             let comment = |line: &&str| {

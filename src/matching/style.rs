@@ -108,7 +108,7 @@ impl EditMap {
 
     /// Knows a dash that stands for a hyphen at one place and for two at another of the lines
     /// that both have, if the file has no such dash.
-    pub(super) fn with_doubts(mut self, pairs: &[(&str, &str)], file: &str) -> Self {
+    pub(super) fn with_doubts(mut self, pairs: &[(&str, &str)], file: &str, new: &[&str]) -> Self {
         let dash = '\u{2014}';
         let stands_for = |two: bool| {
             pairs.iter().any(|(old, file)| {
@@ -121,7 +121,22 @@ impl EditMap {
             let doubles = file.matches("--").count();
             doubles > 0 && old.matches(dash).count() > doubles
         });
-        if (stands_for(true) && stands_for(false) || both_in_one) && !file.contains(dash) {
+        // A dash beside another one, or beside a hyphen, is no sign that anybody knows.
+        let beside = new.iter().any(|line| {
+            ["\u{2014}-", "-\u{2014}", "\u{2014}\u{2014}"].iter().any(|pair| line.contains(pair))
+        });
+        // What stands for a hyphen at the start of an item may be two of them elsewhere.
+        let items = || lines.clone().all(|(old, _)| old.trim_start().starts_with(dash));
+        let elsewhere = || {
+            let inner = |line: &&str| line.trim_start().trim_start_matches(dash).contains(dash);
+            new.iter().any(|line| inner(&line)) && lines.clone().next().is_some() && items()
+        };
+        let known = lines.clone().next().is_some();
+        if (stands_for(true) && stands_for(false)
+            || both_in_one
+            || known && (beside || elsewhere()))
+            && !file.contains(dash)
+        {
             self.unsettled.push(dash.to_string());
         }
         self

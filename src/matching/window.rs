@@ -50,7 +50,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    fn pieces(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
+    pub(super) fn pieces(&self) -> impl DoubleEndedIterator<Item = Piece> + '_ {
         self.steps.iter().filter_map(|step| match step {
             Step::Pair(_, piece) | Step::FileOnly(piece) => Some(*piece),
             Step::OldOnly(_) => None,
