@@ -247,6 +247,11 @@ impl<'a> Call<'a> {
     ) -> Result<Candidate, Conflict> {
         let old = split(&reading.old);
         let new = new_lines(&reading.old, &reading.new);
+        if reading.ids.contains(&"diff_markers") && !map.is_uniform() {
+            let line = window.first().map_or(0, |piece| piece.line);
+            let why = "only some lines have the marks of a diff; send the text without them";
+            return Err(Conflict { line, why });
+        }
         if let Some(last) = window.last() {
             self.break_is_clear(reading, last.line + 1)?;
         }

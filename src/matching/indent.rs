@@ -171,6 +171,11 @@ impl IndentMap {
         self.rule.as_ref().is_some_and(|rule| !rule.first_apart)
     }
 
+    /// Whether one rule explains every line.
+    pub(super) fn is_uniform(&self) -> bool {
+        self.rule.as_ref().is_some_and(|rule| !rule.first_apart && !rule.most)
+    }
+
     /// Whether the rule puts a line where the file has it, or it only lost its indentation.
     pub(super) fn explains(&self, from: &str, to: &str) -> bool {
         from.is_empty()
@@ -210,7 +215,14 @@ impl IndentMap {
             // As deep as a line that was indented by accident: by accident, too?
             // So is what stands within its block.
             let odd = |pair: &(String, String)| {
-                let within = !pair.0.is_empty() && indent.starts_with(&pair.0);
+                let nearer = |other: &(String, String)| {
+                    other.0.len() > pair.0.len()
+                        && indent.starts_with(&other.0)
+                        && rule.explains(other)
+                };
+                let within = !pair.0.is_empty()
+                    && indent.starts_with(&pair.0)
+                    && !self.pairs.iter().any(nearer);
                 (pair.0 == indent || within) && !rule.explains(pair)
             };
             if rule.most && self.pairs.iter().any(odd) {

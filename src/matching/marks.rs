@@ -8,6 +8,7 @@ use super::code::{self, ends_statement, heads_a_block, is_comment, without_comme
 use super::events::Event;
 use super::indent;
 use super::source::Source;
+use super::tokens;
 use super::window::{Piece, Step, Window};
 
 /// What the marks of one change are told by.
@@ -100,6 +101,7 @@ impl Marks<'_, '_> {
         let item = gone.is_some() || was != "," || !news.is_empty() && self.was_last_item(piece);
         if !added
             && item
+            && (is != "," || same_holder((self.old, old_last), (self.new, new_last)))
             && mark(last) == was
             && is_sibling(self.old[old_last], last)
             && can_end(last, file, is)
@@ -191,6 +193,20 @@ impl Marks<'_, '_> {
             Step::Pair(at, piece) if *at == o && piece.to_end => Some(*piece),
             _ => None,
         })
+    }
+}
+
+/// Whether the same line holds both: the nearest above that is less deep.
+pub(super) fn same_holder(old: (&[&str], usize), new: (&[&str], usize)) -> bool {
+    let depth = |line: &str| indent::columns(indent::of(line), 4);
+    let holder = |(lines, at): (&[&str], usize)| -> Option<String> {
+        let mut above = lines[..at].iter().rev().filter(|line| !line.trim().is_empty());
+        above.find(|line| depth(line) < depth(lines[at])).map(|line| line.trim().to_owned())
+    };
+    match (holder(old), holder(new)) {
+        (None, None) => true,
+        (Some(old), Some(new)) => tokens::likeness(&old, &new) >= 0.5,
+        _ => false,
     }
 }
 

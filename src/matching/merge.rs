@@ -34,6 +34,8 @@ struct Line {
     new: Option<usize>,
 }
 
+const UNSETTLED: &str = "the dash in the new text can stand for - or for --";
+
 /// Everything one merge looks at.
 pub(super) struct Merge<'a, 't> {
     source: &'a Source<'t>,
@@ -101,6 +103,18 @@ impl<'a, 't> Merge<'a, 't> {
             file.is_some_and(|file| mark(file) != mark(self.old[o].trim_end()))
         });
         stay_first(self.old, self.new, &mut events);
+        // Of blank lines in a row, those stay that the file has.
+        for at in 1..events.len() {
+            if let (Event::Delete(gone), Event::Keep(o, n)) = (events[at - 1], events[at])
+                && self.old[gone].trim().is_empty()
+                && self.old[o].trim().is_empty()
+                && self.piece_of(o).is_none()
+                && self.piece_of(gone).is_some()
+            {
+                events[at - 1] = Event::Keep(gone, n);
+                events[at] = Event::Delete(o);
+            }
+        }
         let own = self.own_depths(&events);
         let mut walk = Walk {
             out: Vec::new(),
@@ -368,7 +382,12 @@ impl<'a, 't> Merge<'a, 't> {
         } else {
             self.depth(new_indent, piece.line)?
         };
-        let moved = !same_holder(holder(self.old, o), holder(self.new, n));
+        if let Some(sign) = self.style.unsettled(new)
+            && new.matches(sign).count() != old.matches(sign).count()
+        {
+            return Err(Conflict { line: piece.line, why: UNSETTLED });
+        }
+        let moved = !marks::same_holder((self.old, o), (self.new, n));
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
         let place = tokens::Place { goes_on: self.shape.goes_on(n), moved };
@@ -423,12 +442,9 @@ impl<'a, 't> Merge<'a, 't> {
         if body.trim().is_empty() {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
         }
-        if let Some(sign) = self.style.unsettled(&body) {
-            let why = match sign {
-                "\u{2014}" => "the dash in the new text can stand for - or for --",
-                _ => "nothing tells what a typographic sign in the new text stands for",
-            };
-            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
+        if self.style.unsettled(&body).is_some() {
+            let line = self.window.first().map_or(0, |piece| piece.line);
+            return Err(Conflict { line, why: UNSETTLED });
         }
         let habit = self.added_blanks.contains(&&body[body.trim_end().len()..]);
         let body = if habit { body.trim_end().to_owned() } else { body };
@@ -689,22 +705,6 @@ impl<'a, 't> Merge<'a, 't> {
             }
         }
         Merged { range: first.start..end, text }
-    }
-}
-
-/// The line that holds another one: the nearest above that is less deep.
-fn holder<'a>(lines: &[&'a str], at: usize) -> Option<&'a str> {
-    let depth = |line: &str| indent::columns(indent::of(line), 4);
-    let here = depth(lines[at]);
-    let mut above = lines[..at].iter().rev().filter(|line| !line.trim().is_empty());
-    above.find(|line| depth(line) < here).copied()
-}
-
-fn same_holder(old: Option<&str>, new: Option<&str>) -> bool {
-    match (old, new) {
-        (None, None) => true,
-        (Some(old), Some(new)) => tokens::likeness(old.trim(), new.trim()) >= 0.5,
-        _ => false,
     }
 }
 

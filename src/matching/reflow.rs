@@ -120,6 +120,11 @@ fn forth(text: &str, from: usize, bare: &[char]) -> Option<usize> {
     Some(end)
 }
 
+/// How many lines open a block.
+fn heads(lines: &[&str]) -> usize {
+    lines.iter().filter(|line| line.trim_end().ends_with(['{', ':'])).count()
+}
+
 /// Lines of the call and of the file between two common breaks.
 struct Segment {
     old: std::ops::Range<usize>,
@@ -214,7 +219,8 @@ fn merge(
             // The whole statement is removed.
         } else if changed.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| {
             super::indent::of(line) != super::indent::of(old[segment.old.start])
-        }) {
+        }) || heads(&changed) > heads(&old[segment.old.clone()])
+        {
             // Another block takes its place, with its own breaks.
             new_lines.extend(changed.into_iter().map(str::to_owned));
         } else {

@@ -3,6 +3,7 @@
 
 use std::cell::OnceCell;
 
+use super::canon::is_word;
 use super::code;
 use super::indent;
 
@@ -16,6 +17,7 @@ pub(super) struct Shape {
 
 /// Text of several lines that a literal of `new` holds.
 struct Literal {
+    /// The mark at both ends, if it is the same.
     mark: &'static str,
     opener: usize,
     /// The line where it closes, or the last one.
@@ -44,7 +46,7 @@ impl Shape {
         });
         let open: Vec<i32> = open.collect();
         let literals = ["\"\"\"", "'''", "`"].into_iter().flat_map(|mark| literals(new, mark));
-        let literals: Vec<Literal> = literals.collect();
+        let literals: Vec<Literal> = literals.chain(raw_literals(new)).collect();
         let mut goes_on: Vec<bool> = (0..new.len())
             .map(|n| open[n] != 0 || next[n].is_some_and(|next| goes_on_with(new[n], new[next])))
             .collect();
@@ -89,7 +91,7 @@ impl Shape {
             literal.opener < n && n <= literal.end && literal.least < literal.depth
         };
         let outside = |literal: &&Literal| {
-            let even = || before.matches(literal.mark).count() % 2 == 0;
+            let even = || literal.mark.is_empty() || before.matches(literal.mark).count() % 2 == 0;
             *literal.outside.get_or_init(even)
         };
         self.literals.iter().filter(holds).find(outside).map(|literal| literal.least)
@@ -127,4 +129,65 @@ fn literals(new: &[&str], mark: &'static str) -> Vec<Literal> {
         at = end + 1;
     }
     found
+}
+
+/// Here-documents and raw strings over several lines, which end with a mark of their own.
+fn raw_literals(new: &[&str]) -> Vec<Literal> {
+    let depth = |line: &str| indent::columns(indent::of(line), 4);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < new.len() {
+        let opener = at;
+        at += 1;
+        let Some((close, alone)) = closing_mark(new[opener]) else { continue };
+        let ends = |line: &str| {
+            let line = line.trim();
+            let rest = line.strip_prefix(&*close);
+            if alone {
+                rest.is_some_and(|rest| !rest.starts_with(is_word))
+            } else {
+                line.contains(&*close)
+            }
+        };
+        let Some(end) = (opener + 1..new.len()).find(|n| ends(new[*n])) else { continue };
+        // The mark that ends a here-document stands where the shell looks for it.
+        let text = new[opener + 1..end + usize::from(alone)].iter();
+        let text = text.filter(|line| !line.trim().is_empty());
+        if let Some(least) = text.map(|line| depth(line)).min() {
+            let depth = depth(new[opener]);
+            found.push(Literal { mark: "", opener, end, depth, least, outside: OnceCell::new() });
+        }
+        at = end + 1;
+    }
+    found
+}
+
+/// What ends the literal that a line opens and does not close, and whether that stands on a
+/// line of its own.
+fn closing_mark(line: &str) -> Option<(String, bool)> {
+    if let Some((_, rest)) = line.split_once("<<") {
+        let rest = rest.trim_start_matches(['<', '-', '~']);
+        let quoted = rest.trim_start_matches(['"', '\'']);
+        let word: String = quoted.chars().take_while(|c| is_word(*c)).collect();
+        let starts = word.chars().next().is_some_and(|c| c.is_alphabetic() || c == '_');
+        return starts.then_some((word, true));
+    }
+    let open = |close: String, behind: &str| (!behind.contains(&close)).then_some((close, false));
+    if let Some((_, rest)) = line.split_once("R\"")
+        && let Some((name, behind)) = rest.split_once('(')
+        && name.len() <= 16
+    {
+        return open(format!("){name}\""), behind);
+    }
+    if let Some((_, rest)) = line.split_once("r#") {
+        let hashes = rest.len() - rest.trim_start_matches('#').len();
+        let behind = rest[hashes..].strip_prefix('"')?;
+        return open(format!("\"{}", "#".repeat(hashes + 1)), behind);
+    }
+    if let Some((_, behind)) = line.split_once("@\"") {
+        return open("\"".to_owned(), behind);
+    }
+    let (_, behind) = line.split_once("[[")?;
+    (line.trim_end().ends_with("[[") || line.contains("= [[")).then_some(())?;
+    open("]]".to_owned(), behind)
 }

@@ -390,6 +390,14 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
             .filter(|c| matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'))
             .count()
     };
+    let nbsp = '\u{a0}';
+    let known = out.iter().any(|(from, _)| from.contains(nbsp));
+    if !known
+        && pairs.iter().any(|(old, _)| old.contains(nbsp))
+        && !pairs.iter().any(|(_, file)| file.contains(nbsp))
+    {
+        out.push((nbsp.to_string(), " ".to_owned()));
+    }
     let hidden = pairs.iter().any(|(old, _)| invisible(old) > 0)
         && pairs.iter().all(|(_, file)| invisible(file) == 0);
     if hidden {

@@ -368,6 +368,19 @@ impl<'a> Spacing<'a> {
     /// What stands before a new token in the result.
     fn gap(&self, n: usize, replaced: &[Range<usize>], habits: &Habits<'a>) -> &'a str {
         let own = self.own(n);
+        // Two signs side by side are one operator, unless the second is a prefix.
+        let sign = |n: usize, of: fn(&str) -> Option<char>| {
+            of(&self.line.new[self.news[n].clone()]).filter(|c| "=<>:+-*/%&|^!~?".contains(*c))
+        };
+        let (left, right) =
+            (sign(n - 1, |text| text.chars().next_back()), sign(n, |text| text.chars().next()));
+        let operator = own.is_empty()
+            && left
+                .zip(right)
+                .is_some_and(|(left, right)| left != '=' || !"-+!&*~".contains(right));
+        if operator {
+            return own;
+        }
         // What the call keeps is the file's, in spite of the old line's.
         let three_way = |between: Option<(&'a str, &'a str)>| {
             between.and_then(|(old, file)| (own == old).then_some(file))
@@ -393,17 +406,7 @@ impl<'a> Spacing<'a> {
         let habit = || {
             let known = self.keys(n).into_iter().find_map(|key| habits.get(&key));
             let (old, file) = (*known?)?;
-            // Two signs side by side are one operator, unless the second is a prefix.
-            let sign = |n: usize, of: fn(&str) -> Option<char>| {
-                of(&self.line.new[self.news[n].clone()]).filter(|c| "=<>:+-*/%&|^!~?".contains(*c))
-            };
-            let (left, right) =
-                (sign(n - 1, |text| text.chars().next_back()), sign(n, |text| text.chars().next()));
-            let operator = own.is_empty()
-                && left
-                    .zip(right)
-                    .is_some_and(|(left, right)| left != '=' || !"-+!&*~".contains(right));
-            (own == old && !inside && !operator).then_some(file)
+            (own == old && !inside).then_some(file)
         };
         same.or_else(habit).unwrap_or(own)
     }

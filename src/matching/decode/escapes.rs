@@ -171,15 +171,15 @@ fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
 fn undo_like(new: &str, shown: Kinds) -> Option<String> {
+    if mixes_quotes(new, shown) {
+        return None;
+    }
     if shown.is_clean(new) {
         return Some(if shown.breaks && !has_inner_break(new) {
             unescape_breaks(new)
         } else {
             new.to_owned()
         });
-    }
-    if mixes_quotes(new, shown) {
-        return None;
     }
     let body = was_string_body(new);
     let unquoted = unescape_quotes(new, &QUOTES);
