@@ -371,6 +371,7 @@ fn residue_is_context(
 ) -> Result<(), usize> {
     let solid: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
     let touched = touched(old, events);
+    let holds = holders(old, &touched);
     let mut fresh: Vec<&str> = Vec::new();
     for event in events {
         if let Event::Insert(n) | Event::Change(_, n) = event {
@@ -408,10 +409,19 @@ fn residue_is_context(
                     }
                     continue;
                 }
+                // What heads a block, or holds what is changed, says which of its kind it is.
+                let head = holds[*at] || super::indent::opens(b);
                 if at_end || touched[*at] {
                     return Err(line);
                 }
-                let Some((stale, _)) = token_change(a.trim(), b.trim()) else { return Err(line) };
+                let Some((stale, there)) = token_change(a.trim(), b.trim()) else {
+                    return Err(line);
+                };
+                let names =
+                    |tokens: &[&str]| tokens.iter().any(|t| t.contains(char::is_alphabetic));
+                if head && names(&stale) && names(&there) {
+                    return Err(line);
+                }
                 // Marks that are no plain punctuation are somebody's habit as well.
                 let says =
                     |t: &&&str| t.contains(char::is_alphanumeric) || **t == "\\" || !t.is_ascii();
@@ -429,6 +439,23 @@ fn residue_is_context(
         }
     }
     Ok(())
+}
+
+/// Which old lines hold one that the edit touches: the nearest less deep above it, and so on.
+fn holders(old: &[&str], touched: &[bool]) -> Vec<bool> {
+    let depth = |at: usize| super::indent::columns(super::indent::of(old[at]), 4);
+    let solid = |at: &usize| !old[*at].trim().is_empty();
+    let mut holds = vec![false; old.len()];
+    for at in (0..old.len()).filter(|at| touched[*at] && solid(at)) {
+        let mut inner = depth(at);
+        for above in (0..at).rev().filter(solid) {
+            if depth(above) < inner {
+                inner = depth(above);
+                holds[above] = true;
+            }
+        }
+    }
+    holds
 }
 
 /// Which old lines the edit changes or stands right beside.

@@ -658,7 +658,7 @@ impl<'a, 't> Merge<'a, 't> {
         let Some(line) = out.last_mut() else { return };
         let rest = &self.source.text[last.end..self.source.lines[last.line].end];
         let (Some(old), Some(new)) = (self.old.last(), self.new.last()) else { return };
-        for mark in [',', ';'] {
+        for mark in [',', ';', ':', '.'] {
             if rest.starts_with(mark) && !old.ends_with(mark) && line.text.ends_with(mark) {
                 line.text.pop();
                 return;

@@ -34,6 +34,9 @@ impl Decoding for CarriageReturns {
     }
 }
 
+/// At most so many blank lines at either end are dropped.
+const MOST_OUTER: usize = 3;
+
 /// Blank lines around the text that the file does not have.
 pub(super) struct OuterBlanks;
 
@@ -52,7 +55,8 @@ impl Decoding for OuterBlanks {
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let (head, tail) = outer_blanks(old);
-        if head == 0 && tail == 0 {
+        // So many blank lines are no slip: they stand for something that is not quoted.
+        if head == 0 && tail == 0 || head > MOST_OUTER || tail > MOST_OUTER {
             return None;
         }
         let text = without_outer(old, head, tail).into_owned();

@@ -1,0 +1,268 @@
+//! At which depth a call wrote its new text: as deep as its old one, or as deep as the file.
+//! A model that quotes the old text too shallow often writes the new one where it shall stand.
+
+use std::borrow::Cow;
+
+use super::canon::is_word;
+use super::indent::{self, IndentMap, NewLine};
+use super::source::Source;
+use super::window::{Step, Window};
+
+/// What is looked at.
+pub(super) struct Texts<'a, 't> {
+    pub(super) source: &'a Source<'t>,
+    pub(super) window: &'a Window,
+    pub(super) old: &'a [&'a str],
+    pub(super) new: &'a [&'a str],
+}
+
+/// The call in one frame, and the way from there to the file's.
+pub(super) struct Frame<'a> {
+    pub(super) old: Vec<Cow<'a, str>>,
+    pub(super) new: Vec<Cow<'a, str>>,
+    pub(super) map: IndentMap,
+}
+
+/// The frame of the new text, or why nothing tells which it is.
+pub(super) fn of<'a>(texts: &Texts<'a, '_>, map: &IndentMap) -> Result<Frame<'a>, &'static str> {
+    let borrowed = |lines: &'a [&'a str]| lines.iter().map(|line| Cow::Borrowed(*line)).collect();
+    let mut new: Vec<Cow<'a, str>> = borrowed(texts.new);
+    let same = || IndentMap::fit(Vec::new(), None);
+    if let Some(margin) = texts.only_line_lost() {
+        match texts.stands_by_itself(margin) {
+            Some(true) => {
+                let first = texts.new.iter().position(|line| !line.trim().is_empty()).unwrap_or(0);
+                new[first] = Cow::Owned(format!("{margin}{}", texts.new[first]));
+                let old = texts.old.iter().map(|line| match line.trim().is_empty() {
+                    true => Cow::Borrowed(*line),
+                    false => Cow::Owned(format!("{margin}{line}")),
+                });
+                return Ok(Frame { old: old.collect(), new, map: same() });
+            }
+            Some(false) => {}
+            None => {
+                return Err(
+                    "how deep the further lines of new_str are to stand can be read in two ways",
+                );
+            }
+        }
+    }
+    if let Some((at, margin)) = texts.first_line_stripped() {
+        new[at] = Cow::Owned(format!("{margin}{}", texts.new[at]));
+    }
+    let tabs = |lines: &[&str]| lines.iter().any(|line| indent::of(line).contains('\t'));
+    if !map.is_same() && tabs(texts.new) && !tabs(texts.old) && !texts.file_has_tabs() {
+        return Err("new_str is indented with tabs, which neither old_str nor the file is");
+    }
+    match texts.file_depth(map)? {
+        Some(quoted) => {
+            let lines: Vec<&str> = quoted.iter().map(String::as_str).collect();
+            let inner = Texts { old: &lines, ..*texts };
+            let lost = inner.first_line_stripped().map(|(at, margin)| (at, margin.to_owned()));
+            if let Some((at, margin)) = lost {
+                new[at] = Cow::Owned(format!("{margin}{}", texts.new[at]));
+            }
+            let old = quoted.into_iter().map(Cow::Owned).collect();
+            Ok(Frame { old, new, map: same() })
+        }
+        None if (map.is_shift() || texts.differ()) && starts_elsewhere(texts.old, texts.new) => {
+            Err("old_str and new_str start at different depths, and neither is the file's")
+        }
+        None => Ok(Frame { old: borrowed(texts.old), new, map: map.clone() }),
+    }
+}
+
+impl<'a> Texts<'a, '_> {
+    /// Whether more is changed than the indentation.
+    fn differ(&self) -> bool {
+        let solid = |lines: &[&'a str]| -> Vec<&'a str> {
+            lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect()
+        };
+        solid(self.old) != solid(self.new)
+    }
+
+    fn file_has_tabs(&self) -> bool {
+        self.window.pieces().any(|piece| indent::of(self.source.body(piece.line)).contains('\t'))
+    }
+
+    /// The indentation of the file's line, if `old` is that line alone without it.
+    fn only_line_lost(&self) -> Option<&'a str> {
+        let mut solid = self.window.steps.iter().filter_map(|step| match *step {
+            Step::Pair(at, piece) if !self.old[at].trim().is_empty() => Some((at, piece)),
+            _ => None,
+        });
+        let (at, piece) = solid.next().filter(|(_, piece)| piece.from_start)?;
+        let margin = indent::of(self.source.body(piece.line));
+        let alone = solid.next().is_none() && indent::of(self.old[at]).is_empty();
+        (alone && !margin.is_empty()).then_some(margin)
+    }
+
+    /// Whether the further lines of `new` stand at their place in the file already, though the
+    /// first one lost its indentation as `old` did. `None` where both can be.
+    fn stands_by_itself(&self, margin: &str) -> Option<bool> {
+        let mut solid = self.new.iter().filter(|line| !line.trim().is_empty());
+        let Some(first) = solid.next().filter(|first| indent::of(first).is_empty()) else {
+            return Some(false);
+        };
+        let further: Vec<&str> = solid.copied().collect();
+        let deep = |line: &&str| indent::of(line).starts_with(margin);
+        if further.is_empty() || !further.iter().all(|line| deep(&line)) {
+            return Some(false);
+        }
+        let below = indent::of(further[0]);
+        let closes = super::fit::closes(further[0]);
+        // What opens a block is deeper than the block's head.
+        if indent::opens(first) && below == margin && !closes {
+            return Some(false);
+        }
+        let lines = |add: &str| -> Vec<String> {
+            let further = further.iter().map(|line| format!("{add}{line}"));
+            std::iter::once(format!("{margin}{first}")).chain(further).collect()
+        };
+        let odd = |lines: &[String]| {
+            let lines: Vec<NewLine<'_>> =
+                lines.iter().map(|line| NewLine::new(line, None)).collect();
+            self.source.steps().oddness(&lines)
+        };
+        let goes_on = indent::opens(first) || super::fit::goes_on(Some(first), further[0]);
+        match (odd(&lines("")), odd(&lines(margin))) {
+            _ if !goes_on => Some(true),
+            (here, deeper) if here < deeper => Some(true),
+            (here, deeper) if here > deeper => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The first line of `new` and the indentation of the first line of `old`, if it lost that
+    /// and the lines below it did not.
+    fn first_line_stripped(&self) -> Option<(usize, &'a str)> {
+        let solid = |line: &&str| !line.trim().is_empty();
+        let (first, piece) = self.window.steps.iter().find_map(|step| match *step {
+            Step::Pair(at, piece) if solid(&self.old[at]) => Some((self.old[at], piece)),
+            _ => None,
+        })?;
+        let margin = indent::of(first);
+        // A first line that was too deep itself may stand right now.
+        if !piece.from_start || indent::of(self.source.body(piece.line)) != margin {
+            return None;
+        }
+        let at = self.new.iter().position(|line| solid(&line))?;
+        let line = self.new[at];
+        let mut below = self.new[at + 1..].iter().filter(|line| solid(line)).peekable();
+        let next = below.peek().copied();
+        let alone = next.is_none();
+        let stripped = !margin.is_empty()
+            && !line.starts_with([' ', '\t'])
+            && below.all(|line| indent::of(line).starts_with(margin));
+        let block = next.is_some_and(|next| indent::opens(line) && indent::of(next) == margin);
+        let like = line.trim() == first.trim()
+            || super::tokens::likeness(line.trim(), first.trim()) >= 0.5;
+        let several = self.old.iter().filter(|line| solid(line)).count() > 1;
+        let kept = !alone || !several;
+        (stripped && like && kept && !block && !super::fit::is_marginal(line))
+            .then_some((at, margin))
+    }
+
+    /// The old lines at the file's depth, when `new` was written at that depth and only `old`
+    /// was not: every line that both have is indented in `new` as in the file, and the
+    /// shallowest line of `new` is as deep as the file's shallowest, not the call's.
+    fn file_depth(&self, map: &IndentMap) -> Result<Option<Vec<String>>, &'static str> {
+        let Self { source, window, old, new } = *self;
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let least = |lines: &mut dyn Iterator<Item = &str>| {
+            lines.filter(|l| !l.trim().is_empty()).map(depth).min()
+        };
+        let mut quoted: Vec<String> = old.iter().map(|line| (*line).to_owned()).collect();
+        let (mut shared, mut right) = (0, 0);
+        // Whether `new` has lines of `old` as deep as `old`, and as deep as the file.
+        let (mut as_call, mut as_file) = (false, false);
+        let solid = |lines: &[&str]| -> Option<(usize, usize)> {
+            let first = lines.iter().position(|l| !l.trim().is_empty())?;
+            Some((first, lines.iter().rposition(|l| !l.trim().is_empty())?))
+        };
+        let (Some((first, last)), Some((new_first, new_last))) = (solid(old), solid(new)) else {
+            return Ok(None);
+        };
+        let bodies: Vec<&str> = new.iter().map(|line| line.trim()).collect();
+        for step in &window.steps {
+            let Step::Pair(at, piece) = *step else { continue };
+            let (line, file) = (old[at], &source.text[piece.start..piece.end]);
+            if line.trim().is_empty() || !piece.from_start {
+                continue;
+            }
+            quoted[at] = format!("{}{}", indent::of(file), &line[indent::of(line).len()..]);
+            if indent::of(line) == indent::of(file) {
+                right += usize::from(new.contains(&line) && line.contains(is_word));
+                continue;
+            }
+            let twins: Vec<usize> = if line.contains(is_word) {
+                (0..new.len()).filter(|&n| bodies[n] == line.trim()).collect()
+            } else {
+                // A bracket alone is the same bracket only at the same end of both texts.
+                let ends = [(first, new_first), (last, new_last)];
+                ends.into_iter()
+                    .filter(|(o, n)| *o == at && bodies[*n] == line.trim())
+                    .map(|(_, n)| n)
+                    .collect()
+            };
+            let indents: Vec<&str> = twins.into_iter().map(|n| indent::of(new[n])).collect();
+            let (call, there) =
+                (indents.contains(&indent::of(line)), indents.contains(&indent::of(file)));
+            as_call |= call;
+            as_file |= there && !call;
+            shared += usize::from(there);
+        }
+        let (call, file) =
+            (least(&mut old.iter().copied()), least(&mut quoted.iter().map(String::as_str)));
+        let fresh = least(&mut new.iter().copied());
+        let level = |lines: &mut dyn Iterator<Item = &str>| {
+            lines.filter(|l| !l.trim().is_empty()).map(depth).filter(|depth| *depth > 0).min()
+        };
+        let file_level = level(&mut quoted.iter().map(String::as_str));
+        // The first level of the new lines is the file's, and not the call's.
+        let in_levels = level(&mut new.iter().copied()) == file_level
+            && level(&mut old.iter().copied()) != file_level;
+        if as_call {
+            // The new text comes as far out as the file's, and still a line of it stands where
+            // the call had it: was that one moved, or all the others?
+            let torn = as_file && (fresh == file && fresh != call || in_levels);
+            let why =
+                "some lines of new_str stand as deep as in old_str, others as deep as in the file";
+            return if torn { Err(why) } else { Ok(None) };
+        }
+        if map.is_whole() && !map.is_shift() {
+            // Another width of a level, that only `old` has.
+            return Ok(in_levels.then_some(quoted));
+        }
+        // Or `new` opens with the same line, which stands as the file has it, and goes further out.
+        let opens = old[first].trim() == bodies[new_first]
+            && indent::of(new[new_first]) == indent::of(&quoted[first])
+            && (indent::of(old[first]) != indent::of(&quoted[first]) || !map.is_whole());
+        // Lines of the call are off here and there, and no line of `new` is as they are.
+        let mended = !map.is_whole() && shared + right > 0 && {
+            let mut own = new.iter().filter(|line| !line.trim().is_empty());
+            own.all(|line| !map.is_odd(indent::of(line)))
+        };
+        let same_frame =
+            mended || fresh == file && fresh != call && (shared > 0 || starts_elsewhere(old, new));
+        Ok((same_frame || shared > 0 && opens).then_some(quoted))
+    }
+}
+
+/// Whether `new` as a whole stands deeper or less deep than `old`: as far as its shallowest
+/// line does, and every line that both have.
+pub(super) fn starts_elsewhere(old: &[&str], new: &[&str]) -> bool {
+    let depth = |line: &str| indent::columns(indent::of(line), 4).cast_signed();
+    let solid = |lines: &[&str]| -> Vec<(isize, String)> {
+        let lines = lines.iter().filter(|line| indent::shows_depth(line));
+        lines.map(|line| (depth(line), line.trim().to_owned())).collect()
+    };
+    let (old, new) = (solid(old), solid(new));
+    let least = |lines: &[(isize, String)]| lines.iter().map(|(depth, _)| *depth).min();
+    let (Some(from), Some(to)) = (least(&old), least(&new)) else { return false };
+    from != to
+        && old.iter().all(|(depth, text)| {
+            let mut twins = new.iter().filter(|(_, other)| other == text);
+            twins.all(|(other, _)| other - depth == to - from)
+        })
+}
