@@ -176,6 +176,7 @@ impl<'a> Texts<'a, '_> {
         let (mut shared, mut right) = (0, 0);
         // Whether `new` has lines of `old` as deep as `old`, and as deep as the file.
         let (mut as_call, mut as_file) = (false, false);
+        let mut depths: Vec<usize> = Vec::new();
         let solid = |lines: &[&str]| -> Option<(usize, usize)> {
             let first = lines.iter().position(|l| !l.trim().is_empty())?;
             Some((first, lines.iter().rposition(|l| !l.trim().is_empty())?))
@@ -210,6 +211,9 @@ impl<'a> Texts<'a, '_> {
                 (indents.contains(&indent::of(line)), indents.contains(&indent::of(file)));
             as_call |= call;
             as_file |= there && !call;
+            if there && !call && !depths.contains(&depth(file)) {
+                depths.push(depth(file));
+            }
             shared += usize::from(there);
         }
         let (call, file) =
@@ -231,8 +235,14 @@ impl<'a> Texts<'a, '_> {
             return if torn { Err(why) } else { Ok(None) };
         }
         if map.is_whole() && !map.is_shift() {
-            // Another width of a level, that only `old` has.
-            return Ok(in_levels.then_some(quoted));
+            // Another width of a level, that only `old` has. One depth alone does not tell it
+            // from a level more.
+            return match in_levels {
+                true if depths.len() < 2 && as_file => {
+                    Err("new_str can be indented as old_str or as the file; nothing tells which")
+                }
+                in_file => Ok(in_file.then_some(quoted)),
+            };
         }
         // Or `new` opens with the same line, which stands as the file has it, and goes further out.
         let opens = old[first].trim() == bodies[new_first]

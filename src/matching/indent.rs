@@ -171,6 +171,11 @@ impl IndentMap {
         self.rule.as_ref().is_some_and(|rule| !rule.first_apart)
     }
 
+    /// Whether levels of the call have another width than those of the file.
+    pub(super) fn is_scale(&self) -> bool {
+        self.rule.as_ref().is_some_and(|rule| rule.unit != Unit::Keep)
+    }
+
     /// Whether one rule explains every line.
     pub(super) fn is_uniform(&self) -> bool {
         self.rule.as_ref().is_some_and(|rule| !rule.first_apart && !rule.most)
@@ -228,7 +233,8 @@ impl IndentMap {
             if rule.most && self.pairs.iter().any(odd) {
                 return None;
             }
-            if let Some(mapped) = rule.apply(indent) {
+            let seen = self.pairs.iter().any(|(from, _)| from == indent);
+            if let Some(mapped) = rule.apply(indent).filter(|_| seen || !rule.splits(indent)) {
                 return Some(mapped);
             }
         }

@@ -12,7 +12,7 @@ use super::indent::{self, IndentMap};
 use super::marks::{self, Marks};
 use super::shape::Shape;
 use super::source::Source;
-use super::style::{At, EditMap};
+use super::style::{At, DOUBLE, EditMap, SINGLE};
 use super::tokens;
 use super::window::{Piece, Step, Window, split};
 use crate::text::Ending;
@@ -115,6 +115,7 @@ impl<'a, 't> Merge<'a, 't> {
                 events[at] = Event::Delete(o);
             }
         }
+        self.quotes_are_known(&events)?;
         let own = self.own_depths(&events);
         let mut walk = Walk {
             out: Vec::new(),
@@ -189,6 +190,37 @@ impl<'a, 't> Merge<'a, 't> {
             }
         }
         Ok(self.compose(walk.out, first, last))
+    }
+
+    /// Where a line goes whose quotes are typographic in the file and plain in the call, and a
+    /// new line with such quotes takes its place, nothing tells which it is to have.
+    fn quotes_are_known(&self, events: &[Event]) -> Result<(), Conflict> {
+        for run in events.split(|event| matches!(event, Event::Keep(..))) {
+            let gone = run.iter().filter_map(|event| match *event {
+                Event::Delete(o) => Some((self.old[o], self.piece_of(o)?)),
+                _ => None,
+            });
+            let new = run.iter().filter_map(|event| match *event {
+                Event::Insert(n) => Some(self.style.apply(self.new[n])),
+                _ => None,
+            });
+            let new: Vec<String> = new.collect();
+            for (old, piece) in gone {
+                let file = self.file(piece);
+                let torn = [('"', DOUBLE), ('\'', SINGLE)].into_iter().any(|(plain, kind)| {
+                    let typographic = |text: &str| text.contains(|c| kind.contains(c));
+                    old.contains(plain)
+                        && typographic(file)
+                        && !typographic(old)
+                        && new.iter().any(|line| line.contains(plain))
+                });
+                if torn {
+                    let why = "the file has typographic quotes there; whether the new line is to have them, nothing tells";
+                    return Err(Conflict { line: piece.line, why });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether the lines next to a blank one are the same in both strings.
@@ -390,7 +422,7 @@ impl<'a, 't> Merge<'a, 't> {
         let moved = !marks::same_holder((self.old, o), (self.new, n));
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let place = tokens::Place { goes_on: self.shape.goes_on(n), moved };
+        let place = tokens::Place { goes_on: self.shape.is_continued(n), moved };
         let body = tokens::merge(old, file, new, self.style, place);
         let why = "the file's line is not the one that the call changes";
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
@@ -460,13 +492,27 @@ impl<'a, 't> Merge<'a, 't> {
                 return Err(Conflict { line, why });
             }
             indent::of(new).to_owned()
+        } else if self.map.is_scale() && self.shape.in_literal(n) {
+            let why = "whether the text in the new literal is to be indented with the code, nothing tells";
+            let line = self.window.first().map_or(0, |piece| piece.line);
+            return Err(Conflict { line, why });
         } else if first {
             self.behind_margin(indent::of(new)).to_owned()
-        } else if own_depth
-            || self.map.is_same()
-            || !new.starts_with([' ', '\t']) && self.is_marginal(new)
-        {
+        } else if own_depth || self.map.is_same() {
             indent::of(new).to_owned()
+        } else if !new.starts_with([' ', '\t']) && self.is_marginal(new) {
+            // Where code stands at the margin of the call, too, so may a directive of the block.
+            let code = |line: &&&str| {
+                !line.trim().is_empty() && !line.starts_with([' ', '\t']) && !is_directive(line)
+            };
+            let known = self.old.iter().any(|line| is_directive(line));
+            if !known && self.new.iter().find(code).is_some() {
+                let why =
+                    "nothing tells whether the directive stands at the margin or in its block";
+                let line = self.window.first().map_or(0, |piece| piece.line);
+                return Err(Conflict { line, why });
+            }
+            String::new()
         } else {
             let line = self.window.first().map_or(0, |piece| piece.line);
             self.depth(indent::of(new), line)?

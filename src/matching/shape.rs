@@ -12,6 +12,7 @@ pub(super) struct Shape {
     open: Vec<i32>,
     next: Vec<Option<usize>>,
     goes_on: Vec<bool>,
+    continued: Vec<bool>,
     literals: Vec<Literal>,
 }
 
@@ -47,19 +48,21 @@ impl Shape {
         let open: Vec<i32> = open.collect();
         let literals = ["\"\"\"", "'''", "`"].into_iter().flat_map(|mark| literals(new, mark));
         let literals: Vec<Literal> = literals.chain(raw_literals(new)).collect();
-        let mut goes_on: Vec<bool> = (0..new.len())
-            .map(|n| open[n] != 0 || next[n].is_some_and(|next| goes_on_with(new[n], new[next])))
+        let mut continued: Vec<bool> = (0..new.len())
+            .map(|n| next[n].is_some_and(|next| goes_on_with(new[n], new[next])))
             .collect();
         for literal in &literals {
-            goes_on[literal.opener..literal.end.min(new.len())].fill(true);
+            continued[literal.opener..literal.end.min(new.len())].fill(true);
         }
         let mut comment = false;
-        for (line, goes_on) in new.iter().zip(&mut goes_on) {
+        for (line, continued) in new.iter().zip(&mut continued) {
             let opens = line.rfind("/*").is_some_and(|at| !line[at..].contains("*/"));
             comment = opens || comment && !line.contains("*/");
-            *goes_on |= comment && !line.trim_start().starts_with('*');
+            *continued |= comment && !line.trim_start().starts_with('*');
         }
-        Self { open, next, goes_on, literals }
+        let goes_on = continued.iter().zip(&open).map(|(goes_on, open)| *goes_on || *open != 0);
+        let goes_on = goes_on.collect();
+        Self { open, next, goes_on, continued, literals }
     }
 
     /// How many brackets are open behind a line.
@@ -71,6 +74,11 @@ impl Shape {
     /// comment, or what comes goes on with it.
     pub(super) fn goes_on(&self, n: usize) -> bool {
         self.goes_on[n]
+    }
+
+    /// Whether the next line goes on with this one, or both are text.
+    pub(super) fn is_continued(&self, n: usize) -> bool {
+        self.continued[n]
     }
 
     /// Whether a line is text that a literal of several lines holds.

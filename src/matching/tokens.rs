@@ -7,7 +7,7 @@ use std::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::canon::{Canonical, Fold, LiteralEnds, canonical, is_word, parts};
-use super::code::{ends_statement, heads_a_block, without_comment};
+use super::code::{ends_statement, heads_a_block, is_comment, without_comment};
 use super::style::{DOUBLE, EditMap, SINGLE};
 
 /// Cuts a text into words, runs of white space and single other characters.
@@ -89,7 +89,10 @@ pub(super) fn merge(
         let own = mark(core_new);
         let meant = is == Some(';') && (place.goes_on || map.ends_statements())
             || is == Some(',') && place.moved;
-        let code = without_comment(&out).trim_end().len();
+        let code = match is_comment(&out) {
+            true => out.len(),
+            false => without_comment(&out).trim_end().len(),
+        };
         let placed = own == was && !meant && fits(&out[..code], is, core_file);
         match if placed { is } else { own } {
             Some(mark) if placed => out.insert(code, mark),
