@@ -431,7 +431,9 @@ fn residue_is_context(
             }
             Step::OldOnly(at) if !old[*at].trim().is_empty() => {
                 let kept = events.iter().any(|e| matches!(e, Event::Keep(o, _) if o == at));
-                if !kept || touched[*at] && !is_comment(old[*at]) {
+                // Without its end, nothing shows where the text begins or stops.
+                let at_end = solid.first() == Some(at) || solid.last() == Some(at);
+                if !kept || (touched[*at] || at_end) && !is_comment(old[*at]) {
                     return Err(line);
                 }
             }

@@ -250,6 +250,10 @@ impl<'a, 't> Merge<'a, 't> {
         let blanks = |lines: &[&str]| lines.iter().filter(|line| line.trim().is_empty()).count();
         let same = || blank && blanks(self.old) == blanks(self.new);
         if self.old.contains(&new) && !same() {
+            if blank && file != new && old == file {
+                let why = "whether the blanks of the blank line there are to go, nothing tells";
+                return Err(Conflict { line: piece.line, why });
+            }
             return Ok(file.to_owned());
         }
         let knew = tail(old) == tail(file) && !blank || old == file;

@@ -197,7 +197,8 @@ impl EditMap {
         let code = without_comment(text).len();
         let chars: Vec<char> = text[..code].chars().collect();
         let prose = chars.windows(3).any(|c| {
-            c[1] == '\'' && c[0].is_alphabetic() && c[2].is_alphabetic() && chars[0] != '\''
+            let mark = matches!(c[0].to_ascii_lowercase(), 'f' | 'r' | 'b' | 'u');
+            c[1] == '\'' && c[0].is_alphabetic() && !mark && c[2].is_alphabetic()
         });
         // Text of several lines, and prose, have quotes of their own.
         if text.contains(&String::from_iter([from; 3])) || prose && !text.contains(['(', '=', ':'])
@@ -253,7 +254,7 @@ impl EditMap {
         };
         let (before, after) = (literals(old), literals(new));
         !before.is_empty()
-            && after.iter().any(|literal| !before.contains(literal))
+            && after.iter().any(|literal| !before.contains(literal) && means_more(literal))
             && before.iter().any(|literal| !after.contains(literal))
     }
 }
@@ -264,6 +265,11 @@ fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
     let goes_on =
         next.is_some_and(|next| next.trim_start().starts_with(['(', '[', '`', '+', '-', '/']));
     heads_a_block(code.trim_end_matches(';')) || goes_on
+}
+
+/// Whether a literal says something that depends on its quotes.
+fn means_more(literal: &str) -> bool {
+    literal.contains(['\\', '$']) || literal.contains("#{")
 }
 
 /// Where a literal ends that may hold its own quotes escaped.

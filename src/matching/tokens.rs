@@ -55,7 +55,7 @@ pub(super) fn merge(
         return Some(new.to_owned());
     }
     // Both strings in the file's style first, so that a literal is turned as a whole.
-    let (old, new) = (&map.apply(old), &map.apply(new));
+    let (sent, old, new) = (old, &map.apply(old), &map.apply(new));
     let (core_old, core_new, core_file) = (old.trim_end(), new.trim_end(), file.trim_end());
     let folds = [Fold::LookAlike, Fold::Spacing, Fold::Punctuation];
     let (fold, a, b) = folds.into_iter().find_map(|fold| {
@@ -66,7 +66,7 @@ pub(super) fn merge(
     if core_old == core_new {
         return Some(core_file.to_owned() + tail_of(old, file, &new[core_new.len()..]));
     }
-    if is_torn(core_old, core_file, core_new, &a, &b) || map.leaves_literals(core_old, core_new) {
+    if is_torn(core_old, core_file, core_new, &a, &b) || map.leaves_literals(sent, core_new) {
         return None;
     }
     // The `,` or `;` at the end belongs to the line, whatever stands before it.
