@@ -123,6 +123,20 @@ pub(super) fn goes_on(above: Option<&str>, line: &str) -> bool {
     closes_more || above.is_some_and(|above| begun.iter().any(|end| above.ends_with(end)))
 }
 
+/// Whether a line is a tag whose element goes on below.
+fn opens_element(code: &str) -> bool {
+    const VOID: [&str; 14] = [
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param",
+        "source", "track", "wbr",
+    ];
+    let Some(inner) = code.strip_prefix('<').filter(|_| code.ends_with('>')) else { return false };
+    let name = inner.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
+    !inner.starts_with(['/', '!', '?'])
+        && !code.ends_with("/>")
+        && !inner.contains("</")
+        && !VOID.contains(&name.to_ascii_lowercase().as_str())
+}
+
 /// How odd it is that one line stands below another, by their indentation.
 pub(super) fn strain(above: &str, below: &str, unit: usize) -> usize {
     let Step { opens, closes, continues, item, moved } = Step::between(above, below, unit);
@@ -156,10 +170,7 @@ impl Step {
         let depth = |line: &str| indent::columns(indent::of(line), unit).cast_signed();
         let code = code::without_comment(above).trim();
         let comment = above.trim().starts_with("{/*");
-        let tag = code.starts_with('<')
-            && code.ends_with('>')
-            && !code.starts_with("</")
-            && !code.ends_with("/>");
+        let tag = opens_element(code);
         let block = ["class ", "module ", "def ", "unless ", "until "];
         let opens = !comment && code.ends_with(['{', '(', '[', ':'])
             || tag

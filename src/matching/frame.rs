@@ -106,7 +106,7 @@ impl<'a> Texts<'a, '_> {
         };
         let further: Vec<&str> = solid.copied().collect();
         let deep = |line: &&str| indent::of(line).starts_with(margin);
-        if further.is_empty() || !further.iter().all(|line| deep(&line)) {
+        if further.is_empty() || !further.iter().all(deep) {
             return Some(false);
         }
         let below = indent::of(further[0]);
@@ -146,7 +146,7 @@ impl<'a> Texts<'a, '_> {
         if !piece.from_start || indent::of(self.source.body(piece.line)) != margin {
             return None;
         }
-        let at = self.new.iter().position(|line| solid(&line))?;
+        let at = self.new.iter().position(&solid)?;
         let line = self.new[at];
         let mut below = self.new[at + 1..].iter().filter(|line| solid(line)).peekable();
         let next = below.peek().copied();

@@ -679,7 +679,11 @@ impl<'a, 't> Merge<'a, 't> {
             } else {
                 // What the new lines opened is closed again: the line below stands beside
                 // their shallowest, or closes what holds them.
-                let beside = depth(&below).abs_diff(floor);
+                let beside = match below.trim_start().starts_with("- ") {
+                    // What goes on with an item stands behind its mark, before the next one.
+                    true if floor == depth(&below) + 2 => 0,
+                    _ => depth(&below).abs_diff(floor),
+                };
                 let outside = (depth(&below) + unit).abs_diff(floor);
                 let shut = 4 * if closes(&below) { beside.min(outside) } else { beside };
                 // Or what they opened goes on below.

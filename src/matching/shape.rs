@@ -7,6 +7,9 @@ use super::canon::is_word;
 use super::code;
 use super::indent;
 
+/// How far up the line is looked for that opens what another one closes.
+const MOST_BACK: usize = 100;
+
 /// The new text, line by line.
 pub(super) struct Shape {
     open: Vec<i32>,
@@ -60,6 +63,15 @@ impl Shape {
             comment = opens || comment && !line.contains("*/");
             *continued |= comment && !line.trim_start().starts_with('*');
         }
+        // The end of an attribute is no end of a statement.
+        for n in 1..new.len() {
+            if new[n].trim_start().starts_with([')', ']', '}']) {
+                let opener = (0..n).rev().take(MOST_BACK).find(|&k| {
+                    open[k] > open[n] && k.checked_sub(1).is_none_or(|k| open[k] <= open[n])
+                });
+                continued[n] |= opener.is_some_and(|k| new[k].trim_start().starts_with(['#', '@']));
+            }
+        }
         let goes_on = continued.iter().zip(&open).map(|(goes_on, open)| *goes_on || *open != 0);
         let goes_on = goes_on.collect();
         Self { open, next, goes_on, continued, literals }
@@ -99,7 +111,9 @@ impl Shape {
             literal.opener < n && n <= literal.end && literal.least < literal.depth
         };
         let outside = |literal: &&Literal| {
-            let even = || literal.mark.is_empty() || before.matches(literal.mark).count() % 2 == 0;
+            let even = || {
+                literal.mark.is_empty() || before.matches(literal.mark).count().is_multiple_of(2)
+            };
             *literal.outside.get_or_init(even)
         };
         self.literals.iter().filter(holds).find(outside).map(|literal| literal.least)

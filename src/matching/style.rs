@@ -129,7 +129,7 @@ impl EditMap {
         let items = || lines.clone().all(|(old, _)| old.trim_start().starts_with(dash));
         let elsewhere = || {
             let inner = |line: &&str| line.trim_start().trim_start_matches(dash).contains(dash);
-            new.iter().any(|line| inner(&line)) && lines.clone().next().is_some() && items()
+            new.iter().any(inner) && lines.clone().next().is_some() && items()
         };
         let known = lines.clone().next().is_some();
         if (stands_for(true) && stands_for(false)

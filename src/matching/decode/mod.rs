@@ -130,8 +130,12 @@ fn shared_first(old: &str, decoded: &str, undo: UndoNew) -> UndoNew {
         return undo;
     }
     let pairs = from.iter().zip(to).filter(|(from, to)| *from != to);
-    let known: HashMap<String, String> =
-        pairs.map(|(from, to)| (from.trim_end().to_owned(), to.trim_end().to_owned())).collect();
+    let known: HashMap<String, String> = pairs
+        .map(|(from, to)| {
+            let (line, tail) = from.split_at(from.trim_end().len());
+            (line.to_owned(), to.strip_suffix(tail).unwrap_or(to).to_owned())
+        })
+        .collect();
     Box::new(move |new| {
         let is_known = |line: &&str| known.contains_key(line.trim_end());
         let own: Vec<&str> = new.split('\n').filter(|line| !is_known(line)).collect();
