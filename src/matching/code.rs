@@ -113,6 +113,16 @@ pub(super) fn without_comment(line: &str) -> &str {
                 if matches!(next, Some('/' | '*')) && (blank_before || next == Some('*')) =>
             {
                 let comment = &line[here.start..];
+                // A number alone is what something is divided by.
+                let divisor = comment[2..].trim().trim_end_matches([')', ']', ',', ';']);
+                let operand = line[..here.start].trim_end().chars().next_back();
+                if next == Some('/')
+                    && operand.is_some_and(|c| is_word(c) || matches!(c, ')' | ']'))
+                    && !divisor.is_empty()
+                    && divisor.bytes().all(|b| b.is_ascii_digit())
+                {
+                    continue;
+                }
                 if next == Some('*')
                     && let Some(end) = comment.get(2..).and_then(|rest| rest.find("*/"))
                     && !comment[end + 4..].trim().is_empty()
@@ -142,6 +152,7 @@ mod tests {
         assert_eq!(without_comment("x = 1; // why"), "x = 1;");
         assert_eq!(without_comment("x = 'http://a' # why"), "x = 'http://a'");
         assert_eq!(without_comment("url(//x)"), "url(//x)");
+        assert_eq!(without_comment("w // 2,"), "w // 2,");
         assert!(is_comment("  # why") && !is_comment("#include <x>") && is_comment(" * text"));
     }
 }

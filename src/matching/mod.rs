@@ -13,6 +13,7 @@ mod call;
 mod canon;
 mod code;
 mod decode;
+mod depths;
 mod elide;
 mod events;
 mod exact;

@@ -1,0 +1,151 @@
+//! How deep new lines are to stand when the call quotes its context at another depth: moved as
+//! the context is, or as they came.
+
+use super::events::Event;
+use super::fit::{self, Fit, closes, strain};
+use super::indent;
+use super::merge::{Conflict, Merge};
+use super::window::Piece;
+
+impl Merge<'_, '_> {
+    /// A line that stays, though what opened its block goes, was to stand elsewhere, if
+    /// nothing else holds it: then the new text is not indented as the old one is.
+    pub(super) fn stays_in_its_block(
+        &self,
+        o: usize,
+        n: usize,
+        piece: Piece,
+    ) -> Result<(), Conflict> {
+        let solid = |line: &&&str| !line.trim().is_empty();
+        let near = |lines: &[&str], at: usize| {
+            let above = lines[..at].iter().rev().find(solid).copied().map(str::to_owned);
+            above.zip(lines[at + 1..].iter().find(solid).copied().map(str::to_owned))
+        };
+        let Some(((above, below), (held, _))) = near(self.new, n).zip(near(self.old, o)) else {
+            return Ok(());
+        };
+        let freed = indent::opens(&held) && above.trim() != held.trim();
+        if self.map.is_shift() && freed && fit::is_astray(&above, self.new[n], &below, self.unit())
+        {
+            let why = "nothing tells how deep the line is to stand once its block is gone";
+            return Err(Conflict { line: piece.line, why });
+        }
+        Ok(())
+    }
+
+    /// A model that quotes the context too shallow may still indent its new lines as
+    /// the file has it. For each run of changes: do its new lines fit between what the
+    /// call quotes, or between what the file has?
+    pub(super) fn own_depths(&self, events: &[Event]) -> Vec<bool> {
+        let mut own = vec![false; events.len()];
+        if !self.map.is_shift() {
+            return own;
+        }
+        let solid = |line: &str| !line.trim().is_empty();
+        let keeps = |event: &Event| matches!(event, Event::Keep(o, _) if solid(self.old[*o]));
+        let mut at = 0;
+        while at < events.len() {
+            if keeps(&events[at]) {
+                at += 1;
+                continue;
+            }
+            let end = events[at..].iter().position(keeps).map_or(events.len(), |more| at + more);
+            let run = &events[at..end];
+            let old_of = |event: Option<&Event>| match event {
+                Some(Event::Keep(o, _)) => Some(*o),
+                _ => None,
+            };
+            let above = old_of(at.checked_sub(1).and_then(|before| events.get(before)));
+            let below = old_of(events.get(end));
+            // Both among the file's lines: moved as the context was, and as they came.
+            let as_call = self.fit(run, above, below, true);
+            let as_file = self.fit(run, above, below, false);
+            own[at..end].fill(as_file.is_better_than(&as_call));
+            at = end;
+        }
+        own
+    }
+
+    /// How badly the new lines of a run fit into the file, `moved` as the context was or
+    /// at the depth that they have.
+    fn fit(&self, run: &[Event], above: Option<usize>, below: Option<usize>, moved: bool) -> Fit {
+        let solid = |text: &str| !text.trim().is_empty();
+        let lost = self.map.first_lost();
+        let moved = |line: &str| {
+            let indent = indent::of(line);
+            let first =
+                self.new.iter().find(|line| solid(line)).is_some_and(|first| *first == line);
+            let to = match lost.filter(|(from, _)| first && *from == indent) {
+                Some((_, to)) => Some(to.to_owned()),
+                None if moved => self.map.apply(indent),
+                None => None,
+            };
+            to.unwrap_or_else(|| indent.to_owned()) + &line[indent.len()..]
+        };
+        let context = |o: usize| match self.piece_of(o) {
+            Some(piece) => self.file(piece).to_owned(),
+            None => moved(self.old[o]),
+        };
+        let news: Vec<String> = run
+            .iter()
+            .filter_map(|event| match *event {
+                Event::Insert(n) | Event::Change(_, n) => Some(self.new[n]),
+                _ => None,
+            })
+            .filter(|text| solid(text) && !self.is_marginal(text))
+            .map(moved)
+            .collect();
+        let olds: Vec<usize> = run
+            .iter()
+            .filter_map(|event| match *event {
+                Event::Delete(o) | Event::Change(o, _) => Some(o),
+                _ => None,
+            })
+            .filter(|o| solid(self.old[*o]))
+            .collect();
+        let (Some(first), Some(last)) = (news.first(), news.last()) else { return Fit::default() };
+        let unit = self.unit();
+        let depth = |text: &str| indent::columns(indent::of(text), unit);
+        let mut fit = Fit::default();
+        // A block that takes another's place starts as deep as that one, and comes as far
+        // to the left.
+        let floor = news.iter().map(|line| depth(line)).min().unwrap_or(0);
+        let replaced = olds.iter().map(|&old| depth(&context(old)));
+        if let (Some(from), Some(lowest)) = (olds.first(), replaced.min()) {
+            fit.place += 8 * depth(first).abs_diff(depth(&context(*from)));
+            fit.place += 8 * floor.abs_diff(lowest);
+        }
+        if let Some(above) = above {
+            let above = context(above);
+            // What comes after a blank line may stand as far out as it likes.
+            let apart = run
+                .first()
+                .is_some_and(|event| matches!(*event, Event::Insert(n) if !solid(self.new[n])));
+            let outward = apart && depth(first) < depth(&above);
+            fit.above = if outward { 0 } else { strain(&above, first, unit) };
+            fit.broken = below.map(|below| fit::is_astray(&above, first, &context(below), unit));
+        }
+        if let Some(below) = below {
+            let below = context(below);
+            let opened = fit::left_open(&news).map(depth);
+            fit.below = if let Some(opened) = opened.filter(|_| closes(&below)) {
+                4 * depth(&below).abs_diff(opened)
+            } else if depth(last) == floor {
+                strain(last, &below, unit)
+            } else {
+                // What the new lines opened is closed again: the line below stands beside
+                // their shallowest, or closes what holds them.
+                let beside = match below.trim_start().starts_with("- ") {
+                    // What goes on with an item stands behind its mark, before the next one.
+                    true if floor == depth(&below) + 2 => 0,
+                    _ => depth(&below).abs_diff(floor),
+                };
+                let outside = (depth(&below) + unit).abs_diff(floor);
+                let shut = 4 * if closes(&below) { beside.min(outside) } else { beside };
+                // Or what they opened goes on below.
+                shut.min(strain(last, &below, unit))
+            };
+        }
+        fit
+    }
+}
