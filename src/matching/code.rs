@@ -114,7 +114,8 @@ pub(super) fn without_comment(line: &str) -> &str {
             {
                 let comment = &line[here.start..];
                 // A number alone is what something is divided by.
-                let divisor = comment[2..].trim().trim_end_matches([')', ']', ',', ';']);
+                let divisor = comment.get(2..).unwrap_or_default().trim();
+                let divisor = divisor.trim_end_matches([')', ']', ',', ';']);
                 let operand = line[..here.start].trim_end().chars().next_back();
                 if next == Some('/')
                     && operand.is_some_and(|c| is_word(c) || matches!(c, ')' | ']'))
@@ -153,6 +154,7 @@ mod tests {
         assert_eq!(without_comment("x = 'http://a' # why"), "x = 'http://a'");
         assert_eq!(without_comment("url(//x)"), "url(//x)");
         assert_eq!(without_comment("w // 2,"), "w // 2,");
+        assert_eq!(without_comment("w ／／ 2"), "w");
         assert!(is_comment("  # why") && !is_comment("#include <x>") && is_comment(" * text"));
     }
 }
