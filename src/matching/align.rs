@@ -53,6 +53,8 @@ struct Alignment {
     steps: Vec<Step>,
     cost: usize,
     lines: Range<usize>,
+    /// It starts at a line that is right, or at a comment; else it is only a rival.
+    sure: bool,
 }
 
 impl Aligned {
@@ -68,7 +70,7 @@ impl Aligned {
             .into_iter()
             .flat_map(|start| text.align(source, start, budget + margin))
             .collect();
-        found.sort_by_key(|alignment| (alignment.cost, alignment.lines.start));
+        found.sort_by_key(|alignment| (!alignment.sure, alignment.cost, alignment.lines.start));
         let mut apart: Vec<Alignment> = Vec::new();
         for alignment in found {
             let overlaps = |seen: &Alignment| {
@@ -78,7 +80,7 @@ impl Aligned {
                 apart.push(alignment);
             }
         }
-        let best = apart.first().filter(|best| best.cost <= budget)?;
+        let best = apart.first().filter(|best| best.sure && best.cost <= budget)?;
         if self.expects_more(call) {
             return Some(Err(refuse::too_many(call, &[best.lines.start + 1], false)));
         }
@@ -92,7 +94,7 @@ impl Aligned {
         if let Err(line) = residue_is_context(source, &window, &old, &new, &events) {
             return Some(Err(refuse::stale(call, &window, line)));
         }
-        if let Some(rival) = apart.get(1)
+        if let Some(rival) = apart[1..].iter().min_by_key(|rival| rival.cost)
             && rival.cost < best.cost + margin
         {
             let mut lines: Vec<usize> = [best, rival].map(|a| a.lines.start + 1).to_vec();
@@ -216,9 +218,13 @@ impl<'a> Text<'a> {
             let (a, b) = (self.old[self.solid[0]].trim(), source.body(file.lines[from + j]).trim());
             is_comment_difference(a, b) && words_alike(a, b) >= 0.5
         };
-        let starts = |j: &usize| pair(0, *j) == 0 || pair(0, *j) == 1 && comment(*j);
-        let firsts = (0..width).filter(|&j| cost[j] <= most).filter(starts);
-        firsts.filter_map(|first| self.trace(source, from, first, most, &cost, pair)).collect()
+        let firsts = (0..width).filter(|&j| cost[j] <= most && pair(0, j) <= 1);
+        let trace = |first: usize| {
+            let sure = pair(0, first) == 0 || comment(first);
+            let alignment = self.trace(source, from, first, most, &cost, pair)?;
+            Some(Alignment { sure, ..alignment })
+        };
+        firsts.filter_map(trace).collect()
     }
 
     /// Follows the cheapest way through the table.
@@ -267,7 +273,8 @@ impl<'a> Text<'a> {
         let steps = self.steps(source, from, &pairs);
         let line = |j: usize| file.lines[from + j];
         let last = pairs.last()?.1?;
-        Some(Alignment { steps, cost: cost[first], lines: line(first)..line(last) + 1 })
+        let lines = line(first)..line(last) + 1;
+        Some(Alignment { steps, cost: cost[first], lines, sure: false })
     }
 
     /// The pairs as steps, blank lines included.

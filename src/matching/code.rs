@@ -71,6 +71,11 @@ pub(super) fn brackets(line: &str) -> i32 {
 /// Whether a line is a comment only, in the usual languages.
 pub(super) fn is_comment(line: &str) -> bool {
     let line = line.trim();
+    // One count less, and no text.
+    if line.strip_prefix("--").is_some_and(|name| name.starts_with(is_word) && !name.contains(' '))
+    {
+        return false;
+    }
     // A comment in front of code is a part of the line.
     if line.starts_with("/*") && !without_comment(line).trim().is_empty() {
         return false;
@@ -89,8 +94,41 @@ pub(super) fn is_comment(line: &str) -> bool {
         || line == "*"
 }
 
+/// What two slashes are in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Slashes {
+    #[default]
+    Comment,
+    Division,
+}
+
+impl Slashes {
+    /// What they are where blocks are opened by `:`, and nothing is ended by `;` or begins
+    /// with slashes.
+    pub(super) fn of<'a>(mut lines: impl Iterator<Item = &'a str> + Clone) -> Self {
+        let other = |line: &str| {
+            line.trim_start().starts_with(['/', '<']) || line.trim_end().ends_with(';')
+        };
+        let block = |line: &str| {
+            line.ends_with(':')
+                && ["def ", "class ", "if ", "for ", "while ", "with ", "else:", "try:"]
+                    .iter()
+                    .any(|word| line.trim_start().starts_with(word))
+        };
+        match lines.clone().any(block) && !lines.any(other) {
+            true => Self::Division,
+            false => Self::Comment,
+        }
+    }
+}
+
 /// A line without the comment at its end.
 pub(super) fn without_comment(line: &str) -> &str {
+    code_of(line, Slashes::Comment)
+}
+
+/// A line without the comment at its end, where it is known what slashes are.
+pub(super) fn code_of(line: &str, slashes: Slashes) -> &str {
     let chars = canon::canonical(line, Fold::LookAlike);
     let mut open: Option<char> = None;
     let mut escaped = false;
@@ -110,7 +148,9 @@ pub(super) fn without_comment(line: &str) -> &str {
             (None, c @ ('"' | '`')) => open = Some(c),
             (None, '\'') if at == 0 || !is_word(chars[at - 1].c) => open = Some('\''),
             (None, '/')
-                if matches!(next, Some('/' | '*')) && (blank_before || next == Some('*')) =>
+                if slashes == Slashes::Comment
+                    && matches!(next, Some('/' | '*'))
+                    && (blank_before || next == Some('*')) =>
             {
                 let comment = &line[here.start..];
                 // A number alone is what something is divided by.

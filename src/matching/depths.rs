@@ -116,7 +116,10 @@ impl Merge<'_, '_> {
             fit.place += 8 * floor.abs_diff(lowest);
         }
         if let Some(above) = above {
+            let line = self.piece_of(above).map(|piece| piece.line);
             let above = context(above);
+            fit.between = depth(first) < depth(&above)
+                && line.is_some_and(|line| !self.source.stands_in(line, depth(first), depth));
             // What comes after a blank line may stand as far out as it likes.
             let apart = run
                 .first()

@@ -13,6 +13,8 @@ pub(super) struct Fit {
     pub(super) below: usize,
     /// Whether they stand astray between the lines around them; `None` without these.
     pub(super) broken: Option<bool>,
+    /// Whether they go out to a depth that no open block has.
+    pub(super) between: bool,
 }
 
 impl Fit {
@@ -22,6 +24,7 @@ impl Fit {
         let total = |fit: &Self| fit.place + fit.above + fit.below;
         call.broken != Some(false)
             && self.broken != Some(true)
+            && (call.between || !self.between)
             && 2 * total(self) < total(call)
             && self.above <= call.above
             && self.below <= call.below

@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use super::code::{self, ends_statement, heads_a_block, is_comment, without_comment};
+use super::canon::is_word;
+use super::code::{self, Slashes, code_of, ends_statement, heads_a_block, is_comment};
 use super::events::Event;
 use super::indent;
 use super::source::Source;
@@ -58,8 +59,8 @@ impl Marks<'_, '_> {
         })?;
         let between = &self.new[n + 1..next];
         let piece = self.piece_of(o)?;
-        let parted = mark(self.new[n]) == ","
-            && mark(self.source.body(piece.line)).is_empty()
+        let parted = self.mark(self.new[n]) == ","
+            && self.mark(self.source.body(piece.line)).is_empty()
             && between.iter().all(|line| !is_code(line))
             && is_sibling(self.new[n], self.new[next])
             && self.was_last_item(piece);
@@ -90,7 +91,8 @@ impl Marks<'_, '_> {
         let new_last = news.last().copied().or(above.map(|(_, n)| n))?;
         let piece = self.piece_of(old_last)?;
         let file = self.source.body(piece.line);
-        let (was, is) = (mark(self.old[old_last]), mark(file));
+        let slashes = self.source.slashes();
+        let (was, is) = (self.mark(self.old[old_last]), self.mark(file));
         if was == is || news.is_empty() && gone.is_none() {
             return None;
         }
@@ -102,9 +104,9 @@ impl Marks<'_, '_> {
         if !added
             && item
             && (is != "," || same_holder((self.old, old_last), (self.new, new_last)))
-            && mark(last) == was
+            && self.mark(last) == was
             && is_sibling(self.old[old_last], last)
-            && can_end(last, file, is)
+            && can_end(last, file, is, slashes)
         {
             wanted.insert(new_last, is);
         }
@@ -118,9 +120,9 @@ impl Marks<'_, '_> {
         if !is_sibling(self.new[before], self.new[next]) {
             return None;
         }
-        let own = mark(self.new[before]);
+        let own = self.mark(self.new[before]);
         if added {
-            let ended = self.sibling_above(piece).is_some_and(|above| mark(above) == ";");
+            let ended = self.sibling_above(piece).is_some_and(|above| self.mark(above) == ";");
             if own == ";" && ended && !closes(file) && self.closes_below(piece) {
                 wanted.insert(before, ";");
             }
@@ -136,8 +138,8 @@ impl Marks<'_, '_> {
     /// nothing shows that the items there have none.
     fn was_last_item(&self, piece: Piece) -> bool {
         let file = self.source.body(piece.line).trim_end();
-        let above = self.sibling_above(piece).map(mark);
-        match mark(file) {
+        let above = self.sibling_above(piece).map(|line| self.mark(line));
+        match self.mark(file) {
             ";" => above == Some(","),
             _ if above == Some(",") && code::brackets(file) >= 0 && !closes(file) => {
                 !file.ends_with(['{', '(', '[', '，'])
@@ -188,6 +190,10 @@ impl Marks<'_, '_> {
         (depth(above) == depth(here)).then_some(above)
     }
 
+    fn mark(&self, line: &str) -> &'static str {
+        mark(line, self.source.slashes())
+    }
+
     fn piece_of(&self, o: usize) -> Option<Piece> {
         self.window.steps.iter().find_map(|step| match step {
             Step::Pair(at, piece) if *at == o && piece.to_end => Some(*piece),
@@ -224,11 +230,21 @@ fn is_sibling(line: &str, next: &str) -> bool {
 }
 
 /// Whether a line can end in a mark as the file's line does.
-fn can_end(line: &str, file: &str, mark: &str) -> bool {
-    let body = |line: &str| without_comment(line).trim_end().trim_end_matches([',', ';']).len();
+fn can_end(line: &str, file: &str, mark: &str, slashes: Slashes) -> bool {
+    let body = |line: &str| code_of(line, slashes).trim_end().trim_end_matches([',', ';']).len();
     let (line, file) = (&line[..body(line)], &file[..body(file)]);
     match mark {
-        ";" => line.chars().next_back() == file.chars().next_back() || ends_statement(line, None),
+        ";" => {
+            // What is a statement there is one here, too.
+            let word = |line: &str| -> Option<String> {
+                let word: String = line.trim_start().chars().take_while(|c| is_word(*c)).collect();
+                Some(word).filter(|word| !word.is_empty())
+            };
+            let alike = || word(line).is_some() && word(line) == word(file);
+            line.chars().next_back() == file.chars().next_back()
+                || ends_statement(line, None)
+                || alike() && !ends_statement(file, None) && line.ends_with(is_word)
+        }
         "," => !line.ends_with(['{', '(', '[']),
         _ => true,
     }
@@ -258,8 +274,8 @@ fn continues(line: &str) -> bool {
 }
 
 /// The `,` or `;` that a line of code ends in.
-pub(super) fn mark(line: &str) -> &'static str {
-    match without_comment(line).trim_end().chars().next_back() {
+pub(super) fn mark(line: &str, slashes: Slashes) -> &'static str {
+    match code_of(line, slashes).trim_end().chars().next_back() {
         Some(',' | '，') => ",",
         Some(';' | '；') => ";",
         _ => "",
@@ -267,15 +283,16 @@ pub(super) fn mark(line: &str) -> &'static str {
 }
 
 /// Ends a line of code in a mark, or in none.
-pub(super) fn set(line: &mut String, mark: &str) {
-    let end = without_comment(line).trim_end().len();
+pub(super) fn set(line: &mut String, mark: &str, slashes: Slashes) {
+    let end = code_of(line, slashes).trim_end().len();
     let body = line[..end].trim_end_matches([',', ';']).len();
     line.replace_range(body..end, mark);
 }
 
 /// The `,` or `;` at the end of the file's line that neither string has, nor the result.
-pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<&'static str> {
-    let code = |line: &str| without_comment(line).trim_end().len();
+pub(super) fn lost([old, file, new, result]: [&str; 4], slashes: Slashes) -> Option<&'static str> {
+    let mark = |line: &str| mark(line, slashes);
+    let code = |line: &str| code_of(line, slashes).trim_end().len();
     let (old, file) = (&old[..code(old)], &file[..code(file)]);
     let (new, result) = (&new[..code(new)], &result[..code(result)]);
     let is = mark(file);
@@ -285,7 +302,7 @@ pub(super) fn lost(old: &str, file: &str, new: &str, result: &str) -> Option<&'s
         && mark(new).is_empty()
         && mark(result).is_empty()
         && !result.trim().is_empty()
-        && can_end(result, file, is)
+        && can_end(result, file, is, slashes)
         && !heads_a_block(result);
     (stays && !is.is_empty()).then_some(is)
 }

@@ -186,7 +186,7 @@ impl<'a, 't> Merge<'a, 't> {
         let wanted = Marks { source, window, old, new }.wanted(&events);
         for line in &mut walk.out {
             if let Some(mark) = line.new.and_then(|n| wanted.get(&n)) {
-                marks::set(&mut line.text, mark);
+                marks::set(&mut line.text, mark, source.slashes());
             }
         }
         Ok(self.compose(walk.out, first, last))
@@ -426,7 +426,11 @@ impl<'a, 't> Merge<'a, 't> {
         let moved = !marks::same_holder((self.old, o), (self.new, n));
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let place = tokens::Place { goes_on: self.shape.is_continued(n), moved };
+        let place = tokens::Place {
+            goes_on: self.shape.is_continued(n),
+            moved,
+            slashes: self.source.slashes(),
+        };
         let body = tokens::merge(old, file, new, self.style, place);
         let why = "the file's line is not the one that the call changes";
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
@@ -574,6 +578,7 @@ impl<'a, 't> Merge<'a, 't> {
     /// string has stays behind the new text.
     fn closing_mark(&self, out: &mut [Line], last: Piece, events: &[Event]) {
         let Some(line) = out.last_mut() else { return };
+        let slashes = self.source.slashes();
         let rest = &self.source.text[last.end..self.source.lines[last.line].end];
         let (Some(old), Some(new)) = (self.old.last(), self.new.last()) else { return };
         for mark in [',', ';', ':', '.'] {
@@ -588,10 +593,10 @@ impl<'a, 't> Merge<'a, 't> {
         if last.to_end
             && fresh
             && indent::of(old) == indent::of(new)
-            && let Some(mark) = marks::lost(old, self.file(last), new, &line.text)
+            && let Some(mark) = marks::lost([old, self.file(last), new, &line.text], slashes)
             && (mark == "," || !self.style.ends_statements())
         {
-            marks::set(&mut line.text, mark);
+            marks::set(&mut line.text, mark, slashes);
         }
     }
 

@@ -124,13 +124,18 @@ impl Shape {
 fn goes_on_with(line: &str, next: &str) -> bool {
     let depth = |line: &str| indent::columns(indent::of(line), 4);
     let continues = ['.', '?', ':', '&', '|', '+', '*', '=', ')', ']', '{'];
-    depth(next) > depth(line) || next.trim_start().starts_with(continues)
+    // Text goes on in a comment whatever stands behind its marks.
+    let marked = |line: &str| line.trim_start().starts_with("* ");
+    depth(next) > depth(line)
+        || next.trim_start().starts_with(continues) && !(marked(line) && marked(next))
 }
 
 /// The texts between lines that have an odd number of a mark.
 fn literals(new: &[&str], mark: &'static str) -> Vec<Literal> {
     let depth = |line: &str| indent::columns(indent::of(line), 4);
-    let holds = |line: &str| line.matches(mark).count() % 2 == 1;
+    // A fence around code is no literal.
+    let fences = |line: &str| if mark == "`" { 3 * line.matches("```").count() } else { 0 };
+    let holds = |line: &str| (line.matches(mark).count() - fences(line)) % 2 == 1;
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(opener) = (at..new.len()).find(|n| holds(new[*n])) {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::canon::{self, Fold};
+use super::code::Slashes;
 use super::indent::Steps;
 use crate::text::{Ending, Snapshot};
 
@@ -45,6 +46,7 @@ pub(super) struct Source<'t> {
     pub(super) lines: Vec<FileLine>,
     solid: OnceLock<Solid>,
     steps: OnceLock<Steps>,
+    slashes: OnceLock<Slashes>,
 }
 
 /// The lines that are not blank.
@@ -66,7 +68,8 @@ impl<'t> Source<'t> {
                 ending: line.ending,
             })
             .collect();
-        Self { snapshot, text, lines, solid: OnceLock::new(), steps: OnceLock::new() }
+        let (solid, steps, slashes) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Self { snapshot, text, lines, solid, steps, slashes }
     }
 
     /// The content of a line.
@@ -96,17 +99,37 @@ impl<'t> Source<'t> {
 
     /// The steps of the file's indentation.
     pub(super) fn steps(&self) -> &Steps {
+        self.steps.get_or_init(|| Steps::of(self.head()))
+    }
+
+    /// What two slashes are.
+    pub(super) fn slashes(&self) -> Slashes {
+        *self.slashes.get_or_init(|| Slashes::of(self.head()))
+    }
+
+    /// So many lines tell the habits of a file.
+    fn head(&self) -> impl Iterator<Item = &str> + Clone {
         const MOST: usize = 4_000;
-        self.steps.get_or_init(|| {
-            let lines = self.lines.iter().take(MOST);
-            Steps::of(lines.map(|line| &self.text[line.body()]))
-        })
+        self.lines.iter().take(MOST).map(|line| &self.text[line.body()])
     }
 
     /// The width of a level of indentation in spaces, by the steps between lines.
     /// `None` for a file indented by tabs, or not at all.
     pub(super) fn unit(&self) -> Option<usize> {
         self.steps().unit()
+    }
+
+    /// Whether one of the blocks that are open at a line is as deep as this, the line's own
+    /// included.
+    pub(super) fn stands_in(
+        &self,
+        line: usize,
+        wanted: usize,
+        depth: impl Fn(&str) -> usize,
+    ) -> bool {
+        let above = (0..=line).rev().map(|at| self.body(at));
+        let mut solid = above.filter(|line| !line.trim().is_empty()).map(depth);
+        solid.find(|depth| *depth <= wanted).is_none_or(|depth| depth == wanted)
     }
 
     /// The line that holds a text offset.

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
+use unicode_normalization::char::is_combining_mark;
 
 use super::canon::{Canonical, Fold, LiteralEnds, canonical, is_word, parts};
-use super::code::{ends_statement, heads_a_block, is_comment, without_comment};
+use super::code::{Slashes, code_of, ends_statement, heads_a_block, is_comment};
 use super::style::{DOUBLE, EditMap, SINGLE};
 
 /// Cuts a text into words, runs of white space and single other characters.
@@ -17,8 +18,9 @@ pub(super) fn tokens(text: &str) -> Vec<&str> {
     let mut last: Option<char> = None;
     for (at, c) in text.char_indices() {
         if let Some(before) = last {
-            let joined =
-                is_word(before) && is_word(c) || before.is_whitespace() && c.is_whitespace();
+            let joined = is_combining_mark(c)
+                || is_word(before) && is_word(c)
+                || before.is_whitespace() && c.is_whitespace();
             if !joined {
                 out.push(&text[start..at]);
                 start = at;
@@ -39,6 +41,8 @@ pub(super) struct Place {
     pub(super) goes_on: bool,
     /// What holds it is something else than what held the old line.
     pub(super) moved: bool,
+    /// What two slashes are.
+    pub(super) slashes: Slashes,
 }
 
 /// The file's line with the change from `old` to `new` made in it. `None` when the
@@ -91,7 +95,7 @@ pub(super) fn merge(
             || is == Some(',') && place.moved;
         let code = match is_comment(&out) {
             true => out.len(),
-            false => without_comment(&out).trim_end().len(),
+            false => code_of(&out, place.slashes).trim_end().len(),
         };
         let placed = own == was && !meant && fits(&out[..code], is, core_file);
         match if placed { is } else { own } {
@@ -172,8 +176,9 @@ fn units(old: &str, file: &str, a: &[Canonical], b: &[Canonical]) -> Vec<Unit> {
         let (from, to) = (count(range.start), count(range.end));
         let start = open.unwrap_or(range.start);
         if from == to {
-            // One of two hyphens that are one dash; what cannot be seen is no token.
-            open = token.starts_with('-').then_some(start);
+            // The start of what the file has as one sign; what cannot be seen is no token.
+            let begun = a.get(from).is_some_and(|sign| sign.start <= start);
+            open = begun.then_some(start);
             continue;
         }
         open = None;
