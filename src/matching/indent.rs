@@ -288,16 +288,32 @@ pub(super) struct NewLine<'a> {
     /// The file's indentation, if it is a line of the file.
     pub(super) known: Option<&'a str>,
     kind: Kind,
+    /// How far behind its start the last bracket that stays open has its first item.
+    within: Option<usize>,
 }
 
 impl<'a> NewLine<'a> {
     pub(super) fn new(line: &'a str, known: Option<&'a str>) -> Self {
-        Self { indent: of(line), known, kind: Kind::of(line) }
+        Self { indent: of(line), known, kind: Kind::of(line), within: within(line.trim()) }
     }
 }
 
+/// The column behind the last bracket that a line leaves open, if something stands there.
+fn within(line: &str) -> Option<usize> {
+    let mut open: Vec<usize> = Vec::new();
+    for (at, c) in line.chars().enumerate() {
+        match c {
+            '(' | '[' | '{' => open.push(at + 1),
+            ')' | ']' | '}' => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let last = *open.last()?;
+    (last < line.chars().count()).then_some(last)
+}
+
 /// The steps from the lines of a file to the next deeper ones.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Steps {
     counts: HashMap<String, usize>,
     /// Those below a line that opens a block or a bracket, and those below an item.
@@ -342,6 +358,11 @@ impl Steps {
         steps
     }
 
+    /// Whether enough blocks open there to tell how deep blocks are.
+    pub(super) fn tell_blocks(&self) -> bool {
+        self.blocks.values().sum::<usize>() >= 10
+    }
+
     /// The blanks of the commonest step; `None` where tabs indent, or nothing does.
     pub(super) fn unit(&self) -> Option<usize> {
         let count = |step: usize| self.counts.get(&" ".repeat(step)).copied().unwrap_or(0);
@@ -369,21 +390,23 @@ impl Steps {
     /// to a deeper one.
     fn judge(&self, rule: &Rule, new: &[NewLine<'_>]) -> Verdict {
         let mut worst = Verdict::default();
-        let mut above: Option<(Cow<'_, str>, bool, Kind)> = None;
-        for &NewLine { indent, known, kind } in new.iter().skip(usize::from(rule.first_apart)) {
+        let mut above: Option<(Cow<'_, str>, &NewLine<'_>)> = None;
+        for line @ &NewLine { indent, known, .. } in new.iter().skip(usize::from(rule.first_apart))
+        {
             let depth = known.map(Cow::Borrowed).or_else(|| rule.apply(indent).map(Cow::Owned));
             let Some(depth) = depth else { return Verdict { odd: Odd::Impossible, share: 0 } };
             if known.is_none() && rule.splits(indent) {
                 worst.odd = worst.odd.max(Odd::Never);
             }
-            if let Some((above, above_known, of)) = &above
-                && (known.is_none() || !above_known)
+            if let Some((above, one)) = &above
+                && (known.is_none() || one.known.is_none())
+                && !one.within.is_some_and(|more| depth.len() == above.len() + more)
             {
-                let step = self.verdict(above, &depth, *of);
+                let step = self.verdict(above, &depth, one.kind);
                 worst.odd = worst.odd.max(step.odd);
                 worst.share = worst.share.min(step.share);
             }
-            above = Some((depth, known.is_some(), kind));
+            above = Some((depth, line));
         }
         worst
     }
@@ -418,7 +441,8 @@ impl Steps {
             && !self.indents.contains(below)
         {
             Odd::Mixed
-        } else if seen > 0 {
+        } else if seen > 0 || kind == Kind::Other && enough(&self.blocks, 5) {
+            // What goes on a line stands as deep as anybody likes.
             Odd::Rare
         } else {
             Odd::Never
@@ -598,11 +622,27 @@ fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> 
                 let widths = [2, 3, 4, 8].into_iter().filter(|a| fits(*a));
                 scales.extend(widths.flat_map(|a| file.iter().map(move |b| (a, *b))));
             }
+            scales.extend(ratio(pairs));
             let scales = scales.into_iter().filter(|(a, b)| a != b && *a > 1);
             out.extend(scales.map(|(a, b)| Unit::Scale(a, b)));
         }
     }
     out
+}
+
+/// How the widths of the call and of the file grow between two depths.
+fn ratio(pairs: &[(String, String)]) -> Option<(usize, usize)> {
+    let (first, rest) = pairs.split_first()?;
+    let other = rest.iter().find(|(from, _)| from.len() != first.0.len())?;
+    let grow = |a: &str, b: &str| a.len().cast_signed() - b.len().cast_signed();
+    let (from, to) = (grow(&other.0, &first.0), grow(&other.1, &first.1));
+    if from.signum() != to.signum() {
+        return None;
+    }
+    let (from, to) = (from.unsigned_abs(), to.unsigned_abs());
+    let part = gcd(from, to).max(1);
+    let (from, to) = (from / part, to / part);
+    (from <= 8 && to <= 8).then_some((from, to))
 }
 
 pub(super) fn gcd(a: usize, b: usize) -> usize {

@@ -4,6 +4,7 @@
 //! their letters and digits. One look-up by skeleton therefore finds every place that
 //! any fold could accept, and the strict comparison runs on those few places only.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
@@ -100,6 +101,15 @@ impl<'t> Source<'t> {
     /// The steps of the file's indentation.
     pub(super) fn steps(&self) -> &Steps {
         self.steps.get_or_init(|| Steps::of(self.head()))
+    }
+
+    /// The steps around a line, where those are enough to tell: a file may be put together
+    /// from several.
+    pub(super) fn steps_near(&self, line: usize) -> Cow<'_, Steps> {
+        const NEAR: usize = 150;
+        let range = line.saturating_sub(NEAR)..(line + NEAR).min(self.lines.len());
+        let near = Steps::of(self.lines[range].iter().map(|line| &self.text[line.body()]));
+        if near.tell_blocks() { Cow::Owned(near) } else { Cow::Borrowed(self.steps()) }
     }
 
     /// What two slashes are.
