@@ -8,7 +8,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use unicode_normalization::char::is_combining_mark;
 
 use super::canon::{Canonical, Fold, LiteralEnds, canonical, is_word, parts};
-use super::code::{Slashes, code_of, ends_statement, heads_a_block, is_comment};
+use super::code::{Slashes, code_of, ends_statement, heads_a_block, is_comment, without_comment};
 use super::style::{DOUBLE, EditMap, SINGLE};
 
 /// Cuts a text into words, runs of white space and single other characters.
@@ -218,13 +218,19 @@ impl Line<'_> {
                 _ => new.for_each(|n| replaced[n] = old.clone()),
             }
         }
-        let spacing =
-            Spacing { line: self, news: &news, kept: &kept, literals: literals(self.new) };
+        let spacing = Spacing {
+            line: self,
+            news: &news,
+            kept: &kept,
+            literals: literals(self.new),
+            patterns: patterns(self.new),
+            code: if is_comment(self.new) { 0 } else { without_comment(self.new).len() },
+        };
         let habits = spacing.habits();
         let mut out = String::new();
         for (n, range) in news.iter().enumerate() {
             if n > 0 {
-                let gap = spacing.gap(n, &replaced, &habits);
+                let gap = spacing.gap(n, &replaced, &habits)?;
                 let joined = gap.is_empty() && !spacing.own(n).is_empty();
                 let first = self.text(&kept, n, range).chars().next();
                 let parts = out.chars().next_back().zip(first).is_some_and(|(a, b)| parts(a, b));
@@ -305,13 +311,44 @@ fn literals(line: &str) -> Vec<Range<usize>> {
     out
 }
 
+/// The patterns between two slashes, as JavaScript and others write regular expressions:
+/// where an operand can stand.
+pub(super) fn patterns(line: &str) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while let Some(open) = line[at..].find('/').map(|found| at + found) {
+        at = open + 1;
+        let before = line[..open].trim_end();
+        let operand = before.is_empty()
+            || before.ends_with(['(', ',', '=', ':', '[', '!', '&', '|', '?', '{', '}', ';', '~']);
+        if !operand || line[at..].starts_with(['/', '*', ' ']) {
+            at += usize::from(line[at..].starts_with('/'));
+            continue;
+        }
+        let (mut escaped, mut class) = (false, false);
+        let end = line[at..].char_indices().find(|(_, c)| {
+            let end = *c == '/' && !escaped && !class;
+            class = !escaped && (*c == '[' || class && *c != ']') || class && escaped;
+            escaped = *c == '\\' && !escaped;
+            end
+        });
+        if let Some((length, _)) = end {
+            out.push(open..at + length + 1);
+            at += length + 1;
+        }
+    }
+    out
+}
+
 /// The white space between the tokens of a line.
 struct Spacing<'a> {
     line: &'a Line<'a>,
     news: &'a [Range<usize>],
     kept: &'a [Option<usize>],
-    /// The literals of the new line.
+    /// The literals of the new line, its patterns, and where its comment begins.
     literals: Vec<Range<usize>>,
+    patterns: Vec<Range<usize>>,
+    code: usize,
 }
 
 /// Between which tokens the call leaves other white space than the file: `None` where
@@ -373,8 +410,9 @@ impl<'a> Spacing<'a> {
         habits
     }
 
-    /// What stands before a new token in the result.
-    fn gap(&self, n: usize, replaced: &[Range<usize>], habits: &Habits<'a>) -> &'a str {
+    /// What stands before a new token in the result. `None` where the file's habit may hold
+    /// or not.
+    fn gap(&self, n: usize, replaced: &[Range<usize>], habits: &Habits<'a>) -> Option<&'a str> {
         let own = self.own(n);
         // Two signs side by side are one operator, unless the second is a prefix.
         let sign = |n: usize, of: fn(&str) -> Option<char>| {
@@ -387,7 +425,7 @@ impl<'a> Spacing<'a> {
                 .zip(right)
                 .is_some_and(|(left, right)| left != '=' || !"-+!&*~".contains(right));
         if operator {
-            return own;
+            return Some(own);
         }
         // What the call keeps is the file's, in spite of the old line's.
         let three_way = |between: Option<(&'a str, &'a str)>| {
@@ -416,7 +454,48 @@ impl<'a> Spacing<'a> {
             let (old, file) = (*known?)?;
             (own == old && !inside).then_some(file)
         };
-        same.or_else(habit).unwrap_or(own)
+        match same {
+            Some(same) => Some(same),
+            None => match habit().filter(|habit| *habit != own) {
+                Some(_) if self.news[n].start >= self.code => Some(own),
+                Some(habit) => self.is_code(n).then_some(habit),
+                None => Some(own),
+            },
+        }
+    }
+
+    /// Whether white space before a token is a matter of style for sure, and not a part of a
+    /// path, an option, a pattern, a value without quotes or a comment.
+    fn is_code(&self, n: usize) -> bool {
+        let new = self.line.new;
+        let (left, right) = (&self.news[n - 1], &self.news[n]);
+        let within = |range: &Range<usize>| range.start < right.start && left.end < range.end;
+        if new[left.clone()] == *"\\" || self.patterns.iter().any(within) {
+            return false;
+        }
+        let sign = |text: &str| text.chars().next().filter(|c| !is_word(*c));
+        let signs = [sign(&new[left.clone()]), sign(&new[right.clone()])];
+        let bracket = |c: &char| "()[]{}\"'`".contains(*c);
+        let Some(sign) = signs.into_iter().flatten().find(|c| !bracket(c)) else { return true };
+        if matches!(sign, ',' | ';') {
+            return true;
+        }
+        // The run of characters without a blank that the place is in.
+        let start = new[..left.end].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let end = new[right.start..].find(char::is_whitespace);
+        let run = &new[start..end.map_or(new.len(), |at| right.start + at)];
+        let at = if new[right.clone()].starts_with(sign) { right.start } else { left.start };
+        // The second of two such signs in one item is part of a value.
+        let item = new[..at].rfind([',', ';', '(', ')', '{', '}', '[', ']']).map_or(0, |at| at + 1);
+        let again = matches!(sign, ':' | '=') && new[item..at].contains(sign);
+        let named = sign == '-' && {
+            let letter = |range: &Range<usize>| new[range.clone()].starts_with(char::is_alphabetic);
+            letter(left) || letter(right)
+        };
+        !again
+            && !named
+            && !run.starts_with('-')
+            && !run.contains(['/', '\\', '?', '%', '@', '~', '$', '#', '^'])
     }
 }
 
@@ -426,6 +505,11 @@ fn keys(left: &str, right: &str) -> Vec<Between> {
     let (left, right) = (left.chars().next_back().map(class), right.chars().next().map(class));
     let operator = |c: &char| !matches!(c, 'w' | '(' | ')' | '[' | ']' | '{' | '}' | '.');
     let mut keys = vec![(left, right)];
+    // Between two signs the space is that of the first, if the second is a prefix.
+    if left.as_ref().is_some_and(operator) && right.as_ref().is_some_and(operator) {
+        keys.extend(left.filter(|left| "=:,".contains(*left)).map(|left| (Some(left), None)));
+        return keys;
+    }
     keys.extend(left.filter(operator).map(|left| (Some(left), None)));
     keys.extend(right.filter(operator).map(|right| (None, Some(right))));
     keys

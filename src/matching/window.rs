@@ -476,11 +476,21 @@ fn inner_places(old: &str, file: &str, fold: Fold) -> Vec<Range<usize>> {
     if a.is_empty() {
         return Vec::new();
     }
+    // What begins with blanks begins its line, unless it is the one blank that parts words.
+    let lead = indent::of(old);
+    let begins = |start: usize| {
+        let before = &file[..start];
+        let blanks = &before[before.trim_end().len()..];
+        lead.is_empty()
+            || before.trim().is_empty()
+            || lead.chars().count() == 1 && blanks.chars().count() == 1 && lead != "\t"
+    };
     let mut out = Vec::new();
     let mut at = 0;
     while at + a.len() <= b.len() {
         let found = at..at + a.len();
         if a.iter().zip(&b[found.clone()]).all(|(a, b)| a.c == b.c)
+            && begins(b[at].start)
             && !splits_word(&b, &found)
             && !cuts_statement(old, file, b[found.end - 1].end)
         {
@@ -531,9 +541,14 @@ pub(super) fn differences(old: &str, file: &str) -> Option<Slack> {
 /// style sheet does: without the blank it is something else.
 fn joins_selectors(line: &str) -> usize {
     let bytes = line.as_bytes();
-    let word = |at: usize| bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
-    let dots = (2..bytes.len()).filter(|&at| bytes[at] == b'.' && bytes[at - 1] == b' ');
-    dots.filter(|&at| word(at - 2) && word(at + 1)).count()
+    let word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    let begins = |at: usize| bytes.get(at).is_some_and(|b| word(*b));
+    let dots = (2..bytes.len()).filter(|&at| {
+        matches!(bytes[at], b'.' | b':' | b'#') && bytes[at - 1] == b' ' && begins(at + 1)
+    });
+    let behind = |at: usize| bytes[..at].iter().rfind(|b| **b != b' ').copied();
+    let selects = |b: u8| word(b) || matches!(b, b')' | b']' | b'&' | b'*');
+    dots.filter(|&at| behind(at).is_some_and(selects)).count()
 }
 
 /// Whether two lines differ in quotes and closing punctuation, not in spacing.
