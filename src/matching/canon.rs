@@ -127,7 +127,11 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
         let opens = match quote {
             '"' | '`' => true,
             // An apostrophe inside a word, or a lifetime, opens nothing.
-            '\'' => at == 0 || !is_word(chars[at - 1].c) || is_prefix(&chars[..at]),
+            '\'' => {
+                at == 0
+                    || !is_word(chars[at - 1].c)
+                    || is_prefix(chars[..at].iter().rev().map(|canonical| canonical.c))
+            }
             _ => false,
         };
         if opens && let Some(end) = ends.of(chars, |c| c.c, at) {
@@ -140,11 +144,10 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     out
 }
 
-/// Whether a text ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
-fn is_prefix(before: &[Canonical]) -> bool {
-    let word = before.iter().rev().take(3).take_while(|canonical| is_word(canonical.c));
-    let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
-    word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
+/// Whether a text, read backwards, ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
+pub(super) fn is_prefix(before: impl Iterator<Item = char>) -> bool {
+    let word: Vec<char> = before.take(3).take_while(|c| is_word(*c)).collect();
+    word.len() <= 2 && word.iter().all(|c| matches!(c.to_ascii_lowercase(), 'b' | 'f' | 'r' | 'u'))
 }
 
 /// Where literals close. What one look for the end of a literal has passed over are escaped

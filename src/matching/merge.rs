@@ -482,6 +482,11 @@ impl<'a, 't> Merge<'a, 't> {
         if body.trim().is_empty() {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
         }
+        if self.style.leaves_foreign(&body) {
+            let why =
+                "a new literal holds the file's kind of quotes, and is in another kind itself";
+            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
+        }
         if self.style.unsettled(&body).is_some() {
             let line = self.window.first().map_or(0, |piece| piece.line);
             return Err(Conflict { line, why: UNSETTLED });

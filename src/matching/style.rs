@@ -2,8 +2,11 @@
 //! characters, the `;` at the end of statements. New text goes through it, because the same
 //! hand wrote it.
 
-use super::canon::{Fold, canonical};
+use std::ops::Range;
+
+use super::canon::{Fold, canonical, is_word};
 use super::code::{ends_statement, heads_a_block, is_comment, without_comment};
+use super::tokens;
 
 /// Typographic quotes for plain double ones.
 pub(super) const DOUBLE: &str = "\u{201c}\u{201d}\u{201e}\u{201f}";
@@ -27,6 +30,8 @@ pub(super) struct EditMap {
     ends_statements: bool,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
     tails: bool,
+    /// Whether the file has the call's kind of quotes nowhere.
+    foreign: bool,
 }
 
 /// Where a new line stands.
@@ -56,6 +61,7 @@ impl EditMap {
             semicolons: semicolons(pairs),
             ends_statements: false,
             tails: false,
+            foreign: false,
         }
     }
 
@@ -97,6 +103,7 @@ impl EditMap {
         if pairs.iter().any(clean) {
             self.quotes = None;
         }
+        self.foreign = self.quotes.is_some_and(|(from, _)| !file.contains(from));
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
     }
@@ -104,6 +111,19 @@ impl EditMap {
     /// A sign in a new text of which nothing tells what it stands for.
     pub(super) fn unsettled(&self, text: &str) -> Option<&str> {
         self.unsettled.iter().map(String::as_str).find(|sign| text.contains(sign))
+    }
+
+    /// Whether a line keeps a literal in quotes that the file has nowhere, as it holds the
+    /// file's own.
+    pub(super) fn leaves_foreign(&self, line: &str) -> bool {
+        let Some((from, to)) = self.quotes.filter(|(from, _)| self.foreign && *from == '\'') else {
+            return false;
+        };
+        let code = without_comment(line);
+        tokens::literals(code).into_iter().any(|literal| {
+            let text = &code[literal.clone()];
+            text.starts_with(from) && text.contains(to) && !is_prose(&code[..literal.start])
+        })
     }
 
     /// Knows a dash that stands for a hyphen at one place and for two at another of the lines
@@ -206,33 +226,24 @@ impl EditMap {
             return text.to_owned();
         }
         let mut out = String::with_capacity(text.len());
-        let (mut rest, comment) = text.split_at(code);
-        while let Some(open) = rest.find(from) {
-            let inside = &rest[open + from.len_utf8()..];
-            let Some(close) = inside.find(from) else { break };
-            let escaped = format!("\\{from}");
-            let close = match inside[..close].ends_with('\\') {
-                true => match end_of_literal(inside, from) {
-                    Some(close) => close,
-                    None => break,
-                },
-                false => close,
-            };
-            let literal = &inside[..close].replace(&escaped, &from.to_string());
-            out.push_str(&rest[..open]);
-            // A name or an escape in it may be for one kind of quotes only.
-            if literal.contains([to, '\\', '\n', '$']) || literal.contains("#{") {
-                out.push_str(&rest[open..open + from.len_utf8() + close + from.len_utf8()]);
-            } else {
-                out.push(to);
-                out.push_str(literal);
-                out.push(to);
+        let (mut done, escaped) = (0, format!("\\{from}"));
+        for Range { start, end } in tokens::literals(&text[..code]) {
+            let ends = start + from.len_utf8()..end - from.len_utf8();
+            if !text[start..].starts_with(from) || is_prose(&text[..start]) {
+                continue;
             }
-            rest = &inside[close + from.len_utf8()..];
+            let literal = text[ends].replace(&escaped, &from.to_string());
+            // A name or an escape in it may be for one kind of quotes only.
+            if literal.contains([to, '\\', '\n', '$', '`']) || literal.contains("#{") {
+                continue;
+            }
+            out.push_str(&text[done..start]);
+            out.push(to);
+            out.push_str(&literal);
+            out.push(to);
+            done = end;
         }
-        out.push_str(rest);
-        out.push_str(comment);
-        out
+        out + &text[done..]
     }
 
     /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
@@ -272,14 +283,62 @@ fn means_more(literal: &str) -> bool {
     literal.contains(['\\', '$']) || literal.contains("#{")
 }
 
-/// Where a literal ends that may hold its own quotes escaped.
-fn end_of_literal(inside: &str, quote: char) -> Option<usize> {
-    let mut escaped = false;
-    inside.char_indices().find_map(|(at, c)| {
-        let end = c == quote && !escaped;
-        escaped = c == '\\' && !escaped;
-        end.then_some(at)
-    })
+/// Whether what stands before a quote is prose: two words or more that no sign parts, or one
+/// behind a tag.
+fn is_prose(before: &str) -> bool {
+    const KEYWORDS: [&str; 40] = [
+        "alias",
+        "and",
+        "as",
+        "assert",
+        "await",
+        "case",
+        "const",
+        "declare",
+        "default",
+        "else",
+        "except",
+        "export",
+        "extends",
+        "extern",
+        "from",
+        "if",
+        "import",
+        "in",
+        "include",
+        "is",
+        "module",
+        "namespace",
+        "not",
+        "of",
+        "or",
+        "package",
+        "print",
+        "raise",
+        "require",
+        "return",
+        "set",
+        "static",
+        "throw",
+        "type",
+        "use",
+        "using",
+        "when",
+        "with",
+        "yield",
+        "elif",
+    ];
+    let head = before.trim_end();
+    if head.len() == before.len() {
+        return false;
+    }
+    let mut words = head.rsplit(char::is_whitespace);
+    let plain = |word: &str| !word.is_empty() && word.chars().all(is_word);
+    let keyword = |word: &str| KEYWORDS.contains(&word);
+    let (last, other) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let behind_tag =
+        last.rsplit_once('>').is_some_and(|(tag, word)| plain(word) && tag.contains('<'));
+    behind_tag || plain(last) && plain(other) && !keyword(last) && !keyword(other)
 }
 
 /// A long dash right before a word, with a blank before it, is the two hyphens of an

@@ -7,7 +7,7 @@ use std::ops::Range;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use unicode_normalization::char::is_combining_mark;
 
-use super::canon::{Canonical, Fold, LiteralEnds, canonical, is_word, parts};
+use super::canon::{Canonical, Fold, LiteralEnds, canonical, is_prefix, is_word, parts};
 use super::code::{Slashes, code_of, ends_statement, heads_a_block, is_comment, without_comment};
 use super::style::{DOUBLE, EditMap, SINGLE};
 
@@ -291,14 +291,24 @@ impl Line<'_> {
 }
 
 /// The string literals of a line, quotes included.
-fn literals(line: &str) -> Vec<Range<usize>> {
+pub(super) fn literals(line: &str) -> Vec<Range<usize>> {
+    let patterns = if line.contains('/') { patterns(line) } else { Vec::new() };
+    let mut patterns = patterns.into_iter().peekable();
     let chars: Vec<(usize, char)> = line.char_indices().collect();
     let mut ends = LiteralEnds::default();
     let mut out = Vec::new();
     let mut at = 0;
     while at < chars.len() {
         let (start, c) = chars[at];
-        let apostrophe = c == '\'' && at > 0 && is_word(chars[at - 1].1);
+        while patterns.next_if(|pattern| pattern.end <= start).is_some() {}
+        if patterns.peek().is_some_and(|pattern| pattern.contains(&start)) {
+            at += 1;
+            continue;
+        }
+        let apostrophe = c == '\''
+            && at > 0
+            && is_word(chars[at - 1].1)
+            && !is_prefix(line[..start].chars().rev());
         if matches!(c, '"' | '\'' | '`')
             && !apostrophe
             && let Some(end) = ends.of(&chars, |(_, c)| *c, at)

@@ -413,7 +413,10 @@ fn ends(
             Side::Suffix => b.len() - a.len()..b.len(),
             Side::Prefix => 0..a.len(),
         };
-        let equal = a.iter().zip(&b[found.clone()]).all(|(a, b)| a.c == b.c);
+        let equal = a.iter().zip(&b[found.clone()]).all(|(a, b)| a.c == b.c)
+            && (fold < Fold::Spacing
+                || joins_selectors(old)
+                    == joins_selectors(&file[b[found.start].start..b[found.end - 1].end]));
         if !equal || splits_word(&b, &found) {
             return None;
         }
@@ -489,8 +492,10 @@ fn inner_places(old: &str, file: &str, fold: Fold) -> Vec<Range<usize>> {
     let mut at = 0;
     while at + a.len() <= b.len() {
         let found = at..at + a.len();
+        let text = &file[b[at].start..b[found.end - 1].end];
         if a.iter().zip(&b[found.clone()]).all(|(a, b)| a.c == b.c)
             && begins(b[at].start)
+            && (fold < Fold::Spacing || joins_selectors(old) == joins_selectors(text))
             && !splits_word(&b, &found)
             && !cuts_statement(old, file, b[found.end - 1].end)
         {
