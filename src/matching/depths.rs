@@ -131,7 +131,11 @@ impl Merge<'_, '_> {
         if let Some(below) = below {
             let below = context(below);
             let opened = fit::left_open(&news).map(depth);
-            fit.below = if let Some(opened) = opened.filter(|_| closes(&below)) {
+            let statement = above.filter(|_| fit::begins_amid(first)).map(context);
+            let after = |above: &String| depth(above) == depth(&below);
+            fit.below = if statement.as_ref().is_some_and(after) {
+                0
+            } else if let Some(opened) = opened.filter(|_| closes(&below)) {
                 4 * depth(&below).abs_diff(opened)
             } else if depth(last) == floor {
                 strain(last, &below, unit)

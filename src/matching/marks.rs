@@ -97,6 +97,11 @@ impl Marks<'_, '_> {
             return None;
         }
         let last = self.new[new_last];
+        let next = news.first().map(|n| self.new[*n]);
+        // A `;` that the line had all along is its own, unless the line goes on now.
+        if was.is_empty() && is == ";" && gone.is_none() && !next.is_some_and(continues) {
+            return None;
+        }
         // A `;` that only the call has is no matter of the place.
         let added = was == ";" && is.is_empty();
         // Nor is a comma, behind what is no item.
@@ -108,7 +113,8 @@ impl Marks<'_, '_> {
             && is_sibling(self.old[old_last], last)
             && can_end(last, file, is, slashes)
         {
-            wanted.insert(new_last, is);
+            let ends = is != "," || !self.is_rest_parameter(new_last);
+            wanted.insert(new_last, if ends { is } else { "" });
         }
         // The line that was the last one and is no longer.
         let changed = run.iter().find_map(|event| match *event {
@@ -117,6 +123,16 @@ impl Marks<'_, '_> {
         });
         let before = changed.or(above.filter(|(o, _)| *o == old_last).map(|(_, n)| n))?;
         let next = *news.iter().find(|n| **n > before)?;
+        if self.mark(self.new[before]).is_empty() && is == ";" && continues(self.new[next]) {
+            // The statement ends where its last line does.
+            wanted.insert(before, "");
+            let depth = |n: usize| indent::of(self.new[n]).len();
+            let goes_on = |n: &usize| continues(self.new[*n]) || depth(*n) > depth(next);
+            let rest = news.iter().copied().skip_while(|n| *n < next);
+            let end = rest.take_while(goes_on).last().unwrap_or(next);
+            wanted.insert(end, ";");
+            return Some(());
+        }
         if !is_sibling(self.new[before], self.new[next]) {
             return None;
         }
@@ -128,8 +144,6 @@ impl Marks<'_, '_> {
             }
         } else if own == "," && (changed.is_some() || self.was_last_item(piece)) {
             wanted.insert(before, ",");
-        } else if own.is_empty() && is == ";" && continues(self.new[next]) {
-            wanted.insert(before, "");
         }
         Some(())
     }
@@ -169,6 +183,16 @@ impl Marks<'_, '_> {
         let entry =
             (head.contains(": ") || head.contains("=>") || words == 1) && !head.contains(" = ");
         holder.ends_with(['[', '(']) || holder.ends_with('{') && entry
+    }
+
+    /// Whether a line is the parameter that takes the rest, behind which no comma can stand.
+    fn is_rest_parameter(&self, n: usize) -> bool {
+        let below = self.new[n + 1..].iter().find(|line| is_code(line));
+        self.new[n].trim_start().starts_with("...")
+            && below.is_some_and(|below| {
+                let head = below.trim_start().starts_with(')');
+                head && (below.trim_end().ends_with('{') || below.contains("=>"))
+            })
     }
 
     /// Whether what holds a line of the file ends right below it.
@@ -245,7 +269,14 @@ fn can_end(line: &str, file: &str, mark: &str, slashes: Slashes) -> bool {
                 || ends_statement(line, None)
                 || alike() && !ends_statement(file, None) && line.ends_with(is_word)
         }
-        "," => !line.ends_with(['{', '(', '[']),
+        // What takes the rest, and the one argument that is a loop, end without.
+        "," => {
+            let item = line.trim_start();
+            let rest = item.starts_with("..") && !item.starts_with("...");
+            let generator =
+                item.contains(" for ") && item.contains(" in ") && !file.contains(" for ");
+            !line.ends_with(['{', '(', '[']) && !rest && !generator
+        }
         _ => true,
     }
 }
@@ -270,7 +301,10 @@ fn continues(line: &str) -> bool {
     ];
     let line = line.trim_start();
     let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    line.starts_with(['.', '|', '&', '?', ':', '=', ')', ']']) || CLAUSES.contains(&word)
+    let operator = line.starts_with(['+', '-', '*', '/', '%', '<', '>', '^']);
+    operator && line[1..].starts_with(' ')
+        || line.starts_with(['.', '|', '&', '?', ':', '=', ')', ']'])
+        || CLAUSES.contains(&word)
 }
 
 /// The `,` or `;` that a line of code ends in.

@@ -85,7 +85,12 @@ fn places(source: &Source<'_>, old: &[&str]) -> Vec<(usize, usize)> {
         let (first, last) = (source.line_at(start), source.line_at(end - 1));
         let head = &source.text[source.lines[first].start..start];
         let tail = &source.text[end..source.lines[last].end];
-        if head.trim().is_empty() && tail.trim().is_empty() && !out.contains(&(first, last)) {
+        // Where lines break as in the call, white space within lines differs.
+        let solid = |line: &&str| !line.trim().is_empty();
+        let broken = (first..=last).map(|at| source.body(at)).filter(|line| solid(line)).count()
+            != old.iter().filter(|line| solid(line)).count();
+        let alone = head.trim().is_empty() && tail.trim().is_empty();
+        if alone && broken && !out.contains(&(first, last)) {
             out.push((first, last));
         }
     }

@@ -63,6 +63,19 @@ impl Shape {
             comment = opens || comment && !line.contains("*/");
             *continued |= comment && !line.trim_start().starts_with('*');
         }
+        // The names of an import are no statements.
+        let mut names = false;
+        for (line, continued) in new.iter().zip(&mut continued) {
+            let line = line.trim();
+            let begins = ["import ", "export "].iter().any(|word| line.starts_with(word));
+            names &= !line.starts_with('}');
+            *continued |= names;
+            names |= begins && line.ends_with('{') && !line.contains(['=', '(']) && {
+                let words = line.split_whitespace().nth(1).unwrap_or_default();
+                !["class", "interface", "namespace", "default", "enum", "abstract", "declare"]
+                    .contains(&words)
+            };
+        }
         // The end of an attribute is no end of a statement.
         for n in 1..new.len() {
             if new[n].trim_start().starts_with([')', ']', '}']) {

@@ -486,14 +486,21 @@ impl<'a> Spacing<'a> {
         let sign = |text: &str| text.chars().next().filter(|c| !is_word(*c));
         let signs = [sign(&new[left.clone()]), sign(&new[right.clone()])];
         let bracket = |c: &char| "()[]{}\"'`".contains(*c);
-        let Some(sign) = signs.into_iter().flatten().find(|c| !bracket(c)) else { return true };
-        if matches!(sign, ',' | ';') {
-            return true;
-        }
         // The run of characters without a blank that the place is in.
         let start = new[..left.end].rfind(char::is_whitespace).map_or(0, |at| at + 1);
         let end = new[right.start..].find(char::is_whitespace);
         let run = &new[start..end.map_or(new.len(), |at| right.start + at)];
+        if run.starts_with('-') || run.contains("://") || run.contains("](") {
+            return false;
+        }
+        let Some(sign) = signs.into_iter().flatten().find(|c| !bracket(c)) else {
+            // A brace amid a word is a count.
+            let count = new[right.clone()] == *"{" && new[right.end..].starts_with(is_word);
+            return !count || new[..left.end].ends_with([' ', '(', '[', '{']);
+        };
+        if matches!(sign, ',' | ';') {
+            return true;
+        }
         let at = if new[right.clone()].starts_with(sign) { right.start } else { left.start };
         // The second of two such signs in one item is part of a value.
         let item = new[..at].rfind([',', ';', '(', ')', '{', '}', '[', ']']).map_or(0, |at| at + 1);
@@ -502,10 +509,8 @@ impl<'a> Spacing<'a> {
             let letter = |range: &Range<usize>| new[range.clone()].starts_with(char::is_alphabetic);
             letter(left) || letter(right)
         };
-        !again
-            && !named
-            && !run.starts_with('-')
-            && !run.contains(['/', '\\', '?', '%', '@', '~', '$', '#', '^'])
+        let typed = matches!(sign, '<' | '>') && self.own(n).is_empty();
+        !again && !named && !typed && !run.contains(['/', '\\', '?', '%', '@', '~', '$', '#', '^'])
     }
 }
 
