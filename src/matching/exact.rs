@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::Explained;
 use super::call::{Call, Read, lacks_break};
+use super::canon::is_word;
 use super::decode;
 use super::fit;
 use super::frame::starts_elsewhere;
@@ -32,11 +33,23 @@ impl<'a> Call<'a> {
         read: impl FnOnce() -> &'r Read,
     ) -> Result<Explained, Refusal> {
         let mut found = exact?;
-        if found.splices.iter().all(|splice| self.doubles_indent(splice)) {
-            for splice in &mut found.splices {
-                splice.text.drain(..indent::of(&splice.text).len());
+        if let Some(refusal) = self.is_made_already(&found.splices) {
+            return Err(refusal);
+        }
+        let mends: [Mend<'a>; 4] =
+            [Self::without_doubled_indent, Self::whole_line_gone, Self::once, Self::own_break];
+        for mend in mends {
+            if found.splices.iter().any(|splice| mend(self, splice).is_none()) {
+                continue;
             }
-            found.explanation.rewrites.push("indentation".to_owned());
+            for splice in &mut found.splices {
+                if let Some((mended, rewrite)) = mend(self, splice) {
+                    *splice = mended;
+                    if found.explanation.rewrites.last().is_none_or(|last| last != rewrite) {
+                        found.explanation.rewrites.push(rewrite.to_owned());
+                    }
+                }
+            }
             found.explanation.corrected = found.splices.first().map(|splice| Corrected {
                 old_str: self.text()[splice.range.clone()].to_owned(),
                 new_str: splice.text.clone(),
@@ -46,6 +59,11 @@ impl<'a> Call<'a> {
         let mut warn = |warning: &str| found.explanation.warnings.push(warning.to_owned());
         if self.joins_a_line(&found.splices, new) {
             warn(JOINED);
+        }
+        if let Some(cut) = found.splices.iter().find_map(|splice| self.cut_word(splice)) {
+            warn(&format!(
+                "old_str is a part of `{cut}` in the file, which was changed as written; if that is not the place, read the file again"
+            ));
         }
         let torn = found.splices.iter().any(|splice| self.begins_amid_indent(splice));
         if !torn && self.moves_elsewhere(&found.splices, new) {
@@ -102,6 +120,100 @@ impl<'a> Call<'a> {
         let before = &self.text()[..splice.range.start];
         let line = before.trim_end_matches([' ', '\t']);
         (line.is_empty() || line.ends_with('\n')).then(|| &before[line.len()..])
+    }
+
+    /// The one place stands within the new text already, which says more than the old one: the
+    /// edit was made before.
+    fn is_made_already(&self, splices: &[Splice]) -> Option<Refusal> {
+        let [splice] = splices else { return None };
+        let old = &self.text()[splice.range.clone()];
+        let (before, behind) = splice.text.split_once(old)?;
+        let more = before.contains(is_word) || behind.contains(is_word);
+        (more && self.request.expected == Expected::default())
+            .then(|| self.covered_by_new(&splice.range))?
+    }
+
+    /// The word or number of the file that a text cuts, at an end that the edit changes.
+    fn cut_word(&self, splice: &Splice) -> Option<&'a str> {
+        let (text, range) = (self.text(), &splice.range);
+        let old = &text[range.clone()];
+        let (head, tail) = (
+            |text: &'a str| &text[..text.find(|c| !is_word(c)).unwrap_or(text.len())],
+            |text: &'a str| {
+                &text[text.rfind(|c| !is_word(c)).map_or(0, |at| at + next(text, at))..]
+            },
+        );
+        let (before, behind) = (tail(&text[..range.start]), head(&text[range.end..]));
+        let starts = !before.is_empty() && old.starts_with(is_word);
+        let ends = !behind.is_empty() && old.ends_with(is_word);
+        let new: &str = &splice.text;
+        let (first, last) = (head(old), tail(old));
+        if ends && !(new.ends_with(last) && !new[..new.len() - last.len()].ends_with(is_word)) {
+            return Some(&text[range.end - last.len()..range.end + behind.len()]);
+        }
+        (starts && !(new.starts_with(first) && !new[first.len()..].starts_with(is_word)))
+            .then(|| &text[range.start - before.len()..range.start + first.len()])
+    }
+
+    /// A line that goes as a whole takes its indentation along, which would else be put in
+    /// front of the next line.
+    fn whole_line_gone(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        let old = &self.text()[splice.range.clone()];
+        let margin = self.margin(splice).filter(|margin| !margin.is_empty())?;
+        let whole = splice.text.is_empty() && old.ends_with('\n') && !is_blank(old.trim_end());
+        whole.then(|| {
+            let range = splice.range.start - margin.len()..splice.range.end;
+            (Splice { range, text: String::new() }, "indentation")
+        })
+    }
+
+    /// What the file has behind the place up to the end of the line, and the new text brings
+    /// again: the signs that end the line.
+    fn once(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        const MOST: usize = 3;
+        let (text, new) = (self.text(), &splice.text);
+        let old = &text[splice.range.clone()];
+        let rest = text[splice.range.end..].lines().next().unwrap_or_default();
+        let signs = rest.trim();
+        let plain = |c: char| !is_word(c) && !c.is_whitespace();
+        if signs.is_empty() || signs.len() > MOST || !signs.chars().all(plain) {
+            return None;
+        }
+        let kept = new.strip_suffix(rest.trim_end()).or_else(|| new.strip_suffix(signs))?;
+        // The new text does not only say more, in brackets of its own.
+        let open = |text: &str| {
+            let signs = |signs: [char; 3]| text.matches(signs).count().cast_signed();
+            signs(['(', '[', '{']) - signs([')', ']', '}'])
+        };
+        let brings = open(new) == open(old) + open(signs);
+        (brings && !old.ends_with(signs) && !kept.is_empty())
+            .then(|| (Splice { range: splice.range.clone(), text: kept.to_owned() }, "punctuation"))
+    }
+
+    /// A line break that only the old text ends with, where the new one says something else
+    /// and another line comes: it was left out, not meant to go.
+    fn own_break(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        let (text, new) = (self.text(), &splice.text);
+        let old = &text[splice.range.clone()];
+        let below = text[splice.range.end..].lines().next()?;
+        let left_out = lacks_break(old, new)
+            && !below.trim().is_empty()
+            && !new.ends_with([' ', '\t'])
+            && !old.trim().is_empty()
+            && old.trim_end() != new.trim_end();
+        left_out.then(|| {
+            let ending = if old.ends_with("\r\n") { "\r\n" } else { "\n" };
+            let text = format!("{new}{ending}");
+            (Splice { range: splice.range.clone(), text }, "final_newline")
+        })
+    }
+
+    /// Without the indentation that [`Self::doubles_indent`] finds.
+    fn without_doubled_indent(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        self.doubles_indent(splice).then(|| {
+            let text = splice.text[indent::of(&splice.text).len()..].to_owned();
+            (Splice { range: splice.range.clone(), text }, "indentation")
+        })
     }
 
     /// Whether a text that begins right behind the indentation of its line is replaced by
@@ -283,6 +395,14 @@ impl<'a> Call<'a> {
         };
         (Cow::Owned(turned), true)
     }
+}
+
+/// What a replacement that cannot be meant so is changed to, and the name of that.
+type Mend<'a> = fn(&Call<'a>, &Splice) -> Option<(Splice, &'static str)>;
+
+/// The length of the character at a place.
+fn next(text: &str, at: usize) -> usize {
+    text[at..].chars().next().map_or(0, char::len_utf8)
 }
 
 /// How new lines stand after a plain replacement.
