@@ -8,6 +8,9 @@ use super::indent::{self, IndentMap, NewLine};
 use super::source::Source;
 use super::window::{Step, Window};
 
+const MIXED: &str =
+    "some lines of new_str stand as in the file, others elsewhere; nothing tells which is meant";
+
 /// What is looked at.
 pub(super) struct Texts<'a, 't> {
     pub(super) source: &'a Source<'t>,
@@ -176,6 +179,8 @@ impl<'a> Texts<'a, '_> {
         let (mut shared, mut right) = (0, 0);
         // Whether `new` has lines of `old` as deep as `old`, and as deep as the file.
         let (mut as_call, mut as_file) = (false, false);
+        // Whether one stands as in the file, and no new line holds it.
+        let mut clean = false;
         let mut depths: Vec<usize> = Vec::new();
         let solid = |lines: &[&str]| -> Option<(usize, usize)> {
             let first = lines.iter().position(|l| !l.trim().is_empty())?;
@@ -206,11 +211,27 @@ impl<'a> Texts<'a, '_> {
                     .map(|(_, n)| n)
                     .collect()
             };
-            let indents: Vec<&str> = twins.into_iter().map(|n| indent::of(new[n])).collect();
+            let indents: Vec<&str> = twins.iter().map(|&n| indent::of(new[n])).collect();
+            let found = twins;
             let (call, there) =
                 (indents.contains(&indent::of(line)), indents.contains(&indent::of(file)));
-            as_call |= call;
+            let alike = old.iter().filter(|other| other.trim() == line.trim()).count();
+            as_call |= call && (alike == 1 || !there);
             as_file |= there && !call;
+            // A line that a new one holds was moved deeper by the edit.
+            let moved = |n: usize| {
+                let mut deep = indent::of(new[n]).len();
+                let above = new[..n].iter().rev().filter(|line| !line.trim().is_empty());
+                let mut holders = above.filter(|line| {
+                    let holds = indent::of(line).len() < deep;
+                    deep = deep.min(indent::of(line).len());
+                    holds
+                });
+                holders.any(|holder| !old.iter().any(|line| line.trim() == holder.trim()))
+            };
+            let stays = |n: &usize| indent::of(new[*n]) == indent::of(file) && !moved(*n);
+            let would_move = map.apply(indent::of(file)).as_deref() != Some(indent::of(file));
+            clean |= there && !call && would_move && found.iter().any(stays);
             if there && !call && !depths.contains(&depth(file)) {
                 depths.push(depth(file));
             }
@@ -229,9 +250,9 @@ impl<'a> Texts<'a, '_> {
         if as_call {
             // The new text comes as far out as the file's, and still a line of it stands where
             // the call had it: was that one moved, or all the others?
-            let torn = as_file && (fresh == file && fresh != call || in_levels);
             let why =
                 "some lines of new_str stand as deep as in old_str, others as deep as in the file";
+            let torn = as_file && (fresh == file && fresh != call || in_levels);
             return if torn { Err(why) } else { Ok(None) };
         }
         if map.is_whole() && !map.is_shift() {
@@ -241,6 +262,7 @@ impl<'a> Texts<'a, '_> {
                 true if depths.len() < 2 && as_file => {
                     Err("new_str can be indented as old_str or as the file; nothing tells which")
                 }
+                false if clean && !map.is_same() => Err(MIXED),
                 in_file => Ok(in_file.then_some(quoted)),
             };
         }
@@ -255,7 +277,10 @@ impl<'a> Texts<'a, '_> {
         };
         let same_frame =
             mended || fresh == file && fresh != call && (shared > 0 || starts_elsewhere(old, new));
-        Ok((same_frame || shared > 0 && opens).then_some(quoted))
+        match same_frame || shared > 0 && opens {
+            false if clean && !map.is_same() => Err(MIXED),
+            in_file => Ok(in_file.then_some(quoted)),
+        }
     }
 }
 

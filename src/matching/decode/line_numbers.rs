@@ -34,8 +34,8 @@ impl Decoding for LineNumbers {
             return None;
         }
         let last = first + styles.len();
-        // Behind a colon a blank that every line has belongs to the view or to the text.
-        let can_be_spaced = matches!(style, Style::Colon | Style::Letter)
+        // Behind a colon or a bar a blank that every line has belongs to the view or to the text.
+        let can_be_spaced = matches!(style, Style::Colon | Style::Letter | Style::Bar)
             && styles.iter().all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
         let spaced = self.spaced;
         if spaced && !can_be_spaced {
@@ -64,23 +64,40 @@ impl Decoding for LineNumbers {
             .collect();
         // Where the text itself looks numbered, only what is numbered twice came from a view.
         let own = contents.iter().any(|line| number(line).is_some_and(|(s, ..)| s == style));
-        let is_numbered = move |new: &str| {
-            let solid = || new.split('\n').filter(|line| !line.trim().is_empty());
-            let clean = solid().any(|line| contents.iter().any(|known| known == line.trim()));
-            let mut numbers = solid().filter_map(number).filter(|(s, ..)| *s == style);
-            let Some((_, start, rest)) = numbers.next().filter(|_| !clean) else { return false };
-            let mut at = start;
-            let steady = numbers.all(|(_, n, _)| {
-                let near = n >= at && n - at <= last - first + 1;
-                at = n;
+        let quoted: Vec<String> = body.split('\n').map(str::to_owned).collect();
+        let numbering = move |new: &str| {
+            let lines = || new.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty());
+            let numbered = || {
+                let all = lines().filter_map(|(at, line)| Some((at, number(line)?)));
+                all.filter(|(_, (s, ..))| *s == style)
+            };
+            // A line as `old` has it, number and all, was copied with it.
+            let copied = || lines().any(|(_, line)| quoted.iter().any(|known| known == line));
+            let clean = || lines().any(|(_, line)| contents.iter().any(|k| k == line.trim()));
+            let mut numbers = numbered();
+            let Some((place, (_, start, rest))) = numbers.next() else { return Numbering::None };
+            let mut above = (place, start);
+            let steady = numbers.all(|(place, (_, n, _))| {
+                let more = place - above.0 + last - first;
+                let near = n >= above.1 && n - above.1 <= more;
+                above = (place, n);
                 near
             });
             let twice = !own || number(rest.trim_start()).is_some_and(|(s, ..)| s == style);
-            steady && twice && (first.saturating_sub(1)..last + 1).contains(&start)
+            let starts = (first.saturating_sub(1)..last + 1).contains(&start);
+            match twice && starts {
+                true if steady && (copied() || !clean()) => Numbering::Whole,
+                true if copied() => Numbering::Unclear,
+                _ => Numbering::None,
+            }
         };
         let undo = move |new: &str| {
-            if is_numbered(new) {
-                return Some(new.split('\n').map(strip).collect::<Vec<_>>().join("\n"));
+            match numbering(new) {
+                Numbering::Whole => {
+                    return Some(new.split('\n').map(strip).collect::<Vec<_>>().join("\n"));
+                }
+                Numbering::Unclear => return None,
+                Numbering::None => {}
             }
             // Numbers that go on with those of old_str, of a kind that is not known.
             let solid = || new.split('\n').filter(|line| !line.trim().is_empty());
@@ -96,6 +113,13 @@ impl Decoding for LineNumbers {
         };
         Some((text, Box::new(undo)))
     }
+}
+
+/// Whether the numbers in a new text are those of a view.
+enum Numbering {
+    None,
+    Whole,
+    Unclear,
 }
 
 /// What stands between a line number and the line.
