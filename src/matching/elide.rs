@@ -281,6 +281,12 @@ fn fill(
     }
     let window = Window { steps, slack };
     let map = IndentMap::fit(indents, source.unit());
+    // Where the parts stand in two ways, one of them is another's.
+    if !map.is_whole() && map.first_lost().is_none() {
+        let line = window.first().map_or(0, |piece| piece.line);
+        let why = "the parts around the placeholder are indented in several ways; nothing tells where the last one is";
+        return Err(refuse::conflict(call, &window, &Conflict { line, why }));
+    }
     let mut filled: Vec<Cow<'_, str>> = Vec::new();
     let mut gaps = gaps.into_iter().zip(marks);
     for line in new {

@@ -36,8 +36,13 @@ impl<'a> Call<'a> {
         if let Some(refusal) = self.is_made_already(&found.splices) {
             return Err(refusal);
         }
-        let mends: [Mend<'a>; 4] =
-            [Self::without_doubled_indent, Self::whole_line_gone, Self::once, Self::own_break];
+        let mends: [Mend<'a>; 5] = [
+            Self::without_doubled_indent,
+            Self::whole_line_gone,
+            Self::one_head,
+            Self::once,
+            Self::own_break,
+        ];
         for mend in mends {
             if found.splices.iter().any(|splice| mend(self, splice).is_none()) {
                 continue;
@@ -179,15 +184,26 @@ impl<'a> Call<'a> {
         if signs.is_empty() || signs.len() > MOST || !signs.chars().all(plain) {
             return None;
         }
-        let kept = new.strip_suffix(rest.trim_end()).or_else(|| new.strip_suffix(signs))?;
-        // The new text does not only say more, in brackets of its own.
-        let open = |text: &str| {
-            let signs = |signs: [char; 3]| text.matches(signs).count().cast_signed();
-            signs(['(', '[', '{']) - signs([')', ']', '}'])
-        };
-        let brings = open(new) == open(old) + open(signs);
-        (brings && !old.ends_with(signs) && !kept.is_empty())
-            .then(|| (Splice { range: splice.range.clone(), text: kept.to_owned() }, "punctuation"))
+        let kept = repeated_end(old, new, rest)?;
+        let text = new[..kept].to_owned();
+        Some((Splice { range: splice.range.clone(), text }, "punctuation"))
+    }
+
+    /// What the file has in front of the place on its line, and the new text brings again.
+    fn one_head(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        let (text, new) = (self.text(), &splice.text);
+        let old = &text[splice.range.clone()];
+        let before = &text[..splice.range.start];
+        let head = before.rsplit('\n').next().unwrap_or_default().trim_start();
+        let again = head.contains(is_word)
+            && new.starts_with(head)
+            && new.len() > head.len()
+            && !old.starts_with(head)
+            && open(new) == open(old) + open(head);
+        again.then(|| {
+            let text = new[head.len()..].to_owned();
+            (Splice { range: splice.range.clone(), text }, "line_head")
+        })
     }
 
     /// A line break that only the old text ends with, where the new one says something else
@@ -403,6 +419,24 @@ type Mend<'a> = fn(&Call<'a>, &Splice) -> Option<(Splice, &'static str)>;
 /// The length of the character at a place.
 fn next(text: &str, at: usize) -> usize {
     text[at..].chars().next().map_or(0, char::len_utf8)
+}
+
+/// How many brackets a text leaves open.
+fn open(text: &str) -> isize {
+    let signs = |signs: [char; 3]| text.matches(signs).count().cast_signed();
+    signs(['(', '[', '{']) - signs([')', ']', '}'])
+}
+
+/// How much of a new text is left without what the file has behind the place already, if the
+/// new text brings it again. In brackets of its own it only says more.
+pub(super) fn repeated_end(old: &str, new: &str, rest: &str) -> Option<usize> {
+    let end = rest.trim();
+    let kept = new.strip_suffix(rest.trim_end()).or_else(|| new.strip_suffix(end))?;
+    let again = !end.is_empty()
+        && !kept.is_empty()
+        && !old.ends_with(end)
+        && open(new) == open(old) + open(end);
+    again.then_some(kept.len())
 }
 
 /// How new lines stand after a plain replacement.

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::events::{Event, events, keep_the_last, stay_first};
+use super::exact::repeated_end;
 use super::fit::is_directive;
 use super::indent::{self, IndentMap};
 use super::marks::{self, Marks};
@@ -586,6 +587,13 @@ impl<'a, 't> Merge<'a, 't> {
         let slashes = self.source.slashes();
         let rest = &self.source.text[last.end..self.source.lines[last.line].end];
         let (Some(old), Some(new)) = (self.old.last(), self.new.last()) else { return };
+        if !last.to_end
+            && !self.file(last).ends_with(rest.trim())
+            && let Some(kept) = repeated_end(old, &line.text, rest)
+        {
+            line.text.truncate(kept);
+            return;
+        }
         for mark in [',', ';', ':', '.'] {
             if rest.starts_with(mark) && !old.ends_with(mark) && line.text.ends_with(mark) {
                 line.text.pop();
