@@ -291,7 +291,8 @@ pub(super) fn merge_window(
         }
         _ => None,
     });
-    let (broken, mended): (Vec<String>, Vec<String>) = (mend(old, map), mend(new, map));
+    let (broken, mended): (Vec<String>, Vec<String>) =
+        (mend(old, map, source.text), mend(new, map, source.text));
     let old: Vec<&str> = broken.iter().map(String::as_str).collect();
     let new: Vec<&str> = mended.iter().map(String::as_str).collect();
     let (old, new) = (&old[..], &new[..]);
@@ -352,10 +353,12 @@ fn looks_like_a_diff(file: &str, old: &[&str], new: &[&str]) -> Option<&'static 
 }
 
 /// The lines with plain blanks in front, where only the call has others.
-fn mend(lines: &[&str], map: &IndentMap) -> Vec<String> {
+fn mend(lines: &[&str], map: &IndentMap, file: &str) -> Vec<String> {
+    let foreign = !file.contains(indent::NBSP);
     let mend = |line: &&str| {
         let (indent, body) = line.split_at(indent::of(line).len());
         match map.mends_blanks(indent) {
+            true if foreign => line.replace(indent::NBSP, " "),
             true => indent.replace(indent::NBSP, " ") + body,
             false => (*line).to_owned(),
         }

@@ -282,7 +282,9 @@ fn fill(
     let window = Window { steps, slack };
     let map = IndentMap::fit(indents, source.unit());
     // Where the parts stand in two ways, one of them is another's.
-    if !map.is_whole() && map.first_lost().is_none() {
+    let ends = |line: Option<&&str>| line.map(|line| indent::of(line).len());
+    let closes = ends(old.first()) == ends(old.last()) && old.len() > 1;
+    if !map.is_whole() && (map.first_lost().is_none() || closes) {
         let line = window.first().map_or(0, |piece| piece.line);
         let why = "the parts around the placeholder are indented in several ways; nothing tells where the last one is";
         return Err(refuse::conflict(call, &window, &Conflict { line, why }));

@@ -181,7 +181,11 @@ impl<'a> Call<'a> {
         let rest = text[splice.range.end..].lines().next().unwrap_or_default();
         let signs = rest.trim();
         let plain = |c: char| !is_word(c) && !c.is_whitespace();
-        if signs.is_empty() || signs.len() > MOST || !signs.chars().all(plain) {
+        let few = signs.len() <= MOST && signs.chars().all(plain);
+        // Or the file's whole line.
+        let last = old.rsplit('\n').next().unwrap_or_default().trim_start();
+        let whole = !last.is_empty() && new.ends_with(&format!("{last}{}", rest.trim_end()));
+        if signs.is_empty() || !few && !whole {
             return None;
         }
         let kept = repeated_end(old, new, rest)?;

@@ -79,7 +79,8 @@ fn is_only_that(words: &str) -> bool {
     .iter()
     .any(|phrase| {
         words.starts_with(phrase) || words.ends_with("unchanged") || words.ends_with("omitted")
-    })
+    }) && words.split_whitespace().count() <= 6
+        && ![" is ", " are ", " was "].iter().any(|verb| words.contains(verb))
 }
 
 /// Whether a placeholder is dots alone, which Python and TypeScript also write.

@@ -95,6 +95,22 @@ impl EditMap {
                 self.characters.extend(other.chars().map(|c| (c.to_string(), plain.to_owned())));
             }
         }
+        // One full-width form that stands for a plain one speaks for all that the file has not.
+        let wide = |c: char| ('\u{ff01}'..='\u{ff5e}').contains(&c);
+        let known = |from: &str| from.chars().all(wide);
+        if self.characters.iter().any(|(from, to)| known(from) && to.is_ascii()) {
+            let plain = |c: char| char::from_u32(u32::from(c) - 0xFF01 + 0x21);
+            let mut others: Vec<(String, String)> = new
+                .iter()
+                .flat_map(|line| line.chars())
+                .filter(|c| wide(*c) && !file.contains(*c))
+                .filter_map(|c| Some((c.to_string(), plain(c)?.to_string())))
+                .collect();
+            others.sort_unstable();
+            others.dedup();
+            others.retain(|(from, _)| !self.characters.iter().any(|(known, _)| known == from));
+            self.characters.extend(others);
+        }
         self.letters = self.letters && has_characters(file) && !file.lines().any(holds_a_word);
         // A line of the call that `new` has as the file has it was not written by that habit.
         let clean = |(old, file): &(&str, &str)| {

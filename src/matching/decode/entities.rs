@@ -1,5 +1,6 @@
 //! HTML entities for characters of the source.
 
+use super::super::tokens::literals;
 use super::{Decoding, UndoNew};
 
 /// HTML entities for characters of the source.
@@ -46,6 +47,7 @@ impl Decoding for Entities {
         let before = marks(old);
         let text = decode_entities(old, &used);
         let known: Vec<&str> = used.iter().map(|(entity, ..)| *entity).collect();
+        let old_has = move |mark: &str| MARKUP.iter().zip(before).any(|(m, has)| *m == mark && has);
         let undo = move |new: &str| {
             let after = marks(new);
             let has = |c: &str| {
@@ -54,6 +56,21 @@ impl Decoding for Entities {
                 entity.map(|(entity, ..)| *entity)
             };
             let written: Vec<&str> = MARKUP.iter().filter_map(|mark| has(mark)).collect();
+            // A sign that stands both ways on a line of code, and that old_str has encoded.
+            let torn = new.lines().any(|line| {
+                let literals = literals(line);
+                let coded = |at: &usize| !literals.iter().any(|literal| literal.contains(at));
+                ENTITIES.iter().any(|(entity, of, _)| {
+                    known.contains(entity)
+                        && MARKUP.contains(of)
+                        && !old_has(of)
+                        && bare(line, of)
+                        && line.match_indices(entity).any(|(at, _)| coded(&at))
+                })
+            });
+            if torn {
+                return None;
+            }
             let mut markup = true;
             // A sign that old_str has encoded and new_str has not.
             let plain = MARKUP.iter().zip(after).any(|(mark, bare)| {
@@ -78,7 +95,12 @@ impl Decoding for Entities {
                 new.contains(entity) && habit && !bare(new, c) && (markup || !MARKUP.contains(c))
             };
             let used: Vec<_> = ENTITIES.iter().filter(encoded).collect();
-            Some(decode_entities(new, &used))
+            let text = decode_entities(new, &used);
+            // Half of it undone is neither.
+            let half = text != new
+                && !new.contains("&amp;")
+                && known.iter().any(|entity| text.contains(entity));
+            (!half).then_some(text)
         };
         Some((text, Box::new(undo)))
     }

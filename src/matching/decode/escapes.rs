@@ -60,6 +60,7 @@ impl Decoding for Unescape {
         shown.in_literals = kinds(&unescape_breaks(old)).breaks;
         shown.lone = has_lone_backslash(old);
         shown.bare = QUOTES.map(|quote| has_bare(old, quote));
+        shown.doubled = text.contains("\\\\") && !has_lone_backslash(&text);
         let old = old.to_owned();
         let undo = move |new: &str| {
             Some(match level {
@@ -102,9 +103,15 @@ struct Kinds {
     lone: bool,
     /// The quotes that stand bare.
     bare: [bool; 3],
+    /// Whether backslashes are doubled still once the escapes are undone, and none is alone.
+    doubled: bool,
 }
 
 impl Kinds {
+    fn escapes(self, c: char) -> bool {
+        QUOTES.into_iter().zip(self.quotes).any(|(quote, escaped)| escaped && quote == c)
+    }
+
     /// Whether `new` shows that it was written without the escapes that `old` has
     /// throughout: a quote stands bare, or a backslash alone.
     fn is_clean(self, new: &str) -> bool {
@@ -210,6 +217,15 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
                 let single = (shown.backslashes || whole) && !lone;
                 out.push_str(if single { "\\" } else { "\\\\" });
                 chars.next();
+                // An escaped quote that was escaped once more is so as a whole.
+                let mut ahead = chars.clone();
+                if single
+                    && ahead.next() == Some('\\')
+                    && let Some(quote) = ahead.next().filter(|c| shown.escapes(*c))
+                {
+                    out.push(quote);
+                    chars = ahead;
+                }
             }
             ('\\', Some(quote)) if quotes.contains(&quote) => {
                 out.push(quote);
@@ -222,11 +238,14 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
             _ => out.push(c),
         }
     }
-    Some(match (breaks, shown.in_literals) {
+    let out = match (breaks, shown.in_literals) {
         (false, _) => out,
         (true, false) => unescape_breaks(&out),
         (true, true) => everywhere(&out, line_break),
-    })
+    };
+    // The file doubles every backslash there; what would have single ones was not escaped.
+    let halved = shown.doubled && !lone && has_lone_backslash(&out);
+    (!halved).then_some(out)
 }
 
 /// A backslash that is neither doubled nor in front of `n`, `t`, `r` or a quote.

@@ -2,7 +2,7 @@
 //! what undoes each. A decoding applies only where `old_str` shows it, and is carried
 //! over to `new_str` only where `new_str` shows it too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 mod entities;
 mod escapes;
@@ -136,8 +136,16 @@ fn shared_first(old: &str, decoded: &str, undo: UndoNew) -> UndoNew {
             (line.to_owned(), to.strip_suffix(tail).unwrap_or(to).to_owned())
         })
         .collect();
+    let meant: HashSet<String> = known.values().cloned().collect();
     Box::new(move |new| {
         let is_known = |line: &&str| known.contains_key(line.trim_end());
+        // A line that stands in `new` as it is meant was written without the mistake, and so
+        // was the rest.
+        let is_meant = |line: &&str| meant.contains(line.trim_end()) && !is_known(line);
+        if new.split('\n').any(|line| is_meant(&line)) {
+            let mixed = new.split('\n').any(|line| is_known(&line));
+            return (!mixed && undo(new).as_deref() == Some(new)).then(|| new.to_owned());
+        }
         let own: Vec<&str> = new.split('\n').filter(|line| !is_known(line)).collect();
         if own.len() == new.split('\n').count() {
             return undo(new);
