@@ -630,9 +630,17 @@ fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> 
     out
 }
 
-/// How the widths of the call and of the file grow between two depths.
+/// How the widths of the call and of the file grow between two depths. Two depths have some
+/// ratio always: it takes a third one, or a distance that no slip of a line has.
 fn ratio(pairs: &[(String, String)]) -> Option<(usize, usize)> {
+    const FAR: usize = 16;
     let (first, rest) = pairs.split_first()?;
+    let mut depths: Vec<usize> = pairs.iter().map(|(from, _)| from.len()).collect();
+    depths.sort_unstable();
+    depths.dedup();
+    if depths.len() < 3 && depths.last()? - depths.first()? < FAR {
+        return None;
+    }
     let other = rest.iter().find(|(from, _)| from.len() != first.0.len())?;
     let grow = |a: &str, b: &str| a.len().cast_signed() - b.len().cast_signed();
     let (from, to) = (grow(&other.0, &first.0), grow(&other.1, &first.1));
