@@ -613,7 +613,7 @@ fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> 
             };
             let mut scales: Vec<(usize, usize)> =
                 file.iter().filter_map(|&unit| scale(unit)).collect();
-            if file.is_empty() {
+            if scales.is_empty() {
                 scales.extend(from.zip(to));
             }
             // Another width and a move at once, where the new lines show the width.

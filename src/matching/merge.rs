@@ -257,7 +257,14 @@ impl<'a, 't> Merge<'a, 't> {
             }
             return Ok(file.to_owned());
         }
-        let knew = tail(old) == tail(file) && !blank || old == file;
+        // Other lines keep their blanks in both strings, so these were taken away.
+        let keeps = |line: &&&str| !tail(line).is_empty() && !line.trim().is_empty();
+        let cleaned = !blank
+            && tail(new).is_empty()
+            && tail(file).len() > 1
+            && self.old.iter().filter(keeps).any(|line| self.new.contains(line));
+        let as_long = tail(new).is_empty() && tail(old).chars().count() == tail(file).len();
+        let knew = (tail(old) == tail(file) || as_long || cleaned) && !blank || old == file;
         // Blanks that make up the line, or were meant to, and are gone.
         let emptied = blank && new.is_empty();
         if knew || emptied {

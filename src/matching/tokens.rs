@@ -91,7 +91,9 @@ pub(super) fn merge(
     let mut out = merged;
     if apart {
         let own = mark(core_new);
-        let meant = is == Some(';') && (place.goes_on || map.ends_statements())
+        // A comment is text, whose lines end as they did.
+        let comment = is_comment(core_file) && is_comment(core_new);
+        let meant = is == Some(';') && (place.goes_on || map.ends_statements() && !comment)
             || is == Some(',') && place.moved;
         let code = match is_comment(&out) {
             true => out.len(),
