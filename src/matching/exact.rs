@@ -12,6 +12,7 @@ use super::frame::starts_elsewhere;
 use super::indent;
 use super::ladder::{INDENTATION, LOOK_ALIKES, folds};
 use super::refuse;
+use super::tokens::likeness;
 use super::window::{Window, split};
 use crate::edit::{Corrected, Expected, Explanation, Refusal, Splice};
 use crate::text::Ending;
@@ -153,10 +154,12 @@ impl<'a> Call<'a> {
         let ends = !behind.is_empty() && old.ends_with(is_word);
         let new: &str = &splice.text;
         let (first, last) = (head(old), tail(old));
-        if ends && !(new.ends_with(last) && !new[..new.len() - last.len()].ends_with(is_word)) {
+        let stays =
+            |rest: Option<&str>, goes_on: fn(&str) -> bool| rest.is_some_and(|rest| !goes_on(rest));
+        if ends && !stays(new.strip_suffix(last), |rest| rest.ends_with(is_word)) {
             return Some(&text[range.end - last.len()..range.end + behind.len()]);
         }
-        (starts && !(new.starts_with(first) && !new[first.len()..].starts_with(is_word)))
+        (starts && !stays(new.strip_prefix(first), |rest| rest.starts_with(is_word)))
             .then(|| &text[range.start - before.len()..range.start + first.len()])
     }
 
@@ -165,7 +168,7 @@ impl<'a> Call<'a> {
     fn whole_line_gone(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
         let old = &self.text()[splice.range.clone()];
         let margin = self.margin(splice).filter(|margin| !margin.is_empty())?;
-        let whole = splice.text.is_empty() && old.ends_with('\n') && !is_blank(old.trim_end());
+        let whole = splice.text.is_empty() && old.ends_with('\n') && says_something(old);
         whole.then(|| {
             let range = splice.range.start - margin.len()..splice.range.end;
             (Splice { range, text: String::new() }, "indentation")
@@ -185,7 +188,7 @@ impl<'a> Call<'a> {
         // Or the file's whole line.
         let last = old.rsplit('\n').next().unwrap_or_default().trim_start();
         let whole = !last.is_empty() && new.ends_with(&format!("{last}{}", rest.trim_end()));
-        if signs.is_empty() || !few && !whole {
+        if signs.is_empty() || !few && !whole || !alike(old, new) {
             return None;
         }
         let kept = repeated_end(old, new, rest)?;
@@ -199,9 +202,10 @@ impl<'a> Call<'a> {
         let old = &text[splice.range.clone()];
         let before = &text[..splice.range.start];
         let head = before.rsplit('\n').next().unwrap_or_default().trim_start();
-        let again = head.contains(is_word)
+        let again = says_something(head)
+            && !head.ends_with(is_word)
             && new.starts_with(head)
-            && new.len() > head.len()
+            && alike(old, &new[head.len()..])
             && !old.starts_with(head)
             && open(new) == open(old) + open(head);
         again.then(|| {
@@ -219,7 +223,7 @@ impl<'a> Call<'a> {
         let left_out = lacks_break(old, new)
             && !below.trim().is_empty()
             && !new.ends_with([' ', '\t'])
-            && !old.trim().is_empty()
+            && alike(old, new)
             && old.trim_end() != new.trim_end();
         left_out.then(|| {
             let ending = if old.ends_with("\r\n") { "\r\n" } else { "\n" };
@@ -423,6 +427,16 @@ type Mend<'a> = fn(&Call<'a>, &Splice) -> Option<(Splice, &'static str)>;
 /// The length of the character at a place.
 fn next(text: &str, at: usize) -> usize {
     text[at..].chars().next().map_or(0, char::len_utf8)
+}
+
+/// Whether a text has a word of some length.
+fn says_something(text: &str) -> bool {
+    text.split(|c| !is_word(c)).any(|word| word.chars().count() >= 2) || text.contains(['(', '-'])
+}
+
+/// Whether one text is a change of the other, and no other text.
+fn alike(old: &str, new: &str) -> bool {
+    old.contains(is_word) && likeness(old.trim(), new.trim()) >= 0.3
 }
 
 /// How many brackets a text leaves open.

@@ -400,7 +400,7 @@ impl Steps {
             }
             if let Some((above, one)) = &above
                 && (known.is_none() || one.known.is_none())
-                && !one.within.is_some_and(|more| depth.len() == above.len() + more)
+                && one.within.is_none_or(|more| depth.len() != above.len() + more)
             {
                 let step = self.verdict(above, &depth, one.kind);
                 worst.odd = worst.odd.max(step.odd);
