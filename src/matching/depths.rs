@@ -60,7 +60,16 @@ impl Merge<'_, '_> {
             // Both among the file's lines: moved as the context was, and as they came.
             let as_call = self.fit(run, above, below, true);
             let as_file = self.fit(run, above, below, false);
-            own[at..end].fill(as_file.is_better_than(&as_call));
+            // A changed line that stands neither as the call has it nor as the file was moved.
+            let moved = |event: &Event| match *event {
+                Event::Change(o, n) => self.piece_of(o).is_some_and(|piece| {
+                    let new = indent::of(self.new[n]);
+                    new != indent::of(self.old[o]) && new != indent::of(self.file(piece))
+                }),
+                _ => false,
+            };
+            let as_file = as_file.is_better_than(&as_call) && !run.iter().any(moved);
+            own[at..end].fill(as_file);
             at = end;
         }
         own

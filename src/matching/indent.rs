@@ -123,7 +123,17 @@ impl IndentMap {
             _ => *mistakes == fewest || verdict.odd < first.odd,
         });
         let map = |(_, _, rule)| Self { rule: Some(rule), ..self.clone() };
-        rules.into_iter().map(map).collect()
+        let mut maps: Vec<Self> = rules.into_iter().map(map).collect();
+        // A line that is so far in, below no bracket, says that the call has levels of some
+        // width, and not of which.
+        if let Some(rule) = maps.first().and_then(|map| map.rule.clone())
+            && rule.unit == Unit::Keep
+            && steps.is_far(&rule, new)
+        {
+            let other = Rule { unit: Unit::Scale(2, 1), ..rule };
+            maps.push(Self { rule: Some(other), ..self.clone() });
+        }
+        maps
     }
 
     /// How many mistakes of a model it takes for a rule.
@@ -409,6 +419,26 @@ impl Steps {
             above = Some((depth, line));
         }
         worst
+    }
+
+    /// Whether a new line would stand many columns deeper than the one above it, as none in the
+    /// file does, and not behind a bracket.
+    fn is_far(&self, rule: &Rule, new: &[NewLine<'_>]) -> bool {
+        const FAR: usize = 16;
+        new.windows(2).any(|pair| {
+            let depth = |line: &NewLine<'_>| {
+                line.known.map(str::to_owned).or_else(|| rule.apply(line.indent))
+            };
+            let (Some(above), Some(below)) = (depth(&pair[0]), depth(&pair[1])) else {
+                return false;
+            };
+            let Some(step) = below.strip_prefix(above.as_str()) else { return false };
+            pair[1].known.is_none()
+                && step.len() >= FAR
+                && !step.contains('\t')
+                && !self.counts.contains_key(step)
+                && pair[0].within != Some(step.len())
+        })
     }
 
     fn verdict(&self, above: &str, below: &str, kind: Kind) -> Verdict {

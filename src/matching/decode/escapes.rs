@@ -196,7 +196,12 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
         // doubled backslashes show that the whole text was escaped.
         let kept = unescape_breaks(&unquoted);
         let whole = kinds(new).backslashes || shown.in_literals;
-        return Some(if whole || !kinds(&kept).breaks { unescape(new) } else { kept });
+        if whole || !kinds(&kept).breaks {
+            return Some(unescape(new));
+        }
+        // Quotes in a row are not what opens a literal on one line.
+        let row = ["\"\"\"", "'''"].iter().any(|quotes| unquoted.contains(quotes));
+        return (!row).then_some(kept);
     }
     let quotes = escaped_quotes(new, shown);
     // An escaped quote behind an escaped backslash: all of it was escaped. Else pairs of
