@@ -331,7 +331,10 @@ pub(super) fn merge_window(
             (old.iter().map(AsRef::as_ref).collect(), new.iter().map(AsRef::as_ref).collect());
         Merge::new(source, window, (&old, &new), &map, &style).run()
     };
-    let maps = map.seeing(&depths(source, window, old, new), &source.steps_near(line));
+    let maps = match map.is_settled() {
+        true => Vec::new(),
+        false => map.seeing(&depths(source, window, old, new), &source.steps_near(line)),
+    };
     let (map, rivals) = maps.split_first().unwrap_or((map, &[]));
     let Merged { range, text } = merge(map)?;
     for rival in rivals {

@@ -2,11 +2,15 @@
 //! A model that quotes the old text too shallow often writes the new one where it shall stand.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::canon::is_word;
 use super::indent::{self, IndentMap, NewLine};
 use super::source::Source;
 use super::window::{Step, Window};
+
+/// So many lines up what holds a line is looked for.
+const FAR: usize = 500;
 
 const MIXED: &str =
     "some lines of new_str stand as in the file, others elsewhere; nothing tells which is meant";
@@ -190,6 +194,9 @@ impl<'a> Texts<'a, '_> {
             return Ok(None);
         };
         let bodies: Vec<&str> = new.iter().map(|line| line.trim()).collect();
+        // How often each line of `old` stands there.
+        let mut known: HashMap<&str, usize> = HashMap::new();
+        old.iter().for_each(|line| *known.entry(line.trim()).or_default() += 1);
         for step in &window.steps {
             let Step::Pair(at, piece) = *step else { continue };
             let (line, file) = (old[at], &source.text[piece.start..piece.end]);
@@ -215,19 +222,18 @@ impl<'a> Texts<'a, '_> {
             let found = twins;
             let (call, there) =
                 (indents.contains(&indent::of(line)), indents.contains(&indent::of(file)));
-            let alike = old.iter().filter(|other| other.trim() == line.trim()).count();
-            as_call |= call && (alike == 1 || !there);
+            as_call |= call && (known.get(line.trim()) == Some(&1) || !there);
             as_file |= there && !call;
             // A line that a new one holds was moved deeper by the edit.
             let moved = |n: usize| {
                 let mut deep = indent::of(new[n]).len();
-                let above = new[..n].iter().rev().filter(|line| !line.trim().is_empty());
+                let above = new[..n].iter().rev().take(FAR).filter(|line| !line.trim().is_empty());
                 let mut holders = above.filter(|line| {
                     let holds = indent::of(line).len() < deep;
                     deep = deep.min(indent::of(line).len());
                     holds
                 });
-                holders.any(|holder| !old.iter().any(|line| line.trim() == holder.trim()))
+                holders.any(|holder| !known.contains_key(holder.trim()))
             };
             let stays = |n: &usize| indent::of(new[*n]) == indent::of(file) && !moved(*n);
             let would_move = map.apply(indent::of(file)).as_deref() != Some(indent::of(file));

@@ -100,8 +100,7 @@ impl IndentMap {
     /// the rule of the fewest mistakes holds, unless it has them go deeper by steps that the
     /// file does not take, and another does not.
     pub(super) fn seeing(&self, new: &[NewLine<'_>], steps: &Steps) -> Vec<Self> {
-        let sure = self.rule.as_ref().is_none_or(|rule| self.mistakes(rule) == 0);
-        if sure {
+        if self.is_settled() {
             return vec![self.clone()];
         }
         let indents: Vec<&str> = new.iter().map(|line| line.indent).collect();
@@ -134,6 +133,11 @@ impl IndentMap {
             maps.push(Self { rule: Some(other), ..self.clone() });
         }
         maps
+    }
+
+    /// Whether new lines tell nothing more: there is no rule, or none of a mistake.
+    pub(super) fn is_settled(&self) -> bool {
+        self.rule.as_ref().is_none_or(|rule| self.mistakes(rule) == 0)
     }
 
     /// How many mistakes of a model it takes for a rule.

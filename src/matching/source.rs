@@ -137,7 +137,9 @@ impl<'t> Source<'t> {
         wanted: usize,
         depth: impl Fn(&str) -> usize,
     ) -> bool {
-        let above = (0..=line).rev().map(|at| self.body(at));
+        // What is further up is not looked at for each of thousands of lines.
+        const MOST: usize = 500;
+        let above = (0..=line).rev().take(MOST).map(|at| self.body(at));
         let mut solid = above.filter(|line| !line.trim().is_empty()).map(depth);
         solid.find(|depth| *depth <= wanted).is_none_or(|depth| depth == wanted)
     }

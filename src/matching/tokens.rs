@@ -326,6 +326,7 @@ pub(super) fn literals(line: &str) -> Vec<Range<usize>> {
 /// The patterns between two slashes, as JavaScript and others write regular expressions:
 /// where an operand can stand.
 pub(super) fn patterns(line: &str) -> Vec<Range<usize>> {
+    const MOST: usize = 1_000;
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     while let Some(open) = line[at..].find('/').map(|found| at + found) {
@@ -338,7 +339,8 @@ pub(super) fn patterns(line: &str) -> Vec<Range<usize>> {
             continue;
         }
         let (mut escaped, mut class) = (false, false);
-        let end = line[at..].char_indices().find(|(_, c)| {
+        // So long is no pattern, and no line is read over and over.
+        let end = line[at..].char_indices().take(MOST).find(|(_, c)| {
             let end = *c == '/' && !escaped && !class;
             class = !escaped && (*c == '[' || class && *c != ']') || class && escaped;
             escaped = *c == '\\' && !escaped;
@@ -489,7 +491,8 @@ impl<'a> Spacing<'a> {
         let signs = [sign(&new[left.clone()]), sign(&new[right.clone()])];
         let bracket = |c: &char| "()[]{}\"'`".contains(*c);
         // The run of characters without a blank that the place is in.
-        let start = new[..left.end].rfind(char::is_whitespace).map_or(0, |at| at + 1);
+        let before = new[..left.end].rsplit(char::is_whitespace).next().unwrap_or_default();
+        let start = left.end - before.len();
         let end = new[right.start..].find(char::is_whitespace);
         let run = &new[start..end.map_or(new.len(), |at| right.start + at)];
         if run.starts_with('-') || run.contains("://") || run.contains("](") {
