@@ -247,7 +247,8 @@ pub(super) fn expects_too_many(call: &mut Call, rng: &mut Rng) -> Option<()> {
 }
 
 fn append_copy(call: &mut Call, change: impl Fn(&str) -> String) {
-    let copy = change(call.region.trim_end_matches('\n'));
+    // Blank lines at its end are a part of the text.
+    let copy = change(call.region.strip_suffix('\n').unwrap_or(&call.region));
     let gap = if call.tail.ends_with('\n') { "\n" } else { "\n\n" };
     call.tail.push_str(&format!("{gap}{copy}\n"));
 }
