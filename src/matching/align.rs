@@ -13,9 +13,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::Explained;
 use super::call::{Call, Read, merge_window, whole_piece};
 use super::code::{is_comment, without_comment};
+use super::decode::Reading;
 use super::events::{Event, events};
 use super::indent::IndentMap;
-use super::ladder::Rung;
+use super::ladder::{INDENTATION, Rung, folds};
 use super::merge::new_lines;
 use super::refuse;
 use super::slack::Slack;
@@ -61,6 +62,9 @@ impl Aligned {
     fn read(&self, call: &Call<'_>, read: &Read) -> Option<Result<Explained, Refusal>> {
         let source = call.source();
         let old = split(&read.reading.old);
+        if let Some(outcome) = known_by_new(call, &read.reading) {
+            return Some(outcome);
+        }
         let text = Text::new(&old)?;
         let size = text.solid.len();
         let budget = (size / 5).max(1);
@@ -120,6 +124,69 @@ impl Aligned {
     fn expects_more(&self, call: &Call<'_>) -> bool {
         matches!(call.request.expected, Expected::Exactly(count) if count.get() > 1)
     }
+}
+
+/// Where only `old` remembers some lines wrong, and `new` has them as the file does: with these
+/// lines in it, `old` is found, and what is written there is `new`.
+fn known_by_new(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refusal>> {
+    let source = call.source();
+    let (old, new) = (split(&reading.old), split(&reading.new));
+    let file = source.solid();
+    let known = |line: &str| {
+        let there = |at: &u32| source.body(file.lines[*at as usize]).trim_end() == line.trim_end();
+        file.places(skeleton(line)).iter().any(there)
+    };
+    let mut mended: Vec<&str> = old.clone();
+    let (mut any, mut edits, mut anchored) = (false, false, false);
+    let says = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= 3;
+    for event in events(&old, &new) {
+        match event {
+            Event::Change(o, n)
+                if known(new[n])
+                    && !known(old[o])
+                    && tokens::likeness(old[o].trim(), new[n].trim()) >= 0.5 =>
+            {
+                (mended[o], any) = (new[n], true);
+            }
+            Event::Keep(o, _) => anchored |= says(old[o]),
+            Event::Change(o, _) | Event::Delete(o) => {
+                anchored |= says(old[o]);
+                edits |= says(old[o]);
+            }
+            Event::Insert(n) => edits |= says(new[n]),
+        }
+    }
+    // What the mended lines say is what `new` has: they tell the lines, and not the place.
+    let unsure = |at: usize| mended[at] != old[at];
+    if !any || !edits || !anchored || !is_one_place(source, &old, unsure) {
+        return None;
+    }
+    let text: String = mended.iter().map(|line| format!("{line}\n")).collect();
+    let new: String = new.iter().map(|line| format!("{line}\n")).collect();
+    let mut ids = reading.ids.clone();
+    ids.push("stale_context");
+    let inner = Reading { old: text, new, ids, rung: "aligned", whole_lines: true, unclear: false };
+    let read = Read::new(inner);
+    (0..INDENTATION).find_map(|at| call.decide_windows(&read, folds(at), "aligned"))
+}
+
+/// Whether the lines stand in one place only, whatever stands where the unsure ones are.
+fn is_one_place(source: &Source<'_>, old: &[&str], unsure: impl Fn(usize) -> bool) -> bool {
+    let file = source.solid();
+    let solid: Vec<usize> = (0..old.len()).filter(|at| !old[*at].trim().is_empty()).collect();
+    let sure = |at: &usize| !unsure(solid[*at]);
+    let places = |at: usize| file.places(skeleton(old[solid[at]]));
+    let worded = (0..solid.len()).filter(sure).filter(|at| !places(*at).is_empty());
+    let Some(rarest) = worded.min_by_key(|at| places(*at).len()) else { return false };
+    let fits = |place: &&u32| {
+        (**place as usize).checked_sub(rarest).is_some_and(|start| {
+            (0..solid.len()).filter(sure).all(|at| {
+                let line = file.lines.get(start + at).map(|line| source.body(*line).trim());
+                line == Some(old[solid[at]].trim())
+            })
+        })
+    };
+    places(rarest).iter().filter(fits).count() == 1
 }
 
 struct Text<'a> {
@@ -361,6 +428,15 @@ fn words_alike(a: &str, b: &str) -> f64 {
     if a.concat() == b.concat() { 1.0 } else { tokens::likeness(&a.join(" "), &b.join(" ")) }
 }
 
+/// Whether two lines differ in one name of code.
+fn is_other_name(a: &str, b: &str) -> bool {
+    let name = |tokens: &[&str]| {
+        let [token] = tokens else { return false };
+        token.chars().skip(1).any(|c| c.is_uppercase() || c.is_numeric() || c == '_')
+    };
+    token_change(a.trim(), b.trim()).is_some_and(|(a, b)| name(&a) && name(&b))
+}
+
 fn is_comment_difference(a: &str, b: &str) -> bool {
     let (a, b) = (a.trim(), b.trim());
     is_comment(a) && is_comment(b) || differences(without_comment(a), without_comment(b)).is_some()
@@ -403,7 +479,7 @@ fn residue_is_context(
                 let comment = is_comment_difference(a, b);
                 let at_end = index == 0 || index + 1 == solid.len();
                 // A comment that holds the block's end must at least be that comment.
-                if comment && at_end && words_alike(a, b) < 0.5 {
+                if comment && at_end && (words_alike(a, b) < 0.5 || is_other_name(a, b)) {
                     return Err(line);
                 }
                 if comment {
@@ -411,13 +487,16 @@ fn residue_is_context(
                         matches!(e, Event::Keep(o, _) if o == at)
                             || matches!(e, Event::Change(o, _) if o == at && !is_comment(a))
                     });
-                    if !kept {
+                    let stale = token_change(a.trim(), b.trim()).map(|(stale, _)| stale);
+                    let says = |t: &&str| t.chars().filter(|c| c.is_alphanumeric()).count() >= 3;
+                    let mut stale = stale.iter().flatten().filter(|t| says(t));
+                    if !kept || stale.any(|token| fresh.contains(token)) {
                         return Err(line);
                     }
                     continue;
                 }
                 // What heads a block, or holds what is changed, says which of its kind it is.
-                let head = holds[*at] || super::indent::opens(b);
+                let head = holds[*at] || super::steps::opens(b);
                 if at_end || touched[*at] {
                     return Err(line);
                 }

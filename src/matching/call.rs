@@ -6,17 +6,22 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Explained;
+use super::canon::is_word;
+use super::code::Slashes;
 use super::decode::{self, Reading};
-use super::frame::{self, Frame, Texts};
-use super::indent::{self, IndentMap, NewLine};
+use super::events::{Event, events};
+use super::fit;
+use super::frame::{self, Frame, OTHERWISE, Texts, stands_otherwise};
+use super::indent::{self, IndentMap};
 use super::merge::{Conflict, Merge, Merged, new_lines};
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;
+use super::steps::{NewLine, shows_depth};
 use super::style::EditMap;
 use super::window::{self, Piece, Step, Window, split, windows};
 use crate::edit::{Corrected, EditRequest, Expected, Explanation, Refusal, Splice};
-use crate::text::Snapshot;
+use crate::text::{Ending, Snapshot};
 
 /// A call and what is known about it.
 #[derive(Debug)]
@@ -190,6 +195,9 @@ impl<'a> Call<'a> {
                 splices.first().map_or(1, |s| self.snapshot.lines().number_at(s.range.start));
             return Err(refuse::already_applied(line));
         }
+        if let Some(line) = splices.iter().find_map(|splice| self.brings_again(splice)) {
+            return Err(refuse::brings_again(line));
+        }
         let mut explanation = Explanation::plain(rung);
         explanation.rewrites = rewrites;
         Ok(self.explained(splices, explanation, None))
@@ -246,14 +254,28 @@ impl<'a> Call<'a> {
         map: &IndentMap,
     ) -> Result<Candidate, Conflict> {
         let old = split(&reading.old);
-        let new = new_lines(&reading.old, &reading.new);
+        let mut new = new_lines(&reading.old, &reading.new);
+        // At the end of a file without a closing line break, that is what is new.
+        let last = window.last().map(|piece| self.source().lines[piece.line].ending);
+        let closed = reading.new.ends_with('\n') && !reading.old.ends_with('\n');
+        if closed && last == Some(Ending::None) && new.last().is_some_and(|line| !line.is_empty()) {
+            new.push("");
+        }
         if reading.ids.contains(&"diff_markers") && !map.is_uniform() {
             let line = window.first().map_or(0, |piece| piece.line);
             let why = "only some lines have the marks of a diff; send the text without them";
             return Err(Conflict { line, why });
         }
-        if let Some(last) = window.last() {
+        if let (Some(first), Some(last)) = (window.first(), window.last()) {
             self.break_is_clear(reading, last.line + 1)?;
+            self.edges_are_clear(reading, first.line..last.line + 1)?;
+            if decode::hides_breaks(&reading.new) && !decode::hides_breaks(&reading.old) {
+                let why = "new_str has line breaks that are still escaped, outside of any literal";
+                return Err(Conflict { line: first.line, why });
+            }
+            if !reading.ids.is_empty() && map.is_same() && stands_otherwise(&old, &new) {
+                return Err(Conflict { line: first.line, why: OTHERWISE });
+            }
         }
         merge_window(self.source(), window, &old, &new, map)
     }
@@ -269,6 +291,98 @@ impl<'a> Call<'a> {
             return Err(Conflict { line: below, why });
         }
         Ok(())
+    }
+}
+
+impl Call<'_> {
+    /// Where `old` has a blank line at one end, the file has none there, and the edit adds lines
+    /// at that end, they may belong behind what the file has there.
+    pub(super) fn edges_are_clear(
+        &self,
+        reading: &Reading,
+        lines: Range<usize>,
+    ) -> Result<(), Conflict> {
+        if !reading.ids.contains(&"outer_blank_lines") {
+            return Ok(());
+        }
+        let (source, sent) = (self.source(), &self.request.old);
+        let breaks = |blank: &str| blank.matches('\n').count();
+        let leading = breaks(&sent[..sent.len() - sent.trim_start().len()]) > 0;
+        let trailing = breaks(&sent[sent.trim_end().len()..]) > 1;
+        if leading && trailing {
+            // As around a text that somebody set apart.
+            return Ok(());
+        }
+        let solid = |at: usize| at < source.lines.len() && !source.body(at).trim().is_empty();
+        let (old, new) = (split(&reading.old), split(&reading.new));
+        let events = events(&old, &new);
+        let adds = |run: &mut dyn Iterator<Item = &Event>| {
+            let run = run.take_while(|event| !matches!(event, Event::Keep(..)));
+            let mut any = false;
+            let only = run.into_iter().all(|event| {
+                any |= matches!(event, Event::Insert(n) if !new[*n].trim().is_empty());
+                matches!(event, Event::Insert(_))
+            });
+            any && only
+        };
+        let why =
+            "old_str has a blank line at that end, and the file a line that the call does not know";
+        if trailing && solid(lines.end) && adds(&mut events.iter().rev()) {
+            return Err(Conflict { line: lines.end, why });
+        }
+        let above = lines.start.checked_sub(1).filter(|at| solid(*at));
+        match above.filter(|_| leading && adds(&mut events.iter())) {
+            Some(line) => Err(Conflict { line, why }),
+            None => Ok(()),
+        }
+    }
+
+    /// Where the file has lines right below or above the place that the new text brings again:
+    /// only `old` left them out.
+    pub(super) fn brings_again(&self, splice: &Splice) -> Option<usize> {
+        const MOST: usize = 8;
+        let text = self.text();
+        if !splice.text.contains('\n') {
+            return None;
+        }
+        // Quicker than to trim, and every exact call comes here.
+        let solid = |line: &&str| !line.bytes().all(|b| b.is_ascii_whitespace());
+        let says = |line: &&str| {
+            let words = line.chars().filter(|c| is_word(*c)).count();
+            words >= 4 && !fit::closes(line) && !line.trim_start().starts_with("</")
+        };
+        let (before, behind) = (&text[..splice.range.start], &text[splice.range.end..]);
+        let behind = match text[..splice.range.end].ends_with('\n') {
+            true => behind,
+            false => behind.split_once('\n').map_or("", |(_, behind)| behind),
+        };
+        let below = behind.lines().filter(solid).take(MOST);
+        let before = before.rsplit_once('\n').map_or("", |(above, _)| above);
+        let above = before.lines().rev().filter(solid).take(MOST);
+        let mut new = splice.text.lines().filter(solid);
+        let (first, last) = (new.clone().next()?, new.next_back()?);
+        // What most calls need no more than.
+        if !below.clone().any(|line| line == last) && !above.clone().any(|line| line == first) {
+            return None;
+        }
+        let below: Vec<&str> = below.collect();
+        let mut above: Vec<&str> = above.collect();
+        above.reverse();
+        let old: Vec<&str> = text[splice.range.clone()].lines().map(str::trim).collect();
+        let new: Vec<&str> = splice.text.lines().filter(solid).collect();
+        let repeats = |new: &[&str], file: &[&str]| {
+            new == file
+                && new.iter().any(says)
+                && new.iter().all(|line| !old.contains(&line.trim()))
+        };
+        let line = |at: usize| self.snapshot.lines().number_at(at);
+        let most = |file: &[&str]| file.len().min(new.len());
+        if (1..=most(&below)).any(|n| repeats(&new[new.len() - n..], &below[..n])) {
+            return Some(line(splice.range.end));
+        }
+        (1..=most(&above))
+            .any(|n| repeats(&new[..n], &above[above.len() - n..]))
+            .then(|| line(splice.range.start))
     }
 }
 
@@ -323,14 +437,16 @@ pub(super) fn merge_window(
         EditMap::default()
     };
     let line = window.first().map_or(0, |piece| piece.line);
-    let merge = |map: &IndentMap| {
+    let merge_as = |map: &IndentMap, slashes: Slashes| {
         let call = Texts { source, window, old, new };
         let Frame { old, new, map } =
             frame::of(&call, map).map_err(|why| Conflict { line, why })?;
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.iter().map(AsRef::as_ref).collect(), new.iter().map(AsRef::as_ref).collect());
-        Merge::new(source, window, (&old, &new), &map, &style).run()
+        Merge::new(source, window, (&old, &new), &map, &style, slashes).run()
     };
+    let slashes = source.slashes();
+    let merge = |map: &IndentMap| merge_as(map, slashes.unwrap_or_default());
     let maps = match map.is_settled() {
         true => Vec::new(),
         false => map.seeing(&depths(source, window, old, new), &source.steps_near(line)),
@@ -342,6 +458,14 @@ pub(super) fn merge_window(
             let why = "how deep the new lines are to be indented can be read in two ways";
             return Err(Conflict { line, why });
         }
+    }
+    let slashed = |line: &&str| line.contains("//");
+    if slashes.is_none()
+        && new.iter().any(slashed)
+        && merge_as(map, Slashes::Division)?.text != text
+    {
+        let why = "whether // begins a comment there or divides, nothing tells, and so not where the line ends";
+        return Err(Conflict { line, why });
     }
     Ok(Candidate { splice: Splice { range, text } })
 }
@@ -384,7 +508,7 @@ fn depths<'a>(
             known.insert(old[*at], indent::of(&source.text[piece.start..piece.end]));
         }
     }
-    let lines = new.iter().filter(|line| indent::shows_depth(line));
+    let lines = new.iter().filter(|line| shows_depth(line));
     lines.map(|line| NewLine::new(line, known.get(line).copied())).collect()
 }
 

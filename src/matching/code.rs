@@ -9,6 +9,7 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
     let continued = next.is_some_and(|next| {
         let next = next.trim_start();
         next.starts_with(['.', '?', ':', '&', '|', '+', '*', '=', ')', ']', '{'])
+            || next.strip_prefix("where").is_some_and(|rest| !rest.starts_with(is_word))
     });
     !code.is_empty()
         && !is_comment(code)
@@ -16,11 +17,10 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
         && !continued
         && code.ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
         && body_of_head(code).is_none_or(|body| ends_statement(body, None))
-        && !["do", "try", "function", "@", "case", "default"].iter().any(|word| {
+        && !is_attribute(code)
+        && !["do", "try", "function", "case", "default"].iter().any(|word| {
             code == *word
-                || code
-                    .strip_prefix(word)
-                    .is_some_and(|rest| *word == "@" || rest.starts_with([' ', '(']))
+                || code.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '(']))
         })
 }
 
@@ -53,6 +53,41 @@ fn body_of_head(line: &str) -> Option<&str> {
     match end {
         Some((at, ')')) => Some(rest[at + 1..].trim()),
         _ => Some(rest),
+    }
+}
+
+/// Whether a line is a selector of a style sheet, that begins as a call of a method or as an
+/// operator does.
+pub(super) fn is_selector(line: &str) -> bool {
+    let line = line.trim();
+    let block = line.ends_with(['{', '}', ',']);
+    if let Some(rest) = line.strip_prefix('.') {
+        let behind = rest.trim_start_matches(is_word);
+        return behind.starts_with('-') || behind.starts_with([' ', ',', ':', '{', '>']) && block;
+    }
+    line.strip_prefix('&').is_some_and(|rest| {
+        let parent = rest.trim_start_matches('&');
+        block
+            && (parent.starts_with(['.', ':', '-', '_', '#', '[', '{', ','])
+                || parent.starts_with([' ', '>', '+', '~'])
+                    && !rest.starts_with('&')
+                    && !line.contains(')'))
+    })
+}
+
+/// Whether a line is an annotation, and nothing else.
+pub(super) fn is_attribute(line: &str) -> bool {
+    let Some(rest) = line.trim().strip_prefix('@') else { return false };
+    let rest = rest.trim_start_matches(|c: char| is_word(c) || c == '.').trim_start();
+    let mut open = 0;
+    let end = rest.char_indices().find(|(_, c)| {
+        open += i32::from(*c == '(') - i32::from(*c == ')');
+        open == 0
+    });
+    match end {
+        Some((at, ')')) => rest[at + 1..].trim().is_empty(),
+        // An argument list that goes on below, or none.
+        _ => rest.is_empty() || rest.starts_with('('),
     }
 }
 
@@ -103,11 +138,17 @@ pub(super) enum Slashes {
 }
 
 impl Slashes {
-    /// What they are where blocks are opened by `:`, and nothing is ended by `;` or begins
-    /// with slashes.
-    pub(super) fn of<'a>(mut lines: impl Iterator<Item = &'a str> + Clone) -> Self {
+    /// Division, where blocks are opened by `:` or comments begin with `#`, and nothing is
+    /// ended by `;` or begins with slashes. `None` where nothing shows that either.
+    pub(super) fn of<'a>(mut lines: impl Iterator<Item = &'a str> + Clone) -> Option<Self> {
         let other = |line: &str| {
-            line.trim_start().starts_with(['/', '<']) || line.trim_end().ends_with(';')
+            let line = line.trim();
+            line.starts_with(['/', '<'])
+                || line.ends_with(';')
+                || line
+                    .strip_suffix('{')
+                    .is_some_and(|head| head.trim_end().ends_with(|c: char| is_word(c) || c == ')'))
+                || line.find(" //").is_some_and(|at| line[..at].ends_with([',', '{', '(', '[']))
         };
         let block = |line: &str| {
             line.ends_with(':')
@@ -115,10 +156,12 @@ impl Slashes {
                     .iter()
                     .any(|word| line.trim_start().starts_with(word))
         };
-        match lines.clone().any(block) && !lines.any(other) {
-            true => Self::Division,
-            false => Self::Comment,
+        if lines.clone().any(other) {
+            return Some(Self::Comment);
         }
+        lines
+            .any(|line| block(line) || line.trim_start().starts_with("# "))
+            .then_some(Self::Division)
     }
 }
 

@@ -5,6 +5,7 @@ use super::events::Event;
 use super::fit::{self, Fit, closes, strain};
 use super::indent;
 use super::merge::{Conflict, Merge};
+use super::steps::opens;
 use super::window::Piece;
 
 impl Merge<'_, '_> {
@@ -24,7 +25,7 @@ impl Merge<'_, '_> {
         let Some(((above, below), (held, _))) = near(self.new, n).zip(near(self.old, o)) else {
             return Ok(());
         };
-        let freed = indent::opens(&held) && above.trim() != held.trim();
+        let freed = opens(&held) && above.trim() != held.trim();
         if self.map.is_shift() && freed && fit::is_astray(&above, self.new[n], &below, self.unit())
         {
             let why = "nothing tells how deep the line is to stand once its block is gone";
@@ -68,16 +69,56 @@ impl Merge<'_, '_> {
                 }),
                 _ => false,
             };
-            let as_file = as_file.is_better_than(&as_call) && !run.iter().any(moved);
+            let as_file = as_file.is_better_than(&as_call) && !run.iter().any(moved)
+                || self.leaves_the_grid(run);
             own[at..end].fill(as_file);
             at = end;
         }
         own
     }
 
+    /// Whether new lines would stand between the levels of the file if they were moved as the
+    /// context is, and as they came they do not.
+    fn leaves_the_grid(&self, run: &[Event]) -> bool {
+        let Some(unit) = self.source.unit().filter(|unit| (2..=8).contains(unit)) else {
+            return false;
+        };
+        let spaces = |indent: &str| indent.bytes().all(|b| b == b' ');
+        let on_grid = |indent: &str| spaces(indent) && indent.len().is_multiple_of(unit);
+        let news = run.iter().filter_map(|event| match *event {
+            Event::Insert(n) | Event::Change(_, n) => Some(self.new[n]),
+            _ => None,
+        });
+        let mut news = news.filter(|line| !line.trim().is_empty()).map(indent::of).peekable();
+        let off = |indent: &str| {
+            let moved = self.map.apply(indent);
+            on_grid(indent) && moved.is_some_and(|moved| spaces(&moved) && !on_grid(&moved))
+        };
+        news.peek().is_some()
+            && news.all(off)
+            && self.window.pieces().all(|piece| on_grid(indent::of(self.source.body(piece.line))))
+    }
+
+    /// Whether the first new line of a run stands beside a line of the call that holds the one
+    /// above it.
+    fn goes_out(&self, run: &[Event]) -> bool {
+        let solid = |line: &&&str| !line.trim().is_empty();
+        let first = run.iter().find_map(|event| match *event {
+            Event::Insert(n) | Event::Change(_, n) => Some(n).filter(|n| solid(&&self.new[*n])),
+            _ => None,
+        });
+        let depth = |line: &str| indent::columns(indent::of(line), self.unit());
+        first.is_some_and(|n| {
+            let here = depth(self.new[n]);
+            let mut above = self.new[..n].iter().rev().filter(solid).map(|line| depth(line));
+            above.find(|depth| *depth <= here) == Some(here)
+        })
+    }
+
     /// How badly the new lines of a run fit into the file, `moved` as the context was or
     /// at the depth that they have.
     fn fit(&self, run: &[Event], above: Option<usize>, below: Option<usize>, moved: bool) -> Fit {
+        let moved_as_call = moved;
         let solid = |text: &str| !text.trim().is_empty();
         let lost = self.map.first_lost();
         let moved = |line: &str| {
@@ -124,6 +165,14 @@ impl Merge<'_, '_> {
             fit.place += 8 * depth(first).abs_diff(depth(&context(*from)));
             fit.place += 8 * floor.abs_diff(lowest);
         }
+        let beyond = || {
+            let first = self.window.first().filter(|piece| piece.from_start)?;
+            let mut above = (0..first.line).rev().map(|at| self.source.body(at));
+            above.find(|line| solid(line))
+        };
+        if let Some(beyond) = beyond().filter(|_| above.is_none() && olds.is_empty()) {
+            fit.above = strain(beyond, first, unit);
+        }
         if let Some(above) = above {
             let line = self.piece_of(above).map(|piece| piece.line);
             let above = context(above);
@@ -133,7 +182,8 @@ impl Merge<'_, '_> {
             let apart = run
                 .first()
                 .is_some_and(|event| matches!(*event, Event::Insert(n) if !solid(self.new[n])));
-            let outward = apart && depth(first) < depth(&above);
+            let outward =
+                (apart || moved_as_call && self.goes_out(run)) && depth(first) < depth(&above);
             fit.above = if outward { 0 } else { strain(&above, first, unit) };
             fit.broken = below.map(|below| fit::is_astray(&above, first, &context(below), unit));
         }

@@ -5,10 +5,12 @@
 //! bytes are one. A placeholder at an end stands for nothing that the edit needs.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::Explained;
 use super::call::{Call, Read, merge_window, whole_piece};
 use super::decode::Reading;
+use super::fit;
 use super::indent::{self, IndentMap};
 use super::ladder::{Rung, folds};
 use super::merge::{Conflict, new_lines};
@@ -16,6 +18,7 @@ use super::omission::is_placeholder;
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;
+use super::steps;
 use super::window::{Step, Window, split, windows_of};
 use crate::edit::{Expected, Refusal, Splice};
 
@@ -100,7 +103,7 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         .map(|part| windows_of(source, part, true, reading.old.contains("\r\n")))
         .collect();
     for at in 0..=7 {
-        let mut chains = chains(&found, folds(at));
+        let mut chains = chains(source, &found, folds(at));
         chains.retain(|chain| !stands_for_itself(source, chain, &marks));
         if chains.is_empty() {
             continue;
@@ -180,18 +183,45 @@ fn enough(part: &[&str]) -> bool {
 }
 
 /// Ways to place the parts one after the other.
-fn chains(found: &[Vec<Window>], allowed: Slack) -> Vec<Vec<&Window>> {
-    let mut chains: Vec<Vec<&Window>> = vec![Vec::new()];
-    for windows in found {
+fn chains<'w>(
+    source: &Source<'_>,
+    found: &'w [Vec<Window>],
+    allowed: Slack,
+) -> Vec<Vec<&'w Window>> {
+    let starts = found.first().map_or(&[][..], Vec::as_slice);
+    let mut chains: Vec<Vec<&Window>> = match found.get(1) {
+        // Of very many starts, those that are nearest to what comes next.
+        Some(ends) if starts.len() > CHAINS => {
+            let line = |window: &Window| window.last().map(|piece| piece.line);
+            let before = |end: &Window| {
+                let first = end.first().map(|piece| piece.line);
+                let upto = starts.partition_point(|start| line(start) < first);
+                upto.saturating_sub(ENDS)..upto
+            };
+            let fits = |window: &&Window| allowed.contains(window.slack);
+            let ends = ends.iter().filter(fits).take(CHAINS / ENDS);
+            let near: BTreeSet<usize> = ends.flat_map(before).collect();
+            let near = near.into_iter().map(|at| &starts[at]).filter(fits);
+            near.map(|start| vec![start]).collect()
+        }
+        _ => {
+            let fits = starts.iter().filter(|window| allowed.contains(window.slack));
+            fits.take(CHAINS).map(|start| vec![start]).collect()
+        }
+    };
+    for windows in found.iter().skip(1) {
         let mut longer: Vec<Vec<&Window>> = Vec::new();
         for chain in &chains {
             let after = chain.last().and_then(|w| w.last()).map(|piece| piece.line);
+            let mut gap = after.map(|after| Gap::below(source, after));
             let fits = windows.iter().filter(|w| {
                 allowed.contains(w.slack)
-                    && w.first().is_some_and(|first| after.is_none_or(|after| first.line > after))
+                    && w.first().is_some_and(|first| match &mut gap {
+                        Some(gap) => first.line > gap.above && gap.can_end(source, first.line),
+                        None => true,
+                    })
             });
-            let most = if chain.is_empty() { CHAINS } else { ENDS };
-            longer.extend(fits.take(most).map(|window| {
+            longer.extend(fits.take(ENDS).map(|window| {
                 let mut chain = chain.clone();
                 chain.push(window);
                 chain
@@ -204,6 +234,54 @@ fn chains(found: &[Vec<Window>], allowed: Slack) -> Vec<Vec<&Window>> {
     }
     chains.truncate(CHAINS);
     chains
+}
+
+/// The lines below a part, as far as they were looked at.
+struct Gap {
+    above: usize,
+    /// How deep the last line above is, if a block begins below it.
+    head: Option<usize>,
+    /// The first line that ends that block, once it is known.
+    end: Option<usize>,
+    seen: usize,
+}
+
+fn depth(line: &str) -> usize {
+    indent::columns(indent::of(line), 4)
+}
+
+impl Gap {
+    fn below(source: &Source<'_>, above: usize) -> Self {
+        let line = source.body(above);
+        let lines = above + 1..source.lines.len();
+        let mut below = lines.map(|at| source.body(at)).filter(|line| !line.trim().is_empty());
+        // A brace on a line of its own begins the block of the line above it.
+        let first = below.find(|line| line.trim() != "{");
+        let opens = first.is_some_and(|first| depth(first) > depth(line));
+        Self { above, head: opens.then(|| depth(line)), end: None, seen: above }
+    }
+
+    /// Whether the gap can go as far as this line: what a line heads holds the rest of it,
+    /// unless it is left for good.
+    fn can_end(&mut self, source: &Source<'_>, line: usize) -> bool {
+        let Some(head) = self.head else { return true };
+        let below = source.body(line);
+        let within = depth(below) > head || depth(below) == head && fit::closes(below);
+        if !within {
+            return true;
+        }
+        let mut lines = (self.seen + 1..line).filter(|_| self.end.is_none());
+        self.end = self.end.or_else(|| {
+            lines.find(|at| {
+                let line = source.body(*at);
+                let again = line.trim() == "{" || fit::is_marginal(line);
+                let goes_on = fit::closes(line) && steps::opens(line) || fit::begins_amid(line);
+                !line.trim().is_empty() && depth(line) <= head && !again && !goes_on
+            })
+        });
+        self.seen = self.seen.max(line.saturating_sub(1));
+        self.end.is_none_or(|end| end >= line)
+    }
 }
 
 /// Whether the file has a placeholder's very line where it would stand for other lines:
@@ -257,6 +335,7 @@ fn fill(
     let mut steps: Vec<Step> = Vec::new();
     let mut gaps: Vec<Vec<&str>> = Vec::new();
     let mut indents: Vec<(String, String)> = Vec::new();
+    let mut levels: Vec<(String, String)> = Vec::new();
     let mut slack = Slack::NONE;
     for (at, (window, part)) in chain.iter().zip(parts).enumerate() {
         if at > 0 {
@@ -267,6 +346,13 @@ fn fill(
                 steps.push(Step::Pair(old.len(), whole_piece(source, line)));
                 old.push(source.body(line));
             }
+            let below = lines.iter().find(|line| !line.trim().is_empty());
+            levels.extend(
+                marks
+                    .get(at - 1)
+                    .zip(below)
+                    .map(|(mark, line)| (indent::of(mark).to_owned(), indent::of(line).to_owned())),
+            );
             gaps.push(lines);
         }
         let base = old.len();
@@ -280,6 +366,11 @@ fn fill(
         slack |= window.slack;
     }
     let window = Window { steps, slack };
+    // Where all parts stand at the margin, the placeholder tells how wide a level is.
+    let one = |indent: &str| indent == "\t" || Some(indent.len()) == source.unit();
+    if indents.iter().all(|(from, to)| from.is_empty() && to.is_empty()) {
+        indents.extend(levels.into_iter().filter(|(from, to)| !from.is_empty() && one(to)));
+    }
     let map = IndentMap::fit(indents, source.unit());
     // Where the parts stand in two ways, one of them is another's.
     let ends = |line: Option<&&str>| line.map(|line| indent::of(line).len());

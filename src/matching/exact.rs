@@ -12,6 +12,7 @@ use super::frame::starts_elsewhere;
 use super::indent;
 use super::ladder::{INDENTATION, LOOK_ALIKES, folds};
 use super::refuse;
+use super::steps::shows_depth;
 use super::tokens::likeness;
 use super::window::{Window, split};
 use crate::edit::{Corrected, Expected, Explanation, Refusal, Splice};
@@ -37,11 +38,12 @@ impl<'a> Call<'a> {
         if let Some(refusal) = self.is_made_already(&found.splices) {
             return Err(refusal);
         }
-        let mends: [Mend<'a>; 5] = [
+        let mends: [Mend<'a>; 6] = [
             Self::without_doubled_indent,
             Self::whole_line_gone,
             Self::one_head,
             Self::once,
+            Self::closed_once,
             Self::own_break,
         ];
         for mend in mends {
@@ -65,6 +67,11 @@ impl<'a> Call<'a> {
         let mut warn = |warning: &str| found.explanation.warnings.push(warning.to_owned());
         if self.joins_a_line(&found.splices, new) {
             warn(JOINED);
+        }
+        if let Some(line) = found.splices.iter().find_map(|splice| self.brings_again(splice)) {
+            warn(&format!(
+                "new_str has lines that the file has beside the place already (line {line}), and old_str has not: they stand there twice now, as written"
+            ));
         }
         if let Some(cut) = found.splices.iter().find_map(|splice| self.cut_word(splice)) {
             warn(&format!(
@@ -118,7 +125,13 @@ impl<'a> Call<'a> {
             let old = &self.text()[splice.range.clone()];
             self.margin(splice).is_some() && splice.text.trim() != old.trim()
         };
-        starts_elsewhere(&split(&self.request.old), &split(new)) && splices.iter().any(changed)
+        let least = |text: &str| {
+            let lines = text.lines().filter(|line| shows_depth(line));
+            lines.map(|line| indent::columns(indent::of(line), 4)).min()
+        };
+        least(&self.request.old) != least(new)
+            && starts_elsewhere(&split(&self.request.old), &split(new))
+            && splices.iter().any(changed)
     }
 
     /// The blanks on the line before a replacement, if nothing else stands there.
@@ -133,6 +146,9 @@ impl<'a> Call<'a> {
     fn is_made_already(&self, splices: &[Splice]) -> Option<Refusal> {
         let [splice] = splices else { return None };
         let old = &self.text()[splice.range.clone()];
+        if splice.text.len() <= old.len() {
+            return None;
+        }
         let (before, behind) = splice.text.split_once(old)?;
         let more = before.contains(is_word) || behind.contains(is_word);
         (more && self.request.expected == Expected::default())
@@ -192,8 +208,42 @@ impl<'a> Call<'a> {
             return None;
         }
         let kept = repeated_end(old, new, rest)?;
-        let text = new[..kept].to_owned();
+        // Behind a line that stays, the signs are its own.
+        let text = match new[..kept].strip_prefix(old) {
+            Some(more) if more.starts_with('\n') => format!("{old}{signs}{more}"),
+            _ => new[..kept].to_owned(),
+        };
         Some((Splice { range: splice.range.clone(), text }, "punctuation"))
+    }
+
+    /// The lines below that only close brackets, where the new text brings them again and
+    /// closes by them what the old one leaves open.
+    fn closed_once(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        let (text, new) = (self.text(), &splice.text);
+        let old = &text[splice.range.clone()];
+        let closes = |line: &str| {
+            let line = line.trim();
+            line.starts_with([')', ']', '}'])
+                && line.chars().all(|c| matches!(c, ')' | ']' | '}' | ',' | ';'))
+        };
+        let last = new.trim_end().rsplit('\n').next().filter(|line| closes(line))?;
+        if open(new) >= open(old) || old.trim_end().ends_with(last) || !alike(old, new) {
+            return None;
+        }
+        let behind = match old.ends_with('\n') {
+            true => &text[splice.range.end..],
+            false => text[splice.range.end..].strip_prefix('\n')?,
+        };
+        let below: Vec<&str> = behind.lines().take_while(|line| closes(line)).collect();
+        let lines: Vec<&str> = new.trim_end().split('\n').collect();
+        let again = (1..=below.len().min(lines.len() - 1)).rev().find(|count| {
+            let tail = &lines[lines.len() - count..];
+            tail.iter().zip(&below).all(|(new, file)| new.trim_end() == file.trim_end())
+                && open(new) == open(old) + open(&tail.concat())
+        })?;
+        let kept = lines[..lines.len() - again].join("\n");
+        let ending = if old.ends_with('\n') { "\n" } else { "" };
+        Some((Splice { range: splice.range.clone(), text: kept + ending }, "punctuation"))
     }
 
     /// What the file has in front of the place on its line, and the new text brings again.
@@ -403,6 +453,10 @@ impl<'a> Call<'a> {
     /// `new` with the line endings that the file has at `at`, and whether that changed it. A
     /// call that is about endings, or shows the file's own mixture, is taken at its word.
     fn with_endings<'t>(&self, old: &str, new: &'t str, at: usize) -> (Cow<'t, str>, bool) {
+        if !new.contains('\r') && !old.contains('\r') && self.snapshot.ending_near(at) == Ending::Lf
+        {
+            return (Cow::Borrowed(new), false);
+        }
         let lone_feeds = |text: &str| text.matches('\n').count() > text.matches("\r\n").count();
         let same = || old.replace("\r\n", "\n") == new.replace("\r\n", "\n");
         if !new.contains('\n') || same() {
@@ -498,6 +552,9 @@ impl Literals {
 /// Whether lines of `old` come back in `new` only once a mistake of the whole text is undone.
 fn is_written_otherwise(old: &str, new: &str) -> bool {
     const MOST: usize = 20_000;
+    if !new.contains('\\') && !new.contains(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
     let old: Vec<&str> = old.lines().map(str::trim).filter(|line| line.len() > 3).collect();
     let kept = |new: &str| new.lines().any(|line| old.contains(&line.trim()));
     if new.len() > MOST || kept(new) {

@@ -150,7 +150,12 @@ pub(super) fn strain(above: &str, below: &str, unit: usize) -> usize {
         (true, true) => 4 * moved.abs(),
         (false, true) => 4 * (moved + unit).abs().min(moved.abs() * 2),
         // What goes on with a statement stands deeper than it, or as deep as what does above.
-        (false, false) if begins_amid(below) && !begins_amid(above) => (moved - unit).abs(),
+        (false, false) if begins_amid(below) && !begins_amid(above) => {
+            let deeper = (moved - unit).abs();
+            // Behind a bracket of its own it may stand as deep as that.
+            let bracket = above.trim_start().starts_with([')', ']', '}']);
+            if bracket { deeper.min(moved.abs()) } else { deeper }
+        }
         (false, false) if moved <= 0 => 2 * -moved,
         (false, false) if continues => moved,
         (false, false) => 4 * moved,
@@ -160,8 +165,8 @@ pub(super) fn strain(above: &str, below: &str, unit: usize) -> usize {
 
 /// Whether a line goes on with the statement above it, by its first sign.
 pub(super) fn begins_amid(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with(['.', '?', '&', '|']) && !line.starts_with("...")
+    let line = line.trim();
+    line.starts_with(['.', '?', '&', '|']) && !line.starts_with("...") && !code::is_selector(line)
 }
 
 /// The way from a line to the one below.

@@ -2,11 +2,12 @@
 //! A model that quotes the old text too shallow often writes the new one where it shall stand.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::canon::is_word;
-use super::indent::{self, IndentMap, NewLine};
+use super::indent::{self, IndentMap};
 use super::source::Source;
+use super::steps::{NewLine, opens, shows_depth};
 use super::window::{Step, Window};
 
 /// So many lines up what holds a line is looked for.
@@ -14,6 +15,9 @@ const FAR: usize = 500;
 
 const MIXED: &str =
     "some lines of new_str stand as in the file, others elsewhere; nothing tells which is meant";
+
+pub(super) const OTHERWISE: &str =
+    "new_str is indented otherwise than old_str; whether that is meant, nothing tells";
 
 /// What is looked at.
 pub(super) struct Texts<'a, 't> {
@@ -119,7 +123,7 @@ impl<'a> Texts<'a, '_> {
         let below = indent::of(further[0]);
         let closes = super::fit::closes(further[0]);
         // What opens a block is deeper than the block's head.
-        if indent::opens(first) && below == margin && !closes {
+        if opens(first) && below == margin && !closes {
             return Some(false);
         }
         let lines = |add: &str| -> Vec<String> {
@@ -131,7 +135,7 @@ impl<'a> Texts<'a, '_> {
                 lines.iter().map(|line| NewLine::new(line, None)).collect();
             self.source.steps().oddness(&lines)
         };
-        let goes_on = indent::opens(first) || super::fit::goes_on(Some(first), further[0]);
+        let goes_on = opens(first) || super::fit::goes_on(Some(first), further[0]);
         match (odd(&lines("")), odd(&lines(margin))) {
             _ if !goes_on => Some(true),
             (here, deeper) if here < deeper => Some(true),
@@ -161,7 +165,7 @@ impl<'a> Texts<'a, '_> {
         let stripped = !margin.is_empty()
             && !line.starts_with([' ', '\t'])
             && below.all(|line| indent::of(line).starts_with(margin));
-        let block = next.is_some_and(|next| indent::opens(line) && indent::of(next) == margin);
+        let block = next.is_some_and(|next| opens(line) && indent::of(next) == margin);
         let like = line.trim() == first.trim()
             || super::tokens::likeness(line.trim(), first.trim()) >= 0.5;
         let several = self.old.iter().filter(|line| solid(line)).count() > 1;
@@ -194,6 +198,9 @@ impl<'a> Texts<'a, '_> {
             return Ok(None);
         };
         let bodies: Vec<&str> = new.iter().map(|line| line.trim()).collect();
+        let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+        bodies.iter().enumerate().for_each(|(n, body)| places.entry(body).or_default().push(n));
+        let whole: HashSet<&str> = new.iter().copied().collect();
         // How often each line of `old` stands there.
         let mut known: HashMap<&str, usize> = HashMap::new();
         old.iter().for_each(|line| *known.entry(line.trim()).or_default() += 1);
@@ -205,11 +212,11 @@ impl<'a> Texts<'a, '_> {
             }
             quoted[at] = format!("{}{}", indent::of(file), &line[indent::of(line).len()..]);
             if indent::of(line) == indent::of(file) {
-                right += usize::from(new.contains(&line) && line.contains(is_word));
+                right += usize::from(whole.contains(line) && line.contains(is_word));
                 continue;
             }
             let twins: Vec<usize> = if line.contains(is_word) {
-                (0..new.len()).filter(|&n| bodies[n] == line.trim()).collect()
+                places.get(line.trim()).cloned().unwrap_or_default()
             } else {
                 // A bracket alone is the same bracket only at the same end of both texts.
                 let ends = [(first, new_first), (last, new_last)];
@@ -293,17 +300,42 @@ impl<'a> Texts<'a, '_> {
 /// Whether `new` as a whole stands deeper or less deep than `old`: as far as its shallowest
 /// line does, and every line that both have.
 pub(super) fn starts_elsewhere(old: &[&str], new: &[&str]) -> bool {
-    let depth = |line: &str| indent::columns(indent::of(line), 4).cast_signed();
-    let solid = |lines: &[&str]| -> Vec<(isize, String)> {
-        let lines = lines.iter().filter(|line| indent::shows_depth(line));
-        lines.map(|line| (depth(line), line.trim().to_owned())).collect()
-    };
+    fn solid<'l>(lines: &[&'l str]) -> impl Iterator<Item = (isize, &'l str)> + Clone {
+        let depth = |line: &str| indent::columns(indent::of(line), 4).cast_signed();
+        let lines = lines.iter().copied().filter(|line| shows_depth(line));
+        lines.map(move |line| (depth(line), line.trim())).collect::<Vec<_>>().into_iter()
+    }
     let (old, new) = (solid(old), solid(new));
-    let least = |lines: &[(isize, String)]| lines.iter().map(|(depth, _)| *depth).min();
-    let (Some(from), Some(to)) = (least(&old), least(&new)) else { return false };
-    from != to
-        && old.iter().all(|(depth, text)| {
-            let mut twins = new.iter().filter(|(_, other)| other == text);
-            twins.all(|(other, _)| other - depth == to - from)
+    let least = |lines: &mut dyn Iterator<Item = (isize, &str)>| lines.map(|line| line.0).min();
+    let (Some(from), Some(to)) = (least(&mut old.clone()), least(&mut new.clone())) else {
+        return false;
+    };
+    if from == to {
+        return false;
+    }
+    // Lines that the edit puts into a block go deeper still.
+    let mut twins = old.flat_map(|(depth, text)| {
+        let twins = new.clone().filter(move |(_, other)| *other == text);
+        twins.map(move |(other, _)| other - depth)
+    });
+    twins.all(|more| more == to - from || to > from && more > to - from)
+}
+
+/// Whether no line that both strings have is as deep in `new` as in `old`, nor is anything
+/// that could hold it.
+pub(super) fn stands_otherwise(old: &[&str], new: &[&str]) -> bool {
+    let solid = |line: &&&str| shows_depth(line);
+    let least =
+        |lines: &[&str]| lines.iter().filter(solid).map(|line| indent::of(line).len()).min();
+    let mut twins = 0;
+    let apart = old.iter().filter(solid).all(|line| {
+        let mut same = new.iter().filter(|other| other.trim() == line.trim());
+        same.all(|other| {
+            twins += 1;
+            indent::of(other) != indent::of(line)
         })
+    });
+    // One blank more is a mark, and no depth.
+    let far = least(new).zip(least(old)).is_some_and(|(new, old)| new.abs_diff(old) > 1);
+    apart && twins >= 2 && far
 }

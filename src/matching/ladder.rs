@@ -6,9 +6,12 @@ use std::fmt;
 
 use super::Explained;
 use super::call::{Call, lacks_break};
+use super::frame::{OTHERWISE, stands_otherwise};
+use super::merge::Conflict;
 use super::slack::Slack;
+use super::window::split;
 use super::{align, elide, reflow, refuse};
-use crate::edit::{Explanation, Refusal};
+use crate::edit::{Explanation, Refusal, Splice};
 
 /// One way to understand a call.
 pub trait Rung: Sync {
@@ -39,7 +42,7 @@ pub const LADDER: &[&dyn Rung] = &[
     &Decoded("line_endings", "line endings of another kind"),
     &Decoded("line_numbers", "line numbers copied from a view: `12|`, `12→`, `<<12>>`, `12#VK|`"),
     &Decoded("diff_markers", "`+`, `-` and blank copied from a diff"),
-    &Decoded("code_fence", "a code fence around the text"),
+    &Decoded("code_fence", "a code fence around the text, or the tags of a tool"),
     &Decoded("html_entities", "`&lt;`, `&quot;`, `&amp;` for the characters"),
     &Decoded("outer_blank_lines", "blank lines around the text"),
     &Folded("line_endings", "line endings of another kind", 0),
@@ -145,8 +148,23 @@ impl Rung for Decoded {
                 }
                 let exact = call.decide_exact(old, &new, explanation)?;
                 let places = exact.iter().flat_map(|found| &found.splices);
-                let mut below = places.map(|splice| call.source().line_at(splice.range.end));
-                let unclear = below.find_map(|line| call.break_is_clear(&read.reading, line).err());
+                let line = |at: usize| call.source().line_at(at);
+                let unclear = places.clone().find_map(|Splice { range, .. }| {
+                    let last = line(range.end.saturating_sub(1).max(range.start));
+                    let edges = line(range.start)..last + 1;
+                    call.break_is_clear(&read.reading, line(range.end))
+                        .and_then(|()| call.edges_are_clear(&read.reading, edges))
+                        .err()
+                });
+                if exact.is_ok() && stands_otherwise(&split(old), &split(&new)) {
+                    let why = OTHERWISE;
+                    let line = places.clone().next().map_or(0, |splice| line(splice.range.start));
+                    let conflict = Conflict { line, why };
+                    return Some(Err(refuse::conflict_over(call, Some(line..=line), &conflict)));
+                }
+                if let Some(again) = places.clone().find_map(|splice| call.brings_again(splice)) {
+                    return Some(Err(refuse::brings_again(again)));
+                }
                 if let Some(conflict) = unclear {
                     let lines = conflict.line.saturating_sub(1)..=conflict.line;
                     return Some(Err(refuse::conflict_over(call, Some(lines), &conflict)));

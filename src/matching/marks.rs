@@ -5,7 +5,9 @@
 use std::collections::HashMap;
 
 use super::canon::is_word;
-use super::code::{self, Slashes, code_of, ends_statement, heads_a_block, is_comment};
+use super::code::{
+    self, Slashes, code_of, ends_statement, heads_a_block, is_attribute, is_comment,
+};
 use super::events::Event;
 use super::indent;
 use super::source::Source;
@@ -18,6 +20,7 @@ pub(super) struct Marks<'a, 't> {
     pub(super) window: &'a Window,
     pub(super) old: &'a [&'a str],
     pub(super) new: &'a [&'a str],
+    pub(super) slashes: Slashes,
 }
 
 impl Marks<'_, '_> {
@@ -91,7 +94,7 @@ impl Marks<'_, '_> {
         let new_last = news.last().copied().or(above.map(|(_, n)| n))?;
         let piece = self.piece_of(old_last)?;
         let file = self.source.body(piece.line);
-        let slashes = self.source.slashes();
+        let slashes = self.slashes;
         let (was, is) = (self.mark(self.old[old_last]), self.mark(file));
         if was == is || news.is_empty() && gone.is_none() {
             return None;
@@ -215,7 +218,7 @@ impl Marks<'_, '_> {
     }
 
     fn mark(&self, line: &str) -> &'static str {
-        mark(line, self.source.slashes())
+        mark(line, self.slashes)
     }
 
     fn piece_of(&self, o: usize) -> Option<Piece> {
@@ -241,7 +244,7 @@ pub(super) fn same_holder(old: (&[&str], usize), new: (&[&str], usize)) -> bool 
 }
 
 fn is_code(line: &str) -> bool {
-    let attribute = line.trim_start().starts_with(['@', '#']);
+    let attribute = line.trim_start().starts_with('#') || is_attribute(line);
     !line.trim().is_empty() && !is_comment(line) && !attribute
 }
 
@@ -301,6 +304,9 @@ fn continues(line: &str) -> bool {
     ];
     let line = line.trim_start();
     let word = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    if code::is_selector(line) {
+        return false;
+    }
     let operator = line.starts_with(['+', '-', '*', '/', '%', '<', '>', '^']);
     operator && line[1..].starts_with(' ')
         || line.starts_with(['.', '|', '&', '?', ':', '=', ')', ']'])

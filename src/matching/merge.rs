@@ -6,13 +6,17 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::assign::Assignments;
+use super::beside;
+use super::canon::is_word;
+use super::code::{Slashes, code_of, is_comment};
 use super::events::{Event, events, keep_the_last, stay_first};
 use super::exact::repeated_end;
 use super::fit::is_directive;
 use super::indent::{self, IndentMap};
 use super::marks::{self, Marks};
 use super::shape::Shape;
-use super::source::Source;
+use super::source::{Source, skeleton};
 use super::style::{At, DOUBLE, EditMap, SINGLE};
 use super::tokens;
 use super::window::{Piece, Step, Window, split};
@@ -27,13 +31,36 @@ pub(super) struct Conflict {
 }
 
 /// A line of the result.
-struct Line {
-    text: String,
+pub(super) struct Line {
+    pub(super) text: String,
     /// `None` takes the ending of its neighbours.
     ending: Option<Ending>,
     /// The line of `new` that it is.
     new: Option<usize>,
 }
+
+impl Line {
+    /// One more line of the file like this.
+    fn again(&self) -> Self {
+        Self { text: self.text.clone(), ending: self.ending, new: None }
+    }
+}
+
+/// Signs that come into a text by mistake, and what to say where they stay.
+const FOREIGN: [(&[&str], &str); 3] = [
+    (
+        &["&lt;", "&gt;", "&quot;", "&amp;", "&#39;", "&apos;"],
+        "old_str has HTML entities that the file has not, and so have the new lines",
+    ),
+    (
+        &["“", "”", "‘", "’"],
+        "old_str has typographic quotes that the file has not, and so have the new lines",
+    ),
+    (
+        &["\u{a0}"],
+        "old_str has blanks that do not break, the file has not, and so have the new lines",
+    ),
+];
 
 const UNSETTLED: &str = "the dash in the new text can stand for - or for --";
 
@@ -45,6 +72,10 @@ pub(super) struct Merge<'a, 't> {
     pub(super) new: &'a [&'a str],
     pub(super) map: &'a IndentMap,
     style: &'a EditMap,
+    slashes: Slashes,
+    assignments: Assignments<'a>,
+    /// The call ends lines in `;` that the file does not, nor any other line of its.
+    has_no_semicolons: bool,
     shape: Shape,
     /// The blanks that the call has at the ends of lines, if it has some at every line, and
     /// the file at none of them.
@@ -57,14 +88,21 @@ pub(super) struct Merged {
     pub(super) text: String,
 }
 
-/// The lines of a new text that replaces `old`. A closing line break that only
-/// `new` has is a blank line more, as it would be in a plain replacement.
+/// The lines of a new text that replaces `old`. A closing line break that only `new` has is a
+/// slip as the others of the call, unless it is all that is new.
 pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     if new.is_empty() && old.ends_with('\n') {
         return Vec::new();
     }
     let mut lines = split(new);
-    if new.ends_with('\n') && !old.ends_with('\n') {
+    let closes = || {
+        // Or the blank line that `old` has behind the same line stays.
+        let old = split(old);
+        let same = |pair: &[&str]| Some(&pair[0]) == lines.last() && pair[1].trim().is_empty();
+        old.windows(2).any(same)
+    };
+    if new.ends_with('\n') && !old.ends_with('\n') && (new.trim_end() == old.trim_end() || closes())
+    {
         lines.push("");
     }
     lines
@@ -77,6 +115,7 @@ impl<'a, 't> Merge<'a, 't> {
         (old, new): (&'a [&'a str], &'a [&'a str]),
         map: &'a IndentMap,
         style: &'a EditMap,
+        slashes: Slashes,
     ) -> Self {
         let ends = |line: &str| line.ends_with([' ', '\t']);
         let pairs = window.steps.iter().filter_map(|step| match step {
@@ -85,12 +124,30 @@ impl<'a, 't> Merge<'a, 't> {
             }
             _ => None,
         });
-        let pairs = pairs.filter(|(old, _)| !old.trim().is_empty());
+        let pairs: Vec<_> = pairs.filter(|(old, _)| !old.trim().is_empty()).collect();
+        let assignments = Assignments::learn(&pairs);
         let added: Option<Vec<&str>> = pairs
+            .iter()
             .map(|(old, file)| (ends(old) && !ends(file)).then(|| &old[old.trim_end().len()..]))
             .collect();
         let added_blanks = added.unwrap_or_default();
-        Self { source, window, old, new, map, style, shape: Shape::of(new), added_blanks }
+        let ends = |line: &str| line.trim_end().ends_with(';');
+        let has_no_semicolons =
+            pairs.iter().any(|(old, file)| ends(old) && !ends(file)) && !source.head().any(ends);
+        let shape = Shape::of(new);
+        Self {
+            source,
+            window,
+            old,
+            new,
+            map,
+            style,
+            slashes,
+            assignments,
+            has_no_semicolons,
+            shape,
+            added_blanks,
+        }
     }
 
     pub(super) fn run(&self) -> Result<Merged, Conflict> {
@@ -164,9 +221,8 @@ impl<'a, 't> Merge<'a, 't> {
                     let line = self.inserted(n, &walk.out, own[at])?;
                     walk.out.push(line);
                 }
-                // A blank line that only `old` has there is another one, if new lines are
-                // around it.
-                (Event::Keep(_, n), None) if !self.stays_between(&events, at) => {
+                // A blank line that only `old` has there, and new lines around it.
+                (Event::Keep(o, n), None) if self.is_of_new(&events, at, (o, n)) => {
                     let line = self.inserted(n, &walk.out, own[at])?;
                     walk.out.push(line);
                 }
@@ -183,14 +239,43 @@ impl<'a, 't> Merge<'a, 't> {
             .collect();
         self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
         self.closing_mark(&mut walk.out, last, &events);
-        let Self { source, window, old, new, .. } = *self;
-        let wanted = Marks { source, window, old, new }.wanted(&events);
+        let Self { source, window, old, new, slashes, .. } = *self;
+        let wanted = Marks { source, window, old, new, slashes }.wanted(&events);
         for line in &mut walk.out {
             if let Some(mark) = line.new.and_then(|n| wanted.get(&n)) {
-                marks::set(&mut line.text, mark, source.slashes());
+                marks::set(&mut line.text, mark, slashes);
             }
         }
+        self.has_no_foreign_signs(&walk.out)?;
         Ok(self.compose(walk.out, first, last))
+    }
+
+    /// New lines with signs that the file does not have where `old` has them: a mistake that
+    /// was not undone in them.
+    fn has_no_foreign_signs(&self, out: &[Line]) -> Result<(), Conflict> {
+        let pairs: Vec<(&str, &str)> = self
+            .window
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Pair(at, piece) => Some((self.old[*at], self.file(*piece))),
+                _ => None,
+            })
+            .collect();
+        for (signs, why) in FOREIGN {
+            let has = |line: &str| signs.iter().any(|sign| line.contains(sign));
+            let foreign = pairs.iter().any(|(old, file)| has(old) && !has(file))
+                && !pairs.iter().any(|(_, file)| has(file));
+            let line = out.iter().find(|line| {
+                let sent = line.new.is_some_and(|n| has(self.new[n]));
+                foreign && sent && has(&line.text)
+            });
+            if line.is_some() {
+                let line = self.window.first().map_or(0, |piece| piece.line);
+                return Err(Conflict { line, why });
+            }
+        }
+        Ok(())
     }
 
     /// Where a line goes whose quotes are typographic in the file and plain in the call, and a
@@ -224,18 +309,34 @@ impl<'a, 't> Merge<'a, 't> {
         Ok(())
     }
 
-    /// Whether the lines next to a blank one are the same in both strings.
-    fn stays_between(&self, events: &[Event], at: usize) -> bool {
+    /// Whether a blank line that both strings have and the file has not parts new lines from
+    /// each other, or from the end of the old text.
+    fn is_of_new(&self, events: &[Event], at: usize, (o, n): (usize, usize)) -> bool {
+        let blank = |line: &&str| line.trim().is_empty();
+        let is_new = |event: &Event| matches!(event, Event::Insert(n) if !blank(&self.new[*n]));
         let solid = |event: &&Event| match **event {
-            Event::Keep(o, _) | Event::Change(o, _) | Event::Delete(o) => {
-                !self.old[o].trim().is_empty()
-            }
-            Event::Insert(n) => !self.new[n].trim().is_empty(),
+            Event::Keep(o, _) | Event::Change(o, _) | Event::Delete(o) => !blank(&self.old[o]),
+            Event::Insert(n) => !blank(&self.new[n]),
         };
-        let stays = |event: Option<&Event>| {
-            event.is_none_or(|event| matches!(event, Event::Keep(..) | Event::Change(..)))
+        let above = events[..at].iter().rev().find(solid);
+        let below = events[at + 1..].iter().find(solid);
+        let (starts, ends) = (self.old[..o].iter().all(&blank), self.old[o..].iter().all(&blank));
+        // Where both have as many in a row, one of them is the mistake.
+        let row = |lines: &[&str], at: usize| {
+            lines[..at].iter().rev().take_while(|line| blank(line)).count()
+                + lines[at..].iter().take_while(|line| blank(line)).count()
         };
-        stays(events[..at].iter().rev().find(solid)) && stays(events[at + 1..].iter().find(solid))
+        let others = !starts && !ends && row(self.old, o) != row(self.new, n);
+        blank(&self.old[o])
+            && (others
+                || (ends || above.is_some_and(is_new)) && (starts || below.is_some_and(is_new)))
+    }
+
+    /// How many blank lines the file has right above the place.
+    fn blanks_above(&self) -> usize {
+        let first = self.window.first().map_or(0, |piece| piece.line);
+        let above = (0..first).rev().map(|at| self.source.body(at));
+        above.take_while(|line| line.trim().is_empty()).count()
     }
 
     /// A line that stays as the file has it. Blanks at its end that the call knew and has
@@ -257,14 +358,9 @@ impl<'a, 't> Merge<'a, 't> {
             }
             return Ok(file.to_owned());
         }
-        // Other lines keep their blanks in both strings, so these were taken away.
-        let keeps = |line: &&&str| !tail(line).is_empty() && !line.trim().is_empty();
-        let cleaned = !blank
-            && tail(new).is_empty()
-            && tail(file).len() > 1
-            && self.old.iter().filter(keeps).any(|line| self.new.contains(line));
-        let as_long = tail(new).is_empty() && tail(old).chars().count() == tail(file).len();
-        let knew = (tail(old) == tail(file) || as_long || cleaned) && !blank || old == file;
+        // Both have blanks there, if not as many, and they were taken away.
+        let cleaned = !blank && tail(new).is_empty() && !tail(file).is_empty();
+        let knew = (tail(old) == tail(file) || cleaned) && !blank || old == file;
         // Blanks that make up the line, or were meant to, and are gone.
         let emptied = blank && new.is_empty();
         if knew || emptied {
@@ -286,7 +382,7 @@ impl<'a, 't> Merge<'a, 't> {
         &self,
         walk: &mut Walk,
         gap: &[Piece],
-        below: Side,
+        next: Side,
         old: usize,
     ) -> Result<(), Conflict> {
         if let Some(known) = self.in_gap(gap, &walk.inserts) {
@@ -308,12 +404,12 @@ impl<'a, 't> Merge<'a, 't> {
         let above = walk.above;
         let solid = gap.iter().find(|piece| !self.file(**piece).trim().is_empty());
         if let Some(piece) = solid
-            && (!walk.inserts.is_empty() || above != Side::Kept || below != Side::Kept)
+            && (!walk.inserts.is_empty() || above != Side::Kept || next != Side::Kept)
         {
             let why = "the file has a line there that the call does not know";
             return Err(Conflict { line: piece.line, why });
         }
-        let stays = above != Side::Gone || below != Side::Gone;
+        let stays = above != Side::Gone || next != Side::Gone;
         let gap = gap.iter().filter(|_| stays).map(|piece| Line {
             text: self.file(*piece).to_owned(),
             ending: Some(self.source.lines[piece.line].ending),
@@ -321,8 +417,17 @@ impl<'a, 't> Merge<'a, 't> {
         });
         let gap: Vec<Line> = gap.collect();
         // New lines wait until the lines they replace are gone.
-        if walk.inserts.is_empty() || below == Side::Gone && gap.is_empty() {
-            walk.out.extend(gap);
+        if walk.inserts.is_empty() || next == Side::Gone && gap.is_empty() {
+            // Of the blank lines around what is gone, one side stays.
+            let blank = |line: &&Line| line.text.trim().is_empty();
+            let known = match above {
+                Side::Gone if walk.out.iter().all(|line| blank(&line)) => {
+                    walk.out.len() + self.blanks_above()
+                }
+                Side::Gone => walk.out.iter().rev().take_while(blank).count(),
+                _ => 0,
+            };
+            walk.out.extend(gap.into_iter().skip(known));
             return Ok(());
         }
         let mut lines: Vec<Line> = Vec::new();
@@ -332,13 +437,28 @@ impl<'a, 't> Merge<'a, 't> {
             line.ending = walk.freed.pop_front();
             lines.push(line);
         }
-        let belongs_above = !gap.is_empty() && self.belongs_above(&lines, &walk.out, old);
-        if belongs_above {
-            walk.out.extend(lines);
-            walk.out.extend(gap);
-        } else {
-            walk.out.extend(gap);
-            walk.out.extend(lines);
+        let below = self.window.steps.iter().find_map(|step| match step {
+            Step::Pair(at, piece) if *at >= old => Some(self.file(*piece)),
+            _ => None,
+        });
+        let side = match gap.is_empty() {
+            true => beside::Place::Below,
+            false => beside::side(&mut lines, &walk.out, below, (above, next)),
+        };
+        match side {
+            beside::Place::Above => {
+                walk.out.extend(lines);
+                walk.out.extend(gap);
+            }
+            beside::Place::Below => {
+                walk.out.extend(gap);
+                walk.out.extend(lines);
+            }
+            beside::Place::Between => {
+                walk.out.extend(gap.iter().map(Line::again));
+                walk.out.extend(lines);
+                walk.out.extend(gap);
+            }
         }
         Ok(())
     }
@@ -358,12 +478,19 @@ impl<'a, 't> Merge<'a, 't> {
                 return (inserts.len() >= gap.len()).then_some(known);
             }
             let around = new(first).is_empty() && new(last).is_empty();
-            let blanks = inserts.iter().take_while(|insert| new(insert).is_empty()).count();
-            return (around || blanks >= gap.len()).then_some(known);
+            let is_blank = |insert: &&(usize, bool)| new(insert).is_empty();
+            let above = inserts.iter().take_while(is_blank).count();
+            let below = inserts.iter().rev().take_while(is_blank).count();
+            return (around || above.max(below) >= gap.len()).then_some(known);
         }
         let mut from = 0;
         for piece in gap {
             let line = self.file(*piece).trim();
+            // A line that stands in many places may well be meant to come again.
+            let rare = self.source.solid().places(skeleton(line)).len() == 1;
+            if !rare && !line.is_empty() {
+                return None;
+            }
             match inserts[from..].iter().position(|insert| new(insert) == line) {
                 Some(at) => {
                     known[from + at] = Some(*piece);
@@ -374,18 +501,6 @@ impl<'a, 't> Merge<'a, 't> {
             }
         }
         Some(known)
-    }
-
-    /// Whether new lines continue the block above rather than start the one below.
-    fn belongs_above(&self, lines: &[Line], out: &[Line], old: usize) -> bool {
-        let depth = |text: &str| indent::columns(indent::of(text), 4);
-        let Some(first) = lines.iter().find(|l| !l.text.trim().is_empty()) else { return false };
-        let above = out.iter().rev().find(|l| !l.text.trim().is_empty()).map(|l| depth(&l.text));
-        let below = self.window.steps.iter().find_map(|step| match step {
-            Step::Pair(at, piece) if *at >= old => Some(depth(self.file(*piece))),
-            _ => None,
-        });
-        above != below && above == Some(depth(&first.text))
     }
 
     /// A line that the call changes.
@@ -434,11 +549,8 @@ impl<'a, 't> Merge<'a, 't> {
         let moved = !marks::same_holder((self.old, o), (self.new, n));
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let place = tokens::Place {
-            goes_on: self.shape.is_continued(n),
-            moved,
-            slashes: self.source.slashes(),
-        };
+        let place =
+            tokens::Place { goes_on: self.shape.is_continued(n), moved, slashes: self.slashes };
         let body = tokens::merge(old, file, new, self.style, place);
         let why = "the file's line is not the one that the call changes";
         body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
@@ -478,6 +590,7 @@ impl<'a, 't> Merge<'a, 't> {
             let place = At { goes_on, in_literal: self.shape.in_literal(n) };
             self.style.apply_line(&new[indent::of(new).len()..], place, above, next)
         };
+        let body = self.as_in_file(n).unwrap_or(body);
         // Without the `;` that the call has above and the file has not, it would go on there.
         let last = before.iter().rev().find(|line| !line.text.trim().is_empty());
         if body.starts_with(['(', '[', '`'])
@@ -501,6 +614,17 @@ impl<'a, 't> Merge<'a, 't> {
         }
         let habit = self.added_blanks.contains(&&body[body.trim_end().len()..]);
         let body = if habit { body.trim_end().to_owned() } else { body };
+        let code = code_of(&body, self.slashes).len() == body.len()
+            && !is_comment(&body)
+            && !self.shape.in_literal(n);
+        let body = match body.strip_suffix(';').filter(|_| code && self.has_no_semicolons) {
+            Some(code) => code.to_owned(),
+            None => body,
+        };
+        let body = match self.shape.in_literal(n) {
+            true => body,
+            false => self.assignments.apply(body, self.shape.open_brackets(n) != 0),
+        };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
         let head = if let Some((_, depth)) = lost.filter(|_| !first) {
             depth.to_owned()
@@ -539,6 +663,21 @@ impl<'a, 't> Merge<'a, 't> {
             self.depth(indent::of(new), line)?
         };
         Ok(Line { text: head + &body, ending: None, new: Some(n) })
+    }
+
+    /// The file's line, if a new one is a line of `old` that only moved.
+    fn as_in_file(&self, n: usize) -> Option<String> {
+        let new = self.new[n].trim();
+        let mut same = self.window.steps.iter().filter_map(|step| match step {
+            Step::Pair(at, piece) if self.old[*at].trim() == new => Some(*piece),
+            _ => None,
+        });
+        let piece = same.next().filter(|piece| piece.from_start && piece.to_end)?;
+        let file = self.file(piece).trim();
+        let mark = |line: &str| marks::mark(line, self.slashes);
+        let once = self.new.iter().filter(|line| line.trim() == new).count() == 1;
+        let alone = once && same.next().is_none() && new.contains(is_word);
+        (alone && mark(file) == mark(new)).then(|| file.to_owned())
     }
 
     /// The indentation of a first line whose own place is behind the blanks of the file's
@@ -591,7 +730,7 @@ impl<'a, 't> Merge<'a, 't> {
     /// string has stays behind the new text.
     fn closing_mark(&self, out: &mut [Line], last: Piece, events: &[Event]) {
         let Some(line) = out.last_mut() else { return };
-        let slashes = self.source.slashes();
+        let slashes = self.slashes;
         let rest = &self.source.text[last.end..self.source.lines[last.line].end];
         let (Some(old), Some(new)) = (self.old.last(), self.new.last()) else { return };
         if !last.to_end
@@ -663,7 +802,7 @@ struct Walk {
 
 /// What happens to the line above or below a boundary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Kept,
     Changed,
     Gone,

@@ -9,6 +9,8 @@
 //! the file, not with its product with `old_str`.
 
 mod align;
+mod assign;
+mod beside;
 mod call;
 mod canon;
 mod code;
@@ -30,6 +32,7 @@ mod refuse;
 mod shape;
 mod slack;
 mod source;
+mod steps;
 mod style;
 mod tokens;
 mod window;

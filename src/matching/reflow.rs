@@ -4,6 +4,8 @@
 //! file to the end of one. Lines that break alike are paired as usual; where they do
 //! not, the lines between two common breaks are merged as one.
 
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
 use super::Explained;
 use super::call::{Call, merge_window, whole_piece};
 use super::decode::Reading;
@@ -51,6 +53,14 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         return Some(Err(refuse::too_many(call, &[first + 1], false)));
     }
     let new = new_lines(&reading.old, &reading.new);
+    // Blank lines around both strings are around the statement, and no part of it.
+    let blanks = |lines: &[&str]| lines.iter().take_while(|line| line.trim().is_empty()).count();
+    let leading = blanks(&old);
+    let new = match leading <= blanks(&new) && leading < old.len() {
+        true => new[leading..].to_vec(),
+        false => new,
+    };
+    let old = &old[leading.min(old.len())..];
     let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let file = &source.text[source.lines[first].start..source.lines[last].end];
     if solid(file) == solid(&reading.new) {
@@ -58,7 +68,7 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     }
     let mut rewrites: Vec<String> = reading.ids.iter().map(|id| (*id).to_owned()).collect();
     rewrites.push("line_breaks".to_owned());
-    Some(merge(call, source, &old, &new, first, last).and_then(|splice| {
+    Some(merge(call, source, old, &new, first, last).and_then(|splice| {
         match call.covered_by_new(&splice.range) {
             Some(refusal) => Err(refusal),
             None => call.finish(vec![splice], "reflowed", rewrites),
@@ -278,6 +288,7 @@ fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
         all.map(|at| (solid(&text[..at]).pop(), solid(&text[at..]).into_iter().next())).collect()
     };
     if file.contains('\n') {
+        let merged = laid_out(file, &merged);
         let kept = breaks(&merged);
         return breaks(file).iter().all(|one| kept.contains(one)).then_some(merged);
     }
@@ -318,6 +329,86 @@ fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
         out.push_str(if at > 0 { line.trim_start() } else { line });
     }
     Some(out)
+}
+
+/// The merged statement, laid out as the file's: what is new in a list that has each item on
+/// a line of its own gets one, too, and a bracket that stands alone stays alone.
+fn laid_out(file: &str, merged: &str) -> String {
+    let (ours, theirs) = (Spaced::of(file), Spaced::of(merged));
+    let ops = capture_diff_slices(Algorithm::Myers, &ours.tokens, &theirs.tokens);
+    let mut kept: Vec<Option<usize>> = vec![None; theirs.tokens.len()];
+    for op in ops {
+        if let DiffOp::Equal { old_index, new_index, len } = op {
+            (0..len).for_each(|at| kept[new_index + at] = Some(old_index + at));
+        }
+    }
+    let broken = |gap: &&str| gap.contains('\n');
+    let before = |f: usize| ours.gaps.get(f).copied().filter(broken);
+    // Lists that begin their lines with commas.
+    let leading = (0..ours.tokens.len()).filter(|f| ours.tokens[*f] == ",").find_map(before);
+    let mut out = String::new();
+    let mut depth = 0_i32;
+    for (m, token) in theirs.tokens.iter().enumerate() {
+        let last = m.checked_sub(1);
+        let left = last.and_then(|m| kept[m]);
+        let next = || kept[m..].iter().flatten().next().copied();
+        if kept[m].is_some() || left.is_some() {
+            depth = 0;
+        }
+        let gap = match (left, kept[m]) {
+            (Some(left), Some(right)) if right == left + 1 => None,
+            (_, Some(right)) if last.is_some() => before(right),
+            (_, None) if *token == "," => leading,
+            (Some(left), None) => before(left + 1).filter(|_| !is_closer(token)),
+            (None, None) if depth == 0 && last.is_some_and(|m| theirs.tokens[m] == ",") => {
+                next().and_then(|next| ours.item_break(next))
+            }
+            _ => None,
+        };
+        depth += i32::from(matches!(*token, "(" | "[" | "{")) - i32::from(is_closer(token));
+        out.push_str(gap.unwrap_or(theirs.gaps[m]));
+        out.push_str(token);
+    }
+    out
+}
+
+fn is_closer(token: &str) -> bool {
+    matches!(token, ")" | "]" | "}")
+}
+
+/// The tokens of a text, and the white space before each.
+struct Spaced<'a> {
+    tokens: Vec<&'a str>,
+    gaps: Vec<&'a str>,
+}
+
+impl<'a> Spaced<'a> {
+    fn of(text: &'a str) -> Self {
+        let (mut tokens, mut gaps, mut gap) = (Vec::new(), Vec::new(), "");
+        for token in tokens::tokens(text) {
+            if token.trim().is_empty() {
+                gap = token;
+            } else {
+                tokens.push(token);
+                gaps.push(std::mem::take(&mut gap));
+            }
+        }
+        Self { tokens, gaps }
+    }
+
+    /// The break in front of an item of the list that a token is in, or ends, if each item
+    /// there stands on a line of its own.
+    fn item_break(&self, at: usize) -> Option<&'a str> {
+        let mut depth = 0;
+        for f in (0..at).rev() {
+            let token = self.tokens[f];
+            depth += i32::from(is_closer(token)) - i32::from(matches!(token, "(" | "[" | "{"));
+            if depth < 0 || depth == 0 && token == "," {
+                return self.gaps.get(f + 1).copied().filter(|gap| gap.contains('\n'));
+            }
+        }
+        None
+    }
 }
 
 fn starts_beyond(event: &Event, end: usize) -> bool {

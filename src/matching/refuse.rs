@@ -92,6 +92,15 @@ pub(super) fn too_many(call: &Call<'_>, lines: &[usize], overlapping: bool) -> R
     refusal
 }
 
+/// The new text has lines that the file has beyond the place.
+pub(super) fn brings_again(line: usize) -> Refusal {
+    Refusal::new(
+        EditCode::NoOccurrence,
+        format!("new_str has lines that the file has beside the place already (line {line}), and old_str has not; they would stand there twice"),
+    )
+    .hint("Quote these lines in old_str, too, or leave them out of new_str.")
+}
+
 /// The edit was made already.
 pub(super) fn already_applied(line: usize) -> Refusal {
     Refusal::new(EditCode::AlreadyApplied, format!("the file already has new_str, at line {line}"))

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use super::canon::{self, Fold};
 use super::code::Slashes;
-use super::indent::Steps;
+use super::steps::Steps;
 use crate::text::{Ending, Snapshot};
 
 /// A skeleton. 0 is a blank line, 1 a line of punctuation only.
@@ -47,7 +47,7 @@ pub(super) struct Source<'t> {
     pub(super) lines: Vec<FileLine>,
     solid: OnceLock<Solid>,
     steps: OnceLock<Steps>,
-    slashes: OnceLock<Slashes>,
+    slashes: OnceLock<Option<Slashes>>,
 }
 
 /// The lines that are not blank.
@@ -112,13 +112,13 @@ impl<'t> Source<'t> {
         if near.tell_blocks() { Cow::Owned(near) } else { Cow::Borrowed(self.steps()) }
     }
 
-    /// What two slashes are.
-    pub(super) fn slashes(&self) -> Slashes {
+    /// What two slashes are, if anything tells.
+    pub(super) fn slashes(&self) -> Option<Slashes> {
         *self.slashes.get_or_init(|| Slashes::of(self.head()))
     }
 
     /// So many lines tell the habits of a file.
-    fn head(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(super) fn head(&self) -> impl Iterator<Item = &str> + Clone {
         const MOST: usize = 4_000;
         self.lines.iter().take(MOST).map(|line| &self.text[line.body()])
     }

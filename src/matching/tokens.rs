@@ -99,7 +99,13 @@ pub(super) fn merge(
             true => out.len(),
             false => code_of(&out, place.slashes).trim_end().len(),
         };
-        let placed = own == was && !meant && fits(&out[..code], is, core_file);
+        let fits = comment || fits(&out[..code], is, core_file);
+        // What closes brackets and closes others now may end a statement, or no longer.
+        let closer = |text: &str| text.chars().all(|c| matches!(c, ')' | ']' | '}' | ';'));
+        if is == Some(';') && own == was && !fits && closer(core_file) && closer(&out) {
+            return None;
+        }
+        let placed = own == was && !meant && fits;
         match if placed { is } else { own } {
             Some(mark) if placed => out.insert(code, mark),
             mark => out.extend(mark),
@@ -391,6 +397,21 @@ impl<'a> Spacing<'a> {
         keys(text(n - 1), text(n))
     }
 
+    /// Whether a new token is of the kind of the old one: a word, a bracket, a mark or an
+    /// operator.
+    fn is_like(&self, n: usize, o: usize) -> bool {
+        let Line { old, new, ref units, .. } = *self.line;
+        let kind = |text: &str| match text.chars().next() {
+            Some(c) if is_word(c) || matches!(c, '"' | '\'' | '`') => 'w',
+            Some(c @ ('(' | '[' | '{' | ')' | ']' | '}')) => c,
+            Some(',' | ';') => ',',
+            _ => '=',
+        };
+        units
+            .get(o)
+            .is_some_and(|unit| kind(&new[self.news[n].clone()]) == kind(&old[unit.old.clone()]))
+    }
+
     fn in_literal(&self, n: usize) -> bool {
         let at = self.news[n].start;
         self.literals.iter().any(|literal| literal.start < at && at < literal.end)
@@ -455,10 +476,20 @@ impl<'a> Spacing<'a> {
             // Something between them is gone.
             (Some(left), Some(right)) => three_way(self.between(left))
                 .or_else(|| right.checked_sub(1).and_then(|o| three_way(self.between(o)))),
-            (Some(left), None) if replaced[n].start == left + 1 && !replaced[n].is_empty() => {
+            (Some(left), None)
+                if replaced[n].start == left + 1
+                    && !replaced[n].is_empty()
+                    && self.is_like(n, replaced[n].start)
+                    || is_bracket(&self.line.old[self.line.units[left].old.clone()], "([{") =>
+            {
                 three_way(self.between(left))
             }
-            (None, Some(right)) if replaced[n - 1].end == right && !replaced[n - 1].is_empty() => {
+            (None, Some(right))
+                if replaced[n - 1].end == right
+                    && !replaced[n - 1].is_empty()
+                    && self.is_like(n - 1, right - 1)
+                    || is_bracket(&self.line.old[self.line.units[right].old.clone()], ")]}") =>
+            {
                 right.checked_sub(1).and_then(|o| three_way(self.between(o)))
             }
             _ => None,
@@ -517,6 +548,10 @@ impl<'a> Spacing<'a> {
         let typed = matches!(sign, '<' | '>') && self.own(n).is_empty();
         !again && !named && !typed && !run.contains(['/', '\\', '?', '%', '@', '~', '$', '#', '^'])
     }
+}
+
+fn is_bracket(token: &str, of: &str) -> bool {
+    token.len() == 1 && of.contains(token)
 }
 
 /// The kinds of places between two tokens that one is, the narrowest first.

@@ -57,7 +57,7 @@ impl Decoding for Unescape {
         let mut shown = kinds(old);
         // What old_str has both ways, new_str may have both ways too.
         shown.mixed = (has_inner_break(old), old.contains('\t'));
-        shown.in_literals = kinds(&unescape_breaks(old)).breaks;
+        shown.in_literals = kinds(&unescape_breaks(&unescape_quotes(old, &QUOTES))).breaks;
         shown.lone = has_lone_backslash(old);
         shown.bare = QUOTES.map(|quote| has_bare(old, quote));
         shown.doubled = text.contains("\\\\") && !has_lone_backslash(&text);
@@ -201,7 +201,9 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
         }
         // Quotes in a row are not what opens a literal on one line.
         let row = ["\"\"\"", "'''"].iter().any(|quotes| unquoted.contains(quotes));
-        return (!row).then_some(kept);
+        // Nor is what holds a break with an indentation behind it on one line.
+        let indented = ["\\n\\t", "\\n\t", "\\n  "].iter().any(|sign| kept.contains(sign));
+        return (!row && !indented).then_some(kept);
     }
     let quotes = escaped_quotes(new, shown);
     // An escaped quote behind an escaped backslash: all of it was escaped. Else pairs of
@@ -325,7 +327,7 @@ fn unescape_quotes(text: &str, quotes: &[char]) -> String {
     out
 }
 
-fn unescape_breaks(text: &str) -> String {
+pub(super) fn unescape_breaks(text: &str) -> String {
     outside_literals(text, line_break)
 }
 

@@ -104,9 +104,14 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
                 }
                 let mut ids = out[at].ids.clone();
                 ids.push(decoding.id());
-                let undone = undo(&out[at].new).filter(|new| {
-                    !decoding.by_line() || starts_alike((&out[at].old, &old), (&out[at].new, new))
-                });
+                let undone = match written((&out[at].old, &old), &out[at].new) {
+                    Some(Written::AsMeant) => Some(out[at].new.clone()),
+                    Some(Written::Mixed) => None,
+                    None => undo(&out[at].new).filter(|new| {
+                        !decoding.by_line()
+                            || starts_alike((&out[at].old, &old), (&out[at].new, new))
+                    }),
+                };
                 if undone.is_none() && !decoding.suits_call(&out[at].old, &out[at].new) {
                     continue;
                 }
@@ -161,6 +166,46 @@ fn shared_first(old: &str, decoded: &str, undo: UndoNew) -> UndoNew {
         });
         Some(lines.collect::<Vec<_>>().join("\n"))
     })
+}
+
+/// Whether a text has line breaks with an indentation behind them, outside of literals, that
+/// are still escaped.
+pub(super) fn hides_breaks(text: &str) -> bool {
+    let more = text.matches('\n').count();
+    let undone = escapes::unescape_breaks(text);
+    undone.matches('\n').count() > more
+        && ["\\n  ", "\\n\t", "\\n\\t"].iter().any(|sign| text.contains(sign))
+}
+
+/// How the new text was written, as far as it has words of the old one.
+enum Written {
+    /// Without the mistake.
+    AsMeant,
+    /// Now with it, now without.
+    Mixed,
+}
+
+/// Words with backslashes that the new text has as the file does, and not as the old text.
+/// `(as sent, decoded)` of the old text.
+fn written(old: (&str, &str), new: &str) -> Option<Written> {
+    if !old.0.contains("\\\\") || !new.contains('\\') {
+        return None;
+    }
+    let words = |text: &'_ str| -> HashSet<String> {
+        let words = text.split_whitespace().filter(|word| word.contains('\\'));
+        words.map(str::to_owned).collect()
+    };
+    let (sent, meant) = (words(old.0), words(old.1));
+    let (mut as_sent, mut as_meant) = (false, false);
+    for word in words(new) {
+        as_sent |= sent.contains(&word) && !meant.contains(&word);
+        as_meant |= meant.contains(&word) && !sent.contains(&word);
+    }
+    match (as_meant, as_sent) {
+        (true, false) => Some(Written::AsMeant),
+        (true, true) => Some(Written::Mixed),
+        _ => None,
+    }
 }
 
 /// Whether what both strings begin with was decoded alike. `(as sent, decoded)` of each.
@@ -251,7 +296,7 @@ mod tests {
         let (old, undo) = CodeFence.undo("```rust\nx\n```").expect("fence");
         assert_eq!(
             (old.as_str(), undo("```rust\ny\n```").as_deref(), undo("z").as_deref()),
-            ("x", Some("y"), Some("z"))
+            ("x\n", Some("y\n"), Some("z\n"))
         );
         let (old, undo) = Entities.undo("a &lt; b &amp;&amp; c").expect("entities");
         assert_eq!((old.as_str(), undo("a &gt; b").as_deref()), ("a < b && c", Some("a > b")));

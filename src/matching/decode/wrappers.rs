@@ -104,11 +104,61 @@ impl Decoding for CodeFence {
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let text = unfenced(old)?;
-        Some((text, Box::new(|new| unfenced(new).or_else(|| Some(new.to_owned())))))
+        let whole = text.ends_with('\n');
+        let undo = move |new: &str| {
+            unfenced(new).or_else(|| {
+                let lacks = whole && !new.is_empty() && !new.ends_with('\n');
+                Some(if lacks { format!("{new}\n") } else { new.to_owned() })
+            })
+        };
+        Some((text, Box::new(undo)))
     }
 }
 
+/// What tools and protocols put around a text.
+fn unwrapped(text: &str) -> Option<String> {
+    const NAMES: [&str; 10] = [
+        "old_str",
+        "new_str",
+        "old_string",
+        "new_string",
+        "oldText",
+        "newText",
+        "search",
+        "replace",
+        "old_code",
+        "new_code",
+    ];
+    let text = text.trim();
+    let whole = |inner: &str| inner.strip_prefix('\n').unwrap_or(inner).to_owned();
+    if let Some(inner) = text.strip_prefix("<![CDATA[") {
+        return inner.strip_suffix("]]>").map(whole);
+    }
+    if let Some((name, rest)) = text.strip_prefix('<').and_then(|rest| rest.split_once('>'))
+        && NAMES.contains(&name)
+    {
+        return rest.strip_suffix(&format!("</{name}>")).map(whole);
+    }
+    // The marks of a conflict around one of its sides.
+    let line = |line: &str, sign: &str| line.starts_with(&sign.repeat(5));
+    let (mut rest, mut marked) = (text, false);
+    if let Some((first, behind)) = rest.split_once('\n')
+        && (line(first, "<") || line(first, "="))
+    {
+        (rest, marked) = (behind, true);
+    }
+    if let Some((before, last)) = rest.rsplit_once('\n')
+        && (line(last, "=") || line(last, ">"))
+    {
+        (rest, marked) = (before, true);
+    }
+    marked.then(|| format!("{rest}\n"))
+}
+
 fn unfenced(text: &str) -> Option<String> {
+    if let Some(inner) = unwrapped(text) {
+        return Some(inner);
+    }
     let trimmed = text.trim();
     let (opening, rest) = trimmed.split_once('\n')?;
     let fence = ["```", "~~~"].into_iter().find(|fence| opening.starts_with(fence))?;
@@ -118,6 +168,6 @@ fn unfenced(text: &str) -> Option<String> {
     if rest.trim_end() == fence {
         return Some(String::new());
     }
-    let body = rest.strip_suffix(fence)?.strip_suffix('\n')?;
-    Some(body.to_owned())
+    let body = rest.strip_suffix(fence)?;
+    body.ends_with('\n').then(|| body.to_owned())
 }

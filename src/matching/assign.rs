@@ -1,0 +1,108 @@
+//! The blanks around the sign between a name and its value. In code they are a matter of
+//! taste, but a shell takes `A = 1` for a command, and YAML `a:1` for a word. Only the first
+//! sign of a line is looked at, with nothing but a name in front of it.
+
+use super::canon::is_word;
+
+/// What the call and the file have around one sign, where all their lines agree.
+#[derive(Debug)]
+pub(super) struct Assignments<'a> {
+    habits: Vec<(&'static str, Option<[Around<'a>; 2]>)>,
+}
+
+/// The white space before and behind a sign.
+type Around<'a> = (&'a str, &'a str);
+
+const SIGNS: [&str; 4] = [":=", "=>", "=", ":"];
+
+struct Assignment<'a> {
+    name: &'a str,
+    sign: &'static str,
+    around: Around<'a>,
+    value: &'a str,
+}
+
+impl<'a> Assignment<'a> {
+    fn of(line: &'a str) -> Option<Self> {
+        let line = line.trim();
+        let part = |c: char| is_word(c) || matches!(c, '.' | '-' | '"' | '\'' | '$' | ' ' | '\t');
+        let (head, rest) = line.split_at(line.find(|c| !part(c))?);
+        let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign))?;
+        let name = head.trim_end();
+        let behind = &rest[sign.len()..];
+        let value = behind.trim_start();
+        let plain = !name.is_empty() && value.starts_with(|c| !matches!(c, '=' | ':' | '~' | '>'));
+        plain.then(|| Self {
+            name,
+            sign,
+            around: (&head[name.len()..], &behind[..behind.len() - value.len()]),
+            value,
+        })
+    }
+}
+
+impl<'a> Assignments<'a> {
+    /// By the lines of the call and those of the file for them.
+    pub(super) fn learn(pairs: &[(&'a str, &'a str)]) -> Self {
+        let mut habits: Vec<(&'static str, Option<[Around<'a>; 2]>)> = Vec::new();
+        for (old, file) in pairs {
+            let (Some(old), Some(file)) = (Assignment::of(old), Assignment::of(file)) else {
+                continue;
+            };
+            let begins = |value: &str| value.chars().next();
+            let same = old.name == file.name && begins(old.value) == begins(file.value);
+            if old.sign != file.sign || !same {
+                continue;
+            }
+            let here = [old.around, file.around];
+            // Other blanks are another mistake.
+            let plain = |text: &str| text.bytes().all(|b| matches!(b, b' ' | b'\t'));
+            if !here.iter().all(|(before, behind)| plain(before) && plain(behind)) {
+                continue;
+            }
+            match habits.iter_mut().find(|(sign, _)| *sign == old.sign) {
+                Some((_, known)) => *known = known.filter(|known| *known == here),
+                None => habits.push((old.sign, Some(here))),
+            }
+        }
+        Self { habits }
+    }
+
+    /// A new line of the call with the file's blanks.
+    /// Within brackets, `=` names an argument, which has blanks by another rule.
+    pub(super) fn apply(&self, line: String, in_brackets: bool) -> String {
+        let Some(Assignment { name, sign, around, value }) = Assignment::of(&line) else {
+            return line;
+        };
+        let known = self.habits.iter().find(|(known, _)| *known == sign);
+        match known.and_then(|(_, habit)| *habit) {
+            Some([old, (before, behind)])
+                if old == around && old != (before, behind) && !(in_brackets && sign == "=") =>
+            {
+                let tail = &line[line.trim_end().len()..];
+                format!("{name}{before}{sign}{behind}{value}{tail}")
+            }
+            _ => line,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_lines_have_the_blanks_of_the_file() {
+        for (old, file, new, result) in [
+            ("A = 1", "A=1", "C = 4", "C=4"),
+            ("a:1", "a: 1", "c:3", "c: 3"),
+            ("A = 1", "A=1", "C == 4", "C == 4"),
+            ("A = 1", "A=1", "f(a = 1)", "f(a = 1)"),
+            ("A = 1", "A = 1", "C=4", "C=4"),
+            ("export A = 1", "export A=1", "B = 2 = 3", "B=2 = 3"),
+        ] {
+            let known = Assignments::learn(&[(old, file)]);
+            assert_eq!(known.apply(new.to_owned(), false), result, "{old:?} {file:?}");
+        }
+    }
+}
