@@ -68,7 +68,7 @@ impl<'a> Call<'a> {
         if self.joins_a_line(&found.splices, new) {
             warn(JOINED);
         }
-        if let Some(line) = found.splices.iter().find_map(|splice| self.brings_again(splice)) {
+        if let Some(line) = self.any_brings_again(&found.splices) {
             warn(&format!(
                 "new_str has lines that the file has beside the place already (line {line}), and old_str has not: they stand there twice now, as written"
             ));

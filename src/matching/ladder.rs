@@ -162,7 +162,9 @@ impl Rung for Decoded {
                     let conflict = Conflict { line, why };
                     return Some(Err(refuse::conflict_over(call, Some(line..=line), &conflict)));
                 }
-                if let Some(again) = places.clone().find_map(|splice| call.brings_again(splice)) {
+                if let Some(again) =
+                    exact.as_ref().ok().and_then(|found| call.any_brings_again(&found.splices))
+                {
                     return Some(Err(refuse::brings_again(again)));
                 }
                 if let Some(conflict) = unclear {
