@@ -133,7 +133,7 @@ impl<'a, 't> Merge<'a, 't> {
         let added_blanks = added.unwrap_or_default();
         let ends = |line: &str| line.trim_end().ends_with(';');
         let has_no_semicolons =
-            pairs.iter().any(|(old, file)| ends(old) && !ends(file)) && !source.head().any(ends);
+            pairs.iter().any(|(old, file)| ends(old) && !ends(file)) && !source.has_semicolons();
         let shape = Shape::of(new);
         Self {
             source,

@@ -48,6 +48,7 @@ pub(super) struct Source<'t> {
     solid: OnceLock<Solid>,
     steps: OnceLock<Steps>,
     slashes: OnceLock<Option<Slashes>>,
+    semicolons: OnceLock<bool>,
 }
 
 /// The lines that are not blank.
@@ -69,8 +70,9 @@ impl<'t> Source<'t> {
                 ending: line.ending,
             })
             .collect();
-        let (solid, steps, slashes) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { snapshot, text, lines, solid, steps, slashes }
+        let (solid, steps) = (OnceLock::new(), OnceLock::new());
+        let (slashes, semicolons) = (OnceLock::new(), OnceLock::new());
+        Self { snapshot, text, lines, solid, steps, slashes, semicolons }
     }
 
     /// The content of a line.
@@ -117,8 +119,13 @@ impl<'t> Source<'t> {
         *self.slashes.get_or_init(|| Slashes::of(self.head()))
     }
 
+    /// Whether any line ends in `;`.
+    pub(super) fn has_semicolons(&self) -> bool {
+        *self.semicolons.get_or_init(|| self.head().any(|line| line.trim_end().ends_with(';')))
+    }
+
     /// So many lines tell the habits of a file.
-    pub(super) fn head(&self) -> impl Iterator<Item = &str> + Clone {
+    fn head(&self) -> impl Iterator<Item = &str> + Clone {
         const MOST: usize = 4_000;
         self.lines.iter().take(MOST).map(|line| &self.text[line.body()])
     }
