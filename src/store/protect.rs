@@ -134,11 +134,23 @@ pub(super) fn reason(path: &str, further: &[String]) -> Option<&'static str> {
     // A protected file's name can also be a folder on the way; only the last part counts,
     // but dotenv names and keys count anywhere, because they hide as folders nowhere.
     let name = parts.last()?;
-    if name == ".env" || name.starts_with(".env.") || name.starts_with(".env-") || name == "env~1" {
+    if is_dotenv(name) {
         return Some("dotenv files hold keys");
     }
     let ending = |(ending, why): &(&str, &'static str)| name.ends_with(ending).then_some(*why);
     lookup(name, FILES).or_else(|| ENDINGS.iter().find_map(ending))
+}
+
+/// Whether a file of this name holds keys. A template is committed, and holds none.
+fn is_dotenv(name: &str) -> bool {
+    let template = ["example", "sample", "template", "dist"];
+    match name.strip_prefix(".env") {
+        Some(rest) if rest.starts_with(['.', '-']) => {
+            !rest.rsplit(['.', '-']).next().is_some_and(|last| template.contains(&last))
+        }
+        Some(rest) => rest.is_empty(),
+        None => name == "env~1",
+    }
 }
 
 /// A folder in the form that `reason` compares, for its list of further folders.
@@ -244,6 +256,16 @@ mod tests {
             "git",
         ] {
             assert_eq!(reason(path, &[]), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn templates_of_dotenv_files_are_free() {
+        for name in [".env.example", "api/.env.sample", ".env.local.template", ".env-dist"] {
+            assert_eq!(reason(name, &[]), None, "{name}");
+        }
+        for name in [".env", ".env.local", ".ENV", ".env-prod", ".env.example.local", "env~1"] {
+            assert!(reason(name, &[]).is_some(), "{name}");
         }
     }
 
