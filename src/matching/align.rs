@@ -136,6 +136,9 @@ fn known_by_new(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, 
         let there = |at: &u32| source.body(file.lines[*at as usize]).trim_end() == line.trim_end();
         file.places(skeleton(line)).iter().any(there)
     };
+    if !new.iter().any(|line| known(line)) {
+        return None;
+    }
     let mut mended: Vec<&str> = old.clone();
     let (mut any, mut edits, mut anchored) = (false, false, false);
     let says = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= 3;
@@ -313,12 +316,15 @@ impl<'a> Text<'a> {
         while i < size {
             let here = cost[i * columns + j];
             let behind = if j < width { cost[(i + 1) * columns + j + 1] } else { usize::MAX };
-            if j < width && behind <= most && behind + pair(i, j) == here {
+            let pairs_up = j < width && behind <= most && behind + pair(i, j) == here;
+            // The very line a little further on, rather than another one in its stead.
+            let later = j < width && cost[i * columns + j + 1].saturating_add(1) == here;
+            if pairs_up && !(later && pair(i, j) > 0) {
                 explained += usize::from(pair(i, j) == 0);
                 pairs.push((i, Some(j)));
                 i += 1;
                 j += 1;
-            } else if j < width && cost[i * columns + j + 1].saturating_add(1) == here {
+            } else if later {
                 j += 1;
             } else {
                 pairs.push((i, None));

@@ -198,6 +198,17 @@ impl<'a> Call<'a> {
         if let Some(line) = self.any_brings_again(&splices) {
             return Err(refuse::brings_again(line));
         }
+        // An edit that says something else than before, and changes no word of the file.
+        let words = |text: &str| -> String { text.chars().filter(|c| is_word(*c)).collect() };
+        let idle =
+            |splice: &Splice| words(&self.text()[splice.range.clone()]) == words(&splice.text);
+        let plain =
+            matches!(rung, "aligned" | "punctuation" | "spacing") && splices.iter().all(idle);
+        if plain && words(&self.request.old) != words(&self.request.new) {
+            let line =
+                splices.first().map_or(1, |s| self.snapshot.lines().number_at(s.range.start));
+            return Err(refuse::already_applied(line));
+        }
         let mut explanation = Explanation::plain(rung);
         explanation.rewrites = rewrites;
         Ok(self.explained(splices, explanation, None))
@@ -478,7 +489,10 @@ pub(super) fn merge_window(
 
 /// New lines that begin with `+` where neither `old` nor the file has any: marks of a diff that
 /// no reading explains.
-fn looks_like_a_diff(file: &str, old: &[&str], new: &[&str]) -> Option<&'static str> {
+pub(super) fn looks_like_a_diff(file: &str, old: &[&str], new: &[&str]) -> Option<&'static str> {
+    if !new.iter().any(|line| line.starts_with('+')) {
+        return None;
+    }
     let marked = |line: &str| line.starts_with('+') && line.trim() != "+";
     let marks = new.iter().any(|line| marked(line)) && !old.iter().any(|line| marked(line));
     (marks && !file.lines().any(|line| marked(line.trim_start())))

@@ -78,6 +78,13 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
             end = at + mark.len_utf8();
             chars.next();
         }
+        // A long dash at the head of a word is how two hyphens come out of a text processor.
+        let head = out.last().is_none_or(|last: &Canonical| last.c.is_whitespace());
+        let word = || line[end..].chars().take(2).filter(|c| c.is_alphabetic()).count() == 2;
+        if c == '\u{2014}' && head && word() {
+            out.extend([Canonical { c: '-', start, end }; 2]);
+            continue;
+        }
         for composed in line[start..end].nfc() {
             fold_char(composed, |c| out.push(Canonical { c, start, end }));
         }

@@ -6,13 +6,15 @@ use std::borrow::Cow;
 use super::Explained;
 use super::call::{Call, Read, lacks_break};
 use super::canon::is_word;
+use super::code::is_comment;
 use super::decode;
 use super::fit;
 use super::frame::starts_elsewhere;
 use super::indent;
 use super::ladder::{INDENTATION, LOOK_ALIKES, folds};
 use super::refuse;
-use super::steps::shows_depth;
+use super::seek::Seek;
+use super::steps::least_depth;
 use super::tokens::likeness;
 use super::window::{Window, split};
 use crate::edit::{Corrected, Expected, Explanation, Refusal, Splice};
@@ -38,13 +40,15 @@ impl<'a> Call<'a> {
         if let Some(refusal) = self.is_made_already(&found.splices) {
             return Err(refusal);
         }
-        let mends: [Mend<'a>; 6] = [
+        let mends: [Mend<'a>; 8] = [
             Self::without_doubled_indent,
             Self::whole_line_gone,
             Self::one_head,
             Self::once,
             Self::closed_once,
             Self::own_break,
+            Self::own_first_break,
+            Self::own_comment,
         ];
         for mend in mends {
             if found.splices.iter().any(|splice| mend(self, splice).is_none()) {
@@ -125,11 +129,7 @@ impl<'a> Call<'a> {
             let old = &self.text()[splice.range.clone()];
             self.margin(splice).is_some() && splice.text.trim() != old.trim()
         };
-        let least = |text: &str| {
-            let lines = text.lines().filter(|line| shows_depth(line));
-            lines.map(|line| indent::columns(indent::of(line), 4)).min()
-        };
-        least(&self.request.old) != least(new)
+        least_depth(&self.request.old) != least_depth(new)
             && starts_elsewhere(&split(&self.request.old), &split(new))
             && splices.iter().any(changed)
     }
@@ -273,13 +273,47 @@ impl<'a> Call<'a> {
         let left_out = lacks_break(old, new)
             && !below.trim().is_empty()
             && !new.ends_with([' ', '\t'])
-            && alike(old, new)
-            && old.trim_end() != new.trim_end();
+            && !says_the_same(old, new);
         left_out.then(|| {
             let ending = if old.ends_with("\r\n") { "\r\n" } else { "\n" };
             let text = format!("{new}{ending}");
             (Splice { range: splice.range.clone(), text }, "final_newline")
         })
+    }
+
+    /// The same for line breaks that only the old text begins with, behind a line.
+    fn own_first_break(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        let (text, new) = (self.text(), &splice.text);
+        let old = &text[splice.range.clone()];
+        let line = old.trim_start_matches(['\r', '\n']);
+        let above = text[..splice.range.start].rsplit('\n').next().unwrap_or_default();
+        let left_out = line.len() < old.len()
+            && !above.trim().is_empty()
+            && !new.trim().is_empty()
+            && !line.trim().is_empty()
+            && !new.starts_with(['\r', '\n'])
+            && indent::of(line) == indent::of(new)
+            && !says_the_same(old, new);
+        left_out.then(|| {
+            let text = format!("{}{new}", &old[..old.len() - line.len()]);
+            (Splice { range: splice.range.clone(), text }, "outer_blank_lines")
+        })
+    }
+
+    /// The comment that the file has behind the place on its line stays with that line, where
+    /// new lines come behind it.
+    fn own_comment(&self, splice: &Splice) -> Option<(Splice, &'static str)> {
+        let (text, new) = (self.text(), &splice.text);
+        let old = &text[splice.range.clone()];
+        let rest = text[splice.range.end..].lines().next()?;
+        let ends = old.ends_with(|c: char| !c.is_whitespace());
+        if !ends || !is_comment(rest.trim()) || new.contains(rest.trim()) {
+            return None;
+        }
+        let below = new.strip_prefix(old).filter(|below| below.starts_with('\n'))?;
+        let range = splice.range.start..splice.range.end + rest.len();
+        let below = below.strip_suffix('\n').unwrap_or(below);
+        Some((Splice { range, text: format!("{old}{rest}{below}") }, "line_tail"))
     }
 
     /// Without the indentation that [`Self::doubles_indent`] finds.
@@ -396,9 +430,8 @@ impl<'a> Call<'a> {
         new: &str,
         explanation: Explanation,
     ) -> Option<Result<Explained, Refusal>> {
-        let finder = memchr::memmem::Finder::new(old.as_bytes());
-        let text = self.text();
-        let first = finder.find(text.as_bytes())?;
+        let (seek, text) = (Seek::new(old), self.text());
+        let first = seek.find(text.as_bytes(), 0)?;
         let (new, turned) = self.with_endings(old, new, first);
         let new = new.as_ref();
         let mut explanation = explanation;
@@ -407,15 +440,14 @@ impl<'a> Call<'a> {
         }
         let splice = |at: usize| Splice { range: at..at + old.len(), text: new.to_owned() };
         if self.request.expected == Expected::default() {
-            let second = finder.find(&text.as_bytes()[first + 1..]).map(|at| first + 1 + at);
-            match second {
+            match seek.find(text.as_bytes(), first + 1) {
                 None => {
                     return Some(Ok(self.explained(vec![splice(first)], explanation, Some(old))));
                 }
                 // Overlapping places are one place when the result is the same.
                 Some(second)
                     if second < first + old.len()
-                        && finder.find(&text.as_bytes()[second + 1..]).is_none()
+                        && seek.find(text.as_bytes(), second + 1).is_none()
                         && same_result(text, old, new, first, second) =>
                 {
                     return Some(Ok(self.explained(vec![splice(first)], explanation, Some(old))));
@@ -423,17 +455,12 @@ impl<'a> Call<'a> {
                 Some(_) => {}
             }
         }
-        let all: Vec<usize> = finder.find_iter(text.as_bytes()).collect();
-        let overlapping = all.windows(2).any(|p| p[1] < p[0] + old.len()) || {
-            let inner = |&at: &usize| {
-                let from = at + 1;
-                let to = (at + 2 * old.len() - 1).min(text.len());
-                finder
-                    .find(&text.as_bytes()[from..to])
-                    .is_some_and(|next| from + next < at + old.len())
-            };
-            all.iter().any(inner)
+        let all = seek.all(text.as_bytes());
+        let again = |at: &usize| {
+            let until = (at + 2 * old.len() - 1).min(text.len());
+            seek.find(&text.as_bytes()[..until], at + 1).is_some()
         };
+        let overlapping = all.iter().any(again);
         let lines: Vec<usize> = all.iter().map(|&at| self.snapshot.lines().number_at(at)).collect();
         Some(match self.request.expected {
             Expected::All => {
@@ -488,8 +515,14 @@ fn says_something(text: &str) -> bool {
     text.split(|c| !is_word(c)).any(|word| word.chars().count() >= 2) || text.contains(['(', '-'])
 }
 
+/// Whether two texts differ in nothing but white space.
+pub(super) fn says_the_same(old: &str, new: &str) -> bool {
+    let signs = |text: &'_ str| -> String { text.chars().filter(|c| !c.is_whitespace()).collect() };
+    signs(old) == signs(new)
+}
+
 /// Whether one text is a change of the other, and no other text.
-fn alike(old: &str, new: &str) -> bool {
+pub(super) fn alike(old: &str, new: &str) -> bool {
     old.contains(is_word) && likeness(old.trim(), new.trim()) >= 0.3
 }
 

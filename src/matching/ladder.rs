@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::Explained;
+use super::artefacts::{self, Artefact};
 use super::call::{Call, lacks_break};
 use super::frame::{OTHERWISE, stands_otherwise};
 use super::merge::Conflict;
@@ -38,11 +39,17 @@ fn fold(parts: &[Slack]) -> Slack {
 /// Every rung, strictest first.
 pub const LADDER: &[&dyn Rung] = &[
     &Exact,
-    &Decoded("unescaped", "one level of escaping too many: `\\n`, `\\t`, `\\\"`, `\\\\`"),
+    &Decoded("unescaped", "one level of escaping too many: `\\n`, `\\t`, `\\\"`, `\\\\`, `\\$`"),
     &Decoded("line_endings", "line endings of another kind"),
-    &Decoded("line_numbers", "line numbers copied from a view: `12|`, `12→`, `<<12>>`, `12#VK|`"),
-    &Decoded("diff_markers", "`+`, `-` and blank copied from a diff"),
-    &Decoded("code_fence", "a code fence around the text, or the tags of a tool"),
+    &Decoded(
+        "line_numbers",
+        "line numbers copied from a view: `12|`, `12 │`, `12→`, `12:`, `12-`, `[12]`, `<<12>>`, `12#VK|`",
+    ),
+    &Decoded("diff_markers", "`+`, `-` and blank copied from a diff, `> ` from a quotation"),
+    &Decoded(
+        "code_fence",
+        "a code fence, quotes or the tags of a tool around the text, the file's name above it",
+    ),
     &Decoded("html_entities", "`&lt;`, `&quot;`, `&amp;` for the characters"),
     &Decoded("outer_blank_lines", "blank lines around the text"),
     &Folded("line_endings", "line endings of another kind", 0),
@@ -96,8 +103,25 @@ impl Rung for Exact {
 
     fn explain(&self, call: &Call<'_>) -> Option<Result<Explained, Refusal>> {
         let (old, new) = (&call.request.old, &call.request.new);
-        let exact = call.decide_exact(old, new, Explanation::plain("exact"))?;
-        Some(call.or_at_its_depth(exact, &call.request.new, "indentation", || &call.readings()[0]))
+        let mut exact = call.decide_exact(old, new, Explanation::plain("exact"))?;
+        let place = exact.as_ref().ok().and_then(|found| found.splices.first());
+        let place = place.map(|splice| splice.range.clone());
+        match place.as_ref().and_then(|place| artefacts::find(call, place)) {
+            Some(Artefact::Unclear(why)) => {
+                let line = call.snapshot.lines().number_at(place?.start);
+                return Some(Err(refuse::written_otherwise(line, why)));
+            }
+            Some(Artefact::Undone(new, rewrite)) => {
+                let mut explanation = Explanation::plain("exact");
+                explanation.rewrites.push(rewrite.to_owned());
+                exact = call.decide_exact(old, &new, explanation)?;
+                return Some(
+                    call.or_at_its_depth(exact, &new, "indentation", || &call.readings()[0]),
+                );
+            }
+            None => {}
+        }
+        Some(call.or_at_its_depth(exact, new, "indentation", || &call.readings()[0]))
     }
 }
 

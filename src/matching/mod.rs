@@ -9,13 +9,11 @@
 //! the file, not with its product with `old_str`.
 
 mod align;
-mod assign;
-mod beside;
+mod artefacts;
 mod call;
 mod canon;
 mod code;
 mod decode;
-mod depths;
 mod elide;
 mod events;
 mod exact;
@@ -23,13 +21,12 @@ mod fit;
 mod frame;
 mod indent;
 mod ladder;
-mod marks;
 mod merge;
 mod near;
 mod omission;
 mod reflow;
 mod refuse;
-mod shape;
+mod seek;
 mod slack;
 mod source;
 mod steps;

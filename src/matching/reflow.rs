@@ -288,6 +288,11 @@ fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
         all.map(|at| (solid(&text[..at]).pop(), solid(&text[at..]).into_iter().next())).collect()
     };
     if file.contains('\n') {
+        let last = |text: &str| solid(text).pop();
+        let ends = last(file).is_some_and(|last| merged.trim_end().ends_with(&last));
+        if !ends && !breaks(file).is_empty() && !is_filled(file) && grows(old, &merged) {
+            return None;
+        }
         let merged = laid_out(file, &merged);
         let kept = breaks(&merged);
         return breaks(file).iter().all(|one| kept.contains(one)).then_some(merged);
@@ -331,6 +336,28 @@ fn as_broken(old: &str, file: &str, merged: String) -> Option<String> {
     Some(out)
 }
 
+/// Whether the lines of a text end where the next word had no room, as those of prose do: other
+/// breaks part one thing from the next.
+fn is_filled(text: &str) -> bool {
+    let size = |text: &str| text.chars().count();
+    const LEAST: usize = 40;
+    let lines: Vec<&str> = text.split('\n').collect();
+    let most = lines.iter().map(|line| size(line)).max().unwrap_or(0);
+    let full = |pair: &[&str]| {
+        let word = pair[1].split_whitespace().next().unwrap_or_default();
+        size(pair[0].trim_end()) + 1 + size(word) > most
+    };
+    most >= LEAST && lines.windows(2).all(full)
+}
+
+/// Whether a text is the other one and more words behind it.
+fn grows(old: &str, merged: &str) -> bool {
+    let words =
+        |text: &'_ str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let (old, merged) = (words(old), words(merged));
+    merged.len() > old.len() && merged.starts_with(&old)
+}
+
 /// The merged statement, laid out as the file's: what is new in a list that has each item on
 /// a line of its own gets one, too, and a bracket that stands alone stays alone.
 fn laid_out(file: &str, merged: &str) -> String {
@@ -359,7 +386,7 @@ fn laid_out(file: &str, merged: &str) -> String {
             (Some(left), Some(right)) if right == left + 1 => None,
             (_, Some(right)) if last.is_some() => before(right),
             (_, None) if *token == "," => leading,
-            (Some(left), None) => before(left + 1).filter(|_| !is_closer(token)),
+            (Some(left), None) => ours.beside(left).filter(|_| !is_closer(token)),
             (None, None) if depth == 0 && last.is_some_and(|m| theirs.tokens[m] == ",") => {
                 next().and_then(|next| ours.item_break(next))
             }
@@ -396,18 +423,35 @@ impl<'a> Spaced<'a> {
         Self { tokens, gaps }
     }
 
+    /// The break for what is new behind a token at the end of its line: the one that comes, or
+    /// where that goes out of a block, the one in front of the line, as of a sibling.
+    fn beside(&self, at: usize) -> Option<&'a str> {
+        let depth = |gap: &str| gap.len() - gap.rfind('\n').map_or(0, |line| line + 1);
+        let broken = |f: &usize| self.gaps[*f].contains('\n');
+        let next = self.gaps.get(at + 1).copied().filter(|gap| gap.contains('\n'))?;
+        let own = (0..=at).rev().find(broken).map(|f| self.gaps[f]);
+        Some(own.filter(|own| depth(own) > depth(next)).unwrap_or(next))
+    }
+
     /// The break in front of an item of the list that a token is in, or ends, if each item
     /// there stands on a line of its own.
     fn item_break(&self, at: usize) -> Option<&'a str> {
-        let mut depth = 0;
+        let (mut depth, mut last) = (0, None);
         for f in (0..at).rev() {
             let token = self.tokens[f];
             depth += i32::from(is_closer(token)) - i32::from(matches!(token, "(" | "[" | "{"));
             if depth < 0 || depth == 0 && token == "," {
-                return self.gaps.get(f + 1).copied().filter(|gap| gap.contains('\n'));
+                let gap = self.gaps.get(f + 1).copied().unwrap_or_default();
+                if !gap.contains('\n') && (depth == 0 || last.is_none()) {
+                    return None;
+                }
+                last = last.or(Some(gap));
+            }
+            if depth < 0 {
+                break;
             }
         }
-        None
+        last
     }
 }
 

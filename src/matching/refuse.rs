@@ -1,14 +1,15 @@
 //! Refusals that teach: the cause where it can be told, the places that matter, and
 //! what lets the next call succeed.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use super::call::Call;
 use super::canon::is_word;
 use super::decode::Reading;
 use super::events::{Event, events};
 use super::merge::{Conflict, new_lines};
-use super::near::{nearest, visible};
+use super::near::{Region, Stand, nearest, regions, visible};
+use super::tokens::tokens;
 use super::window::{Window, split};
 use crate::edit::{EditCode, Expected, Refusal};
 use crate::text::LineSpan;
@@ -30,33 +31,62 @@ pub(super) fn not_found(call: &Call<'_>) -> Refusal {
         return Refusal::new(EditCode::NoOccurrence, "the file is empty")
             .hint("Send an empty old_str to fill it.");
     }
-    let near = nearest(call.source(), old, 3);
+    let found = regions(call.source(), old, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
-    let Some(best) = near.first() else {
+    let Some(best) = found.first() else {
         refusal.message.push_str(", and nothing in the file is like it");
         return refusal.hint(
             "Read the file again, or search for a name from the text: it may be in another file or gone.",
         );
     };
-    let span = LineSpan { start: best.start_line, end: best.end_line };
-    if let Some(difference) = &best.first_difference {
+    let span = best.near.span();
+    if let Some(difference) = &best.near.first_difference {
         refusal.message.push_str(&format!(
             "; {span} {} {:.0} % alike{}",
             if span.start == span.end { "is" } else { "are" },
-            best.score * 100.0,
+            best.near.score * 100.0,
             match difference.line {
                 line if span.start == span.end && line == span.start => String::new(),
                 line => format!(" and first differ at line {line}"),
             }
         ));
     }
-    let hint = if best.score >= 0.6 {
-        format!("Quote {span} as the file has it (read just that), then send the edit again.")
-    } else {
-        "Read the file again; the text has changed or is in another file.".to_owned()
-    };
-    refusal.nearest = near;
-    refusal.hint(hint)
+    refusal.hint = Some(how_to_quote(call, &found));
+    refusal.nearest = found.into_iter().map(|region| region.near).collect();
+    refusal
+}
+
+/// What to quote instead of `old_str`, by the regions that are like it, best first.
+fn how_to_quote(call: &Call<'_>, found: &[Region]) -> String {
+    let best = &found[0];
+    let span = best.near.span();
+    if let Some(rival) = found.get(1).filter(|rival| best.is_hardly_better_than(rival)) {
+        return format!(
+            "Two places are about as near, {span} and {}: read both, and quote the one that is meant as the file has it.",
+            rival.near.span()
+        );
+    }
+    let (old, new) = (split(&call.request.old), split(&call.request.new));
+    let lacks = |at: &usize| best.lines[*at] == Stand::Nothing && old[*at].contains(is_word);
+    let lacking: Vec<usize> = (0..best.lines.len()).filter(lacks).collect();
+    let says = |line: &str| line.chars().filter(|c| is_word(*c)).count() >= 6;
+    let stands =
+        (0..best.lines.len()).any(|at| matches!(best.lines[at], Stand::Same(_)) && says(old[at]));
+    let quote = format!("{span} as the file has it (read just that), then send the edit again.");
+    match lacking[..] {
+        [at, ..] if stands && lacking.len() * 2 <= old.len() => {
+            let others = match lacking.len() {
+                1 => String::new(),
+                n => format!(" (and {} more)", n - 1),
+            };
+            let line = visible(old[at].trim());
+            let kept = new.iter().any(|line| line.trim() == old[at].trim());
+            let then = if kept { ": leave it out of both strings, or quote" } else { ". Quote" };
+            format!("Line {} of old_str, `{line}`{others}, is not there{then} {quote}", at + 1)
+        }
+        _ if stands || best.near.score >= 0.6 => format!("Quote {quote}"),
+        _ => "Read the file again; the text has changed or is in another file.".to_owned(),
+    }
 }
 
 /// More or fewer places than expected.
@@ -101,6 +131,13 @@ pub(super) fn brings_again(line: usize) -> Refusal {
     .hint("Quote these lines in old_str, too, or leave them out of new_str.")
 }
 
+/// The old text is there, and the new one is written otherwise.
+pub(super) fn written_otherwise(line: usize, why: &str) -> Refusal {
+    Refusal::new(EditCode::NoOccurrence, format!("old_str is at line {line}, but {why}")).hint(
+        "Send new_str as the file shall have it. If it is meant so, make that change alone, and the others in another call.",
+    )
+}
+
 /// The edit was made already.
 pub(super) fn already_applied(line: usize) -> Refusal {
     Refusal::new(EditCode::AlreadyApplied, format!("the file already has new_str, at line {line}"))
@@ -122,8 +159,11 @@ pub(super) fn applied(call: &Call<'_>) -> Option<Refusal> {
             let mut found = memchr::memmem::find_iter(text, new.as_bytes());
             if let (Some(at), None) = (found.next(), found.next()) {
                 let line = call.snapshot.lines().number_at(at);
-                return (!removal_is_pending(call, &read.reading, line))
-                    .then(|| already_applied(line));
+                let removed = removed_around(&read.reading);
+                let gone = !removal_is_pending(call, &read.reading, line)
+                    && removed
+                        .is_none_or(|removed| stands_without(call, at..at + new.len(), &removed));
+                return gone.then(|| already_applied(line));
             }
         }
     }
@@ -138,6 +178,36 @@ fn only_removes(reading: &Reading) -> bool {
         Event::Keep(..) | Event::Delete(_) => false,
     };
     !events(&old, &new).iter().any(brings)
+}
+
+/// The words that go before or behind what stays, where the edit only takes away.
+/// `new_str` is a part of `old_str` then, and stands in the file anyway.
+fn removed_around(reading: &Reading) -> Option<Vec<&str>> {
+    let solid = |text| -> Vec<&str> {
+        tokens(text).into_iter().filter(|token: &&str| !token.trim().is_empty()).collect()
+    };
+    let (old, new) = (solid(&reading.old), solid(&reading.new));
+    let mut rest = old.iter();
+    if !new.iter().all(|token| rest.any(|old| old == token)) {
+        return None;
+    }
+    let around = old.strip_prefix(&new[..]).or_else(|| old.strip_suffix(&new[..]));
+    let words = around.unwrap_or_default().iter().copied();
+    Some(words.filter(|token| token.contains(is_word)).collect())
+}
+
+/// Whether a range of the file consists of whole lines, with no such word around it.
+fn stands_without(call: &Call<'_>, range: Range<usize>, removed: &[&str]) -> bool {
+    let (before, behind) = (&call.text()[..range.start], &call.text()[range.end..]);
+    let before = before.rsplit('\n').next().unwrap_or_default();
+    let behind = behind.split('\n').next().unwrap_or_default();
+    let source = call.source();
+    let reach = split(&call.request.old).len() + 1;
+    let from = source.line_at(range.start).saturating_sub(reach);
+    let to = (source.line_at(range.end) + reach + 1).min(source.lines.len());
+    before.trim().is_empty()
+        && behind.trim().is_empty()
+        && !(from..to).any(|at| tokens(source.body(at)).iter().any(|word| removed.contains(word)))
 }
 
 /// Whether the lines that the edit removes stand near a line of the file.
@@ -168,7 +238,7 @@ pub(super) fn omission(placeholder: &str) -> Refusal {
             visible(placeholder)
         ),
     )
-    .hint("Write the code out in full, or narrow old_str and new_str to the lines that change.")
+    .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. If the code shall go, leave the placeholder out.")
 }
 
 /// The place is found, but the change runs over something the call does not know.
@@ -224,4 +294,51 @@ pub(super) fn stale_line(call: &Call<'_>, line: usize) -> Refusal {
 fn shown(call: &Call<'_>, line: usize) -> String {
     let source = call.source();
     if line < source.lines.len() { visible(source.body(line)) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::EditRequest;
+    use crate::matching::explain;
+    use crate::text::Snapshot;
+
+    fn refused(file: &str, old: &str, new: &str) -> Refusal {
+        let file = Snapshot::from_text(file);
+        explain(&EditRequest::new(old, new), &file).expect_err("is refused")
+    }
+
+    #[test]
+    fn a_deletion_is_made_when_what_goes_is_gone() {
+        let file = "from app import load, audit\ncfg = load(path)\naudit(cfg, level=1)\n";
+        for (old, new, code) in [
+            (
+                "cfg = load(path); audit(cfg, level=2)\n",
+                "cfg = load(path)\n",
+                EditCode::NoOccurrence,
+            ),
+            ("import load, audit, stop", "import load, audit", EditCode::NoOccurrence),
+            (
+                "from app import load, audit, stop",
+                "from app import load, audit",
+                EditCode::AlreadyApplied,
+            ),
+        ] {
+            assert_eq!(refused(file, old, new).code, code, "{old}");
+        }
+    }
+
+    #[test]
+    fn hints_name_what_is_not_there_and_rivals() {
+        let file = "start()\n\nsave(first)\nrun(second, third)\n";
+        let old = "# callbacks\nsave(first)\nrun(second, 3)\n";
+        let hint = refused(file, old, "# callbacks\nsave(first)\nrun(second, 4)\n").hint;
+        let hint = hint.expect("has a hint");
+        assert!(hint.starts_with("Line 1 of old_str, `# callbacks`, is not there"), "{hint}");
+        assert!(hint.contains("quote lines 3-4"), "{hint}");
+        let file = "def order():\n    save(it)\n\ndef user():\n    save(it)\n";
+        let old = "def thing():\n    save(it)\n";
+        let hint = refused(file, old, "def thing():\n    keep(it)\n").hint.expect("has a hint");
+        assert!(hint.contains("lines 1-2 and lines 4-5"), "{hint}");
+    }
 }

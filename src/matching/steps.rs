@@ -9,7 +9,20 @@ use super::indent::{Rule, columns, of};
 /// Whether a line is as deep as its block. The lines of a comment stand one blank deeper for
 /// its sake alone.
 pub(super) fn shows_depth(line: &str) -> bool {
-    !line.trim().is_empty() && !line.trim_start().starts_with('*')
+    line.trim_start().chars().next().is_some_and(|first| first != '*')
+}
+
+/// How deep the shallowest line stands that shows it.
+pub(super) fn least_depth(text: &str) -> Option<usize> {
+    let mut least = None;
+    for line in text.lines().filter(|line| shows_depth(line)) {
+        let depth = columns(of(line), 4);
+        least = Some(least.map_or(depth, |least: usize| least.min(depth)));
+        if depth == 0 {
+            break;
+        }
+    }
+    least
 }
 
 /// What a line is to the one below it.

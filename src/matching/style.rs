@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::canon::{Fold, canonical, is_word};
-use super::code::{ends_statement, heads_a_block, is_comment, without_comment};
+use super::canon::{self, Fold, canonical, is_word};
+use super::code::{brackets, ends_statement, heads_a_block, is_comment, without_comment};
 use super::tokens;
 
 /// Typographic quotes for plain double ones.
@@ -25,6 +25,8 @@ pub(super) struct EditMap {
     characters: Vec<(String, String)>,
     /// Characters that the file never has, and that stand for now this, now that.
     unsettled: Vec<String>,
+    /// Whether a long dash at the head of a word stands for two hyphens.
+    options: bool,
     semicolons: Option<Semicolons>,
     /// Whether the new text has lines that end in `;`.
     ends_statements: bool,
@@ -32,6 +34,9 @@ pub(super) struct EditMap {
     tails: bool,
     /// Whether the file has the call's kind of quotes nowhere.
     foreign: bool,
+    /// Whether literals with a `$` stand in other quotes in the file: there they mean something
+    /// else.
+    expands: bool,
 }
 
 /// Where a new line stands.
@@ -58,10 +63,15 @@ impl EditMap {
             letters: only_letters(pairs),
             characters: characters(pairs),
             unsettled: Vec::new(),
+            options: pairs.iter().any(|(old, file)| {
+                let turned = long_options(old);
+                turned != *old && canon::same(&turned, file, Fold::LookAlike)
+            }),
             semicolons: semicolons(pairs),
             ends_statements: false,
             tails: false,
             foreign: false,
+            expands: expands(pairs),
         }
     }
 
@@ -130,15 +140,18 @@ impl EditMap {
     }
 
     /// Whether a line keeps a literal in quotes that the file has nowhere, as it holds the
-    /// file's own.
+    /// file's own, or in the call's although those of the file mean something else.
     pub(super) fn leaves_foreign(&self, line: &str) -> bool {
-        let Some((from, to)) = self.quotes.filter(|(from, _)| self.foreign && *from == '\'') else {
+        let Some((from, to)) = self.quotes else { return false };
+        let foreign = self.foreign && from == '\'';
+        if !foreign && !self.expands {
             return false;
-        };
+        }
         let code = without_comment(line);
         tokens::literals(code).into_iter().any(|literal| {
             let text = &code[literal.clone()];
-            text.starts_with(from) && text.contains(to) && !is_prose(&code[..literal.start])
+            let left = foreign && text.contains(to) || self.expands && text.contains('$');
+            text.starts_with(from) && left && !is_prose(&code[..literal.start])
         })
     }
 
@@ -167,10 +180,16 @@ impl EditMap {
             let inner = |line: &&str| line.trim_start().trim_start_matches(dash).contains(dash);
             new.iter().any(inner) && lines.clone().next().is_some() && items()
         };
+        // A file that writes both between words.
+        let both = || {
+            new.iter().any(|line| line.contains(" \u{2014} "))
+                && file.contains(" - ")
+                && file.lines().any(|line| line.contains(" -- ") && !line.contains("--;"))
+        };
         let known = lines.clone().next().is_some();
         if (stands_for(true) && stands_for(false)
             || both_in_one
-            || known && (beside || elsewhere()))
+            || known && (beside || elsewhere() || both()))
             && !file.contains(dash)
         {
             self.unsettled.push(dash.to_string());
@@ -182,6 +201,9 @@ impl EditMap {
     pub(super) fn apply(&self, text: &str) -> String {
         let text = self.with_quotes(text);
         let mut out = text;
+        if self.options {
+            out = long_options(&out);
+        }
         for (from, to) in &self.characters {
             if from == "\u{2014}" && to == "-" {
                 out = long_options(&out);
@@ -221,7 +243,9 @@ impl EditMap {
 
     fn wants_semicolon(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
         let above = above.map(|above| without_comment(above).trim_end());
-        let inside = above.is_some_and(|above| above.ends_with(',') || above.ends_with("${"));
+        // Unless the line closes what holds the one above.
+        let item = |above: &str| above.ends_with(',') && brackets(code) >= 0;
+        let inside = above.is_some_and(|above| item(above) || above.ends_with("${"));
         let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
         !inside && !value && ends_statement(code, next)
     }
@@ -288,7 +312,7 @@ impl EditMap {
 
 /// Whether a `;` must stay where lines have none: behind a head that has no other body, or
 /// before a line that would go on with this one.
-fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
+pub(super) fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
     let goes_on =
         next.is_some_and(|next| next.trim_start().starts_with(['(', '[', '`', '+', '-', '/']));
     heads_a_block(code.trim_end_matches(';')) || goes_on
@@ -364,7 +388,8 @@ fn long_options(text: &str) -> String {
     let mut rest = text;
     while let Some(at) = rest.find('\u{2014}') {
         let (head, tail) = (&rest[..at], &rest[at + '\u{2014}'.len_utf8()..]);
-        let apart = head.chars().next_back().map_or(!out.is_empty(), char::is_whitespace);
+        let first = head.is_empty() && out.is_empty();
+        let apart = first || head.ends_with(char::is_whitespace);
         let word = tail.chars().take(2).filter(|c| c.is_alphabetic()).count() == 2;
         out.push_str(head);
         out.push_str(if apart && word { "--" } else { "\u{2014}" });
@@ -398,6 +423,17 @@ fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
         }
     }
     found.filter(|(from, to)| from != to)
+}
+
+/// Whether a literal with a `$` stands in other quotes in the file.
+fn expands(pairs: &[(&str, &str)]) -> bool {
+    pairs.iter().any(|(old, file)| {
+        let turned = |(from, to): (char, char)| {
+            let literals = old.split(from).skip(1).step_by(2).filter(|text| text.contains('$'));
+            literals.into_iter().any(|text| file.contains(&format!("{to}{text}{to}")))
+        };
+        turned(('\'', '"')) || turned(('"', '\''))
+    })
 }
 
 /// Whether each text in single quotes of the file is one character, as in the languages
@@ -434,7 +470,8 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         if old.is_ascii() {
             continue;
         }
-        if old.replace('\u{2014}', "--") == **file {
+        let apart = long_options(old) == **old;
+        if apart && old.replace('\u{2014}', "--") == **file {
             note(&mut seen, "\u{2014}", "--");
             continue;
         }
@@ -446,7 +483,9 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         while at < a.len() {
             let run = a[at..].iter().take_while(|c| c.start == a[at].start).count();
             let (from, to) = (&old[a[at].range()], &file[b[at].start..b[at + run - 1].end]);
-            if !from.is_ascii() {
+            // What the head of a word tells, it tells of no other dash.
+            let head = run == 2 && from == "\u{2014}";
+            if !from.is_ascii() && !head {
                 note(&mut seen, from, to);
             }
             at += run;
@@ -508,7 +547,7 @@ fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
             (true, false) => added += 1,
             (true, true) => both += 1,
             // A statement that the file does not end so: it has no such habit.
-            (false, false) if ends_statement(file.trim(), next) => both += 1,
+            (false, false) if ends_statement(file.trim(), next) && !is_value(next) => both += 1,
             (false, false) => {}
         }
     }
@@ -517,6 +556,11 @@ fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
         (0, 1.., 0) => Some(Semicolons::Added),
         _ => None,
     }
+}
+
+/// Whether what comes below a statement ends its block, of which it may be the value.
+fn is_value(next: Option<&str>) -> bool {
+    next.is_some_and(|next| next.trim_start().starts_with('}'))
 }
 
 /// Whether a file often leaves out the `;` before a `}`, where others of its lines have

@@ -572,19 +572,19 @@ fn keys(left: &str, right: &str) -> Vec<Between> {
 
 /// How many words two lines share, from 0 to 1. White space and order aside.
 pub(super) fn likeness(a: &str, b: &str) -> f64 {
-    let words = |text: &'_ str| {
-        let mut words: Vec<String> =
-            tokens(text).into_iter().filter(|t| !t.trim().is_empty()).map(str::to_owned).collect();
+    let words = |words: &mut Vec<&str>| {
+        words.retain(|token| !token.trim().is_empty());
         words.sort_unstable();
-        words
     };
-    let (a, b) = (words(a), words(b));
+    let (mut a, mut b) = (tokens(a), tokens(b));
+    words(&mut a);
+    words(&mut b);
     if a.is_empty() && b.is_empty() {
         return 1.0;
     }
     let (mut i, mut j, mut shared) = (0, 0, 0_usize);
     while i < a.len() && j < b.len() {
-        match a[i].cmp(&b[j]) {
+        match a[i].cmp(b[j]) {
             std::cmp::Ordering::Equal => {
                 shared += 1;
                 i += 1;

@@ -16,6 +16,8 @@ pub(super) enum Level {
     Breaks,
     /// Quotes, then line breaks and tabs outside the literals.
     QuotesAndBreaks,
+    /// Every escape, and then every escape again.
+    Twice,
 }
 
 pub(super) struct Unescape(pub(super) Level);
@@ -27,6 +29,7 @@ impl Decoding for Unescape {
             Level::Quotes => "unescape_quotes",
             Level::Breaks => "unescape_breaks",
             Level::QuotesAndBreaks => "unescape_quotes_and_breaks",
+            Level::Twice => "unescape_twice",
         }
     }
 
@@ -44,6 +47,15 @@ impl Decoding for Unescape {
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let level = self.0;
+        if level == Level::Twice {
+            // What has nothing to undo is the same, however often it was escaped.
+            let plain = |new: &str| !new.contains(['\\', '\n', '\t', '"']);
+            let undo = move |new: &str| match plain(new) {
+                true => Some(new.to_owned()),
+                false => unescape_twice(new),
+            };
+            return Some((unescape_twice(old)?, Box::new(undo)));
+        }
         let changed = |text: String| (text != old).then_some(text);
         let text = match level {
             Level::Full => unescape(old),
@@ -52,6 +64,7 @@ impl Decoding for Unescape {
             Level::Breaks | Level::QuotesAndBreaks if has_inner_break(old) => return None,
             Level::Breaks => unescape_breaks(old),
             Level::QuotesAndBreaks => unescape_breaks(&unescape_quotes(old, &QUOTES)),
+            Level::Twice => return None,
         };
         let text = changed(text)?;
         let mut shown = kinds(old);
@@ -63,6 +76,9 @@ impl Decoding for Unescape {
         shown.doubled = text.contains("\\\\") && !has_lone_backslash(&text);
         let old = old.to_owned();
         let undo = move |new: &str| {
+            if shown.breaks && !shown.backslashes && continues(new) {
+                return None;
+            }
             Some(match level {
                 Level::Full => undo_like(new, shown)?,
                 Level::Quotes => {
@@ -81,7 +97,60 @@ impl Decoding for Unescape {
                     let unquoted = unescape_quotes(new, &escaped_quotes(new, shown));
                     if has_inner_break(new) { unquoted } else { unescape_breaks(&unquoted) }
                 }
+                Level::Twice => return None,
             })
+        };
+        Some((text, Box::new(undo)))
+    }
+}
+
+/// A backslash before signs that have a meaning elsewhere: in a shell, a template, a text with
+/// markup.
+pub(super) struct EscapedSigns;
+
+const SIGNS: [char; 7] = ['$', '_', '*', '[', ']', '#', '~'];
+
+/// Whether a sign stands in a text, with and without a backslash before it.
+fn stands(text: &str, sign: char) -> (bool, bool) {
+    (text.contains(&format!("\\{sign}")), has_bare(text, sign))
+}
+
+impl Decoding for EscapedSigns {
+    fn id(&self) -> &'static str {
+        "escaped_signs"
+    }
+
+    fn rung(&self) -> &'static str {
+        "unescaped"
+    }
+
+    fn whole_lines(&self) -> bool {
+        false
+    }
+
+    fn by_line(&self) -> bool {
+        true
+    }
+
+    fn is_of_the_file(&self, old: &str, file: &str) -> bool {
+        SIGNS.iter().any(|sign| stands(old, *sign).0 && file.contains(&format!("\\{sign}")))
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let all = |text: &str| -> Option<Vec<char>> {
+            let shown = SIGNS.into_iter().filter(|sign| stands(text, *sign).0);
+            shown.map(|sign| (!stands(text, sign).1).then_some(sign)).collect()
+        };
+        let escaped = all(old).filter(|escaped| !escaped.is_empty())?;
+        let text = unescape_quotes(old, &escaped);
+        let undo = move |new: &str| {
+            let shown = all(new)?;
+            // A sign that old_str does not tell of.
+            let known = shown.iter().all(|sign| escaped.contains(sign));
+            // Now with the backslash, now without.
+            let plain = escaped.iter().any(|sign| stands(new, *sign).1);
+            let clear = shown.is_empty() || known && !plain;
+            clear.then(|| unescape_quotes(new, &shown))
         };
         Some((text, Box::new(undo)))
     }
@@ -110,6 +179,11 @@ struct Kinds {
 impl Kinds {
     fn escapes(self, c: char) -> bool {
         QUOTES.into_iter().zip(self.quotes).any(|(quote, escaped)| escaped && quote == c)
+    }
+
+    fn with_bare_quotes(mut self) -> Self {
+        self.bare[0] = true;
+        self
     }
 
     /// Whether `new` shows that it was written without the escapes that `old` has
@@ -175,6 +249,33 @@ fn escaped_quotes(new: &str, shown: Kinds) -> Vec<char> {
     QUOTES.into_iter().enumerate().filter_map(wanted).collect()
 }
 
+/// Whether the double quotes that only `new` has, where `old` was escaped, are escaped too;
+/// `None` if that cannot be told.
+fn brings_escaped_quotes(new: &str, shown: Kinds) -> Option<bool> {
+    let proven = shown.breaks || shown.tabs || shown.backslashes && !shown.lone;
+    if !proven || shown.quotes[0] || shown.bare[0] || !new.contains("\\\"") {
+        return Some(false);
+    }
+    // Within a literal, the escapes may be its own.
+    let outside = outside_literals(new, |c| (c == '"').then_some("\0")).contains('\0');
+    match (outside, has_bare(new, '"')) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether a backslash stands before an escaped line break, as where a line goes on: both
+/// together look like an escaped backslash. Literals have such ones of their own.
+fn continues(new: &str) -> bool {
+    let unquoted = match has_bare(new, '"') {
+        true => new.to_owned(),
+        false => unescape_quotes(new, &QUOTES),
+    };
+    let marked = outside_literals(&unquoted, |c| (c == '\\').then_some("\0"));
+    marked.contains(" \0n") || marked.contains("\0n ") || marked.contains("\0n\t")
+}
+
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
 fn undo_like(new: &str, shown: Kinds) -> Option<String> {
@@ -187,6 +288,9 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
         } else {
             new.to_owned()
         });
+    }
+    if brings_escaped_quotes(new, shown)? && !was_string_body(new) {
+        return undo_like(&unescape_quotes(new, &['"']), shown.with_bare_quotes());
     }
     let body = was_string_body(new);
     let unquoted = unescape_quotes(new, &QUOTES);
@@ -297,6 +401,14 @@ pub(super) fn unescape(text: &str) -> String {
 /// had to be escaped, and something that was.
 fn was_string_body(text: &str) -> bool {
     !text.contains(['\n', '\t', '\r']) && !has_bare(text, '"')
+}
+
+/// The text whose string body was put into a string again, all of it.
+fn unescape_twice(text: &str) -> Option<String> {
+    let is_body = |text: &str| was_string_body(text) && !has_lone_backslash(text);
+    let once = unescape(text);
+    let twice = unescape(&once);
+    (is_body(text) && is_body(&once) && twice != once).then_some(twice)
 }
 
 fn has_bare(text: &str, quote: char) -> bool {

@@ -4,6 +4,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::canon::is_word;
+use super::tokens::literals;
+
 mod entities;
 mod escapes;
 mod line_numbers;
@@ -11,10 +14,10 @@ mod lines;
 mod wrappers;
 
 use entities::Entities;
-use escapes::{Level, Unescape};
+use escapes::{EscapedSigns, Level, Unescape};
 use line_numbers::LineNumbers;
 use lines::{CarriageReturns, DoubleSpacing, OuterBlanks};
-use wrappers::{CodeFence, DiffMarkers};
+use wrappers::{CodeFence, DiffMarkers, Enclosed, NameAbove, Quotation};
 
 /// One mistake of the whole text.
 pub(super) trait Decoding: Sync {
@@ -37,6 +40,10 @@ pub(super) trait Decoding: Sync {
     fn suits_call(&self, _old: &str, _new: &str) -> bool {
         true
     }
+    /// Whether the file itself has what is taken for the mistake, so that it is none.
+    fn is_of_the_file(&self, _old: &str, _file: &str) -> bool {
+        false
+    }
     /// The text that was meant, if the mistake shows, and what undoes it in `new_str`.
     fn undo(&self, old: &str) -> Option<(String, UndoNew)>;
 }
@@ -46,15 +53,21 @@ pub(super) type UndoNew = Box<dyn Fn(&str) -> Option<String>>;
 
 /// In the order in which they are tried.
 pub(super) const DECODINGS: &[&dyn Decoding] = &[
+    // Before the escapes: in a string literal these stand within the quotes.
+    &Enclosed,
     &Unescape(Level::Full),
     &Unescape(Level::Quotes),
     &Unescape(Level::Breaks),
     &Unescape(Level::QuotesAndBreaks),
+    &Unescape(Level::Twice),
+    &EscapedSigns,
     &CarriageReturns,
     &LineNumbers { spaced: true },
     &LineNumbers { spaced: false },
     &DiffMarkers,
+    &Quotation,
     &CodeFence,
+    &NameAbove,
     &Entities,
     &OuterBlanks,
     &DoubleSpacing,
@@ -99,7 +112,10 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
                 let Some((old, undo)) = decoding.undo(&out[at].old) else { continue };
                 let undo =
                     if decoding.by_line() { shared_first(&out[at].old, &old, undo) } else { undo };
-                if old.trim().is_empty() || out.iter().any(|seen| seen.old == old) {
+                if old.trim().is_empty()
+                    || out.iter().any(|seen| seen.old == old)
+                    || decoding.is_of_the_file(&out[at].old, file)
+                {
                     continue;
                 }
                 let mut ids = out[at].ids.clone();
@@ -112,6 +128,8 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
                             || starts_alike((&out[at].old, &old), (&out[at].new, new))
                     }),
                 };
+                let escapes = family(decoding.id()) == "unescape";
+                let undone = undone.filter(|new| !(escapes && breaks_in_prose(new)));
                 if undone.is_none() && !decoding.suits_call(&out[at].old, &out[at].new) {
                     continue;
                 }
@@ -124,6 +142,26 @@ pub(super) fn readings(old: &str, new: &str, file: &str) -> Vec<Reading> {
         from = to;
     }
     out
+}
+
+/// What a text alone can mean, by each decoding that says more than where lines end, and the
+/// decoding's rung.
+pub(super) fn undone(text: &str, file: &str) -> impl Iterator<Item = (&'static str, String)> {
+    let shape = ["line_endings", "outer_blank_lines"];
+    let decodings = DECODINGS.iter().filter(move |d| !shape.contains(&d.rung()) && d.suits(file));
+    decodings.filter_map(move |decoding| {
+        let (_, undo) = decoding.undo(text).filter(|_| !decoding.is_of_the_file(text, file))?;
+        Some((decoding.rung(), undo(text).filter(|meant| meant != text)?))
+    })
+}
+
+/// Whether the file has one of the lines, whatever the white space.
+fn has_line_of(file: &str, text: &str) -> bool {
+    let dense = |line: &str| line.split_whitespace().collect::<String>();
+    let lines: HashSet<String> = text.lines().map(dense).filter(|line| !line.is_empty()).collect();
+    let begins: HashSet<char> = lines.iter().filter_map(|line| line.chars().next()).collect();
+    let alike = |line: &&str| line.trim_start().starts_with(|c| begins.contains(&c));
+    file.lines().filter(alike).any(|line| lines.contains(&dense(line)))
 }
 
 /// Lines of `new` that are lines of `old` are decoded as these are; the others decide for
@@ -175,6 +213,23 @@ pub(super) fn hides_breaks(text: &str) -> bool {
     let undone = escapes::unescape_breaks(text);
     undone.matches('\n').count() > more
         && ["\\n  ", "\\n\t", "\\n\\t"].iter().any(|sign| text.contains(sign))
+}
+
+/// Whether a line break stays escaped between two quotes that hold no literal: a word follows
+/// on the second one, as in prose.
+fn breaks_in_prose(text: &str) -> bool {
+    const KEYWORDS: [&str; 16] = [
+        "if", "unless", "in", "and", "or", "for", "foreach", "else", "as", "is", "not", "while",
+        "then", "do", "until", "of",
+    ];
+    text.contains("\\n")
+        && text.lines().any(|line| {
+            literals(line).into_iter().filter(|at| line[at.clone()].contains("\\n")).any(|at| {
+                let behind = line[at.end..].strip_prefix(' ').unwrap_or_default();
+                let word = behind.split(|c: char| !is_word(c)).next().unwrap_or_default();
+                !word.is_empty() && !KEYWORDS.contains(&word)
+            })
+        })
 }
 
 /// How the new text was written, as far as it has words of the old one.
@@ -262,6 +317,51 @@ mod tests {
         assert_eq!(breaks.as_deref(), Some("p(\"\\n\");\nr();"));
     }
 
+    #[test]
+    fn quotes_and_breaks_that_only_new_has() {
+        let new = |old: &str, new: &str| {
+            let all = readings(old, new, "");
+            let read = all.iter().find(|r| r.ids[..] == ["unescape"]).expect("unescaped");
+            (!read.unclear).then(|| read.new.clone())
+        };
+        let old = r"a,\n  b,";
+        assert_eq!(new(old, "a: \\\"A\\\",\n  b,").as_deref(), Some("a: \"A\",\n  b,"));
+        assert_eq!(new(old, "a: \\\"A\\\",\n  b: \"B\","), None);
+        assert_eq!(new(old, "a: \"\\\"A\",\n  b,").as_deref(), Some("a: \"\\\"A\",\n  b,"));
+        // A line that goes on, or an escaped backslash before an `n`?
+        assert_eq!(new(old, r"a \\n  c,\n  b,"), None);
+        assert_eq!(new(old, r"f('\\n '),\n  b,").as_deref(), Some("f('\\n '),\n  b,"));
+    }
+
+    #[test]
+    fn what_was_escaped_or_wrapped_as_a_whole() {
+        let read = |old: &str, new: &str, file: &str, ids: &[&str]| {
+            let all = readings(old, new, file);
+            let read = all.into_iter().find(|r| r.ids == ids && !r.unclear);
+            read.map(|r| (r.old, r.new))
+        };
+        let both = |old: &str, new: &str| Some((old.to_owned(), new.to_owned()));
+        let twice = read(r#"a(\\\"x\\\");\\nb"#, r#"a(\\\"y\\\");\\nb"#, "", &["unescape_twice"]);
+        assert_eq!(twice, both("a(\"x\");\nb", "a(\"y\");\nb"));
+        assert_eq!(read(r"a\\nb", "a\nc", "", &["unescape_twice"]), None);
+        let quoted =
+            read(r#""a(\"x\")\nb""#, r#""a(\"y\")\nb""#, "", &["enclosing_quotes", "unescape"]);
+        assert_eq!(quoted, both("a(\"x\")\nb", "a(\"y\")\nb"));
+        let ticks = |new: &str, file: &str| read("`a b`", new, file, &["enclosing_quotes"]);
+        assert_eq!(ticks("`c`", "a b\n"), both("a b", "c"));
+        assert_eq!((ticks("c", "a b\n"), ticks("`c`", "a b\n'a b'\n")), (None, None));
+        let signs = |new: &str, file: &str| read(r"\$a = \$b", new, file, &["escaped_signs"]);
+        assert_eq!(signs(r"\$a = \$c", "$a = $b"), both("$a = $b", "$a = $c"));
+        assert_eq!(signs("$a = $c", "$a = $b"), both("$a = $b", "$a = $c"));
+        assert_eq!((signs(r"\$a = $c", "$a = $b"), signs(r"\$c", r"'\$'")), (None, None));
+        let quotation = read("> a\n>\n> b\n", "> a\n> c\n", "a\n\nb\n", &["quotation_marks"]);
+        assert_eq!(quotation, both("a\n\nb\n", "a\nc\n"));
+        let named = |new: &str, file: &str| read("# src/a.py\nb", new, file, &["file_name_above"]);
+        assert_eq!(named("# src/a.py\nc", "b\n"), both("b", "c"));
+        assert_eq!((named("c", "b\n"), named("# src/a.py\nc", "#  src/a.py\n")), (None, None));
+        assert_eq!(read("# e.g.\nb", "# e.g.\nc", "b\n", &["file_name_above"]), None);
+    }
+
     fn undo_numbers(text: &str) -> Option<(String, UndoNew)> {
         let read = |spaced| LineNumbers { spaced }.undo(text);
         read(true).or_else(|| read(false))
@@ -278,6 +378,10 @@ mod tests {
             "12#VK|a\n13#XJ|  b",
             "L12: a\nL13:   b",
             "12 |a\n13 |  b",
+            "   9 │ a\n  10 │   b",
+            "[9] a\n[10]   b",
+            "12-a\n13:  b",
+            "9  a\n10    b",
         ] {
             let read = undo_numbers(text).map(|(old, _)| old);
             assert_eq!(read.as_deref(), Some("a\n  b"), "{text:?}");
@@ -287,6 +391,39 @@ mod tests {
         assert!(undo_numbers("12|a\nb").is_none());
         let (_, undo) = undo_numbers("12|a\n13|b").expect("numbered");
         assert_eq!(undo("12|a\nnew\n13|b").as_deref(), Some("a\nnew\nb"));
+        // A blank line counts, be it numbered or not.
+        for text in ["12: a\n\n14: b", "12\ta\n13\n14\tb", "12  a\n13\n14  b"] {
+            let read = undo_numbers(text).map(|(old, _)| old);
+            assert_eq!(read.as_deref(), Some("a\n\nb"), "{text:?}");
+        }
+        assert!(undo_numbers("12: a\n\n13: b").is_none());
+        // What often is text must go on, and the file must not have it.
+        for text in ["12-34", "[0] = a", "1  apple", "12-a\n12-b"] {
+            assert!(undo_numbers(text).is_none(), "{text:?}");
+        }
+        let readings = |file: &str| readings("1. a\n2. b", "1. a\n2. c", file).len();
+        assert_eq!((readings("x\n  1.  a\n"), readings("a\nb\n")), (1, 2));
+    }
+
+    #[test]
+    fn a_gutter_without_a_number_is_one_of_the_view() {
+        let undo = |old: &str, new: &str| undo_numbers(old).and_then(|(_, undo)| undo(new));
+        for (old, new, meant) in [
+            ("  5 | a\n  6 | b", "  5 | a\n    |   c\n  6 | b", Some("a\n  c\nb")),
+            ("  5 | a\n  6 | b", "    | c\n    |\n    | d", Some("c\n\nd")),
+            ("    5→a\n    6→b", "    5→a\n     →c", Some("a\nc")),
+            ("    5\ta\n    6\tb", "    5\ta\n     \tc", Some("a\nc")),
+            // In another column, or beside lines without one: not clear.
+            ("  5 | a\n  6 | b", "  5 | a\n   + | c", None),
+            ("  5 | a\n  6 | b", "  5 | a\n    | c\nd", None),
+            ("5  a\n6  b", "5  a\n   c", None),
+            ("5-a\n6-b", "5-a\n -c\n6-b", None),
+            ("5-a\n6-b", "5-a\nc\n6-b", Some("a\nc\nb")),
+            // A sign that the text itself has.
+            ("5 | t =\n6 |  | A", "t =\n | A\n | B", Some("t =\n | A\n | B")),
+        ] {
+            assert_eq!(undo(old, new).as_deref(), meant, "{new:?}");
+        }
     }
 
     #[test]
@@ -304,6 +441,9 @@ mod tests {
         // Both ways in both: which of them are meant?
         let (_, undo) = Entities.undo("a < b &amp;&amp; c").expect("entities");
         assert_eq!(undo("a < b &amp;&amp; \"&lt;\""), None);
+        // The break before the closing fence is the fence's.
+        let (_, undo) = CodeFence.undo("```\nx\n\n```").expect("fence");
+        assert_eq!((undo("y\n").as_deref(), undo("y")), (Some("y\n\n"), None));
         let (old, undo) = OuterBlanks.undo("\n\na\n\n").expect("blanks");
         assert_eq!((old.as_str(), undo("\nb\n").as_deref()), ("a\n", Some("b\n")));
     }

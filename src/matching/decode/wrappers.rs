@@ -1,6 +1,6 @@
 //! What a text was wrapped in: diff markers, a code fence.
 
-use super::{Decoding, UndoNew};
+use super::{Decoding, UndoNew, has_line_of};
 
 /// `-`, `+` and blank in front of each line, from a diff.
 pub(super) struct DiffMarkers;
@@ -104,15 +104,159 @@ impl Decoding for CodeFence {
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let text = unfenced(old)?;
-        let whole = text.ends_with('\n');
+        let breaks = |text: &str| text.len() - text.trim_end_matches('\n').len();
+        let ends = breaks(&text);
         let undo = move |new: &str| {
-            unfenced(new).or_else(|| {
-                let lacks = whole && !new.is_empty() && !new.ends_with('\n');
-                Some(if lacks { format!("{new}\n") } else { new.to_owned() })
+            unfenced(new).or_else(|| match ends.saturating_sub(breaks(new)) {
+                0 => Some(new.to_owned()),
+                _ if new.is_empty() => Some(String::new()),
+                // The last line break belongs to the fence, which new_str does not have.
+                1 => Some(format!("{new}\n")),
+                _ => None,
             })
         };
         Some((text, Box::new(undo)))
     }
+}
+
+/// Quotes or back-ticks around both strings.
+pub(super) struct Enclosed;
+
+impl Decoding for Enclosed {
+    fn id(&self) -> &'static str {
+        "enclosing_quotes"
+    }
+
+    fn rung(&self) -> &'static str {
+        "code_fence"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn suits_call(&self, _old: &str, _new: &str) -> bool {
+        // Around one of them they are its own.
+        false
+    }
+
+    fn is_of_the_file(&self, old: &str, file: &str) -> bool {
+        // Quotes of another kind.
+        enclosed(old).is_some_and(|(_, text)| {
+            ["\"", "'", "`", "“", "‘"].iter().any(|quote| file.contains(&format!("{quote}{text}")))
+        })
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let (quote, text) = enclosed(old)?;
+        let text = text.to_owned();
+        let undo = move |new: &str| {
+            let (own, text) = enclosed(new)?;
+            (own == quote).then(|| text.to_owned())
+        };
+        Some((text, Box::new(undo)))
+    }
+}
+
+fn enclosed(text: &str) -> Option<(char, &str)> {
+    let text = text.trim();
+    let quote = text.chars().next().filter(|c| matches!(c, '"' | '`'))?;
+    let inner = text[1..].strip_suffix(quote)?;
+    // More than one is a fence or an empty literal, and the last one is not escaped.
+    let fence = inner.starts_with(quote) || inner.ends_with(quote) && !inner.ends_with("\\\"");
+    (!fence && !inner.ends_with('\\')).then_some((quote, inner))
+}
+
+/// `> ` before each line, from a quotation.
+pub(super) struct Quotation;
+
+impl Decoding for Quotation {
+    fn id(&self) -> &'static str {
+        "quotation_marks"
+    }
+
+    fn rung(&self) -> &'static str {
+        "diff_markers"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn is_of_the_file(&self, old: &str, file: &str) -> bool {
+        let solid: Vec<&str> = old.lines().filter(|line| line.trim_end() != ">").collect();
+        has_line_of(file, &solid.join("\n"))
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let text = unquoted_lines(old)?;
+        let undo = |new: &str| match new.trim().is_empty() {
+            true => Some(new.to_owned()),
+            false => unquoted_lines(new),
+        };
+        Some((text, Box::new(undo)))
+    }
+}
+
+fn unquoted_lines(text: &str) -> Option<String> {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    let mut lines = Vec::new();
+    for line in body.split('\n') {
+        let blank = line.trim_end() == ">";
+        lines.push(if blank { "" } else { line.strip_prefix("> ")? });
+    }
+    if text.ends_with('\n') {
+        lines.push("");
+    }
+    Some(lines.join("\n"))
+}
+
+/// The name of the file above both strings, as a comment or alone.
+pub(super) struct NameAbove;
+
+impl Decoding for NameAbove {
+    fn id(&self) -> &'static str {
+        "file_name_above"
+    }
+
+    fn rung(&self) -> &'static str {
+        "code_fence"
+    }
+
+    fn whole_lines(&self) -> bool {
+        true
+    }
+
+    fn suits_call(&self, _old: &str, _new: &str) -> bool {
+        // What only one of them names is a line of the edit.
+        false
+    }
+
+    fn is_of_the_file(&self, old: &str, file: &str) -> bool {
+        old.split_once('\n').is_some_and(|(name, _)| has_line_of(file, name))
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let (name, text) = old.split_once('\n').filter(|(name, _)| names_a_file(name))?;
+        let name = name.to_owned();
+        let undo = move |new: &str| {
+            let (_, text) = new.split_once('\n').filter(|(above, _)| *above == name)?;
+            Some(text.to_owned())
+        };
+        Some((text.to_owned(), Box::new(undo)))
+    }
+}
+
+/// Whether a line is a path, be it in a comment.
+fn names_a_file(line: &str) -> bool {
+    let signs = |c: char| c.is_whitespace() || "#/;%-*<>!()".contains(c);
+    let Some((path, kind)) = line.trim_matches(signs).rsplit_once('.') else { return false };
+    let is_path = |c: char| c.is_alphanumeric() || "/\\_-.@+[]()".contains(c);
+    let is_kind = (1..=8).contains(&kind.len()) && kind.bytes().all(|b| b.is_ascii_alphanumeric());
+    // `a.b` alone is code as well.
+    let comment = ["# ", "// ", "/* ", "(* ", "-- ", "<!-- ", "; ", "% "];
+    let marked = path.contains('/') || comment.iter().any(|sign| line.starts_with(sign));
+    is_kind && marked && !path.is_empty() && path.chars().all(is_path)
 }
 
 /// What tools and protocols put around a text.

@@ -4,15 +4,15 @@
 
 use std::collections::HashMap;
 
-use super::canon::is_word;
-use super::code::{
+use super::super::canon::is_word;
+use super::super::code::{
     self, Slashes, code_of, ends_statement, heads_a_block, is_attribute, is_comment,
 };
-use super::events::Event;
-use super::indent;
-use super::source::Source;
-use super::tokens;
-use super::window::{Piece, Step, Window};
+use super::super::events::Event;
+use super::super::indent;
+use super::super::source::Source;
+use super::super::tokens;
+use super::super::window::{Piece, Step, Window};
 
 /// What the marks of one change are told by.
 pub(super) struct Marks<'a, 't> {
@@ -349,9 +349,7 @@ pub(super) fn lost([old, file, new, result]: [&str; 4], slashes: Slashes) -> Opt
 
 #[cfg(test)]
 mod tests {
-    use crate::edit::EditRequest;
-    use crate::matching::explain;
-    use crate::text::Snapshot;
+    use super::super::tests::applied;
 
     #[test]
     fn the_last_item_ends_as_the_last_item_did() {
@@ -382,12 +380,7 @@ mod tests {
                 "x\n  .a()\n  .b()\n  .c();\n",
             ),
         ] {
-            let snapshot = Snapshot::from_text(file);
-            let explained = explain(&EditRequest::new(old, new), &snapshot).expect("explained");
-            let splice = &explained.splices[0];
-            let mut text = file.to_owned();
-            text.replace_range(splice.range.clone(), &splice.text);
-            assert_eq!(text, result, "{old:?}");
+            assert_eq!(applied(file, old, new), result, "{old:?}");
         }
     }
 }

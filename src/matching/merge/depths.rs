@@ -1,12 +1,12 @@
 //! How deep new lines are to stand when the call quotes its context at another depth: moved as
 //! the context is, or as they came.
 
-use super::events::Event;
-use super::fit::{self, Fit, closes, strain};
-use super::indent;
-use super::merge::{Conflict, Merge};
-use super::steps::opens;
-use super::window::Piece;
+use super::super::events::Event;
+use super::super::fit::{self, Fit, closes, strain};
+use super::super::indent;
+use super::super::steps::opens;
+use super::super::window::Piece;
+use super::{Conflict, Merge};
 
 impl Merge<'_, '_> {
     /// A line that stays, though what opened its block goes, was to stand elsewhere, if

@@ -2,7 +2,7 @@
 //! taste, but a shell takes `A = 1` for a command, and YAML `a:1` for a word. Only the first
 //! sign of a line is looked at, with nothing but a name in front of it.
 
-use super::canon::is_word;
+use super::super::canon::is_word;
 
 /// What the call and the file have around one sign, where all their lines agree.
 #[derive(Debug)]

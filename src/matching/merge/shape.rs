@@ -3,9 +3,9 @@
 
 use std::cell::OnceCell;
 
-use super::canon::is_word;
-use super::code;
-use super::indent;
+use super::super::canon::is_word;
+use super::super::code;
+use super::super::indent;
 
 /// How far up the line is looked for that opens what another one closes.
 const MOST_BACK: usize = 100;

@@ -3,24 +3,29 @@
 //! is written, and where the file has something that the change would run over without
 //! having known it, there is no merge.
 
+mod assign;
+mod beside;
+mod depths;
+mod doubts;
+mod lines;
+mod marks;
+mod shape;
+
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::assign::Assignments;
-use super::beside;
-use super::canon::is_word;
-use super::code::{Slashes, code_of, is_comment};
+use super::code::Slashes;
 use super::events::{Event, events, keep_the_last, stay_first};
 use super::exact::repeated_end;
-use super::fit::is_directive;
 use super::indent::{self, IndentMap};
-use super::marks::{self, Marks};
-use super::shape::Shape;
 use super::source::{Source, skeleton};
-use super::style::{At, DOUBLE, EditMap, SINGLE};
-use super::tokens;
+use super::style::EditMap;
 use super::window::{Piece, Step, Window, split};
 use crate::text::Ending;
+use assign::Assignments;
+pub(super) use doubts::FOREIGN;
+use marks::Marks;
+use shape::Shape;
 
 /// Why a change cannot be carried over to the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,24 +51,6 @@ impl Line {
     }
 }
 
-/// Signs that come into a text by mistake, and what to say where they stay.
-const FOREIGN: [(&[&str], &str); 3] = [
-    (
-        &["&lt;", "&gt;", "&quot;", "&amp;", "&#39;", "&apos;"],
-        "old_str has HTML entities that the file has not, and so have the new lines",
-    ),
-    (
-        &["“", "”", "‘", "’"],
-        "old_str has typographic quotes that the file has not, and so have the new lines",
-    ),
-    (
-        &["\u{a0}"],
-        "old_str has blanks that do not break, the file has not, and so have the new lines",
-    ),
-];
-
-const UNSETTLED: &str = "the dash in the new text can stand for - or for --";
-
 /// Everything one merge looks at.
 pub(super) struct Merge<'a, 't> {
     pub(super) source: &'a Source<'t>,
@@ -77,6 +64,8 @@ pub(super) struct Merge<'a, 't> {
     /// The call ends lines in `;` that the file does not, nor any other line of its.
     has_no_semicolons: bool,
     shape: Shape,
+    /// All lines of the call are the file's, character for character.
+    is_literal: bool,
     /// The blanks that the call has at the ends of lines, if it has some at every line, and
     /// the file at none of them.
     added_blanks: Vec<&'a str>,
@@ -134,6 +123,9 @@ impl<'a, 't> Merge<'a, 't> {
         let ends = |line: &str| line.trim_end().ends_with(';');
         let has_no_semicolons =
             pairs.iter().any(|(old, file)| ends(old) && !ends(file)) && !source.has_semicolons();
+        let is_literal = window.steps.iter().all(|step| {
+            matches!(step, Step::Pair(at, piece) if old[*at] == &source.text[piece.start..piece.end])
+        });
         let shape = Shape::of(new);
         Self {
             source,
@@ -146,6 +138,7 @@ impl<'a, 't> Merge<'a, 't> {
             assignments,
             has_no_semicolons,
             shape,
+            is_literal,
             added_blanks,
         }
     }
@@ -250,65 +243,6 @@ impl<'a, 't> Merge<'a, 't> {
         Ok(self.compose(walk.out, first, last))
     }
 
-    /// New lines with signs that the file does not have where `old` has them: a mistake that
-    /// was not undone in them.
-    fn has_no_foreign_signs(&self, out: &[Line]) -> Result<(), Conflict> {
-        let pairs: Vec<(&str, &str)> = self
-            .window
-            .steps
-            .iter()
-            .filter_map(|step| match step {
-                Step::Pair(at, piece) => Some((self.old[*at], self.file(*piece))),
-                _ => None,
-            })
-            .collect();
-        for (signs, why) in FOREIGN {
-            let has = |line: &str| signs.iter().any(|sign| line.contains(sign));
-            let foreign = pairs.iter().any(|(old, file)| has(old) && !has(file))
-                && !pairs.iter().any(|(_, file)| has(file));
-            let line = out.iter().find(|line| {
-                let sent = line.new.is_some_and(|n| has(self.new[n]));
-                foreign && sent && has(&line.text)
-            });
-            if line.is_some() {
-                let line = self.window.first().map_or(0, |piece| piece.line);
-                return Err(Conflict { line, why });
-            }
-        }
-        Ok(())
-    }
-
-    /// Where a line goes whose quotes are typographic in the file and plain in the call, and a
-    /// new line with such quotes takes its place, nothing tells which it is to have.
-    fn quotes_are_known(&self, events: &[Event]) -> Result<(), Conflict> {
-        for run in events.split(|event| matches!(event, Event::Keep(..))) {
-            let gone = run.iter().filter_map(|event| match *event {
-                Event::Delete(o) => Some((self.old[o], self.piece_of(o)?)),
-                _ => None,
-            });
-            let new = run.iter().filter_map(|event| match *event {
-                Event::Insert(n) => Some(self.style.apply(self.new[n])),
-                _ => None,
-            });
-            let new: Vec<String> = new.collect();
-            for (old, piece) in gone {
-                let file = self.file(piece);
-                let torn = [('"', DOUBLE), ('\'', SINGLE)].into_iter().any(|(plain, kind)| {
-                    let typographic = |text: &str| text.contains(|c| kind.contains(c));
-                    old.contains(plain)
-                        && typographic(file)
-                        && !typographic(old)
-                        && new.iter().any(|line| line.contains(plain))
-                });
-                if torn {
-                    let why = "the file has typographic quotes there; whether the new line is to have them, nothing tells";
-                    return Err(Conflict { line: piece.line, why });
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Whether a blank line that both strings have and the file has not parts new lines from
     /// each other, or from the end of the old text.
     fn is_of_new(&self, events: &[Event], at: usize, (o, n): (usize, usize)) -> bool {
@@ -339,40 +273,6 @@ impl<'a, 't> Merge<'a, 't> {
         above.take_while(|line| line.trim().is_empty()).count()
     }
 
-    /// A line that stays as the file has it. Blanks at its end that the call knew and has
-    /// changed are changed, unless it only took this line for another one of its own.
-    fn kept(&self, o: usize, n: usize, piece: Piece) -> Result<String, Conflict> {
-        let (old, new, file) = (self.old[o], self.new[n], self.file(piece));
-        let tail = |line: &str| line[line.trim_end().len()..].to_owned();
-        if tail(new) == tail(old) {
-            return Ok(file.to_owned());
-        }
-        let blank = file.trim().is_empty();
-        // As many blank lines before as after are the same ones.
-        let blanks = |lines: &[&str]| lines.iter().filter(|line| line.trim().is_empty()).count();
-        let same = || blank && blanks(self.old) == blanks(self.new);
-        if self.old.contains(&new) && !same() {
-            if blank && file != new && old == file {
-                let why = "whether the blanks of the blank line there are to go, nothing tells";
-                return Err(Conflict { line: piece.line, why });
-            }
-            return Ok(file.to_owned());
-        }
-        // Both have blanks there, if not as many, and they were taken away.
-        let cleaned = !blank && tail(new).is_empty() && !tail(file).is_empty();
-        let knew = (tail(old) == tail(file) || cleaned) && !blank || old == file;
-        // Blanks that make up the line, or were meant to, and are gone.
-        let emptied = blank && new.is_empty();
-        if knew || emptied {
-            return Ok(format!("{}{}", file.trim_end(), self.style.apply(&tail(new))));
-        }
-        if blank && !old.is_empty() && new != file {
-            let why = "the line is of blanks, as many as neither old_str nor new_str has there";
-            return Err(Conflict { line: piece.line, why });
-        }
-        Ok(file.to_owned())
-    }
-
     pub(super) fn file(&self, piece: Piece) -> &str {
         &self.source.text[piece.start..piece.end]
     }
@@ -389,14 +289,15 @@ impl<'a, 't> Merge<'a, 't> {
             let mut lines: Vec<Line> = Vec::new();
             for ((n, own), piece) in walk.inserts.drain(..).zip(known) {
                 let before = if lines.is_empty() { &walk.out } else { &lines };
-                lines.push(match piece {
-                    Some(piece) => Line {
-                        text: self.file(piece).to_owned(),
-                        ending: Some(self.source.lines[piece.line].ending),
-                        new: Some(n),
-                    },
-                    None => self.inserted(n, before, own)?,
-                });
+                // One that the file has stands as deep as the call has it: its block may move.
+                let mut line = self.inserted(n, before, own)?;
+                if let Some(piece) = piece {
+                    line.ending = Some(self.source.lines[piece.line].ending);
+                    if line.text.trim_end() == self.file(piece).trim_end() {
+                        self.file(piece).clone_into(&mut line.text);
+                    }
+                }
+                lines.push(line);
             }
             walk.out.extend(lines);
             return Ok(());
@@ -503,216 +404,6 @@ impl<'a, 't> Merge<'a, 't> {
         Some(known)
     }
 
-    /// A line that the call changes.
-    fn changed(
-        &self,
-        o: usize,
-        piece: Piece,
-        n: usize,
-        own_depth: bool,
-    ) -> Result<String, Conflict> {
-        let (old, file, new) = (self.old[o], self.file(piece), self.new[n]);
-        if new.trim().is_empty() {
-            return Ok(new.to_owned());
-        }
-        let (old_indent, new_indent) = (indent::of(old), indent::of(new));
-        let solid = |line: &&str| !line.trim().is_empty();
-        let first = self.new[..n].iter().all(|line| !solid(line));
-        let lost = self.map.first_lost();
-        let apart = lost.is_some_and(|(from, _)| !from.is_empty());
-        if apart && !first && self.old[..o].iter().all(|line| !solid(line)) {
-            let why = "nothing tells how deep the changed line is to be indented";
-            return Err(Conflict { line: piece.line, why });
-        }
-        let head = if let Some((_, to)) = lost.filter(|(from, _)| first && *from == new_indent) {
-            to.to_owned()
-        } else if !piece.from_start {
-            let more = new_indent.strip_prefix(old_indent).unwrap_or_default();
-            self.behind_margin(more).to_owned()
-        } else if own_depth {
-            new_indent.to_owned()
-        } else if new_indent == old_indent {
-            let paired = self.old.len() == self.new.len();
-            if !paired && self.map.is_ambiguous(old_indent) {
-                let why = "nothing tells how deep the changed line is to be indented";
-                return Err(Conflict { line: piece.line, why });
-            }
-            indent::of(file).to_owned()
-        } else {
-            self.depth(new_indent, piece.line)?
-        };
-        if let Some(sign) = self.style.unsettled(new)
-            && new.matches(sign).count() != old.matches(sign).count()
-        {
-            return Err(Conflict { line: piece.line, why: UNSETTLED });
-        }
-        let moved = !marks::same_holder((self.old, o), (self.new, n));
-        let skip = |line: &str| line.len() - line.trim_start().len();
-        let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);
-        let place =
-            tokens::Place { goes_on: self.shape.is_continued(n), moved, slashes: self.slashes };
-        let body = tokens::merge(old, file, new, self.style, place);
-        let why = "the file's line is not the one that the call changes";
-        body.map(|body| head + &body).ok_or(Conflict { line: piece.line, why })
-    }
-
-    /// Whether a line is for the preprocessor and so stands at the margin, whatever is
-    /// around it, as every such line of the file does.
-    pub(super) fn is_marginal(&self, line: &str) -> bool {
-        is_directive(line)
-            && !self.source.lines.iter().any(|line| {
-                let line = &self.source.text[line.start..line.end];
-                line.starts_with([' ', '\t']) && is_directive(line)
-            })
-    }
-
-    fn depth(&self, indent: &str, line: usize) -> Result<String, Conflict> {
-        let why = "nothing tells how deep the new line is to be indented";
-        self.map.apply(indent).ok_or(Conflict { line, why })
-    }
-
-    /// A line that is new.
-    fn inserted(&self, n: usize, before: &[Line], own_depth: bool) -> Result<Line, Conflict> {
-        let new = self.new[n];
-        let above = n.checked_sub(1).map(|above| self.new[above]);
-        let next = self.shape.next_code(n).map(|next| self.new[next]);
-        // The first line may have lost the indentation that the line there has in the file.
-        let lost = self.map.first_lost().filter(|(from, _)| {
-            self.new[..n].iter().all(|line| line.trim().is_empty()) && indent::of(new) == *from
-        });
-        let others = self.old.iter().filter(|line| !line.trim().is_empty()).skip(1);
-        if self.map.starts_right() && !others.into_iter().any(|line| self.new[..n].contains(line)) {
-            let why = "the lines of old_str are indented in two ways; nothing tells which the new ones follow";
-            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
-        }
-        let goes_on = self.shape.goes_on(n) && (lost.is_none() || self.shape.open_brackets(n) != 0);
-        let body = {
-            let place = At { goes_on, in_literal: self.shape.in_literal(n) };
-            self.style.apply_line(&new[indent::of(new).len()..], place, above, next)
-        };
-        let body = self.as_in_file(n).unwrap_or(body);
-        // Without the `;` that the call has above and the file has not, it would go on there.
-        let last = before.iter().rev().find(|line| !line.text.trim().is_empty());
-        if body.starts_with(['(', '[', '`'])
-            && above.is_some_and(|above| above.trim_end().ends_with(';'))
-            && last.is_some_and(|last| !last.text.trim_end().ends_with([';', '{', '}']))
-        {
-            let why = "the file has no ; above the new line, which would go on with that line";
-            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
-        }
-        if body.trim().is_empty() {
-            return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
-        }
-        if self.style.leaves_foreign(&body) {
-            let why =
-                "a new literal holds the file's kind of quotes, and is in another kind itself";
-            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
-        }
-        if self.style.unsettled(&body).is_some() {
-            let line = self.window.first().map_or(0, |piece| piece.line);
-            return Err(Conflict { line, why: UNSETTLED });
-        }
-        let habit = self.added_blanks.contains(&&body[body.trim_end().len()..]);
-        let body = if habit { body.trim_end().to_owned() } else { body };
-        let code = code_of(&body, self.slashes).len() == body.len()
-            && !is_comment(&body)
-            && !self.shape.in_literal(n);
-        let body = match body.strip_suffix(';').filter(|_| code && self.has_no_semicolons) {
-            Some(code) => code.to_owned(),
-            None => body,
-        };
-        let body = match self.shape.in_literal(n) {
-            true => body,
-            false => self.assignments.apply(body, self.shape.open_brackets(n) != 0),
-        };
-        let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
-        let head = if let Some((_, depth)) = lost.filter(|_| !first) {
-            depth.to_owned()
-        } else if !self.map.is_same()
-            && let Some(least) = self.shape.literal_depth(n, self.text_above())
-        {
-            if least > 0 || !self.map.is_shift() {
-                let why = "whether the text in the new literal is to be indented with the code, nothing tells";
-                let line = self.window.first().map_or(0, |piece| piece.line);
-                return Err(Conflict { line, why });
-            }
-            indent::of(new).to_owned()
-        } else if self.map.is_scale() && self.shape.in_literal(n) {
-            let why = "whether the text in the new literal is to be indented with the code, nothing tells";
-            let line = self.window.first().map_or(0, |piece| piece.line);
-            return Err(Conflict { line, why });
-        } else if first {
-            self.behind_margin(indent::of(new)).to_owned()
-        } else if own_depth || self.map.is_same() {
-            indent::of(new).to_owned()
-        } else if !new.starts_with([' ', '\t']) && self.is_marginal(new) {
-            // Where code stands at the margin of the call, too, so may a directive of the block.
-            let code = |line: &&&str| {
-                !line.trim().is_empty() && !line.starts_with([' ', '\t']) && !is_directive(line)
-            };
-            let known = self.old.iter().any(|line| is_directive(line));
-            if !known && self.new.iter().find(code).is_some() {
-                let why =
-                    "nothing tells whether the directive stands at the margin or in its block";
-                let line = self.window.first().map_or(0, |piece| piece.line);
-                return Err(Conflict { line, why });
-            }
-            String::new()
-        } else {
-            let line = self.window.first().map_or(0, |piece| piece.line);
-            self.depth(indent::of(new), line)?
-        };
-        Ok(Line { text: head + &body, ending: None, new: Some(n) })
-    }
-
-    /// The file's line, if a new one is a line of `old` that only moved.
-    fn as_in_file(&self, n: usize) -> Option<String> {
-        let new = self.new[n].trim();
-        let mut same = self.window.steps.iter().filter_map(|step| match step {
-            Step::Pair(at, piece) if self.old[*at].trim() == new => Some(*piece),
-            _ => None,
-        });
-        let piece = same.next().filter(|piece| piece.from_start && piece.to_end)?;
-        let file = self.file(piece).trim();
-        let mark = |line: &str| marks::mark(line, self.slashes);
-        let once = self.new.iter().filter(|line| line.trim() == new).count() == 1;
-        let alone = once && same.next().is_none() && new.contains(is_word);
-        (alone && mark(file) == mark(new)).then(|| file.to_owned())
-    }
-
-    /// The indentation of a first line whose own place is behind the blanks of the file's
-    /// line: those are there already.
-    fn behind_margin<'b>(&self, indent: &'b str) -> &'b str {
-        let Some(piece) = self.window.first() else { return indent };
-        let margin =
-            &self.source.body(piece.line)[..piece.start - self.source.lines[piece.line].start];
-        let blank = !margin.is_empty() && margin.trim().is_empty();
-        if blank { indent.strip_prefix(margin).unwrap_or(indent) } else { indent }
-    }
-
-    /// The file above the place.
-    fn text_above(&self) -> &'t str {
-        &self.source.text[..self.window.first().map_or(0, |piece| piece.start)]
-    }
-
-    /// A new line of blanks only, as the file has such lines of the call.
-    fn blank<'b>(&'b self, new: &'b str) -> &'b str {
-        // Lines that end in blanks in `old` and no longer in `new`: there they are meant.
-        let ends = |line: &str| line.ends_with([' ', '\t']) && !line.trim().is_empty();
-        let cleaned = || {
-            let mut olds = self.old.iter().filter(|line| ends(line));
-            olds.any(|old| self.new.contains(&old.trim_end()))
-        };
-        let known = self.window.steps.iter().find_map(|step| match step {
-            Step::Pair(at, piece) if !new.is_empty() && self.old[*at] == new && !cleaned() => {
-                Some(self.file(*piece)).filter(|file| file.is_empty())
-            }
-            _ => None,
-        });
-        // What stands in front of every line may stand on a blank one alone.
-        if self.map.surplus() == Some(new) { "" } else { known.unwrap_or(new) }
-    }
-
     /// The file's whole line for a line of the call.
     pub(super) fn piece_of(&self, o: usize) -> Option<Piece> {
         self.window.steps.iter().find_map(|step| match step {
@@ -806,4 +497,22 @@ pub(super) enum Side {
     Kept,
     Changed,
     Gone,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::edit::EditRequest;
+    use crate::matching::explain;
+    use crate::text::Snapshot;
+
+    /// The file after a call that must be explained.
+    pub(super) fn applied(file: &str, old: &str, new: &str) -> String {
+        let snapshot = Snapshot::from_text(file);
+        let explained = explain(&EditRequest::new(old, new), &snapshot).expect("explained");
+        let mut text = file.to_owned();
+        for splice in explained.splices.iter().rev() {
+            text.replace_range(splice.range.clone(), &splice.text);
+        }
+        text
+    }
 }

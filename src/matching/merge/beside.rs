@@ -1,12 +1,12 @@
 //! On which side of blank lines new lines go, where the call does not know of the blank lines:
 //! a row belongs to its table, an import to its group, and a method has room on both sides.
 
-use super::canon::is_word;
-use super::code::is_comment;
-use super::fit;
-use super::indent;
-use super::merge::{self, Line};
-use super::tokens::tokens;
+use super::super::canon::is_word;
+use super::super::code::is_comment;
+use super::super::fit;
+use super::super::indent;
+use super::super::tokens::tokens;
+use super::{Line, Side};
 
 /// Where new lines go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(super) fn side(
     lines: &mut Vec<Line>,
     out: &[Line],
     below: Option<&str>,
-    around: (merge::Side, merge::Side),
+    around: (Side, Side),
 ) -> Place {
     let blank = |line: &Line| line.text.trim().is_empty();
     let leading = lines.iter().take_while(|line| blank(line)).count();
@@ -62,7 +62,7 @@ pub(super) fn side(
     if depth(above) != depth(first) || lines.iter().all(|line| is_head(&line.text)) {
         return Place::Below;
     }
-    use merge::Side::{Changed, Gone, Kept};
+    use Side::{Changed, Gone, Kept};
     match around {
         (Kept, Changed | Gone) => Place::Below,
         (Changed | Gone, Kept) => Place::Above,
@@ -96,9 +96,7 @@ fn kinship(line: &str, other: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use crate::edit::EditRequest;
-    use crate::matching::explain;
-    use crate::text::Snapshot;
+    use super::super::tests::applied;
 
     #[test]
     fn new_lines_stand_beside_their_kin() {
@@ -130,12 +128,7 @@ mod tests {
                 "aaa = 1\n\nccc = 3\n",
             ),
         ] {
-            let snapshot = Snapshot::from_text(file);
-            let explained = explain(&EditRequest::new(old, new), &snapshot).expect("explained");
-            let splice = &explained.splices[0];
-            let mut text = file.to_owned();
-            text.replace_range(splice.range.clone(), &splice.text);
-            assert_eq!(text, result, "{old:?}");
+            assert_eq!(applied(file, old, new), result, "{old:?}");
         }
     }
 }
