@@ -376,10 +376,10 @@ impl Call<'_> {
         let below = behind.lines().filter(solid).take(MOST);
         let before = before.rsplit_once('\n').map_or("", |(above, _)| above);
         let above = before.lines().rev().filter(solid).take(MOST);
-        let mut new = splice.text.lines().filter(solid);
-        let (first, last) = (new.clone().next()?, new.next_back()?);
+        let new = splice.text.lines().filter(solid);
         // What most calls need no more than.
-        if !below.clone().any(|line| line == last) && !above.clone().any(|line| line == first) {
+        let beside = [below.clone().next(), above.clone().next()];
+        if !beside.iter().flatten().any(|beside| new.clone().any(|line| line == *beside)) {
             return None;
         }
         let below: Vec<&str> = below.collect();

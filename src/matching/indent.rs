@@ -7,7 +7,12 @@ use super::steps::{NewLine, Odd, Steps, Verdict};
 
 /// The white space at the start of a line.
 pub(super) fn of(line: &str) -> &str {
-    &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']).len()]
+    // Every line of every call comes here, and few have other blanks than these.
+    let plain = line.bytes().take_while(|b| matches!(b, b' ' | b'\t')).count();
+    if line.as_bytes().get(plain).is_none_or(u8::is_ascii) {
+        return &line[..plain];
+    }
+    &line[..line.len() - line.trim_start_matches([' ', '\t', NBSP, '\u{3000}']).len()]
 }
 
 /// A blank that does not break, which some models indent with.

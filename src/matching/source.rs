@@ -5,8 +5,6 @@
 //! any fold could accept, and the strict comparison runs on those few places only.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -57,7 +55,7 @@ pub(super) struct Solid {
     /// Indices into [`Source::lines`].
     pub(super) lines: Vec<usize>,
     pub(super) skeletons: Vec<Skeleton>,
-    places: HashMap<Skeleton, Vec<u32>, BuildHasherDefault<Identity>>,
+    places: Places,
 }
 
 impl<'t> Source<'t> {
@@ -83,20 +81,16 @@ impl<'t> Source<'t> {
     /// The lines that are not blank, with their skeletons.
     pub(super) fn solid(&self) -> &Solid {
         self.solid.get_or_init(|| {
-            let mut solid =
-                Solid { lines: Vec::new(), skeletons: Vec::new(), places: HashMap::default() };
+            let (mut lines, mut skeletons) = (Vec::new(), Vec::new());
             for index in 0..self.lines.len() {
                 let skeleton = skeleton(self.body(index));
                 if skeleton != BLANK {
-                    let at = u32::try_from(solid.lines.len()).unwrap_or(u32::MAX);
-                    solid.lines.push(index);
-                    solid.skeletons.push(skeleton);
-                    if skeleton != NO_WORD {
-                        solid.places.entry(skeleton).or_default().push(at);
-                    }
+                    lines.push(index);
+                    skeletons.push(skeleton);
                 }
             }
-            solid
+            let places = Places::of(&skeletons);
+            Solid { lines, skeletons, places }
         })
     }
 
@@ -160,7 +154,60 @@ impl<'t> Source<'t> {
 impl Solid {
     /// Where among the solid lines a skeleton stands.
     pub(super) fn places(&self, skeleton: Skeleton) -> &[u32] {
-        self.places.get(&skeleton).map_or(&[], Vec::as_slice)
+        self.places.get(skeleton, &self.skeletons)
+    }
+}
+
+/// Where each skeleton stands, in two tables that take memory once, however many there are:
+/// the places in the order of the skeletons' first bits, and where the ones of each begin.
+#[derive(Debug)]
+struct Places {
+    bits: u32,
+    starts: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Places {
+    fn of(skeletons: &[Skeleton]) -> Self {
+        let worded = || skeletons.iter().filter(|skeleton| **skeleton > NO_WORD);
+        let count = worded().count();
+        let bits = count.next_power_of_two().trailing_zeros().max(1);
+        let mut starts = vec![0_u32; (1 << bits) + 1];
+        for skeleton in worded() {
+            starts[Self::bucket(*skeleton, bits)] += 1;
+        }
+        // Now where each bucket ends, and where it begins once all is put in from behind.
+        let mut end = 0;
+        for start in &mut starts {
+            end += *start;
+            *start = end;
+        }
+        let mut order = vec![0; count];
+        for (at, skeleton) in skeletons.iter().enumerate().rev() {
+            if *skeleton > NO_WORD {
+                let start = &mut starts[Self::bucket(*skeleton, bits)];
+                *start -= 1;
+                order[*start as usize] = u32::try_from(at).unwrap_or(u32::MAX);
+            }
+        }
+        for bucket in starts.windows(2).filter(|bucket| bucket[1] > bucket[0] + 1) {
+            // Keeps the places of one skeleton in their order.
+            let places = &mut order[bucket[0] as usize..bucket[1] as usize];
+            places.sort_by_key(|at| skeletons[*at as usize]);
+        }
+        Self { bits, starts, order }
+    }
+
+    fn bucket(skeleton: Skeleton, bits: u32) -> usize {
+        (skeleton >> (u64::BITS - bits)) as usize
+    }
+
+    fn get(&self, skeleton: Skeleton, skeletons: &[Skeleton]) -> &[u32] {
+        let bucket = Self::bucket(skeleton, self.bits);
+        let places = &self.order[self.starts[bucket] as usize..self.starts[bucket + 1] as usize];
+        let from = places.partition_point(|at| skeletons[*at as usize] < skeleton);
+        let to = places.partition_point(|at| skeletons[*at as usize] <= skeleton);
+        &places[from..to]
     }
 }
 
@@ -197,22 +244,26 @@ pub(super) fn skeleton(line: &str) -> Skeleton {
     }
 }
 
-/// The keys are hashes already.
-#[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Identity(u64);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Hasher for Identity {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for &b in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(b);
+    #[test]
+    fn places_of_a_skeleton_are_all_of_its_lines_in_their_order() {
+        let lines = ["a = 1", "}", "", "b = 2", "a = 1", "  a  = 1", "};", "c"];
+        for times in [0, 1, 300] {
+            let text = format!("{}\n", lines.join("\n")).repeat(times);
+            let snapshot = Snapshot::from_text(text);
+            let source = Source::new(&snapshot);
+            let solid = source.solid();
+            for line in lines {
+                let wanted = skeleton(line);
+                let all = solid.skeletons.iter().enumerate();
+                let all = all.filter(|(_, it)| **it == wanted && wanted > NO_WORD);
+                let all: Vec<u32> = all.map(|(at, _)| u32::try_from(at).unwrap()).collect();
+                assert_eq!(solid.places(wanted), all, "{line:?} {times} times");
+            }
+            assert_eq!(solid.places(skeleton("absent")), [0_u32; 0]);
         }
-    }
-
-    fn write_u64(&mut self, n: u64) {
-        self.0 = n;
     }
 }

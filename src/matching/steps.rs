@@ -15,8 +15,12 @@ pub(super) fn shows_depth(line: &str) -> bool {
 /// How deep the shallowest line stands that shows it.
 pub(super) fn least_depth(text: &str) -> Option<usize> {
     let mut least = None;
-    for line in text.lines().filter(|line| shows_depth(line)) {
-        let depth = columns(of(line), 4);
+    for line in text.lines() {
+        let indent = of(line);
+        if !shows_depth(&line[indent.len()..]) {
+            continue;
+        }
+        let depth = columns(indent, 4);
         least = Some(least.map_or(depth, |least: usize| least.min(depth)));
         if depth == 0 {
             break;
