@@ -16,12 +16,30 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
         && !is_comment(code)
         && !code.starts_with('#')
         && !continued
-        && code.ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
+        && (ends_in_value(code)
+            || code
+                .ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>')))
         && body_of_head(code).is_none_or(|body| ends_statement(body, None))
         && !is_attribute(code)
         && !["do", "try", "function", "case", "default"].iter().any(|word| {
             code == *word
                 || code.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '(']))
+        })
+}
+
+/// Whether the braces that a line ends with hold a value: an object, which the line assigns or
+/// returns.
+fn ends_in_value(code: &str) -> bool {
+    let mut open = 0;
+    let head = code.rfind(|c| {
+        open += i32::from(c == '}') - i32::from(c == '{');
+        open == 0
+    });
+    code.ends_with('}')
+        && head.is_some_and(|at| {
+            let head = code[..at].trim_end();
+            let word = head.strip_suffix("return");
+            head.ends_with('=') || word.is_some_and(|rest| !rest.ends_with(is_word))
         })
 }
 
@@ -240,5 +258,14 @@ mod tests {
         assert_eq!(without_comment("w // 2,"), "w // 2,");
         assert_eq!(without_comment("w ／／ 2"), "w");
         assert!(is_comment("  # why") && !is_comment("#include <x>") && is_comment(" * text"));
+    }
+    #[test]
+    fn an_object_ends_a_statement_and_a_block_does_not() {
+        for code in ["return { a: 1 }", "const a = { b: { c: 1 } }", "return {}"] {
+            assert!(ends_statement(code, None), "{code}");
+        }
+        for code in ["if (a) { b() }", "f() { return a }", "a => { b }", "}", "a.return_of {}"] {
+            assert!(!ends_statement(code, None), "{code}");
+        }
     }
 }

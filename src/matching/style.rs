@@ -470,8 +470,8 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         if old.is_ascii() {
             continue;
         }
-        let apart = long_options(old) == **old;
-        if apart && old.replace('\u{2014}', "--") == **file {
+        let alone = old.contains('\u{2014}') && long_options(old) == **old;
+        if alone && old.replace('\u{2014}', "--") == **file {
             note(&mut seen, "\u{2014}", "--");
             continue;
         }
@@ -585,4 +585,17 @@ fn has_tails(file: &str) -> bool {
 
 fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'' | '`')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dash_that_no_line_of_old_str_has_stays() {
+        let pairs = [("titel = Grüße", "titel = Grüße"), ("name", "name")];
+        assert_eq!(EditMap::learn(&pairs).apply("a — b —cc"), "a — b —cc");
+        let pairs = [("a — b", "a -- b")];
+        assert_eq!(EditMap::learn(&pairs).apply("c — d"), "c -- d");
+    }
 }

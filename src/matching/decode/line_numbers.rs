@@ -78,6 +78,8 @@ struct View {
     lines: Range<usize>,
     /// Whether a blank behind the gutter is the view's.
     spaced: bool,
+    /// Whether every line of `old` has one there, so that on a blank line nothing else is left.
+    may_be_spaced: bool,
     /// The gutters of `old` with blanks for the numbers.
     blank: Vec<String>,
 }
@@ -101,15 +103,21 @@ impl View {
             return None;
         }
         // A blank that every line has there belongs to the view or to the text.
-        let can_be_spaced = style.can_be_spaced()
+        let may_be_spaced = style.can_be_spaced()
             && shown.iter().all(|(_, g)| g.rest.is_empty() || g.rest.starts_with(' '));
-        if spaced && !can_be_spaced {
+        if spaced && !may_be_spaced {
             return None;
         }
         let mut blank: Vec<String> =
             lines().filter_map(|(_, line)| style.unnumbered(line)).collect();
         blank.dedup();
-        Some(Self { style, lines: first..first + body.split('\n').count(), spaced, blank })
+        Some(Self {
+            style,
+            lines: first..first + body.split('\n').count(),
+            spaced,
+            may_be_spaced,
+            blank,
+        })
     }
 
     fn gutter<'a>(&self, line: &'a str) -> Option<Gutter<'a>> {
@@ -135,7 +143,7 @@ impl View {
 
     fn behind<'a>(&self, rest: &'a str) -> &'a str {
         match rest {
-            " " => "",
+            " " if self.may_be_spaced => "",
             _ if self.spaced => rest.strip_prefix(' ').unwrap_or(rest),
             _ => rest,
         }
