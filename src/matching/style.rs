@@ -34,8 +34,8 @@ pub(super) struct EditMap {
     tails: bool,
     /// Whether the file has the call's kind of quotes nowhere.
     foreign: bool,
-    /// Whether literals with a `$` stand in other quotes in the file: there they mean something
-    /// else.
+    /// Whether literals that hold values stand in other quotes in the file: there they mean
+    /// something else.
     expands: bool,
 }
 
@@ -150,7 +150,7 @@ impl EditMap {
         let code = without_comment(line);
         tokens::literals(code).into_iter().any(|literal| {
             let text = &code[literal.clone()];
-            let left = foreign && text.contains(to) || self.expands && text.contains('$');
+            let left = foreign && text.contains(to) || self.expands && holds_values(text);
             text.starts_with(from) && left && !is_prose(&code[..literal.start])
         })
     }
@@ -274,7 +274,7 @@ impl EditMap {
             }
             let literal = text[ends].replace(&escaped, &from.to_string());
             // A name or an escape in it may be for one kind of quotes only.
-            if literal.contains([to, '\\', '\n', '$', '`']) || literal.contains("#{") {
+            if literal.contains([to, '\\', '\n', '`']) || holds_values(&literal) {
                 continue;
             }
             out.push_str(&text[done..start]);
@@ -425,11 +425,16 @@ fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
     found.filter(|(from, to)| from != to)
 }
 
-/// Whether a literal with a `$` stands in other quotes in the file.
+/// Whether a literal looks as if values came into it, which they do in one kind of quotes only.
+fn holds_values(literal: &str) -> bool {
+    literal.contains('$') || literal.contains("#{")
+}
+
+/// Whether such a literal stands in other quotes in the file.
 fn expands(pairs: &[(&str, &str)]) -> bool {
     pairs.iter().any(|(old, file)| {
         let turned = |(from, to): (char, char)| {
-            let literals = old.split(from).skip(1).step_by(2).filter(|text| text.contains('$'));
+            let literals = old.split(from).skip(1).step_by(2).filter(|text| holds_values(text));
             literals.into_iter().any(|text| file.contains(&format!("{to}{text}{to}")))
         };
         turned(('\'', '"')) || turned(('"', '\''))

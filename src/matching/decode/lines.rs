@@ -53,6 +53,20 @@ impl Decoding for OuterBlanks {
         true
     }
 
+    /// The file has those lines, only without blanks on them.
+    fn is_of_the_file(&self, old: &str, file: &str) -> bool {
+        let (head, tail) = outer_blanks(old);
+        if head == 0 && tail == 0 {
+            return false;
+        }
+        let last = old.strip_suffix('\n').unwrap_or(old).split('\n').count() - tail;
+        let outer = |at: usize| at < head || at >= last;
+        let lines = old.split('\n').enumerate();
+        let lines = lines.map(|(at, line)| if outer(at) { line.trim() } else { line });
+        let emptied = lines.collect::<Vec<_>>().join("\n");
+        emptied != old && file.contains(&emptied)
+    }
+
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let (head, tail) = outer_blanks(old);
         // So many blank lines are no slip: they stand for something that is not quoted.
@@ -133,4 +147,23 @@ fn without_outer(text: &str, head: usize, tail: usize) -> Cow<'_, str> {
         kept.push('\n');
     }
     Cow::Owned(kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::edit::EditRequest;
+    use crate::matching::explain;
+    use crate::text::Snapshot;
+
+    #[test]
+    fn a_blank_line_that_the_file_has_without_blanks_is_no_outer_one() {
+        let snapshot = Snapshot::from_text("a(1)\nb(2)\n\nlast\n");
+        for old in ["a(1)\nb(2)\n  ", "a(1)\nb(2)\n  \n"] {
+            let request = EditRequest::new(old, format!("{old}c(3)\n"));
+            let explained = explain(&request, &snapshot).unwrap();
+            assert_eq!(explained.explanation.rung, "trailing_blanks", "{old:?}");
+        }
+        let outer = EditRequest::new("\na(1)\nb(2)\n  \n  \n", "a(1)\n");
+        assert_eq!(explain(&outer, &snapshot).unwrap().explanation.rung, "outer_blank_lines");
+    }
 }

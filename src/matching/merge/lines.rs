@@ -140,8 +140,7 @@ impl<'t> Merge<'_, 't> {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
         }
         if self.style.leaves_foreign(&body) {
-            let why =
-                "a new literal holds the file's kind of quotes, and is in another kind itself";
+            let why = "a new literal is in other quotes than the file's, and holds such quotes or values; quote it as the file does";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
         if self.style.unsettled(&body).is_some() {

@@ -14,7 +14,7 @@ mod shape;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::code::Slashes;
+use super::code::{Slashes, ends_statement, without_comment};
 use super::events::{Event, events, keep_the_last, stay_first};
 use super::exact::repeated_end;
 use super::indent::{self, IndentMap};
@@ -121,8 +121,14 @@ impl<'a, 't> Merge<'a, 't> {
             .collect();
         let added_blanks = added.unwrap_or_default();
         let ends = |line: &str| line.trim_end().ends_with(';');
-        let has_no_semicolons =
-            pairs.iter().any(|(old, file)| ends(old) && !ends(file)) && !source.has_semicolons();
+        // Unless the call leaves it out as the file does: then new ones are meant.
+        let bare = |(at, (old, _)): (usize, &(&str, &str))| {
+            let next = pairs.get(at + 1).map(|(next, _)| *next);
+            !ends(old) && ends_statement(without_comment(old), next)
+        };
+        let has_no_semicolons = pairs.iter().any(|(old, file)| ends(old) && !ends(file))
+            && !source.has_semicolons()
+            && !pairs.iter().enumerate().any(bare);
         let is_literal = window.steps.iter().all(|step| {
             matches!(step, Step::Pair(at, piece) if old[*at] == &source.text[piece.start..piece.end])
         });
