@@ -400,7 +400,7 @@ fn long_options(text: &str) -> String {
 
 /// The one exchange of quotes that all pairs show, if there is one.
 fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
-    let mut found: Option<(char, char)> = None;
+    let mut found: Vec<(char, char)> = Vec::new();
     for (old, file) in pairs {
         let (a, b) = (canonical(old, Fold::Punctuation), canonical(file, Fold::Punctuation));
         if a.len() != b.len() {
@@ -415,14 +415,15 @@ fn quotes(pairs: &[(&str, &str)]) -> Option<(char, char)> {
             if !(is_quote(from) && is_quote(to)) {
                 continue;
             }
-            match found {
-                None => found = Some((from, to)),
-                Some(seen) if seen == (from, to) => {}
-                Some(_) => return None,
+            if !found.contains(&(from, to)) {
+                found.push((from, to));
             }
         }
     }
-    found.filter(|(from, to)| from != to)
+    let mut exchanges = found.iter().filter(|(from, to)| from != to);
+    let exchange = exchanges.next().filter(|_| exchanges.next().is_none())?;
+    // Others that stay say nothing against it.
+    (!found.contains(&(exchange.0, exchange.0))).then_some(*exchange)
 }
 
 /// Whether a literal looks as if values came into it, which they do in one kind of quotes only.
@@ -595,6 +596,16 @@ fn is_quote(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_quotes_that_stay_do_not_hide_an_exchange() {
+        let pairs = [("a: 'x',", "a: \"x\","), ("b: c ? `d` : e", "b: c ? `d` : e")];
+        assert_eq!(EditMap::learn(&pairs).apply("f: 'g'"), "f: \"g\"");
+        for stays in [("h('i')", "h('i')"), ("j(`k`)", "j('k')")] {
+            let pairs = [pairs[0], stays];
+            assert_eq!(EditMap::learn(&pairs).apply("f: 'g'"), "f: 'g'", "{stays:?}");
+        }
+    }
 
     #[test]
     fn a_dash_that_no_line_of_old_str_has_stays() {
