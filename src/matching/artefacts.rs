@@ -8,12 +8,14 @@ use std::ops::Range;
 
 use super::call::{Call, looks_like_a_diff};
 use super::canon::is_word;
+use super::code::is_comment;
 use super::decode;
 use super::exact::{alike, says_the_same};
 use super::fit::{self, is_marginal, strain};
 use super::indent;
 use super::merge::FOREIGN;
 use super::steps::{least_depth, shows_depth};
+use super::tokens::{self, likeness};
 use super::window::split;
 
 /// Longer texts are taken at their word.
@@ -35,7 +37,7 @@ pub(super) fn find(call: &Call<'_>, place: &Range<usize>) -> Option<Artefact> {
     if new.trim().is_empty() || new.len() > MOST {
         return None;
     }
-    written(call, old, new)
+    written(call, place, old, new)
         .or_else(|| foreign(call, place, old, new))
         .or_else(|| closed_only(call, old, new))
         .or_else(|| added_only(call, old, new))
@@ -50,7 +52,7 @@ fn solid(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// A mistake of the whole text that brings lines of `old` back once it is undone.
-fn written(call: &Call<'_>, old: &str, new: &str) -> Option<Artefact> {
+fn written(call: &Call<'_>, place: &Range<usize>, old: &str, new: &str) -> Option<Artefact> {
     // Every exact call comes here, and few have such signs.
     if !new.contains(['\\', '&', '`', '+', '-', '\u{a0}'])
         && !new.contains(|c: char| c.is_ascii_digit())
@@ -77,19 +79,50 @@ fn written(call: &Call<'_>, old: &str, new: &str) -> Option<Artefact> {
             Some(Unclear("new_str is in a code fence, old_str is not, nor has the file any"))
         }
         _ if gained == 0 => None,
+        // A list or a table may as well be numbered.
+        "line_numbers" if !are_of_a_view(call, place, new, &meant) => None,
         "line_numbers" => Some(Undone(meant, "line_numbers")),
+        "unescaped" if breaks_in_literals(new) => None,
         "unescaped" if is_one_line(new) && !is_one_line(old) => Some(Undone(meant, "unescape")),
         // The model may be asked whether one line stands for several.
         "unescaped" if is_one_line(new) => None,
         // Escaped line breaks in literals are common.
         "unescaped" if meant.lines().count() != new.lines().count() => None,
         "unescaped" => Some(Unclear("the lines that new_str has of old_str are escaped in it")),
+        // Where one sign is written so and another plainly, both are meant.
+        "html_entities" if new.contains(['<', '>']) && meant.contains(['<', '>']) => None,
         "html_entities" => {
             Some(Unclear("the lines that new_str has of old_str have HTML entities in it"))
         }
+        "diff_markers" if !new.contains('+') => None,
         "diff_markers" => Some(Unclear("lines of new_str have the marks of a diff")),
         _ => None,
     }
+}
+
+/// Whether the numbers of a new text are those of a view: behind a sign that only views have, or
+/// about those of its lines in the file, where a list of its own would begin with the first.
+fn are_of_a_view(call: &Call<'_>, place: &Range<usize>, new: &str, meant: &str) -> bool {
+    const NEAR: usize = 10;
+    let top = call.text()[..place.start].matches('\n').count() + 1;
+    let mut gutters = new.lines().zip(meant.lines()).filter_map(|(new, meant)| {
+        new.strip_suffix(meant).filter(|gutter| !gutter.trim().is_empty())
+    });
+    gutters.next().is_some_and(|gutter| {
+        let number = gutter.trim_matches(|c: char| !c.is_ascii_digit()).parse::<usize>();
+        gutter.contains(['|', '│', '→', '#', '>', 'L'])
+            || !gutter.contains('.')
+                && number.is_ok_and(|number| number > 1 && number.abs_diff(top) <= NEAR)
+    })
+}
+
+/// Whether a literal has an escaped line break, which is one when the code runs.
+fn breaks_in_literals(text: &str) -> bool {
+    let text = text.replace("\\\"", "\"");
+    tokens::literals(&text).into_iter().any(|literal| {
+        let inside = text[literal].replace("\\\\", "");
+        inside.contains("\\n")
+    })
 }
 
 fn is_one_line(text: &str) -> bool {
@@ -131,6 +164,8 @@ fn foreign(call: &Call<'_>, place: &Range<usize>, old: &str, new: &str) -> Optio
             };
             match c {
                 ' ' => leads(),
+                // Between blanks a dash stands for one that does so, too.
+                '-' if new.contains(&format!(" {sign} ")) && !old.contains(" - ") => false,
                 c => new.contains(sign) && (code || old.contains(*c)) && !stripped.contains(*c),
             }
         });
@@ -153,7 +188,12 @@ fn closed_only(call: &Call<'_>, old: &str, new: &str) -> Option<Artefact> {
             .then_some(Unclear(why));
     }
     let name = last.strip_suffix('>')?.rsplit("</").next()?;
-    let tag = last.contains("</") && !name.is_empty() && name.chars().all(is_word);
+    let tag =
+        last.contains("</") && !is_comment(last) && !name.is_empty() && name.chars().all(is_word);
+    // A page may open its tags elsewhere.
+    if call.text().contains("</") && !name.contains('_') {
+        return None;
+    }
     let opens = format!("<{name}");
     let known = [old, new, call.text()].iter().any(|text| text.contains(&opens));
     (tag && !known).then_some(Unclear("new_str ends with a closing tag that nothing opens"))
@@ -184,6 +224,14 @@ fn starts_flush(call: &Call<'_>, place: &Range<usize>, old: &str, new: &str) -> 
     }
     let above = begins_line(call, place)?.lines().rev().find(|line| !line.trim().is_empty())?;
     let depth = |line: &str| indent::columns(indent::of(line), 4);
+    // What stands before a line that stays is another line, and may hold it, unless it is a
+    // whole statement.
+    let another = rest().any(|line| line == head);
+    if another && !first.trim_end().ends_with([')', ';'])
+        || !another && likeness(head.trim(), first.trim()) < 0.5
+    {
+        return None;
+    }
     let known: HashSet<&str> = old.lines().filter(|line| shows_depth(line)).collect();
     let least = known.iter().map(|line| depth(line)).min()?;
     let odd = |first: &str| strain(above, first, 4) + strain(first, second, 4);
@@ -202,7 +250,13 @@ fn stands_astray(call: &Call<'_>, place: &Range<usize>, old: &str, new: &str) ->
     let (from, to) = (least_depth(old)?, least_depth(new)?);
     let lines = || new.lines().filter(|line| shows_depth(line));
     let stays = |line: &str| old.lines().any(|old| old == line);
-    if from == to || lines().any(stays) || lines().all(is_marginal) || says_the_same(old, new) {
+    // Another thing in its place may stand elsewhere.
+    if from == to
+        || !alike(old, new)
+        || lines().any(stays)
+        || lines().all(is_marginal)
+        || says_the_same(old, new)
+    {
         return None;
     }
     let filled = |line: &&str| !line.trim().is_empty();

@@ -39,7 +39,9 @@ fn ends_in_value(code: &str) -> bool {
         && head.is_some_and(|at| {
             let head = code[..at].trim_end();
             let word = head.strip_suffix("return");
-            head.ends_with('=') || word.is_some_and(|rest| !rest.ends_with(is_word))
+            // Without a blank it is an attribute of a tag.
+            (head.ends_with(" =") || head.ends_with("\t="))
+                || word.is_some_and(|rest| !rest.ends_with(is_word))
         })
 }
 

@@ -307,7 +307,9 @@ impl<'a> Call<'a> {
         let old = &text[splice.range.clone()];
         let rest = text[splice.range.end..].lines().next()?;
         let ends = old.ends_with(|c: char| !c.is_whitespace());
-        if !ends || !is_comment(rest.trim()) || new.contains(rest.trim()) {
+        // Behind code these are operators.
+        let operator = rest.trim().starts_with(['*', '%']);
+        if !ends || operator || !is_comment(rest.trim()) || new.contains(rest.trim()) {
             return None;
         }
         let below = new.strip_prefix(old).filter(|below| below.starts_with('\n'))?;
@@ -540,8 +542,27 @@ pub(super) fn repeated_end(old: &str, new: &str, rest: &str) -> Option<usize> {
     let again = !end.is_empty()
         && !kept.is_empty()
         && !old.ends_with(end)
-        && open(new) == open(old) + open(end);
+        && !kept.ends_with('\\')
+        && open(new) == open(old) + open(end)
+        && angles(new) == angles(old) + angles(end)
+        && ['"', '\'', '`'].iter().all(|quote| {
+            let odd = |text: &str| quotes(text, *quote) % 2;
+            odd(new) == (odd(old) + odd(end)) % 2
+        });
     again.then_some(kept.len())
+}
+
+/// How many angle brackets a text leaves open, arrows aside.
+fn angles(text: &str) -> isize {
+    let arrows = text.matches("->").count() + text.matches("=>").count();
+    let count = |sign: char| text.matches(sign).count().cast_signed();
+    count('<') - count('>') + arrows.cast_signed()
+}
+
+/// How many quotes of a kind are not escaped.
+fn quotes(text: &str, quote: char) -> usize {
+    let plain = text.replace("\\\\", "").replace(&format!("\\{quote}"), "");
+    plain.matches(quote).count()
 }
 
 /// How new lines stand after a plain replacement.

@@ -110,10 +110,18 @@ impl EditMap {
         let known = |from: &str| from.chars().all(wide);
         if self.characters.iter().any(|(from, to)| known(from) && to.is_ascii()) {
             let plain = |c: char| char::from_u32(u32::from(c) - 0xFF01 + 0x21);
+            // Not what a literal or a comment says.
+            let text = |line: &str| {
+                let code = without_comment(line);
+                let literals = tokens::literals(code).into_iter();
+                let said: String = literals.map(|literal| &code[literal]).collect();
+                said + &line[code.len()..]
+            };
+            let said: String = new.iter().map(|line| text(line)).collect();
             let mut others: Vec<(String, String)> = new
                 .iter()
                 .flat_map(|line| line.chars())
-                .filter(|c| wide(*c) && !file.contains(*c))
+                .filter(|c| wide(*c) && !file.contains(*c) && !said.contains(*c))
                 .filter_map(|c| Some((c.to_string(), plain(c)?.to_string())))
                 .collect();
             others.sort_unstable();
@@ -128,10 +136,32 @@ impl EditMap {
         };
         if pairs.iter().any(clean) {
             self.quotes = None;
+            self.characters.clear();
+            self.options = false;
         }
+        // What the file has elsewhere may be meant; of quotes, code has but plain ones.
+        let is_quote = |sign: &str| DOUBLE.contains(sign) || SINGLE.contains(sign);
+        let (open, settled) = std::mem::take(&mut self.characters)
+            .into_iter()
+            .partition(|(from, _)| !is_quote(from) && file.contains(from.as_str()));
+        self.characters = settled;
+        self.unsettled.extend(open.into_iter().map(|(from, _): (String, String)| from));
         self.foreign = self.quotes.is_some_and(|(from, _)| !file.contains(from));
         self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
+    }
+
+    /// Whether a literal in plain quotes holds a sign that would become such a quote.
+    pub(super) fn tears_a_literal(&self, line: &str) -> bool {
+        let torn = |literal: &str| {
+            self.characters.iter().any(|(from, to)| {
+                matches!(to.as_str(), "'" | "\"")
+                    && literal.starts_with(to.as_str())
+                    && literal.contains(from.as_str())
+            })
+        };
+        !self.characters.is_empty()
+            && tokens::literals(line).into_iter().any(|literal| torn(&line[literal]))
     }
 
     /// A sign in a new text of which nothing tells what it stands for.
@@ -231,6 +261,8 @@ impl EditMap {
             }
             Some(Semicolons::Added)
                 if !place.in_literal
+                    && !place.goes_on
+                    && !ends_in_entity(&line[..code])
                     && ends_in_semicolon(&line[..code])
                     && !needs_semicolon(&line[..code], next) =>
             {
@@ -245,7 +277,9 @@ impl EditMap {
         let above = above.map(|above| without_comment(above).trim_end());
         // Unless the line closes what holds the one above.
         let item = |above: &str| above.ends_with(',') && brackets(code) >= 0;
-        let inside = above.is_some_and(|above| item(above) || above.ends_with("${"));
+        // Nor is what a brace holds that opens no block of statements.
+        let held = |above: &str| above.ends_with('{') && !opens_statements(above);
+        let inside = above.is_some_and(|above| item(above) || held(above));
         let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
         !inside && !value && ends_statement(code, next)
     }
@@ -308,6 +342,21 @@ impl EditMap {
             && after.iter().any(|literal| !before.contains(literal) && means_more(literal))
             && before.iter().any(|literal| !after.contains(literal))
     }
+}
+
+/// Whether the brace that a line ends with opens a block of statements or a rule of a style sheet,
+/// not an object, an enumeration or the like.
+fn opens_statements(line: &str) -> bool {
+    const VALUES: [&str; 9] =
+        ["enum", "struct", "union", "match", "default", "return", "type", "yield", "impl"];
+    let head = line.trim_end_matches('{').trim();
+    if head.ends_with([')', '>']) {
+        return !head.starts_with("match ") && !head.contains(" match ");
+    }
+    let mut words = head.split(|c: char| !is_word(c));
+    !head.contains(" = ")
+        && !head.ends_with(['=', ':', ',', '(', '[', '?', '|', '&', '$'])
+        && !words.any(|word| VALUES.contains(&word))
 }
 
 /// Whether a `;` must stay where lines have none: behind a head that has no other body, or
@@ -511,11 +560,7 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
             }
         }
     }
-    let invisible = |text: &str| {
-        text.chars()
-            .filter(|c| matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'))
-            .count()
-    };
+    let is_invisible = |c: char| matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}');
     let nbsp = '\u{a0}';
     let known = out.iter().any(|(from, _)| from.contains(nbsp));
     if !known
@@ -524,18 +569,24 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     {
         out.push((nbsp.to_string(), " ".to_owned()));
     }
-    let hidden = pairs.iter().any(|(old, _)| invisible(old) > 0)
-        && pairs.iter().all(|(_, file)| invisible(file) == 0);
-    if hidden {
-        out.extend(
-            ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}']
-                .map(|c| (c.to_string(), String::new())),
-        );
+    if pairs.iter().all(|(_, file)| !file.contains(is_invisible)) {
+        let mut hidden: Vec<char> =
+            pairs.iter().flat_map(|(old, _)| old.chars()).filter(|c| is_invisible(*c)).collect();
+        hidden.sort_unstable();
+        hidden.dedup();
+        out.extend(hidden.into_iter().map(|c| (c.to_string(), String::new())));
     }
     out
 }
 
 /// Whether a line ends in a `;` that is no escaped character.
+/// Whether the `;` at the end of a line is that of an entity, as in `&nbsp;`.
+pub(super) fn ends_in_entity(line: &str) -> bool {
+    let name = line.trim_end().trim_end_matches(';');
+    let head = name.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '#');
+    head.ends_with('&') && head.len() < name.len()
+}
+
 fn ends_in_semicolon(line: &str) -> bool {
     let code = without_comment(line).trim_end();
     code.ends_with(';') && !code.ends_with("\\;")

@@ -102,12 +102,32 @@ impl Decoding for CodeFence {
         true
     }
 
+    /// What the text is wrapped in, the file has around it as well, or has marks of that kind.
+    fn is_of_the_file(&self, old: &str, file: &str) -> bool {
+        let marks = ["```", "~~~", "<<<"];
+        let Some(mark) = marks.into_iter().find(|mark| old.trim_start().starts_with(mark)) else {
+            return false;
+        };
+        let inner = unfenced(old).unwrap_or_default();
+        let first = inner.lines().map(str::trim).find(|line| !line.is_empty());
+        let mut above = "";
+        file.lines().map(str::trim).any(|line| {
+            let wrapped = above.starts_with(mark) && Some(line) == first;
+            above = line;
+            wrapped
+        })
+    }
+
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let text = unfenced(old)?;
         let breaks = |text: &str| text.len() - text.trim_end_matches('\n').len();
         let ends = breaks(&text);
+        let opening = old.trim().lines().next().unwrap_or_default().to_owned();
+        let opening = opening.split_inclusive('>').next().unwrap_or_default().to_owned();
         let undo = move |new: &str| {
+            let half = || new.lines().any(|line| line.starts_with(&opening));
             unfenced(new).or_else(|| match ends.saturating_sub(breaks(new)) {
+                _ if half() => None,
                 0 => Some(new.to_owned()),
                 _ if new.is_empty() => Some(String::new()),
                 // The last line break belongs to the fence, which new_str does not have.
@@ -284,18 +304,19 @@ fn unwrapped(text: &str) -> Option<String> {
         return rest.strip_suffix(&format!("</{name}>")).map(whole);
     }
     // The marks of a conflict around one of its sides.
-    let line = |line: &str, sign: &str| line.starts_with(&sign.repeat(5));
-    let (mut rest, mut marked) = (text, false);
+    let line = |line: &str, sign: &str| line.starts_with(&sign.repeat(7));
+    let (mut rest, mut marked, mut parted) = (text, false, false);
     if let Some((first, behind)) = rest.split_once('\n')
         && (line(first, "<") || line(first, "="))
     {
-        (rest, marked) = (behind, true);
+        (rest, marked, parted) = (behind, line(first, "<"), line(first, "="));
     }
     if let Some((before, last)) = rest.rsplit_once('\n')
-        && (line(last, "=") || line(last, ">"))
+        && (line(last, ">") || line(last, "=") && !parted)
     {
-        (rest, marked) = (before, true);
+        (rest, marked) = (before, marked || line(last, ">"));
     }
+    // The line in the middle alone underlines a title.
     marked.then(|| format!("{rest}\n"))
 }
 

@@ -4,7 +4,7 @@
 use super::super::canon::is_word;
 use super::super::code::{code_of, is_comment};
 use super::super::fit::is_directive;
-use super::super::style::{At, needs_semicolon};
+use super::super::style::{At, ends_in_entity, needs_semicolon};
 use super::super::window::{Piece, Step};
 use super::super::{indent, tokens};
 use super::{Conflict, Line, Merge, marks};
@@ -139,6 +139,10 @@ impl<'t> Merge<'_, 't> {
         if body.trim().is_empty() {
             return Ok(Line { text: self.blank(new).to_owned(), ending: None, new: Some(n) });
         }
+        if self.style.tears_a_literal(new) {
+            let why = "a new literal holds a typographic quote, and whether the file is to have it, nothing tells";
+            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
+        }
         if self.style.leaves_foreign(&body) {
             let why = "a new literal is in other quotes than the file's, and holds such quotes or values; quote it as the file does";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
@@ -152,7 +156,11 @@ impl<'t> Merge<'_, 't> {
         let code = code_of(&body, self.slashes).len() == body.len()
             && !is_comment(&body)
             && !self.shape.in_literal(n);
-        let surplus = code && self.has_no_semicolons && !needs_semicolon(&body, next);
+        let surplus = code
+            && self.has_no_semicolons
+            && !goes_on
+            && !ends_in_entity(&body)
+            && !needs_semicolon(&body, next);
         let body = match body.strip_suffix(';').filter(|_| surplus) {
             Some(code) => code.to_owned(),
             None => body,
