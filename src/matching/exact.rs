@@ -312,9 +312,10 @@ impl<'a> Call<'a> {
         if !ends || operator || !is_comment(rest.trim()) || new.contains(rest.trim()) {
             return None;
         }
-        let below = new.strip_prefix(old).filter(|below| below.starts_with('\n'))?;
+        let below = new.strip_prefix(old).filter(|below| below.starts_with(['\r', '\n']))?;
         let range = splice.range.start..splice.range.end + rest.len();
         let below = below.strip_suffix('\n').unwrap_or(below);
+        let below = below.strip_suffix('\r').unwrap_or(below);
         Some((Splice { range, text: format!("{old}{rest}{below}") }, "line_tail"))
     }
 

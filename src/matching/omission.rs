@@ -82,6 +82,12 @@ fn starts_with_dots(text: &str) -> bool {
             .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '.', '(']))
 }
 
+/// Whether dots come before the words, if there are any.
+fn leads_with_dots(line: &str) -> bool {
+    let line = line.trim();
+    starts_with_dots(bare_words(comment(line).unwrap_or(line)))
+}
+
 fn ends_with_dots(text: &str) -> bool {
     text.ends_with('…') || text.ends_with("...")
 }
@@ -135,8 +141,8 @@ pub(super) fn introduced(request: &EditRequest, file: &str) -> Option<String> {
             && !is_bare(line)
             && foreign(line.trim())
             && !is_sample(&new, *at)
-            // Words alone may tell of the code below them.
-            && (dotted(line) || loss().gone > 0)
+            // Words alone may tell of the code below them, and a sentence may trail off.
+            && (leads_with_dots(line) || loss().gone > 0)
     };
     if let Some(at) = (0..new.len()).find(clear) {
         return Some(new[at].trim().to_owned());
