@@ -8,7 +8,7 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
     let code = code.trim();
     let continued = next.is_some_and(|next| {
         let next = next.trim_start();
-        next.starts_with(['.', '?', ':', '&', '|', '+', '*', '=', ')', ']'])
+        next.starts_with(['.', '?', ':', '&', '|', '+', '*', '=', ')', ']', '>', '~'])
             || without_comment(next).trim() == "{"
             || next.strip_prefix("where").is_some_and(|rest| !rest.starts_with(is_word))
     });

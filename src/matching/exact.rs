@@ -412,7 +412,13 @@ impl<'a> Call<'a> {
             line.trim() == old.trim() && depth(line) > depth(first) && depth(line) < depth(margin)
         });
         let opened = fit::needs_a_block(first) && depth(second) <= depth(margin);
-        if !several && (breaks("") && !breaks(margin) || wrapped || opened) {
+        // More of the same kind, beside the line as the call has it: its indentation is lost.
+        let kin = || {
+            let flush = |line: &&&str| indent::of(line).is_empty() && !fit::is_marginal(line);
+            first.trim() == old.trim()
+                && solid[1..].iter().any(|line| flush(&line) && alike(old, line))
+        };
+        if !several && (breaks("") && !breaks(margin) || wrapped || opened || kin()) {
             return Stands::Torn;
         }
         // Amid a block that goes on below them, or with nothing between it and them.

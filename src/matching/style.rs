@@ -174,13 +174,12 @@ impl EditMap {
     pub(super) fn leaves_foreign(&self, line: &str) -> bool {
         let Some((from, to)) = self.quotes else { return false };
         let foreign = self.foreign && from == '\'';
-        if !foreign && !self.expands {
-            return false;
-        }
         let code = without_comment(line);
         tokens::literals(code).into_iter().any(|literal| {
             let text = &code[literal.clone()];
-            let left = foreign && text.contains(to) || self.expands && holds_values(text);
+            // Only between double quotes do values come into it.
+            let values = text.contains("#{") || self.expands && holds_values(text);
+            let left = foreign && text.contains(to) || values;
             text.starts_with(from) && left && !is_prose(&code[..literal.start])
         })
     }

@@ -511,15 +511,16 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
     out
 }
 
-/// Whether two single quotes with a line break between them each stand before a name and
-/// behind no other, as lifetimes do.
+/// Whether two single quotes with a line break between them each stand before a name, as
+/// lifetimes do, and no end of a literal.
 fn is_a_pair_of_lifetimes(chars: &[char], literal: Range<usize>) -> bool {
     let name = |at: usize| chars.get(at + 1).copied().is_some_and(is_word);
     let inside: String = chars[literal.clone()].iter().collect();
-    name(literal.start)
-        && name(literal.end)
-        && inside.contains("\\n")
-        && (chars[literal.end - 1].is_whitespace() || "<&(+,".contains(chars[literal.end - 1]))
+    name(literal.start) && name(literal.end) && inside.contains("\\n") && {
+        // Or the second is an apostrophe.
+        let before = chars[literal.end - 1];
+        is_word(before) || before.is_whitespace() || "<&(+,".contains(before)
+    }
 }
 
 /// Whether a single quote belongs to the word, call or name before it. The letters that

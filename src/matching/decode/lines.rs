@@ -53,18 +53,19 @@ impl Decoding for OuterBlanks {
         true
     }
 
-    /// The file has those lines, only without blanks on them.
+    /// The file has those lines, only with other blanks on them.
     fn is_of_the_file(&self, old: &str, file: &str) -> bool {
         let (head, tail) = outer_blanks(old);
         if head == 0 && tail == 0 {
             return false;
         }
-        let last = old.strip_suffix('\n').unwrap_or(old).split('\n').count() - tail;
-        let outer = |at: usize| at < head || at >= last;
-        let lines = old.split('\n').enumerate();
-        let lines = lines.map(|(at, line)| if outer(at) { line.trim() } else { line });
-        let emptied = lines.collect::<Vec<_>>().join("\n");
-        emptied != old && file.contains(&emptied)
+        let lines: Vec<&str> = old.lines().map(str::trim).collect();
+        let inner = &lines[head..lines.len() - tail];
+        let first = inner[0];
+        let file: Vec<&str> = file.lines().map(str::trim).collect();
+        let fits =
+            |at: usize| at.checked_sub(head).is_some_and(|from| file[from..].starts_with(&lines));
+        (0..file.len()).any(|at| file[at] == first && fits(at))
     }
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {

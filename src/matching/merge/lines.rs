@@ -27,7 +27,10 @@ impl<'t> Merge<'_, 't> {
         // As many blank lines before as after are the same ones.
         let blanks = |lines: &[&str]| lines.iter().filter(|line| line.trim().is_empty()).count();
         let same = || blank && blanks(self.old) == blanks(self.new);
-        if self.old.contains(&new) && !same() {
+        let count = |lines: &[&str]| lines.iter().filter(|line| **line == new).count();
+        let taken =
+            blank && self.old.contains(&new) || (1..=count(self.old)).contains(&count(self.new));
+        if taken && !same() {
             if blank && file != new && old == file {
                 let why = "whether the blanks of the blank line there are to go, nothing tells";
                 return Err(Conflict { line: piece.line, why });
