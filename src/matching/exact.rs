@@ -414,9 +414,16 @@ impl<'a> Call<'a> {
         let opened = fit::needs_a_block(first) && depth(second) <= depth(margin);
         // More of the same kind, beside the line as the call has it: its indentation is lost.
         let kin = || {
-            let flush = |line: &&&str| indent::of(line).is_empty() && !fit::is_marginal(line);
+            // A key or a target begins something of its own.
+            let headed = second.trim_start_matches(is_word).starts_with(':');
+            // What a blank line parts is so only if it begins alike.
+            let apart = new.trim_start().lines().nth(1).is_some_and(|line| line.trim().is_empty());
+            let known: Vec<&str> = names(old).take(if apart { 1 } else { usize::MAX }).collect();
+            let mut said = names(second).take(if apart { 1 } else { usize::MAX });
             first.trim() == old.trim()
-                && solid[1..].iter().any(|line| flush(&line) && alike(old, line))
+                && indent::of(second).is_empty()
+                && !headed
+                && said.any(|name| known.contains(&name))
         };
         if !several && (breaks("") && !breaks(margin) || wrapped || opened || kin()) {
             return Stands::Torn;
@@ -533,6 +540,11 @@ pub(super) fn says_the_same(old: &str, new: &str) -> bool {
 /// Whether one text is a change of the other, and no other text.
 pub(super) fn alike(old: &str, new: &str) -> bool {
     old.contains(is_word) && likeness(old.trim(), new.trim()) >= 0.3
+}
+
+/// The words of a text that name something.
+fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !is_word(c)).filter(|word| word.len() >= 3)
 }
 
 /// How many brackets a text leaves open.
