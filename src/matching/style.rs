@@ -178,7 +178,8 @@ impl EditMap {
         tokens::literals(code).into_iter().any(|literal| {
             let text = &code[literal.clone()];
             // Only between double quotes do values come into it.
-            let values = text.contains("#{") || self.expands && holds_values(text);
+            let torn = from == '\'' && text.contains("#{");
+            let values = torn || self.expands && holds_values(text);
             let left = foreign && text.contains(to) || values;
             text.starts_with(from) && left && !is_prose(&code[..literal.start])
         })
