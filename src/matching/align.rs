@@ -2,8 +2,9 @@
 //! must be explained exactly; lines that it only keeps as context may differ a
 //! little, since the file's version of them survives anyway.
 //!
-//! Limits: whole lines only; at least three lines that are not blank; a bounded
-//! number of places, those with the most lines in common first.
+//! Limits: whole lines only; at least three lines that are not blank; a bounded number of
+//! places, those with the most lines in common first. Where one that is left out could be as
+//! near as the best, the call is refused.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,10 +14,10 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 use super::Explained;
 use super::call::{Call, Read, merge_window, whole_piece};
 use super::code::{is_comment, without_comment};
-use super::decode::Reading;
 use super::events::{Event, events};
 use super::indent::IndentMap;
-use super::ladder::{INDENTATION, Rung, folds};
+use super::known;
+use super::ladder::Rung;
 use super::merge::new_lines;
 use super::refuse;
 use super::slack::Slack;
@@ -62,18 +63,14 @@ impl Aligned {
     fn read(&self, call: &Call<'_>, read: &Read) -> Option<Result<Explained, Refusal>> {
         let source = call.source();
         let old = split(&read.reading.old);
-        if let Some(outcome) = known_by_new(call, &read.reading) {
+        if let Some(outcome) = known::mended(call, &read.reading) {
             return Some(outcome);
         }
         let text = Text::new(&old)?;
-        let size = text.solid.len();
-        let budget = (size / 5).max(1);
-        let margin = (size / 10).max(1);
-        let mut found: Vec<Alignment> = text
-            .places(source)
-            .into_iter()
-            .flat_map(|start| text.align(source, start, budget + margin))
-            .collect();
+        let (budget, margin) = (text.budget(), text.margin());
+        let places = text.places(source);
+        let aligned = places.starts.iter().flat_map(|start| text.align(source, *start));
+        let mut found: Vec<Alignment> = aligned.collect();
         found.sort_by_key(|alignment| (!alignment.sure, alignment.cost, alignment.lines.start));
         let mut apart: Vec<Alignment> = Vec::new();
         for alignment in found {
@@ -84,9 +81,21 @@ impl Aligned {
                 apart.push(alignment);
             }
         }
-        let best = apart.first().filter(|best| best.sure && best.cost <= budget)?;
+        let line = |alignment: &Alignment| alignment.lines.start + 1;
+        // Nothing is known of the places that are left out but how near they are at best.
+        let may_be_left_out = |cost: usize| places.left_out.is_some_and(|left| left < cost);
+        let Some(best) = apart.first().filter(|best| best.sure && best.cost <= budget) else {
+            if may_be_left_out(budget + 1) {
+                call.gives_up();
+            }
+            return None;
+        };
+        if may_be_left_out(best.cost + margin) {
+            let lines: Vec<usize> = apart.iter().map(line).collect();
+            return Some(Err(refuse::not_all_compared(call, &lines)));
+        }
         if self.expects_more(call) {
-            return Some(Err(refuse::too_many(call, &[best.lines.start + 1], false)));
+            return Some(Err(refuse::too_many(call, &[line(best)], false)));
         }
         let new = new_lines(&read.reading.old, &read.reading.new);
         let window =
@@ -101,12 +110,12 @@ impl Aligned {
         if let Some(rival) = apart[1..].iter().min_by_key(|rival| rival.cost)
             && rival.cost < best.cost + margin
         {
-            let mut lines: Vec<usize> = [best, rival].map(|a| a.lines.start + 1).to_vec();
+            let mut lines: Vec<usize> = [best, rival].map(line).to_vec();
             lines.sort_unstable();
             return Some(Err(refuse::too_many(call, &lines, false)));
         }
         if fresh_lines_exist(source, &new, &events) {
-            return Some(Err(refuse::already_applied(best.lines.start + 1)));
+            return Some(Err(refuse::already_applied(line(best))));
         }
         let map = IndentMap::fit(window.indents(&old, source), source.unit());
         let clear = call.break_is_clear(&read.reading, best.lines.end);
@@ -126,70 +135,11 @@ impl Aligned {
     }
 }
 
-/// Where only `old` remembers some lines wrong, and `new` has them as the file does: with these
-/// lines in it, `old` is found, and what is written there is `new`.
-fn known_by_new(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refusal>> {
-    let source = call.source();
-    let (old, new) = (split(&reading.old), split(&reading.new));
-    let file = source.solid();
-    let known = |line: &str| {
-        let there = |at: &u32| source.body(file.lines[*at as usize]).trim_end() == line.trim_end();
-        file.places(skeleton(line)).iter().any(there)
-    };
-    if !new.iter().any(|line| known(line)) {
-        return None;
-    }
-    let mut mended: Vec<&str> = old.clone();
-    let (mut any, mut edits, mut anchored) = (false, false, false);
-    let says = |line: &str| line.chars().filter(|c| c.is_alphanumeric()).count() >= 3;
-    for event in events(&old, &new) {
-        match event {
-            Event::Change(o, n)
-                if known(new[n])
-                    && !known(old[o])
-                    && tokens::likeness(old[o].trim(), new[n].trim()) >= 0.5 =>
-            {
-                (mended[o], any) = (new[n], true);
-            }
-            Event::Keep(o, _) => anchored |= says(old[o]),
-            Event::Change(o, _) | Event::Delete(o) => {
-                anchored |= says(old[o]);
-                edits |= says(old[o]);
-            }
-            Event::Insert(n) => edits |= says(new[n]),
-        }
-    }
-    // What the mended lines say is what `new` has: they tell the lines, and not the place.
-    let unsure = |at: usize| mended[at] != old[at];
-    if !any || !edits || !anchored || !is_one_place(source, &old, unsure) {
-        return None;
-    }
-    let text: String = mended.iter().map(|line| format!("{line}\n")).collect();
-    let new: String = new.iter().map(|line| format!("{line}\n")).collect();
-    let mut ids = reading.ids.clone();
-    ids.push("stale_context");
-    let inner = Reading { old: text, new, ids, rung: "aligned", whole_lines: true, unclear: false };
-    let read = Read::new(inner);
-    (0..INDENTATION).find_map(|at| call.decide_windows(&read, folds(at), "aligned"))
-}
-
-/// Whether the lines stand in one place only, whatever stands where the unsure ones are.
-fn is_one_place(source: &Source<'_>, old: &[&str], unsure: impl Fn(usize) -> bool) -> bool {
-    let file = source.solid();
-    let solid: Vec<usize> = (0..old.len()).filter(|at| !old[*at].trim().is_empty()).collect();
-    let sure = |at: &usize| !unsure(solid[*at]);
-    let places = |at: usize| file.places(skeleton(old[solid[at]]));
-    let worded = (0..solid.len()).filter(sure).filter(|at| !places(*at).is_empty());
-    let Some(rarest) = worded.min_by_key(|at| places(*at).len()) else { return false };
-    let fits = |place: &&u32| {
-        (**place as usize).checked_sub(rarest).is_some_and(|start| {
-            (0..solid.len()).filter(sure).all(|at| {
-                let line = file.lines.get(start + at).map(|line| source.body(*line).trim());
-                line == Some(old[solid[at]].trim())
-            })
-        })
-    };
-    places(rarest).iter().filter(fits).count() == 1
+/// Places to align the text with.
+struct Places {
+    starts: Vec<usize>,
+    /// What one that is not among them costs at least, if there are such.
+    left_out: Option<usize>,
 }
 
 struct Text<'a> {
@@ -206,18 +156,37 @@ impl<'a> Text<'a> {
         (solid.len() >= 3).then_some(Self { old, solid, skeletons })
     }
 
+    fn size(&self) -> usize {
+        self.solid.len()
+    }
+
+    /// The cost that a place may have, a stale line being one.
+    fn budget(&self) -> usize {
+        (self.size() / 5).max(1)
+    }
+
+    /// By how much all other places must cost more.
+    fn margin(&self) -> usize {
+        (self.size() / 10).max(1)
+    }
+
+    /// So far lines may be moved against each other, in a place whose cost says anything.
+    fn band(&self) -> usize {
+        self.budget() + self.margin()
+    }
+
     /// Where the first line could be (among the file's solid lines), by the number of
     /// lines that stand in the same distance, best first.
-    fn places(&self, source: &Source<'_>) -> Vec<usize> {
+    fn places(&self, source: &Source<'_>) -> Places {
         let file = source.solid();
-        let size = self.solid.len();
-        let band = (size / 5).max(1) + 1;
+        let (size, band) = (self.size(), self.band());
         let mut votes: HashMap<usize, usize> = HashMap::new();
-        let mut silent = 0;
+        let (mut silent, mut common) = (0, false);
         for (at, skeleton) in self.skeletons.iter().enumerate() {
             let places = file.places(*skeleton);
             if *skeleton == NO_WORD || places.len() > COMMON {
                 silent += 1;
+                common |= *skeleton != NO_WORD;
                 continue;
             }
             for place in places {
@@ -226,7 +195,8 @@ impl<'a> Text<'a> {
                 *votes.entry(start / band).or_default() += 1;
             }
         }
-        let wanted = (size * 3).div_ceil(5).saturating_sub(silent).max(1);
+        // Each line that is not in common costs something.
+        let at_best = |count: usize| size.saturating_sub(silent + count);
         let near = |bucket: usize| {
             let count = |b: usize| votes.get(&b).copied().unwrap_or(0);
             count(bucket) + count(bucket + 1)
@@ -235,19 +205,25 @@ impl<'a> Text<'a> {
             .keys()
             .flat_map(|&bucket| [bucket.saturating_sub(1), bucket])
             .map(|bucket| (near(bucket), bucket))
-            .filter(|(count, _)| *count >= wanted)
+            .filter(|(count, _)| *count > 0 && at_best(*count) <= band)
             .collect();
         buckets.sort_unstable_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         buckets.dedup();
+        let left_out = buckets.get(MOST_PLACES).map(|(count, _)| at_best(*count));
         buckets.truncate(MOST_PLACES);
-        buckets.into_iter().map(|(_, bucket)| (bucket * band).saturating_sub(size)).collect()
+        let start = |(_, bucket): (usize, usize)| (bucket * band).saturating_sub(size);
+        Places {
+            starts: buckets.into_iter().map(start).collect(),
+            // Those that have nothing in common but lines that are everywhere.
+            left_out: left_out.or_else(|| common.then(|| at_best(0))),
+        }
     }
 
     /// The alignments that start about there.
-    fn align(&self, source: &Source<'_>, start: usize, most: usize) -> Vec<Alignment> {
+    fn align(&self, source: &Source<'_>, start: usize) -> Vec<Alignment> {
         let file = source.solid();
-        let size = self.solid.len();
-        let band = (size / 5).max(1) + 1;
+        let (size, band) = (self.size(), self.band());
+        let most = band;
         let from = start.saturating_sub(band);
         let to = (start + size + 3 * band).min(file.lines.len());
         let Some(width) = to.checked_sub(from) else { return Vec::new() };
@@ -608,80 +584,6 @@ fn fresh_lines_exist(source: &Source<'_>, new: &[&str], events: &[Event]) -> boo
         let Some(lines) = file.lines.get(start..start + fresh.len()) else { return false };
         lines.iter().zip(&fresh).all(|(&line, fresh)| source.body(line).trim() == *fresh)
     })
-}
-
-/// The window of `old` over a given range, every line of the range accounted for.
-pub(super) fn onto(source: &Source<'_>, old: &[&str], range: Range<usize>) -> Option<Window> {
-    if range.is_empty() || range.end > source.text.len() {
-        return None;
-    }
-    let text = &source.text[range.clone()];
-    let first = source.line_at(range.start);
-    let pieces: Vec<super::window::Piece> = crate::text::each_line(text)
-        .enumerate()
-        .map(|(at, line)| {
-            let file = &source.lines[first + at];
-            let (start, end) = (range.start + line.body.start, range.start + line.body.end);
-            super::window::Piece {
-                line: first + at,
-                start,
-                end,
-                from_start: start == file.start,
-                to_end: end == file.end,
-            }
-        })
-        .collect();
-    let body = |at: usize| &source.text[pieces[at].start..pieces[at].end];
-    let (rows, columns) = (old.len(), pieces.len());
-    if rows.saturating_mul(columns) > 250_000 {
-        return None;
-    }
-    let alike = |i: usize, j: usize| -> f64 {
-        match differences(old[i], body(j)) {
-            Some(_) if old[i].trim().is_empty() => 0.5,
-            Some(_) => 2.0,
-            None => tokens::likeness(old[i].trim(), body(j).trim()),
-        }
-    };
-    let mut table = vec![0.0_f64; rows * columns];
-    for i in 0..rows {
-        for j in 0..columns {
-            table[i * columns + j] = alike(i, j);
-        }
-    }
-    let one_for_one = rows == columns;
-    let value = |i: usize, j: usize| {
-        let like = table[i * columns + j];
-        if like >= 0.4 || one_for_one && i == j { like.max(0.1) } else { f64::NEG_INFINITY }
-    };
-    let width = columns + 1;
-    let mut best = vec![0.0_f64; (rows + 1) * width];
-    for i in (0..rows).rev() {
-        for j in (0..columns).rev() {
-            let paired = value(i, j) + best[(i + 1) * width + j + 1];
-            best[i * width + j] =
-                paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
-        }
-    }
-    let mut steps = Vec::new();
-    let (mut i, mut j) = (0, 0);
-    while i < rows && j < columns {
-        let here = best[i * width + j];
-        if value(i, j) + best[(i + 1) * width + j + 1] >= here {
-            steps.push(Step::Pair(i, pieces[j]));
-            i += 1;
-            j += 1;
-        } else if best[(i + 1) * width + j] >= here {
-            steps.push(Step::OldOnly(i));
-            i += 1;
-        } else {
-            steps.push(Step::FileOnly(pieces[j]));
-            j += 1;
-        }
-    }
-    steps.extend((i..rows).map(Step::OldOnly));
-    steps.extend(pieces[j..].iter().copied().map(Step::FileOnly));
-    Some(Window { steps, slack: Slack::PUNCTUATION | Slack::LOOK_ALIKE })
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! One call on its way down the ladder: what was computed once, and how a set of
 //! candidates becomes a decision.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::Explained;
+use super::bounded::Bounded;
 use super::canon::is_word;
 use super::code::Slashes;
 use super::decode::{self, Reading};
@@ -30,12 +31,14 @@ pub struct Call<'a> {
     pub(super) snapshot: &'a Snapshot,
     source: OnceCell<Source<'a>>,
     readings: OnceCell<Vec<Read>>,
+    /// Whether some search found nothing, and did not come to its end.
+    gave_up: Cell<bool>,
 }
 
 /// A reading and its windows.
 pub(super) struct Read {
     pub(super) reading: Reading,
-    windows: OnceCell<Vec<Window>>,
+    windows: OnceCell<Bounded<Window>>,
 }
 
 impl Read {
@@ -57,7 +60,17 @@ pub(super) struct Candidate {
 
 impl<'a> Call<'a> {
     pub(super) fn new(request: &'a EditRequest, snapshot: &'a Snapshot) -> Self {
-        Self { request, snapshot, source: OnceCell::new(), readings: OnceCell::new() }
+        let (source, readings) = (OnceCell::new(), OnceCell::new());
+        Self { request, snapshot, source, readings, gave_up: Cell::new(false) }
+    }
+
+    /// Notes that a search found nothing, and did not come to its end.
+    pub(super) fn gives_up(&self) {
+        self.gave_up.set(true);
+    }
+
+    pub(super) fn gave_up(&self) -> bool {
+        self.gave_up.get()
     }
 
     pub(super) fn text(&self) -> &'a str {
@@ -81,7 +94,7 @@ impl<'a> Call<'a> {
         self.readings().iter().filter(|read| !read.reading.unclear)
     }
 
-    pub(super) fn windows<'r>(&self, read: &'r Read) -> &'r [Window] {
+    pub(super) fn windows<'r>(&self, read: &'r Read) -> &'r Bounded<Window> {
         read.windows
             .get_or_init(|| windows(self.source(), &read.reading.old, read.reading.whole_lines))
     }
@@ -122,10 +135,18 @@ impl<'a> Call<'a> {
         allowed: Slack,
         rung: &'static str,
     ) -> Option<Result<Explained, Refusal>> {
-        let all = self.windows(read);
+        let Bounded { found: all, complete } = self.windows(read);
         let found: Vec<&Window> = all.iter().filter(|w| allowed.contains(w.slack)).collect();
         if found.is_empty() {
+            if !complete {
+                self.gives_up();
+            }
             return None;
+        }
+        if !complete {
+            let line = |window: &&Window| window.first().map_or(1, |piece| piece.line + 1);
+            let lines: Vec<usize> = found.iter().map(line).collect();
+            return Some(Err(refuse::not_all_compared(self, &lines)));
         }
         let old = split(&read.reading.old);
         let unit = self.source().unit();
@@ -348,10 +369,9 @@ impl Call<'_> {
         }
     }
 
-    /// [`Self::brings_again`] at one of the first places: at thousands, nobody looks.
+    /// [`Self::brings_again`] at one of the places.
     pub(super) fn any_brings_again(&self, splices: &[Splice]) -> Option<usize> {
-        const MOST: usize = 16;
-        splices.iter().take(MOST).find_map(|splice| self.brings_again(splice))
+        splices.iter().find_map(|splice| self.brings_again(splice))
     }
 
     /// Where the file has lines right below or above the place that the new text brings again:
@@ -530,26 +550,6 @@ fn depths<'a>(
     }
     let lines = new.iter().filter(|line| shows_depth(line));
     lines.map(|line| NewLine::new(line, known.get(line).copied())).collect()
-}
-
-/// See [`super::merge_onto`].
-pub(super) fn merge_onto(
-    request: &EditRequest,
-    snapshot: &Snapshot,
-    range: Range<usize>,
-) -> Option<String> {
-    let source = Source::new(snapshot);
-    let (old, new) = (split(&request.old), new_lines(&request.old, &request.new));
-    let window = super::align::onto(&source, &old, range.clone())?;
-    let map = IndentMap::fit(window.indents(&old, &source), source.unit());
-    let candidate = merge_window(&source, &window, &old, &new, &map).ok()?;
-    let Splice { range: covered, text } = candidate.splice;
-    // The window may include the last line's ending; the caller replaces `range` alone.
-    if covered.start != range.start || covered.end < range.end {
-        return None;
-    }
-    let behind = &snapshot.text()[range.end..covered.end];
-    text.strip_suffix(behind).map(str::to_owned).or_else(|| text.is_empty().then(String::new))
 }
 
 /// A piece that covers a file line.

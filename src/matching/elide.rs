@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use super::Explained;
+use super::bounded::Bounded;
 use super::call::{Call, Read, merge_window, whole_piece};
 use super::decode::Reading;
 use super::fit;
@@ -98,12 +99,12 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         return None;
     }
     let source = call.source();
-    let found: Vec<Vec<Window>> = parts
+    let found: Vec<Bounded<Window>> = parts
         .iter()
         .map(|part| windows_of(source, part, true, reading.old.contains("\r\n")))
         .collect();
     for at in 0..=7 {
-        let mut chains = chains(source, &found, folds(at));
+        let Bounded { found: mut chains, complete } = chains(source, &found, folds(at));
         chains.retain(|chain| !stands_for_itself(source, chain, &marks));
         if chains.is_empty() {
             continue;
@@ -128,17 +129,22 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
                 break;
             }
         }
+        let lines = || -> Vec<usize> {
+            chains.iter().filter_map(|chain| Some(chain.last()?.first()?.line + 1)).collect()
+        };
+        // The one chain that is left is one whose further ends do not matter.
+        let complete = complete || chains.len() == 1;
         return Some(match (results.len(), trouble) {
+            (1, _) if !(complete && found.iter().all(|part| part.complete)) => {
+                Err(refuse::not_all_compared(call, &lines()))
+            }
             (1, _) => call.finish(results, "elided", rewrites()),
             (0, Some(refusal)) => Err(refusal),
-            _ => {
-                let lines: Vec<usize> = chains
-                    .iter()
-                    .filter_map(|chain| Some(chain.last()?.first()?.line + 1))
-                    .collect();
-                Err(refuse::too_many(call, &lines, false))
-            }
+            _ => Err(refuse::too_many(call, &lines(), false)),
         });
+    }
+    if !found.iter().all(|part| part.complete) {
+        call.gives_up();
     }
     None
 }
@@ -185,11 +191,13 @@ fn enough(part: &[&str]) -> bool {
 /// Ways to place the parts one after the other.
 fn chains<'w>(
     source: &Source<'_>,
-    found: &'w [Vec<Window>],
+    found: &'w [Bounded<Window>],
     allowed: Slack,
-) -> Vec<Vec<&'w Window>> {
-    let starts = found.first().map_or(&[][..], Vec::as_slice);
-    let mut chains: Vec<Vec<&Window>> = match found.get(1) {
+) -> Bounded<Vec<&'w Window>> {
+    let [starts, further @ ..] = found else { return Bounded::default() };
+    let mut complete = true;
+    let starts = starts.found.as_slice();
+    let mut chains: Vec<Vec<&Window>> = match further.first() {
         // Of very many starts, those that are nearest to what comes next.
         Some(ends) if starts.len() > CHAINS => {
             let line = |window: &Window| window.last().map(|piece| piece.line);
@@ -199,41 +207,46 @@ fn chains<'w>(
                 upto.saturating_sub(ENDS)..upto
             };
             let fits = |window: &&Window| allowed.contains(window.slack);
-            let ends = ends.iter().filter(fits).take(CHAINS / ENDS);
-            let near: BTreeSet<usize> = ends.flat_map(before).collect();
+            let ends = Bounded::at_most(CHAINS / ENDS, ends.found.iter().filter(fits));
+            complete &= ends.complete;
+            let near: BTreeSet<usize> = ends.found.into_iter().flat_map(before).collect();
             let near = near.into_iter().map(|at| &starts[at]).filter(fits);
             near.map(|start| vec![start]).collect()
         }
         _ => {
             let fits = starts.iter().filter(|window| allowed.contains(window.slack));
-            fits.take(CHAINS).map(|start| vec![start]).collect()
+            let starts = Bounded::at_most(CHAINS, fits);
+            complete &= starts.complete;
+            starts.found.into_iter().map(|start| vec![start]).collect()
         }
     };
-    for windows in found.iter().skip(1) {
+    for part in further {
         let mut longer: Vec<Vec<&Window>> = Vec::new();
         for chain in &chains {
             let after = chain.last().and_then(|w| w.last()).map(|piece| piece.line);
             let mut gap = after.map(|after| Gap::below(source, after));
-            let fits = windows.iter().filter(|w| {
+            let fits = part.found.iter().filter(|w| {
                 allowed.contains(w.slack)
                     && w.first().is_some_and(|first| match &mut gap {
                         Some(gap) => first.line > gap.above && gap.can_end(source, first.line),
                         None => true,
                     })
             });
-            longer.extend(fits.take(ENDS).map(|window| {
+            let ends = Bounded::at_most(ENDS, fits);
+            complete &= ends.complete;
+            longer.extend(ends.found.into_iter().map(|window| {
                 let mut chain = chain.clone();
                 chain.push(window);
                 chain
             }));
             if longer.len() > CHAINS {
+                complete = false;
                 break;
             }
         }
         chains = longer;
     }
-    chains.truncate(CHAINS);
-    chains
+    Bounded { found: chains, complete }
 }
 
 /// The lines below a part, as far as they were looked at.

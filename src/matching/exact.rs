@@ -356,9 +356,13 @@ impl<'a> Call<'a> {
             };
             folds(LOOK_ALIKES).contains(window.slack) && found.splices.iter().all(apart)
         };
-        let rival = self.windows(self.readings().first()?).iter().find(elsewhere)?;
         let line = |at: usize| self.snapshot.lines().number_at(at);
         let places = found.splices.iter().map(|splice| splice.range.start);
+        let windows = self.windows(self.readings().first()?);
+        let Some(rival) = windows.found.iter().find(elsewhere) else {
+            let lines: Vec<usize> = places.map(line).collect();
+            return (!windows.complete).then(|| refuse::not_all_compared(self, &lines));
+        };
         let mut lines: Vec<usize> = places.chain([rival.range().start]).map(line).collect();
         lines.sort_unstable();
         Some(refuse::too_many(self, &lines, false))
@@ -420,10 +424,12 @@ impl<'a> Call<'a> {
             let apart = new.trim_start().lines().nth(1).is_some_and(|line| line.trim().is_empty());
             let known: Vec<&str> = names(old).take(if apart { 1 } else { usize::MAX }).collect();
             let mut said = names(second).take(if apart { 1 } else { usize::MAX });
+            let flush = |line: &str| indent::of(line).is_empty();
+            let alike = |line: &&str| flush(line) && framed(line) == framed(old);
             first.trim() == old.trim()
-                && indent::of(second).is_empty()
-                && !headed
-                && said.any(|name| known.contains(&name))
+                && flush(second)
+                && (!headed && said.any(|name| known.contains(&name))
+                    || framed(old).is_some() && solid[1..].iter().any(alike))
         };
         if !several && (breaks("") && !breaks(margin) || wrapped || opened || kin()) {
             return Stands::Torn;
@@ -547,6 +553,16 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_word(c)).filter(|word| word.len() >= 3)
 }
 
+/// The signs around a line, if they are those of a text for people.
+fn framed(line: &str) -> Option<(&str, &str)> {
+    const LEAST: usize = 5;
+    let line = line.trim();
+    let (head, tail) = (line.find(is_word)?, line.rfind(is_word)?);
+    let (head, tail) = (line[..head].trim_end(), &line[tail + next(line, tail)..]);
+    let tail = tail.trim_start_matches(['.', '!', '?', ')']).trim_start();
+    (head.len() + tail.len() >= LEAST).then_some((head, tail))
+}
+
 /// How many brackets a text leaves open.
 fn open(text: &str) -> isize {
     let signs = |signs: [char; 3]| text.matches(signs).count().cast_signed();
@@ -610,14 +626,16 @@ struct Literals {
 impl Literals {
     const MARKS: [&'static str; 3] = ["\"\"\"", "'''", "`"];
 
-    /// Whether a place lies within such a literal, or `new` brings one.
+    /// Whether a place lies within such a literal, or a line of `new` begins or ends one.
     fn are_open(&mut self, text: &str, at: usize, new: &str) -> bool {
         for (count, mark) in self.counts.iter_mut().zip(Self::MARKS) {
             *count += text[self.upto.min(at)..at].matches(mark).count();
         }
         self.upto = at;
         self.counts.iter().any(|count| count % 2 == 1)
-            || Self::MARKS.iter().any(|mark| new.contains(mark))
+            || Self::MARKS.iter().any(|mark| {
+                new.contains(mark) && new.lines().any(|line| line.matches(mark).count() % 2 == 1)
+            })
             || new.contains("<<")
     }
 }

@@ -10,6 +10,7 @@
 
 mod align;
 mod artefacts;
+mod bounded;
 mod call;
 mod canon;
 mod code;
@@ -20,10 +21,12 @@ mod exact;
 mod fit;
 mod frame;
 mod indent;
+mod known;
 mod ladder;
 mod merge;
 mod near;
 mod omission;
+mod onto;
 mod reflow;
 mod refuse;
 mod seek;
@@ -124,5 +127,5 @@ pub fn merge_onto(
     snapshot: &Snapshot,
     range: Range<usize>,
 ) -> Option<String> {
-    call::merge_onto(request, snapshot, range)
+    onto::merge(request, snapshot, range)
 }

@@ -7,6 +7,7 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::Explained;
+use super::bounded::Bounded;
 use super::call::{Call, merge_window, whole_piece};
 use super::decode::Reading;
 use super::events::{Event, events};
@@ -24,8 +25,10 @@ use crate::edit::{Expected, Refusal, Splice};
 /// The rung.
 pub(super) struct Reflowed;
 
-/// At most so many places are compared.
+/// At most so many places are compared: those of the longest word, or of a rarer one among so
+/// many.
 const MOST: usize = 2_000;
+const MOST_WORDS: usize = 4;
 
 impl Rung for Reflowed {
     fn id(&self) -> &'static str {
@@ -44,9 +47,14 @@ impl Rung for Reflowed {
 fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refusal>> {
     let source = call.source();
     let old = split(&reading.old);
-    let places = places(source, &old);
+    let Bounded { found: places, complete } = places(source, &old);
+    let lines: Vec<usize> = places.iter().map(|(first, _)| first + 1).collect();
+    if !complete && lines.is_empty() {
+        call.gives_up();
+    } else if !complete {
+        return Some(Err(refuse::not_all_compared(call, &lines)));
+    }
     let [(first, last)] = places[..] else {
-        let lines: Vec<usize> = places.iter().map(|(first, _)| first + 1).collect();
         return (!lines.is_empty()).then(|| Err(refuse::too_many(call, &lines, false)));
     };
     if call.request.expected != Expected::default() && call.request.expected != Expected::All {
@@ -77,19 +85,35 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
 }
 
 /// The places as first and last line.
-fn places(source: &Source<'_>, old: &[&str]) -> Vec<(usize, usize)> {
+fn places(source: &Source<'_>, old: &[&str]) -> Bounded<(usize, usize)> {
     let bare: Vec<char> =
         old.iter().flat_map(|l| l.chars()).filter(|c| !c.is_whitespace()).collect();
-    let words =
-        old.iter().flat_map(|l| l.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')));
-    let Some(word) = words.max_by_key(|w| w.len()).filter(|w| w.len() >= 3) else {
-        return Vec::new();
+    if bare.len() < 8 {
+        return Bounded::default();
+    }
+    let mut words: Vec<&str> = old
+        .iter()
+        .flat_map(|line| line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')))
+        .filter(|word| word.len() >= 3)
+        .collect();
+    words.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    words.dedup();
+    let hits = |word: &str| {
+        let hits = memchr::memmem::find_iter(source.text.as_bytes(), word.as_bytes());
+        Bounded::at_most(MOST, hits)
     };
-    let Some(joined) = (bare.len() >= 8).then(|| old.join("\n")) else { return Vec::new() };
-    let Some(at) = joined.find(word) else { return Vec::new() };
+    // A long word is rare mostly, so that the first one will do.
+    let mut found = words.iter().take(MOST_WORDS).map(|word| (*word, hits(word)));
+    let Some(first) = found.next() else { return Bounded::default() };
+    let (word, Bounded { found: hits, complete }) = match first.1.complete {
+        true => first,
+        false => found.find(|(_, hits)| hits.complete).unwrap_or(first),
+    };
+    let joined = old.join("\n");
+    let Some(at) = joined.find(word) else { return Bounded::default() };
     let before: Vec<char> = joined[..at].chars().filter(|c| !c.is_whitespace()).collect();
     let mut out = Vec::new();
-    for found in memchr::memmem::find_iter(source.text.as_bytes(), word.as_bytes()).take(MOST) {
+    for found in hits {
         let Some(start) = back(source.text, found, &before) else { continue };
         let Some(end) = forth(source.text, start, &bare) else { continue };
         let (first, last) = (source.line_at(start), source.line_at(end - 1));
@@ -104,7 +128,7 @@ fn places(source: &Source<'_>, old: &[&str]) -> Vec<(usize, usize)> {
             out.push((first, last));
         }
     }
-    out
+    Bounded { found: out, complete }
 }
 
 /// Walks back over `before`, white space aside.

@@ -17,6 +17,8 @@ use crate::text::LineSpan;
 /// Occurrences that are listed.
 const MOST_LINES: usize = 50;
 
+const TOO_MANY: &str = "more places may be meant than can be compared one by one";
+
 /// No rung found any place.
 pub(super) fn not_found(call: &Call<'_>) -> Refusal {
     let old = &call.request.old;
@@ -33,6 +35,9 @@ pub(super) fn not_found(call: &Call<'_>) -> Refusal {
     }
     let found = regions(call.source(), old, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
+    if call.gave_up() {
+        refusal.message.push_str(&format!(" as it is, and {TOO_MANY}"));
+    }
     let Some(best) = found.first() else {
         refusal.message.push_str(", and nothing in the file is like it");
         return refusal.hint(
@@ -94,10 +99,7 @@ pub(super) fn too_many(call: &Call<'_>, lines: &[usize], overlapping: bool) -> R
     let found = lines.len();
     let mut lines = lines.to_vec();
     lines.dedup();
-    let mut list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if lines.len() > 10 {
-        list.push_str(", …");
-    }
+    let list = listed(&lines);
     let wanted = match call.request.expected {
         Expected::Exactly(count) => count.get(),
         Expected::All => 1,
@@ -120,6 +122,27 @@ pub(super) fn too_many(call: &Call<'_>, lines: &[usize], overlapping: bool) -> R
     lines.truncate(MOST_LINES);
     refusal.occurrences = lines;
     refusal
+}
+
+/// The text fits at these lines, and there are more places that may be meant than are compared
+/// (see [`super::bounded`]).
+pub(super) fn not_all_compared(call: &Call<'_>, lines: &[usize]) -> Refusal {
+    let message = format!("old_str fits at lines {}, but {TOO_MANY}", listed(lines));
+    let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(
+        "Quote the text character for character as the file has it, or add lines to old_str and new_str that only the place that is meant has.",
+    );
+    refusal.occurrences = lines.iter().take(MOST_LINES).copied().collect();
+    refusal.nearest = nearest(call.source(), &call.request.old, 3);
+    refusal
+}
+
+/// The first line numbers, as words.
+fn listed(lines: &[usize]) -> String {
+    let mut list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if lines.len() > 10 {
+        list.push_str(", …");
+    }
+    list
 }
 
 /// The new text has lines that the file has beyond the place.

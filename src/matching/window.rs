@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use super::bounded::Bounded;
 use super::canon::{self, Fold};
 use super::indent;
 use super::slack::Slack;
@@ -97,7 +98,7 @@ const LONG_LINE: usize = 200_000;
 const MOST: usize = 20_000;
 
 /// Every window of a text.
-pub(super) fn windows(source: &Source<'_>, text: &str, whole_lines: bool) -> Vec<Window> {
+pub(super) fn windows(source: &Source<'_>, text: &str, whole_lines: bool) -> Bounded<Window> {
     let closed = text.ends_with('\n');
     find(source, &split(text), Ends { whole: whole_lines, closed }, text.contains("\r\n"))
 }
@@ -117,29 +118,26 @@ pub(super) fn windows_of(
     old: &[&str],
     whole_lines: bool,
     crlf: bool,
-) -> Vec<Window> {
+) -> Bounded<Window> {
     find(source, old, Ends { whole: whole_lines, closed: false }, crlf)
 }
 
-fn find(source: &Source<'_>, old: &[&str], ends: Ends, crlf: bool) -> Vec<Window> {
+fn find(source: &Source<'_>, old: &[&str], ends: Ends, crlf: bool) -> Bounded<Window> {
     let solid: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
     let skeletons: Vec<Skeleton> = solid.iter().map(|&at| skeleton(old[at])).collect();
     if solid.is_empty() || skeletons.contains(&BLANK) {
-        return Vec::new();
+        return Bounded::default();
     }
     let wordless = skeletons.iter().all(|&skeleton| skeleton == NO_WORD);
     let whole_lines = ends.whole;
     let text = Text { old, solid, skeletons, crlf, closed: ends.closed };
-    let mut out: Vec<Window> = Vec::new();
-    for start in text.starts(source, whole_lines) {
-        let found = text.at(source, start, whole_lines);
-        // Brackets and dots alone do not tell where they stand.
-        let strict = Slack::ENDING | Slack::TRAILING;
-        out.extend(found.into_iter().filter(|window| !wordless || strict.contains(window.slack)));
-        if out.len() > MOST {
-            break;
-        }
-    }
+    // Brackets and dots alone do not tell where they stand.
+    let strict = Slack::ENDING | Slack::TRAILING;
+    let starts = text.starts(source, whole_lines);
+    let windows = starts.found.into_iter().flat_map(|start| text.at(source, start, whole_lines));
+    let windows = windows.filter(|window| !wordless || strict.contains(window.slack));
+    let mut out = Bounded::at_most(MOST, windows);
+    out.complete &= starts.complete;
     out
 }
 
@@ -154,7 +152,7 @@ struct Text<'a> {
 
 impl Text<'_> {
     /// Candidates for the first line, as indices among the file's solid lines.
-    fn starts(&self, source: &Source<'_>, whole_lines: bool) -> Vec<usize> {
+    fn starts(&self, source: &Source<'_>, whole_lines: bool) -> Bounded<usize> {
         let file = source.solid();
         let last = self.skeletons.len() - 1;
         // A line inside the text is whole for sure; one at the ends only perhaps.
@@ -164,9 +162,11 @@ impl Text<'_> {
             .min_by_key(|&at| file.places(self.skeletons[at]).len());
         if let Some(at) = anchor {
             let places = file.places(self.skeletons[at]).iter();
-            return places.filter_map(|&place| (place as usize).checked_sub(at)).collect();
+            let starts = places.filter_map(|&place| (place as usize).checked_sub(at));
+            return Bounded { found: starts.collect(), complete: true };
         }
         let mut starts = Vec::new();
+        let mut complete = true;
         // Punctuation alone inside: compare everywhere, which is cheap for so few lines.
         if let Some(at) = (0..=last).find(|&at| sure(at)) {
             let places =
@@ -176,37 +176,35 @@ impl Text<'_> {
             for at in [0, last] {
                 let whole = file.places(self.skeletons[at]).iter();
                 starts.extend(whole.filter_map(|&place| (place as usize).checked_sub(at)));
-                starts.extend(self.by_word(source, at).filter_map(|place| place.checked_sub(at)));
+                let with_word = self.by_word(source, at);
+                complete &= with_word.complete;
+                starts.extend(with_word.found.iter().filter_map(|place| place.checked_sub(at)));
             }
         }
         starts.sort_unstable();
         starts.dedup();
-        starts.truncate(MOST);
-        starts
+        let starts = Bounded::at_most(MOST, starts.into_iter());
+        Bounded { complete: complete && starts.complete, ..starts }
     }
 
     /// File lines that hold the longest word of a line of the text.
-    fn by_word<'s>(&self, source: &'s Source<'_>, at: usize) -> impl Iterator<Item = usize> + 's {
+    fn by_word(&self, source: &Source<'_>, at: usize) -> Bounded<usize> {
         let line = self.old[self.solid[at]];
         let word = line
             .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
             .max_by_key(|word| word.len())
-            .unwrap_or_default()
-            .to_owned();
+            .unwrap_or_default();
         let file = source.solid();
-        let found: Vec<usize> = if word.is_empty() {
+        if word.is_empty() {
             // No word to look for: the line is short punctuation, or not ASCII.
-            (0..file.lines.len()).take(MOST).collect()
-        } else {
-            let mut lines: Vec<usize> =
-                memchr::memmem::find_iter(source.text.as_bytes(), word.as_bytes())
-                    .map(|offset| source.line_at(offset))
-                    .take(MOST)
-                    .collect();
-            lines.dedup();
-            lines.into_iter().filter_map(|line| file.lines.binary_search(&line).ok()).collect()
-        };
-        found.into_iter()
+            return Bounded::at_most(MOST, 0..file.lines.len());
+        }
+        let mut last = None;
+        let lines = memchr::memmem::find_iter(source.text.as_bytes(), word.as_bytes())
+            .map(|offset| source.line_at(offset))
+            .filter(|line| last.replace(*line) != Some(*line))
+            .filter_map(|line| file.lines.binary_search(&line).ok());
+        Bounded::at_most(MOST, lines)
     }
 
     /// Whether the text shows that its first words begin a line.

@@ -151,9 +151,15 @@ pub(super) fn old_has_more(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
 }
 
 fn inside_removed(draft: &Draft<'_>, rng: &mut Rng) -> Option<usize> {
-    let places: Vec<usize> = (1..draft.cells.len())
-        .filter(|&at| draft.cells[at - 1..=at].iter().all(|cell| cell.kind == Kind::Drop))
-        .collect();
+    // What the new text has again is not removed, whatever the diff says.
+    let stays: Vec<String> =
+        draft.cells.iter().filter_map(|cell| cell.new.as_deref()).map(folded).collect();
+    let removed = |cell: &Cell| {
+        let line = cell.file.as_deref().map(folded).unwrap_or_default();
+        cell.kind == Kind::Drop && (line.is_empty() || !stays.contains(&line))
+    };
+    let places: Vec<usize> =
+        (1..draft.cells.len()).filter(|&at| draft.cells[at - 1..=at].iter().all(removed)).collect();
     rng.pick(&places).copied()
 }
 

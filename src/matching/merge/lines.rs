@@ -7,7 +7,7 @@ use super::super::fit::is_directive;
 use super::super::style::{At, ends_in_entity, needs_semicolon};
 use super::super::window::{Piece, Step};
 use super::super::{indent, tokens};
-use super::{Conflict, Line, Merge, marks};
+use super::{Conflict, Line, Merge, marks, shape};
 
 const UNSETTLED: &str = "the dash in the new text can stand for - or for --";
 
@@ -178,7 +178,7 @@ impl<'t> Merge<'_, 't> {
         } else if !self.map.is_same()
             && let Some(least) = self.shape.literal_depth(n, self.text_above())
         {
-            if least > 0 || !self.map.is_shift() {
+            if least > 0 || !self.map.is_shift() || shape::tears_literals(self.old, self.new) {
                 let why = "whether the text in the new literal is to be indented with the code, nothing tells";
                 let line = self.window.first().map_or(0, |piece| piece.line);
                 return Err(Conflict { line, why });

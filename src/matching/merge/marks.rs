@@ -205,16 +205,22 @@ impl Marks<'_, '_> {
     }
 
     /// Where the item above the one that ends on this line ends: the nearest line above
-    /// that is as deep, the opening line of the item itself aside.
+    /// that is as deep, the opening line of the item itself aside. Where this line closes an
+    /// item, one that closes another tells more than one that may be a part of its head.
     fn sibling_above(&self, piece: Piece) -> Option<&str> {
         let depth = |line: &str| indent::columns(indent::of(line), 4);
         let here = self.source.body(piece.line);
         let closes = closes(here);
         let lines = (0..piece.line).rev().map(|at| self.source.body(at));
         let outside = |line: &&str| depth(line) <= depth(here);
-        let mut outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
-        let above = outside.nth(usize::from(closes))?;
-        (depth(above) == depth(here)).then_some(above)
+        let outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
+        let mut above =
+            outside.skip(usize::from(closes)).take_while(|line| depth(line) == depth(here));
+        let nearest = above.next()?;
+        if closes && !self::closes(nearest) {
+            return above.find(|line| self::closes(line)).or(Some(nearest));
+        }
+        Some(nearest)
     }
 
     fn mark(&self, line: &str) -> &'static str {

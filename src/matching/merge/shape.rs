@@ -10,6 +10,9 @@ use super::super::indent;
 /// How far up the line is looked for that opens what another one closes.
 const MOST_BACK: usize = 100;
 
+/// What begins and ends literals of several lines.
+const MARKS: [&str; 3] = ["\"\"\"", "'''", "`"];
+
 /// The new text, line by line.
 pub(super) struct Shape {
     open: Vec<i32>,
@@ -49,7 +52,7 @@ impl Shape {
             Some(*open)
         });
         let open: Vec<i32> = open.collect();
-        let literals = ["\"\"\"", "'''", "`"].into_iter().flat_map(|mark| literals(new, mark));
+        let literals = MARKS.into_iter().flat_map(|mark| literals(new, mark));
         let literals: Vec<Literal> = literals.chain(raw_literals(new)).collect();
         let mut continued: Vec<bool> = (0..new.len())
             .map(|n| next[n].is_some_and(|next| goes_on_with(new[n], new[next])))
@@ -131,6 +134,15 @@ impl Shape {
         };
         self.literals.iter().filter(holds).find(outside).map(|literal| literal.least)
     }
+}
+
+/// Whether literals that end within the old text do not within the new one, so that nothing
+/// tells which of its lines they hold.
+pub(super) fn tears_literals(old: &[&str], new: &[&str]) -> bool {
+    let odd = |lines: &[&str], mark: &str| {
+        lines.iter().map(|line| line.matches(mark).count()).sum::<usize>() % 2 == 1
+    };
+    MARKS.iter().any(|mark| odd(new, mark) && !odd(old, mark))
 }
 
 /// Whether the next line goes on with what a line says.

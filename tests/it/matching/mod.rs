@@ -1,6 +1,7 @@
 //! The readings, row by row: a file, a call, and the file that must come of it, or the
 //! code of the refusal. Rows are data; each collection runs through the public library.
 
+mod bounds;
 mod laws;
 mod multi;
 mod rows;
