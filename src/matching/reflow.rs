@@ -69,6 +69,12 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
         false => new,
     };
     let old = &old[leading.min(old.len())..];
+    // Those below it, too; where only the new text is without them, they go.
+    let below = |lines: &[&str]| lines.iter().rev().take_while(|l| l.trim().is_empty()).count();
+    let (known, kept) = (below(old), below(&new));
+    let (old, new) = (&old[..old.len() - known], &new[..new.len() - known.min(kept)]);
+    let blank = |line: &usize| source.body(*line).trim().is_empty();
+    let gone = (last + 1..source.lines.len()).take(known.saturating_sub(kept)).take_while(blank);
     let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let file = &source.text[source.lines[first].start..source.lines[last].end];
     if solid(file) == solid(&reading.new) {
@@ -76,7 +82,10 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     }
     let mut rewrites: Vec<String> = reading.ids.iter().map(|id| (*id).to_owned()).collect();
     rewrites.push("line_breaks".to_owned());
-    Some(merge(call, source, old, &new, first, last).and_then(|splice| {
+    Some(merge(call, source, old, new, first, last).and_then(|mut splice| {
+        if let Some(line) = gone.last() {
+            splice.range.end = source.lines[line].full_end();
+        }
         match call.covered_by_new(&splice.range) {
             Some(refusal) => Err(refusal),
             None => call.finish(vec![splice], "reflowed", rewrites),

@@ -449,11 +449,18 @@ fn cuts_statement(old: &str, file: &str, end: usize) -> bool {
     })
 }
 
+/// Whether a part of a line begins or ends amid a word, or amid a row of the same sign.
 fn splits_word(chars: &[canon::Canonical], range: &Range<usize>) -> bool {
-    let word =
-        |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| canon::is_word(c.c));
-    word(range.start.checked_sub(1)) && word(Some(range.start))
-        || word(Some(range.end)) && word(Some(range.end - 1))
+    const ROWS: &str = "-=*_#~.+/\\";
+    let joined = |at: usize| {
+        let (Some(before), Some(behind)) = (at.checked_sub(1).map(|at| &chars[at]), chars.get(at))
+        else {
+            return false;
+        };
+        let row = before.c == behind.c && before.end == behind.start && ROWS.contains(before.c);
+        canon::is_word(before.c) && canon::is_word(behind.c) || row
+    };
+    joined(range.start) || joined(range.end)
 }
 
 fn part(source: &Source<'_>, line: usize, range: Range<usize>) -> Piece {

@@ -184,8 +184,18 @@ impl Merge<'_, '_> {
                 .is_some_and(|event| matches!(*event, Event::Insert(n) if !solid(self.new[n])));
             let outward =
                 (apart || moved_as_call && self.goes_out(run)) && depth(first) < depth(&above);
-            fit.above = if outward { 0 } else { strain(&above, first, unit) };
-            fit.broken = below.map(|below| fit::is_astray(&above, first, &context(below), unit));
+            // What the file has there itself is not odd.
+            let was = olds.first().map(|&old| context(old));
+            let known = was.as_ref().map_or(0, |was| strain(&above, was, unit));
+            let strain = strain(&above, first, unit).saturating_sub(known);
+            fit.above = if outward { 0 } else { strain };
+            let beside = was.is_some_and(|was| depth(&was) == depth(&above));
+            fit.broken = below.map(|below| {
+                let below = context(below);
+                let opens_none = beside && depth(&below) == depth(&above);
+                fit::is_astray(&above, first, &below, unit)
+                    || opens_none && depth(first) > depth(&above)
+            });
         }
         if let Some(below) = below {
             let below = context(below);

@@ -1,6 +1,8 @@
 //! Mistakes of the call that a merge must not carry into the file, as nothing undid them.
 
+use super::super::canon::is_word;
 use super::super::events::Event;
+use super::super::indent;
 use super::super::style::{DOUBLE, SINGLE};
 use super::super::window::Step;
 use super::{Conflict, Line, Merge};
@@ -61,6 +63,42 @@ impl Merge<'_, '_> {
         Ok(())
     }
 
+    /// A key that stands below an item which begins with a key, `- a: 1`, is one of that item:
+    /// it stands right below the first, or the text is another one. Where depths were moved, it
+    /// is seen here whether they were moved rightly.
+    pub(super) fn keys_stand_in_their_items(&self, out: &[Line]) -> Result<(), Conflict> {
+        if self.map.is_same() {
+            return Ok(());
+        }
+        let columns = |indent: &str| indent::columns(indent, self.unit());
+        let solid = |line: &&Line| !line.text.trim().is_empty();
+        let lines: Vec<&Line> = out.iter().filter(solid).collect();
+        let astray = lines.windows(2).find(|pair| {
+            let (above, line) = (&pair[0].text, &pair[1].text);
+            let Some(item) = above.trim_start().strip_prefix("- ").map(str::trim) else {
+                return false;
+            };
+            let mark = above.trim().len() - item.len();
+            let known = self.window.pieces().any(|piece| self.file(piece) == line);
+            let sent = |line: &Line| line.new.map(|n| columns(indent::of(self.new[n])));
+            let deeper = columns(indent::of(line)) > columns(indent::of(above))
+                || sent(pair[1]) > sent(pair[0]);
+            !known
+                && deeper
+                && key(item).is_some_and(|value| !value.is_empty())
+                && key(line.trim()).is_some()
+                && columns(indent::of(line)) != columns(indent::of(above)) + mark
+        });
+        if astray.is_none() {
+            return Ok(());
+        }
+        let line = self.window.first().map_or(0, |piece| piece.line);
+        Err(Conflict {
+            line,
+            why: "how deep new_str has the lines of an item is not how the file has them; nothing tells where they go",
+        })
+    }
+
     /// Where a line goes whose quotes are typographic in the file and plain in the call, and a
     /// new line with such quotes takes its place, nothing tells which it is to have.
     pub(super) fn quotes_are_known(&self, events: &[Event]) -> Result<(), Conflict> {
@@ -91,4 +129,12 @@ impl Merge<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// What stands behind the key that a line begins with, if there is one.
+fn key(line: &str) -> Option<&str> {
+    let word = |c: char| is_word(c) || matches!(c, '-' | '.' | '"' | '\'');
+    let rest = line.trim_start_matches(word);
+    let value = rest.strip_prefix(':').filter(|_| rest.len() < line.len())?;
+    (value.is_empty() || value.starts_with(' ')).then(|| value.trim())
 }

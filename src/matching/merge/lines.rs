@@ -49,6 +49,10 @@ impl<'t> Merge<'_, 't> {
             let why = "the line is of blanks, as many as neither old_str nor new_str has there";
             return Err(Conflict { line: piece.line, why });
         }
+        // A call that changes how many they are says how many there shall be.
+        if !blank && !tail(old).is_empty() && !tail(new).is_empty() {
+            return Ok(format!("{}{}", file.trim_end(), tail(new)));
+        }
         Ok(file.to_owned())
     }
 

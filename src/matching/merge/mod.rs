@@ -119,7 +119,9 @@ impl<'a, 't> Merge<'a, 't> {
             .iter()
             .map(|(old, file)| (ends(old) && !ends(file)).then(|| &old[old.trim_end().len()..]))
             .collect();
-        let added_blanks = added.unwrap_or_default();
+        // If `new` shows the slip as well.
+        let clean = |(old, _): &(&str, &str)| new.contains(&old.trim_end());
+        let added_blanks = added.filter(|_| !pairs.iter().any(clean)).unwrap_or_default();
         let ends = |line: &str| line.trim_end().ends_with(';');
         // Unless the call leaves it out as the file does: then new ones are meant.
         let bare = |(at, (old, _)): (usize, &(&str, &str))| {
@@ -246,6 +248,7 @@ impl<'a, 't> Merge<'a, 't> {
             }
         }
         self.has_no_foreign_signs(&walk.out)?;
+        self.keys_stand_in_their_items(&walk.out)?;
         Ok(self.compose(walk.out, first, last))
     }
 

@@ -163,7 +163,9 @@ fn literals(new: &[&str], mark: &'static str) -> Vec<Literal> {
     let holds = |line: &str| (line.matches(mark).count() - fences(line)) % 2 == 1;
     let mut found = Vec::new();
     let mut at = 0;
-    while let Some(opener) = (at..new.len()).find(|n| holds(new[*n])) {
+    // Nor do the words of a comment begin one.
+    let words = |line: &str| code::is_comment(line) && !line.trim_start().starts_with(mark);
+    while let Some(opener) = (at..new.len()).find(|n| holds(new[*n]) && !words(new[*n])) {
         let below = opener + 1..new.len();
         let end = below.clone().find(|n| holds(new[*n])).unwrap_or(new.len());
         let text = below.map(|n| new[n]).take_while(|line| !line.contains(mark));
