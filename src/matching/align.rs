@@ -13,6 +13,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::Explained;
 use super::call::{Call, Read, merge_window, whole_piece};
+use super::canon::is_word;
 use super::code::{is_comment, without_comment};
 use super::events::{Event, events};
 use super::indent::IndentMap;
@@ -288,7 +289,7 @@ impl<'a> Text<'a> {
         let columns = cost.len() / (size + 1);
         let width = columns - 1;
         let mut pairs: Vec<(usize, Option<usize>)> = Vec::new();
-        let (mut i, mut j, mut explained) = (0, first, 0);
+        let (mut i, mut j, mut explained, mut says) = (0, first, 0, false);
         while i < size {
             let here = cost[i * columns + j];
             let behind = if j < width { cost[(i + 1) * columns + j + 1] } else { usize::MAX };
@@ -297,6 +298,7 @@ impl<'a> Text<'a> {
             let later = j < width && cost[i * columns + j + 1].saturating_add(1) == here;
             if pairs_up && !(later && pair(i, j) > 0) {
                 explained += usize::from(pair(i, j) == 0);
+                says |= self.shares_a_word(i, source.body(file.lines[from + j]));
                 pairs.push((i, Some(j)));
                 i += 1;
                 j += 1;
@@ -307,7 +309,7 @@ impl<'a> Text<'a> {
                 i += 1;
             }
         }
-        if explained < 2 || explained * 5 < size * 3 || pairs.last()?.1.is_none() {
+        if !says || explained < 2 || explained * 5 < size * 3 || pairs.last()?.1.is_none() {
             return None;
         }
         // An end line that lies several lines off its neighbour is another place's.
@@ -324,6 +326,12 @@ impl<'a> Text<'a> {
         let last = pairs.last()?.1?;
         let lines = line(first)..line(last) + 1;
         Some(Alignment { steps, cost: cost[first], lines, sure: false })
+    }
+
+    /// Whether a line has a word in common with the file's.
+    fn shares_a_word(&self, at: usize, file: &str) -> bool {
+        let mut words = self.old[self.solid[at]].split(|c| !is_word(c));
+        words.any(|word| word.chars().count() >= 3 && file.contains(word))
     }
 
     /// The pairs as steps, blank lines included.

@@ -84,7 +84,8 @@ pub(super) fn is_selector(line: &str) -> bool {
     let block = line.ends_with(['{', '}', ',']);
     if let Some(rest) = line.strip_prefix('.') {
         let behind = rest.trim_start_matches(is_word);
-        return behind.starts_with('-') || behind.starts_with([' ', ',', ':', '{', '>']) && block;
+        return behind.starts_with(['-', '#'])
+            || behind.starts_with([' ', ',', ':', '{', '>']) && block;
     }
     line.strip_prefix('&').is_some_and(|rest| {
         let parent = rest.trim_start_matches('&');

@@ -15,12 +15,29 @@ pub(super) struct Fit {
     pub(super) broken: Option<bool>,
     /// Whether they go out to a depth that no open block has.
     pub(super) between: bool,
+    /// How odd what they take the place of stands below the line above, and whether it shows
+    /// that nothing goes deeper there.
+    pub(super) known: usize,
+    pub(super) is_flat: bool,
 }
 
 impl Fit {
+    /// The same, if what the file has there itself is the rule and not odd.
+    fn as_known(&self) -> Self {
+        let above = self.above.saturating_sub(self.known);
+        Self { above, broken: self.broken.map(|broken| broken || self.is_flat), ..*self }
+    }
+
+    /// Whether the file's depth is rather meant than the call's; `None` where that depends on
+    /// whether what the file has there is the rule.
+    pub(super) fn is_rather_than(&self, call: &Self) -> Option<bool> {
+        let plain = self.is_better_than(call);
+        (plain == self.as_known().is_better_than(&call.as_known())).then_some(plain)
+    }
+
     /// The call's own depth is the rule. The file's counts only where the call's makes no
     /// sense, and the file's fits far better and no worse on either side.
-    pub(super) fn is_better_than(&self, call: &Self) -> bool {
+    fn is_better_than(&self, call: &Self) -> bool {
         let total = |fit: &Self| fit.place + fit.above + fit.below;
         call.broken != Some(false)
             && self.broken != Some(true)

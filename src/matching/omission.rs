@@ -107,7 +107,7 @@ fn is_only_that(words: &str) -> bool {
     .any(|phrase| {
         words.starts_with(phrase) || words.ends_with("unchanged") || words.ends_with("omitted")
     }) && words.split_whitespace().count() <= 6
-        && ![" is ", " are ", " was "].iter().any(|verb| words.contains(verb))
+        && !words.split_whitespace().any(|word| matches!(word, "is" | "are" | "was"))
 }
 
 /// Dots alone, as an item too, which Python and TypeScript also write.

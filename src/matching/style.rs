@@ -281,7 +281,8 @@ impl EditMap {
         let held = |above: &str| above.ends_with('{') && !opens_statements(above);
         let inside = above.is_some_and(|above| item(above) || held(above));
         let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
-        !inside && !value && ends_statement(code, next)
+        let directive = above.is_some_and(|above| above.ends_with('\\'));
+        !inside && !value && !directive && !is_text(code) && ends_statement(code, next)
     }
 
     fn with_quotes(&self, text: &str) -> String {
@@ -370,6 +371,22 @@ pub(super) fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
 /// Whether a literal says something that depends on its quotes.
 fn means_more(literal: &str) -> bool {
     literal.contains(['\\', '$']) || literal.contains("#{")
+}
+
+/// Whether a line that has no sign of a statement is text for people, or a name alone.
+fn is_text(code: &str) -> bool {
+    const WORDS: usize = 5;
+    const ALONE: [&str; 5] = ["return", "break", "continue", "debugger", "pass"];
+    let code = code.trim();
+    let plain = |word: &&str| word.chars().all(|c| c.is_alphabetic() || c == '\'');
+    let words: Vec<&str> = code.split(' ').collect();
+    let row = words.split(|word| !plain(word)).map(<[_]>::len).max().unwrap_or(0);
+    let loud = |word: &&str| word.chars().all(|c| c.is_uppercase() || c == '_');
+    match words[..] {
+        [word] => loud(&word) && !word.is_empty() && !ALONE.contains(&word),
+        [first, ..] => row >= WORDS && !loud(&first) && !code.contains(['=', '(']),
+        [] => false,
+    }
 }
 
 /// Whether what stands before a quote is prose: two words or more that no sign parts, or one
@@ -601,6 +618,8 @@ fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
         let next = pairs.get(at + 1).map(|(_, file)| *file);
         match (ends(old), ends(file)) {
             (false, true) => lost += 1,
+            // Behind what is no statement, it says nothing of those.
+            (true, false) if !ends_statement(file.trim(), next) => {}
             (true, false) => added += 1,
             (true, true) => both += 1,
             // A statement that the file does not end so: it has no such habit.
@@ -637,7 +656,7 @@ fn has_tails(file: &str) -> bool {
             bare += 1;
         }
     }
-    bare * 5 > ended + bare
+    bare * 20 > ended + bare
 }
 
 fn is_quote(c: char) -> bool {

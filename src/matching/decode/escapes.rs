@@ -92,7 +92,10 @@ impl Decoding for Unescape {
                     text
                 }
                 Level::Breaks if has_inner_break(new) => new.to_owned(),
-                Level::Breaks => unescape_breaks(new),
+                Level::Breaks => {
+                    let (known, rest) = new.split_at(known_start(&old, new));
+                    unescape_breaks(known) + &unescape_breaks(rest)
+                }
                 Level::QuotesAndBreaks => {
                     let unquoted = unescape_quotes(new, &escaped_quotes(new, shown));
                     if has_inner_break(new) { unquoted } else { unescape_breaks(&unquoted) }
@@ -276,6 +279,20 @@ fn continues(new: &str) -> bool {
     marked.contains(" \0n") || marked.contains("\0n ") || marked.contains("\0n\t")
 }
 
+/// How much of `new` stands in `old` as well, up to a line break that is none of a literal there:
+/// then it is none in `new`, whatever quotes come behind it.
+fn known_start(old: &str, new: &str) -> usize {
+    let shared = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
+    let whole = unescape_breaks(old);
+    let mut ends =
+        old[..old.floor_char_boundary(shared)].rmatch_indices("\\n").map(|(at, _)| at + 2);
+    let ends_there = |end: &usize| {
+        let start = unescape_breaks(&old[..*end]);
+        start.ends_with('\n') && whole.starts_with(&start)
+    };
+    ends.find(ends_there).unwrap_or(0)
+}
+
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
 fn undo_like(new: &str, shown: Kinds) -> Option<String> {
@@ -302,6 +319,10 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
         let whole = kinds(new).backslashes || shown.in_literals;
         if whole || !kinds(&kept).breaks {
             return Some(unescape(new));
+        }
+        // Elsewhere than at its end, it may as well be a break of the text.
+        if !kept.split("\\n").skip(1).all(|rest| rest.starts_with(QUOTES)) {
+            return None;
         }
         // Quotes in a row are not what opens a literal on one line.
         let row = ["\"\"\"", "'''"].iter().any(|quotes| unquoted.contains(quotes));

@@ -243,7 +243,9 @@ enum Written {
 /// Words with backslashes that the new text has as the file does, and not as the old text.
 /// `(as sent, decoded)` of the old text.
 fn written(old: (&str, &str), new: &str) -> Option<Written> {
-    if !old.0.contains("\\\\") || !new.contains('\\') {
+    // Breaks that are escaped show that the words are, too.
+    let escaped = old.1.contains('\n') && !new.contains('\n') && new.contains("\\n");
+    if !old.0.contains("\\\\") || !new.contains('\\') || escaped {
         return None;
     }
     let words = |text: &'_ str| -> HashSet<String> {

@@ -37,11 +37,13 @@ impl Merge<'_, '_> {
     /// A model that quotes the context too shallow may still indent its new lines as
     /// the file has it. For each run of changes: do its new lines fit between what the
     /// call quotes, or between what the file has?
-    pub(super) fn own_depths(&self, events: &[Event]) -> Vec<bool> {
+    pub(super) fn own_depths(&self, events: &[Event]) -> Result<Vec<bool>, Conflict> {
         let mut own = vec![false; events.len()];
         if !self.map.is_shift() {
-            return own;
+            return Ok(own);
         }
+        let line = self.window.first().map_or(0, |piece| piece.line);
+        let why = "how deep the new lines are to stand can be read in two ways: as in new_str, or moved as the lines around them";
         let solid = |line: &str| !line.trim().is_empty();
         let keeps = |event: &Event| matches!(event, Event::Keep(o, _) if solid(self.old[*o]));
         let mut at = 0;
@@ -61,20 +63,33 @@ impl Merge<'_, '_> {
             // Both among the file's lines: moved as the context was, and as they came.
             let as_call = self.fit(run, above, below, true);
             let as_file = self.fit(run, above, below, false);
-            // A changed line that stands neither as the call has it nor as the file was moved.
+            // A changed line that stands neither as the call has it nor as the file was moved, and
+            // so was one that is changed in nothing else.
             let moved = |event: &Event| match *event {
                 Event::Change(o, n) => self.piece_of(o).is_some_and(|piece| {
                     let new = indent::of(self.new[n]);
-                    new != indent::of(self.old[o]) && new != indent::of(self.file(piece))
+                    let alone = self.new[n].trim() == self.old[o].trim();
+                    new != indent::of(self.old[o]) && (alone || new != indent::of(self.file(piece)))
                 }),
                 _ => false,
             };
-            let as_file = as_file.is_better_than(&as_call) && !run.iter().any(moved)
-                || self.leaves_the_grid(run);
-            own[at..end].fill(as_file);
+            let as_file = match as_file.is_rather_than(&as_call) {
+                _ if run.iter().any(moved) => false,
+                // In a text, lines go deeper as they like.
+                Some(true) if self.is_in_text() => return Err(Conflict { line, why }),
+                Some(rather) => rather,
+                None => return Err(Conflict { line, why }),
+            };
+            own[at..end].fill(as_file || self.leaves_the_grid(run));
             at = end;
         }
-        own
+        Ok(own)
+    }
+
+    /// Whether the place lies within a text between triple quotes.
+    fn is_in_text(&self) -> bool {
+        let above = self.text_above();
+        ["\"\"\"", "'''"].iter().any(|mark| above.matches(mark).count() % 2 == 1)
     }
 
     /// Whether new lines would stand between the levels of the file if they were moved as the
@@ -184,18 +199,12 @@ impl Merge<'_, '_> {
                 .is_some_and(|event| matches!(*event, Event::Insert(n) if !solid(self.new[n])));
             let outward =
                 (apart || moved_as_call && self.goes_out(run)) && depth(first) < depth(&above);
-            // What the file has there itself is not odd.
-            let was = olds.first().map(|&old| context(old));
-            let known = was.as_ref().map_or(0, |was| strain(&above, was, unit));
-            let strain = strain(&above, first, unit).saturating_sub(known);
-            fit.above = if outward { 0 } else { strain };
-            let beside = was.is_some_and(|was| depth(&was) == depth(&above));
-            fit.broken = below.map(|below| {
-                let below = context(below);
-                let opens_none = beside && depth(&below) == depth(&above);
-                fit::is_astray(&above, first, &below, unit)
-                    || opens_none && depth(first) > depth(&above)
-            });
+            fit.above = if outward { 0 } else { strain(&above, first, unit) };
+            if let Some(was) = olds.first().map(|&old| context(old)) {
+                fit.known = strain(&above, &was, unit);
+                fit.is_flat = depth(&was) == depth(&above) && depth(first) > depth(&above);
+            }
+            fit.broken = below.map(|below| fit::is_astray(&above, first, &context(below), unit));
         }
         if let Some(below) = below {
             let below = context(below);

@@ -174,12 +174,16 @@ impl<'t> Merge<'_, 't> {
         };
         let body = match self.shape.in_literal(n) {
             true => body,
-            false => self.assignments.apply(body, self.shape.open_brackets(n) != 0),
+            false => {
+                let open = |n: usize| self.shape.open_brackets(n) != 0;
+                self.assignments.apply(body, open(n) || n.checked_sub(1).is_some_and(open))
+            }
         };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
         let head = if let Some((_, depth)) = lost.filter(|_| !first) {
             depth.to_owned()
         } else if !self.map.is_same()
+            && !self.text_moves
             && let Some(least) = self.shape.literal_depth(n, self.text_above())
         {
             if least > 0 || !self.map.is_shift() || shape::tears_literals(self.old, self.new) {
@@ -275,7 +279,7 @@ impl<'t> Merge<'_, 't> {
     }
 
     /// The file above the place.
-    fn text_above(&self) -> &'t str {
+    pub(super) fn text_above(&self) -> &'t str {
         &self.source.text[..self.window.first().map_or(0, |piece| piece.start)]
     }
 }

@@ -314,8 +314,10 @@ fn continues(line: &str) -> bool {
         return false;
     }
     let operator = line.starts_with(['+', '-', '*', '/', '%', '<', '>', '^']);
+    // Before a name, it is the address of something.
+    let address = line.strip_prefix('&').is_some_and(|rest| !rest.starts_with(['&', ' ', '=']));
     operator && line[1..].starts_with(' ')
-        || line.starts_with(['.', '|', '&', '?', ':', '=', ')', ']'])
+        || line.starts_with(['.', '|', '&', '?', ':', '=', ')', ']']) && !address
         || CLAUSES.contains(&word)
 }
 

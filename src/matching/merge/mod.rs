@@ -64,6 +64,9 @@ pub(super) struct Merge<'a, 't> {
     /// The call ends lines in `;` that the file does not, nor any other line of its.
     has_no_semicolons: bool,
     shape: Shape,
+    /// The text of literals over several lines stands elsewhere in the file than in the call, as
+    /// the code around it does.
+    text_moves: bool,
     /// All lines of the call are the file's, character for character.
     is_literal: bool,
     /// The blanks that the call has at the ends of lines, if it has some at every line, and
@@ -128,13 +131,27 @@ impl<'a, 't> Merge<'a, 't> {
             let next = pairs.get(at + 1).map(|(next, _)| *next);
             !ends(old) && ends_statement(without_comment(old), next)
         };
-        let has_no_semicolons = pairs.iter().any(|(old, file)| ends(old) && !ends(file))
+        let added = |(at, (old, file)): (usize, &(&str, &str))| {
+            let next = pairs.get(at + 1).map(|(_, next)| *next);
+            ends(old) && !ends(file) && ends_statement(without_comment(file), next)
+        };
+        let has_no_semicolons = pairs.iter().enumerate().any(added)
             && !source.has_semicolons()
             && !pairs.iter().enumerate().any(bare);
         let is_literal = window.steps.iter().all(|step| {
             matches!(step, Step::Pair(at, piece) if old[*at] == &source.text[piece.start..piece.end])
         });
         let shape = Shape::of(new);
+        let text_moves = shape.has_literals() && {
+            let old_shape = Shape::of(old);
+            window.steps.iter().any(|step| match *step {
+                Step::Pair(at, piece) if piece.from_start && !old[at].trim().is_empty() => {
+                    let file = &source.text[piece.start..piece.end];
+                    old_shape.in_literal(at) && indent::of(old[at]) != indent::of(file)
+                }
+                _ => false,
+            })
+        };
         Self {
             source,
             window,
@@ -146,6 +163,7 @@ impl<'a, 't> Merge<'a, 't> {
             assignments,
             has_no_semicolons,
             shape,
+            text_moves,
             is_literal,
             added_blanks,
         }
@@ -175,7 +193,7 @@ impl<'a, 't> Merge<'a, 't> {
             }
         }
         self.quotes_are_known(&events)?;
-        let own = self.own_depths(&events);
+        let own = self.own_depths(&events)?;
         let mut walk = Walk {
             out: Vec::new(),
             inserts: Vec::new(),

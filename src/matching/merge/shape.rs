@@ -109,6 +109,10 @@ impl Shape {
         self.continued[n]
     }
 
+    pub(super) fn has_literals(&self) -> bool {
+        !self.literals.is_empty()
+    }
+
     /// Whether a line is text that a literal of several lines holds.
     pub(super) fn in_literal(&self, n: usize) -> bool {
         self.literals.iter().any(|literal| literal.opener < n && n < literal.end)
@@ -227,21 +231,26 @@ fn closing_mark(line: &str) -> Option<(String, bool)> {
         return starts.then_some((word, true));
     }
     let open = |close: String, behind: &str| (!behind.contains(&close)).then_some((close, false));
-    if let Some((_, rest)) = line.split_once("R\"")
+    // Within a literal, the same signs are text.
+    let opens = |mark: &str| {
+        let (head, rest) = line.split_once(mark)?;
+        head.matches('"').count().is_multiple_of(2).then_some(rest)
+    };
+    if let Some(rest) = opens("R\"")
         && let Some((name, behind)) = rest.split_once('(')
         && name.len() <= 16
     {
         return open(format!("){name}\""), behind);
     }
-    if let Some((_, rest)) = line.split_once("r#") {
+    if let Some(rest) = opens("r#") {
         let hashes = rest.len() - rest.trim_start_matches('#').len();
         let behind = rest[hashes..].strip_prefix('"')?;
         return open(format!("\"{}", "#".repeat(hashes + 1)), behind);
     }
-    if let Some((_, behind)) = line.split_once("@\"") {
+    if let Some(behind) = opens("@\"") {
         return open("\"".to_owned(), behind);
     }
-    let (_, behind) = line.split_once("[[")?;
+    let behind = opens("[[")?;
     (line.trim_end().ends_with("[[") || line.contains("= [[")).then_some(())?;
     open("]]".to_owned(), behind)
 }
