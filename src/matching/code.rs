@@ -128,8 +128,9 @@ pub(super) fn brackets(line: &str) -> i32 {
 /// Whether a line is a comment only, in the usual languages.
 pub(super) fn is_comment(line: &str) -> bool {
     let line = line.trim();
-    // One count less, and no text.
-    if line.strip_prefix("--").is_some_and(|name| name.starts_with(is_word) && !name.contains(' '))
+    // One count less and no text, or a variable of a style sheet.
+    if let Some(name) = line.strip_prefix("--").filter(|name| name.starts_with(is_word))
+        && (!name.contains(' ') || is_variable(name))
     {
         return false;
     }
@@ -149,6 +150,11 @@ pub(super) fn is_comment(line: &str) -> bool {
         && !line.starts_with("#undef")
         && !line.starts_with("#pragma")
         || line == "*"
+}
+
+/// Whether a name is followed by a `:` at once.
+fn is_variable(line: &str) -> bool {
+    line.trim_start_matches(|c: char| is_word(c) || c == '-').starts_with(':')
 }
 
 /// What two slashes are in a file.

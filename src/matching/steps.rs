@@ -232,6 +232,10 @@ impl Steps {
         if step.is_empty() || total == 0 {
             return Verdict::default();
         }
+        // Behind its mark an item goes on.
+        if kind == Kind::Item && step == "  " {
+            return Verdict::default();
+        }
         let share = seen * 1_000 / total;
         let odd = if share >= 50 {
             Odd::Seen

@@ -282,7 +282,7 @@ impl EditMap {
         let inside = above.is_some_and(|above| item(above) || held(above));
         let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
         let directive = above.is_some_and(|above| above.ends_with('\\'));
-        !inside && !value && !directive && !is_text(code) && ends_statement(code, next)
+        !inside && !value && !directive && is_plain_statement(code) && ends_statement(code, next)
     }
 
     fn with_quotes(&self, text: &str) -> String {
@@ -373,20 +373,28 @@ fn means_more(literal: &str) -> bool {
     literal.contains(['\\', '$']) || literal.contains("#{")
 }
 
-/// Whether a line that has no sign of a statement is text for people, or a name alone.
-fn is_text(code: &str) -> bool {
-    const WORDS: usize = 5;
-    const ALONE: [&str; 5] = ["return", "break", "continue", "debugger", "pass"];
+/// Whether a line has a sign of a statement, and is not text for people.
+fn is_plain_statement(code: &str) -> bool {
+    const WORDS: usize = 4;
+    const KEYWORDS: [&str; 12] = [
+        "break", "const", "continue", "debugger", "export", "import", "let", "package", "return",
+        "throw", "use", "var",
+    ];
     let code = code.trim();
-    let plain = |word: &&str| word.chars().all(|c| c.is_alphabetic() || c == '\'');
+    let plain = |word: &&str| word.chars().all(char::is_alphabetic);
     let words: Vec<&str> = code.split(' ').collect();
     let row = words.split(|word| !plain(word)).map(<[_]>::len).max().unwrap_or(0);
-    let loud = |word: &&str| word.chars().all(|c| c.is_uppercase() || c == '_');
-    match words[..] {
-        [word] => loud(&word) && !word.is_empty() && !ALONE.contains(&word),
-        [first, ..] => row >= WORDS && !loud(&first) && !code.contains(['=', '(']),
-        [] => false,
-    }
+    let named = words.first().is_some_and(|first| KEYWORDS.contains(first));
+    let loud = words.first().is_some_and(|first| first.chars().all(char::is_uppercase));
+    // The end of one that began above.
+    let goes_on = brackets(code) < 0 || code.starts_with(['|', '&', '.', '?', ':', '+']);
+    named
+        || goes_on
+        || loud && words.len() > 1
+        || code.contains(['=', '('])
+        || code.ends_with("++")
+        || code.ends_with("--")
+        || code.contains(':') && row < WORDS
 }
 
 /// Whether what stands before a quote is prose: two words or more that no sign parts, or one

@@ -75,10 +75,17 @@ impl Decoding for OuterBlanks {
             return None;
         }
         let text = without_outer(old, head, tail).into_owned();
+        let inner = inner_blanks(&text, (head, tail));
         Some((
             text,
             Box::new(move |new| {
                 let (h, t) = outer_blanks(new);
+                // Or it is a blank line of the text, whose lines around it go.
+                if inner.contains(&(true, h, solid(new, true)))
+                    || inner.contains(&(false, t, solid(new, false)))
+                {
+                    return None;
+                }
                 Some(if new.trim().is_empty() {
                     new.to_owned()
                 } else {
@@ -135,6 +142,36 @@ fn outer_blanks(text: &str) -> (usize, usize) {
         return (0, 0);
     }
     (head, lines.iter().rev().take_while(|line| blank(line)).count())
+}
+
+/// The first or the last line of a text that says something.
+fn solid(text: &str, first: bool) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let line = if first { lines.next() } else { lines.next_back() };
+    line.unwrap_or_default().to_owned()
+}
+
+/// The lines of a text behind blank ones (or in front of such) and how many these are, where
+/// they are as many as a new text could begin (or end) with, and not as many as are too many.
+fn inner_blanks(text: &str, (head, tail): (usize, usize)) -> Vec<(bool, usize, String)> {
+    let lines: Vec<&str> = text.trim().lines().map(str::trim).collect();
+    let mut out = Vec::new();
+    let mut count = 0;
+    let mut above = "";
+    for line in lines {
+        if line.is_empty() {
+            count += 1;
+            continue;
+        }
+        if count > 0 && count != head {
+            out.push((true, count, line.to_owned()));
+        }
+        if count > 0 && count != tail {
+            out.push((false, count, above.to_owned()));
+        }
+        (count, above) = (0, line);
+    }
+    out
 }
 
 fn without_outer(text: &str, head: usize, tail: usize) -> Cow<'_, str> {

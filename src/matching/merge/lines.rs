@@ -117,7 +117,8 @@ impl<'t> Merge<'_, 't> {
         own_depth: bool,
     ) -> Result<Line, Conflict> {
         let new = self.new[n];
-        let above = n.checked_sub(1).map(|above| self.new[above]);
+        let code = |line: &&&str| !line.trim().is_empty() && !is_comment(line);
+        let above = self.new[..n].iter().rev().find(code).copied();
         let next = self.shape.next_code(n).map(|next| self.new[next]);
         // The first line may have lost the indentation that the line there has in the file.
         let lost = self.map.first_lost().filter(|(from, _)| {

@@ -48,6 +48,26 @@ impl Marks<'_, '_> {
         wanted
     }
 
+    /// Where a new line is one of the old text that ends in a mark, and the file's does not, and
+    /// no list tells what is right: the file's line that it is.
+    pub(super) fn comes_again(
+        &self,
+        events: &[Event],
+        wanted: &HashMap<usize, &'static str>,
+    ) -> Option<usize> {
+        events.iter().find_map(|event| {
+            let Event::Insert(n) = *event else { return None };
+            let new = self.new[n].trim();
+            if wanted.contains_key(&n) || self.mark(new).is_empty() {
+                return None;
+            }
+            let mut same = (0..self.old.len()).filter(|o| self.old[*o].trim() == new);
+            let piece = same.find_map(|o| self.piece_of(o))?;
+            let bare = self.mark(self.source.body(piece.line)).is_empty();
+            (bare && !self.closes_below(piece)).then_some(piece.line)
+        })
+    }
+
     /// A line that stays and was the last item of a list, with a new item right below it.
     fn parted(
         &self,
@@ -126,7 +146,8 @@ impl Marks<'_, '_> {
         });
         let before = changed.or(above.filter(|(o, _)| *o == old_last).map(|(_, n)| n))?;
         let next = *news.iter().find(|n| **n > before)?;
-        if self.mark(self.new[before]).is_empty() && is == ";" && continues(self.new[next]) {
+        let goes_on = continues(self.new[next]) && !is_declaration(self.new[before]);
+        if self.mark(self.new[before]).is_empty() && is == ";" && goes_on {
             // The statement ends where its last line does.
             wanted.insert(before, "");
             let depth = |n: usize| indent::of(self.new[n]).len();
@@ -288,6 +309,13 @@ fn can_end(line: &str, file: &str, mark: &str, slashes: Slashes) -> bool {
         }
         _ => true,
     }
+}
+
+/// Whether a line is `name: value`, which nothing below it goes on with.
+fn is_declaration(line: &str) -> bool {
+    let line = line.trim();
+    let rest = line.trim_start_matches(|c: char| is_word(c) || c == '-');
+    rest.len() < line.len() && rest.starts_with(": ")
 }
 
 /// Whether a line goes on with the statement above it.

@@ -259,7 +259,12 @@ impl<'a, 't> Merge<'a, 't> {
         self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
         self.closing_mark(&mut walk.out, last, &events);
         let Self { source, window, old, new, slashes, .. } = *self;
-        let wanted = Marks { source, window, old, new, slashes }.wanted(&events);
+        let marks = Marks { source, window, old, new, slashes };
+        let wanted = marks.wanted(&events);
+        if let Some(line) = marks.comes_again(&events, &wanted) {
+            let why = "a line of old_str comes again in new_str, with a mark at its end that the file has not";
+            return Err(Conflict { line, why });
+        }
         for line in &mut walk.out {
             if let Some(mark) = line.new.and_then(|n| wanted.get(&n)) {
                 marks::set(&mut line.text, mark, slashes);
