@@ -330,8 +330,10 @@ impl<'a> Text<'a> {
 
     /// Whether a line has a word in common with the file's.
     fn shares_a_word(&self, at: usize, file: &str) -> bool {
-        let mut words = self.old[self.solid[at]].split(|c| !is_word(c));
-        words.any(|word| word.chars().count() >= 3 && file.contains(word))
+        let line = self.old[self.solid[at]].trim();
+        let mut words = line.split(|c| !is_word(c));
+        tokens::likeness(line, file.trim()) >= 0.5
+            && words.any(|word| word.chars().count() >= 3 && file.contains(word))
     }
 
     /// The pairs as steps, blank lines included.

@@ -14,7 +14,7 @@ use super::indent;
 use super::ladder::{INDENTATION, LOOK_ALIKES, folds};
 use super::refuse;
 use super::seek::Seek;
-use super::steps::least_depth;
+use super::steps::{least_depth, opens};
 use super::tokens::likeness;
 use super::window::{Window, split};
 use crate::edit::{Corrected, Expected, Explanation, Refusal, Splice};
@@ -426,10 +426,12 @@ impl<'a> Call<'a> {
             let mut said = names(second).take(if apart { 1 } else { usize::MAX });
             let flush = |line: &str| indent::of(line).is_empty();
             let alike = |line: &&str| flush(line) && framed(line) == framed(old);
+            let beside = |line: &&str| flush(line) && !fit::is_marginal(line) && !opens(line);
             first.trim() == old.trim()
                 && flush(second)
                 && (!headed && said.any(|name| known.contains(&name))
-                    || framed(old).is_some() && solid[1..].iter().any(alike))
+                    || framed(old).is_some()
+                        && (solid[1..].iter().any(alike) || solid[1..].iter().all(beside)))
         };
         if !several && (breaks("") && !breaks(margin) || wrapped || opened || kin()) {
             return Stands::Torn;
@@ -560,7 +562,8 @@ fn framed(line: &str) -> Option<(&str, &str)> {
     let (head, tail) = (line.find(is_word)?, line.rfind(is_word)?);
     let (head, tail) = (line[..head].trim_end(), &line[tail + next(line, tail)..]);
     let tail = tail.trim_start_matches(['.', '!', '?', ')']).trim_start();
-    (head.len() + tail.len() >= LEAST).then_some((head, tail))
+    let both = head.len() >= 2 && tail.len() >= 2;
+    (both && head.len() + tail.len() >= LEAST).then_some((head, tail))
 }
 
 /// How many brackets a text leaves open.

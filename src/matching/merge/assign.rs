@@ -43,7 +43,11 @@ impl<'a> Assignment<'a> {
 
 impl<'a> Assignments<'a> {
     /// By the lines of the call and those of the file for them.
-    pub(super) fn learn(pairs: &[(&'a str, &'a str)]) -> Self {
+    /// Where the file has both, nothing is learnt.
+    pub(super) fn learn(
+        pairs: &[(&'a str, &'a str)],
+        file: impl Iterator<Item = &'a str> + Clone,
+    ) -> Self {
         let mut habits: Vec<(&'static str, Option<[Around<'a>; 2]>)> = Vec::new();
         for (old, file) in pairs {
             let (Some(old), Some(file)) = (Assignment::of(old), Assignment::of(file)) else {
@@ -63,6 +67,15 @@ impl<'a> Assignments<'a> {
             match habits.iter_mut().find(|(sign, _)| *sign == old.sign) {
                 Some((_, known)) => *known = known.filter(|known| *known == here),
                 None => habits.push((old.sign, Some(here))),
+            }
+        }
+        for (sign, habit) in &mut habits {
+            let Some([call, own]) = *habit else { continue };
+            let as_call = |line: &str| {
+                Assignment::of(line).is_some_and(|a| a.sign == *sign && a.around == call)
+            };
+            if call != own && file.clone().any(as_call) {
+                *habit = None;
             }
         }
         Self { habits }
@@ -101,8 +114,10 @@ mod tests {
             ("A = 1", "A = 1", "C=4", "C=4"),
             ("export A = 1", "export A=1", "B = 2 = 3", "B=2 = 3"),
         ] {
-            let known = Assignments::learn(&[(old, file)]);
+            let known = Assignments::learn(&[(old, file)], std::iter::once(file));
             assert_eq!(known.apply(new.to_owned(), false), result, "{old:?} {file:?}");
+            let both = Assignments::learn(&[(old, file)], [file, old].into_iter());
+            assert_eq!(both.apply(new.to_owned(), false), new, "{old:?} {file:?}");
         }
     }
 }

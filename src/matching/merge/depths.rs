@@ -100,8 +100,10 @@ impl Merge<'_, '_> {
         };
         let spaces = |indent: &str| indent.bytes().all(|b| b == b' ');
         let on_grid = |indent: &str| spaces(indent) && indent.len().is_multiple_of(unit);
+        // Within a bracket, lines stand where they like.
+        let inside = |n: usize| n.checked_sub(1).is_some_and(|n| self.shape.open_brackets(n) > 0);
         let news = run.iter().filter_map(|event| match *event {
-            Event::Insert(n) | Event::Change(_, n) => Some(self.new[n]),
+            Event::Insert(n) | Event::Change(_, n) if !inside(n) => Some(self.new[n]),
             _ => None,
         });
         let mut news = news.filter(|line| !line.trim().is_empty()).map(indent::of).peekable();

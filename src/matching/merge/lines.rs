@@ -118,7 +118,8 @@ impl<'t> Merge<'_, 't> {
     ) -> Result<Line, Conflict> {
         let new = self.new[n];
         let code = |line: &&&str| !line.trim().is_empty() && !is_comment(line);
-        let above = self.new[..n].iter().rev().find(code).copied();
+        let above = n.checked_sub(1).map(|above| self.new[above]);
+        let code_above = self.new[..n].iter().rev().find(code).copied();
         let next = self.shape.next_code(n).map(|next| self.new[next]);
         // The first line may have lost the indentation that the line there has in the file.
         let lost = self.map.first_lost().filter(|(from, _)| {
@@ -132,7 +133,7 @@ impl<'t> Merge<'_, 't> {
         let goes_on = self.shape.goes_on(n) && (lost.is_none() || self.shape.open_brackets(n) != 0);
         let body = {
             let place = At { goes_on, in_literal: self.shape.in_literal(n) };
-            self.style.apply_line(&new[indent::of(new).len()..], place, above, next)
+            self.style.apply_line(&new[indent::of(new).len()..], place, code_above, next)
         };
         let body = self.as_in_file(n).unwrap_or(body);
         // Without the `;` that the call has above and the file has not, it would go on there.

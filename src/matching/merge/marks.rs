@@ -58,7 +58,7 @@ impl Marks<'_, '_> {
         events.iter().find_map(|event| {
             let Event::Insert(n) = *event else { return None };
             let new = self.new[n].trim();
-            if wanted.contains_key(&n) || self.mark(new).is_empty() {
+            if wanted.contains_key(&n) || self.mark(new).is_empty() || !new.contains(is_word) {
                 return None;
             }
             let mut same = (0..self.old.len()).filter(|o| self.old[*o].trim() == new);

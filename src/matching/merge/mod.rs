@@ -117,7 +117,8 @@ impl<'a, 't> Merge<'a, 't> {
             _ => None,
         });
         let pairs: Vec<_> = pairs.filter(|(old, _)| !old.trim().is_empty()).collect();
-        let assignments = Assignments::learn(&pairs);
+        let all = source.lines.iter().map(|line| &source.text[line.body()]);
+        let assignments = Assignments::learn(&pairs, all);
         let added: Option<Vec<&str>> = pairs
             .iter()
             .map(|(old, file)| (ends(old) && !ends(file)).then(|| &old[old.trim_end().len()..]))
