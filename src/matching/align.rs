@@ -235,7 +235,8 @@ impl<'a> Text<'a> {
         // Line i of the text beside line j: how much that costs.
         let pair = |i: usize, j: usize| -> usize {
             let (a, b) = (self.old[self.solid[i]], source.body(file.lines[from + j]));
-            if self.skeletons[i] == file.skeletons[from + j] && differences(a, b).is_some() {
+            let same = differences(a, b).is_some() || differ_in_dashes(a, b);
+            if self.skeletons[i] == file.skeletons[from + j] && same {
                 0
             } else if may_differ(a, b) {
                 1
@@ -375,6 +376,20 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Whether two lines are the same but for how long their dashes are, some of which are
+/// typographic.
+fn differ_in_dashes(a: &str, b: &str) -> bool {
+    let dash = |c: char| matches!(c, '-' | '\u{2013}' | '\u{2014}');
+    let plain = |line: &str| {
+        let mut last = ' ';
+        let one = |c: char| if dash(c) { '-' } else { c };
+        let kept = |c: &char| !(std::mem::replace(&mut last, *c) == '-' && *c == '-');
+        line.trim().chars().map(one).filter(kept).collect::<String>()
+    };
+    let typographic = |line: &str| line.contains(['\u{2013}', '\u{2014}']);
+    typographic(a) != typographic(b) && plain(a) == plain(b)
+}
+
 /// Whether two lines may stand for each other as context: comments may, and code that
 /// differs in one short run of tokens.
 fn may_differ(a: &str, b: &str) -> bool {
@@ -497,7 +512,7 @@ fn residue_is_context(
                 };
                 let names =
                     |tokens: &[&str]| tokens.iter().any(|t| t.contains(char::is_alphabetic));
-                if head && names(&stale) && names(&there) {
+                if head && (names(&stale) || names(&there) || is_operator(&stale, &there)) {
                     return Err(line);
                 }
                 // Marks that are no plain punctuation are somebody's habit as well.
@@ -519,6 +534,12 @@ fn residue_is_context(
         }
     }
     Ok(())
+}
+
+/// Whether a sign stands in another one's place, which is no mark at the end of something.
+fn is_operator(stale: &[&str], there: &[&str]) -> bool {
+    let sign = |tokens: &[&str]| tokens.iter().any(|t| !matches!(*t, "," | ";" | ")" | "("));
+    sign(stale) && sign(there)
 }
 
 /// Which old lines hold one that the edit touches: the nearest less deep above it, and so on.

@@ -135,7 +135,12 @@ impl<'t> Merge<'_, 't> {
             let place = At { goes_on, in_literal: self.shape.in_literal(n) };
             self.style.apply_line(&new[indent::of(new).len()..], place, code_above, next)
         };
-        let body = self.as_in_file(n).unwrap_or(body);
+        let known = self.as_in_file(n);
+        if known.is_none() && self.style.unsettled(new).is_some() {
+            let line = self.window.first().map_or(0, |piece| piece.line);
+            return Err(Conflict { line, why: UNSETTLED });
+        }
+        let body = known.unwrap_or(body);
         // Without the `;` that the call has above and the file has not, it would go on there.
         let last = before.iter().rev().find(|line| !line.text.trim().is_empty());
         if body.starts_with(['(', '[', '`'])
@@ -155,10 +160,6 @@ impl<'t> Merge<'_, 't> {
         if self.style.leaves_foreign(&body) {
             let why = "a new literal is in other quotes than the file's, and holds such quotes or values; quote it as the file does";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
-        }
-        if self.style.unsettled(&body).is_some() {
-            let line = self.window.first().map_or(0, |piece| piece.line);
-            return Err(Conflict { line, why: UNSETTLED });
         }
         let habit = self.added_blanks.contains(&&body[body.trim_end().len()..]);
         let body = if habit { body.trim_end().to_owned() } else { body };
