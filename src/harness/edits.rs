@@ -64,6 +64,7 @@ pub struct Pair {
 /// The edits between the two versions.
 pub fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
     let Some(language) = Language::of(&pair.path) else { return Vec::new() };
+    let language = language.told_by(&pair.before);
     let usable = |text: &str| {
         text.len() <= MAX_FILE
             && text.ends_with('\n')

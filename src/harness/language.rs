@@ -67,6 +67,12 @@ impl Language {
         Some(row.1)
     }
 
+    /// The language of a text: two end in `.m`, and only one has comments that begin with `%`.
+    pub fn told_by(self, text: &str) -> Self {
+        let is_matlab = || text.lines().any(|line| line.trim_start().starts_with('%'));
+        if self.name == "objective-c" && is_matlab() { code("matlab", &["%", "#"]) } else { self }
+    }
+
     /// Whether a line is a comment and nothing else.
     pub fn is_comment(&self, line: &str) -> bool {
         let body = line.trim_start();

@@ -98,6 +98,11 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     if placeholders != 0 && placeholders != parts.len() - 1 {
         return None;
     }
+    // Dots alone, where old_str has a placeholder in words, may be text.
+    let dots = new.iter().find(|line| is_placeholder(line) && line.trim() == "...");
+    if let Some(dots) = dots.filter(|_| marks.iter().all(|mark| mark.trim() != "...")) {
+        return Some(Err(refuse::omission(dots.trim())));
+    }
     let source = call.source();
     let found: Vec<Bounded<Window>> = parts
         .iter()

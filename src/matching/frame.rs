@@ -258,7 +258,9 @@ impl<'a> Texts<'a, '_> {
         };
         let file_level = level(&mut quoted.iter().map(String::as_str));
         // The first level of the new lines is the file's, and not the call's.
+        let tabs = new.iter().any(|line| indent::of(line).contains('\t'));
         let in_levels = level(&mut new.iter().copied()) == file_level
+            && (!tabs || self.file_has_tabs())
             && level(&mut old.iter().copied()) != file_level;
         if as_call {
             // The new text comes as far out as the file's, and still a line of it stands where

@@ -210,6 +210,17 @@ impl EditMap {
             let inner = |line: &&str| line.trim_start().trim_start_matches(dash).contains(dash);
             new.iter().any(inner) && lines.clone().next().is_some() && items()
         };
+        // Behind a word and before a sign, as a counter has them.
+        let behind = |line: &str| {
+            line.match_indices(dash).any(|(at, _)| {
+                let before = line[..at].chars().next_back();
+                let next = line[at + dash.len_utf8()..].chars().next();
+                before.is_some_and(|c| is_word(c) || matches!(c, ')' | ']'))
+                    && next.is_none_or(|c| matches!(c, ')' | ']' | ';' | ','))
+            })
+        };
+        let counts =
+            || new.iter().any(|line| behind(line)) && !lines.clone().any(|(old, _)| behind(old));
         // A file that writes both between words.
         let both = || {
             new.iter().any(|line| line.contains(" \u{2014} "))
@@ -219,7 +230,7 @@ impl EditMap {
         let known = lines.clone().next().is_some();
         if (stands_for(true) && stands_for(false)
             || both_in_one
-            || known && (beside || elsewhere() || both()))
+            || known && (beside || elsewhere() || counts() || both()))
             && !file.contains(dash)
         {
             self.unsettled.push(dash.to_string());
@@ -394,7 +405,7 @@ fn is_plain_statement(code: &str) -> bool {
         || code.contains(['=', '('])
         || code.ends_with("++")
         || code.ends_with("--")
-        || code.contains(':') && row < WORDS
+        || code.contains(": ") && row < WORDS
 }
 
 /// Whether what stands before a quote is prose: two words or more that no sign parts, or one

@@ -402,7 +402,8 @@ impl Way {
         let before = call.before();
         let literal: Vec<usize> = before.match_indices(&call.old).map(|(at, _)| at).collect();
         match self.wanted {
-            Wanted::Refused(_) => true,
+            // What stands in the file after all is not absent.
+            Wanted::Refused(codes) => codes != [EditCode::NoOccurrence] || literal.is_empty(),
             Wanted::Right if call.expected != Expected::default() || call.near_line.is_some() => {
                 call.region != call.after
             }

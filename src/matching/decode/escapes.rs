@@ -80,7 +80,7 @@ impl Decoding for Unescape {
                 return None;
             }
             Some(match level {
-                Level::Full => undo_like(new, shown)?,
+                Level::Full => undo_like(&old, new, shown)?,
                 Level::Quotes => {
                     let text = unescape_quotes(new, &escaped_quotes(new, shown));
                     // More was escaped there than quotes; how much, old_str does not show.
@@ -295,7 +295,7 @@ fn known_start(old: &str, new: &str) -> usize {
 
 /// Undoes in `new` each kind of escape that `old` showed and against which `new` shows
 /// nothing: no raw line break, no raw tab, no bare quote, no lone backslash.
-fn undo_like(new: &str, shown: Kinds) -> Option<String> {
+fn undo_like(old: &str, new: &str, shown: Kinds) -> Option<String> {
     if mixes_quotes(new, shown) {
         return None;
     }
@@ -307,7 +307,7 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
         });
     }
     if brings_escaped_quotes(new, shown)? && !was_string_body(new) {
-        return undo_like(&unescape_quotes(new, &['"']), shown.with_bare_quotes());
+        return undo_like(old, &unescape_quotes(new, &['"']), shown.with_bare_quotes());
     }
     let body = was_string_body(new);
     let unquoted = unescape_quotes(new, &QUOTES);
@@ -372,7 +372,10 @@ fn undo_like(new: &str, shown: Kinds) -> Option<String> {
     }
     let out = match (breaks, shown.in_literals) {
         (false, _) => out,
-        (true, false) => unescape_breaks(&out),
+        (true, false) => {
+            let (known, rest) = out.split_at(known_start(old, &out));
+            unescape_breaks(known) + &unescape_breaks(rest)
+        }
         (true, true) => everywhere(&out, line_break),
     };
     // The file doubles every backslash there; what would have single ones was not escaped.
@@ -508,6 +511,10 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
             // Text between triple quotes goes over lines.
             out.extend([c; 3]);
             at += 3;
+        } else if let Some(end) = raw_text(&chars, at) {
+            let text: String = chars[at..end].iter().collect();
+            out.push_str(&everywhere(&text, &meant));
+            at = end;
         } else if matches!(c, '"' | '\'')
             && !(c == '\'' && is_apostrophe(&chars, at))
             && let Some(end) = ends.of(&chars, |c| *c, at)
@@ -530,6 +537,20 @@ fn outside_literals(text: &str, meant: impl Fn(char) -> Option<&'static str>) ->
         }
     }
     out
+}
+
+/// The end of a raw text, `r#"…"#`, that a line break begins: escapes mean nothing in it, so that
+/// these are those of the call.
+fn raw_text(chars: &[char], at: usize) -> Option<usize> {
+    let hashes = chars[..at].iter().rev().take_while(|c| **c == '#').count();
+    let opens = hashes > 0 && at > hashes && chars[at - hashes - 1] == 'r' && chars[at] == '"';
+    if !opens || chars.get(at + 1..at + 3) != Some(&['\\', 'n']) {
+        return None;
+    }
+    let close: Vec<char> = std::iter::once('"').chain(std::iter::repeat_n('#', hashes)).collect();
+    let inside = at + 1;
+    let found = chars[inside..].windows(close.len()).position(|end| end == close)?;
+    Some(inside + found + close.len())
 }
 
 /// Whether two single quotes with a line break between them each stand before a name, as

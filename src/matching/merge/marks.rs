@@ -234,12 +234,13 @@ impl Marks<'_, '_> {
         let closes = closes(here);
         let lines = (0..piece.line).rev().map(|at| self.source.body(at));
         let outside = |line: &&str| depth(line) <= depth(here);
-        let outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
-        let mut above =
-            outside.skip(usize::from(closes)).take_while(|line| depth(line) == depth(here));
+        let mut outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
+        let head = if closes { outside.next() } else { None };
+        let mut above = outside.take_while(|line| depth(line) == depth(here));
         let nearest = above.next()?;
         if closes && !self::closes(nearest) {
-            return above.find(|line| self::closes(line)).or(Some(nearest));
+            let part = head.is_some_and(is_selector_head);
+            return above.find(|line| self::closes(line)).or((!part).then_some(nearest));
         }
         Some(nearest)
     }
@@ -311,11 +312,27 @@ fn can_end(line: &str, file: &str, mark: &str, slashes: Slashes) -> bool {
     }
 }
 
+/// Whether the line that opens a block may be the last of several that are its head: nothing in
+/// it tells of a value or a call.
+fn is_selector_head(line: &str) -> bool {
+    let head = line.trim().trim_end_matches('{').trim_end();
+    !head.is_empty()
+        && !head.ends_with(':')
+        && ![": ", "(", "=", "["].iter().any(|sign| head.contains(sign))
+}
+
 /// Whether a line is `name: value`, which nothing below it goes on with.
 fn is_declaration(line: &str) -> bool {
     let line = line.trim();
     let rest = line.trim_start_matches(|c: char| is_word(c) || c == '-');
     rest.len() < line.len() && rest.starts_with(": ")
+}
+
+/// Whether a line begins as the methods of Objective-C do, `- (Type)name`.
+fn declares_a_method(line: &str) -> bool {
+    let kind = line.strip_prefix("- (").or_else(|| line.strip_prefix("+ ("));
+    let name = kind.and_then(|kind| kind.split_once(')')).map(|(_, name)| name.trim_start());
+    name.is_some_and(|name| name.starts_with(is_word))
 }
 
 /// Whether a line goes on with the statement above it.
@@ -344,7 +361,7 @@ fn continues(line: &str) -> bool {
     let operator = line.starts_with(['+', '-', '*', '/', '%', '<', '>', '^']);
     // Before a name, it is the address of something.
     let address = line.strip_prefix('&').is_some_and(|rest| !rest.starts_with(['&', ' ', '=']));
-    operator && line[1..].starts_with(' ')
+    operator && line[1..].starts_with(' ') && !declares_a_method(line)
         || line.starts_with(['.', '|', '&', '?', ':', '=', ')', ']']) && !address
         || CLAUSES.contains(&word)
 }
