@@ -416,23 +416,7 @@ impl<'a> Call<'a> {
             line.trim() == old.trim() && depth(line) > depth(first) && depth(line) < depth(margin)
         });
         let opened = fit::needs_a_block(first) && depth(second) <= depth(margin);
-        // More of the same kind, beside the line as the call has it: its indentation is lost.
-        let kin = || {
-            // A key or a target begins something of its own.
-            let headed = second.trim_start_matches(is_word).starts_with(':');
-            // What a blank line parts is so only if it begins alike.
-            let apart = new.trim_start().lines().nth(1).is_some_and(|line| line.trim().is_empty());
-            let known: Vec<&str> = names(old).take(if apart { 1 } else { usize::MAX }).collect();
-            let mut said = names(second).take(if apart { 1 } else { usize::MAX });
-            let flush = |line: &str| indent::of(line).is_empty();
-            let alike = |line: &&str| flush(line) && framed(line) == framed(old);
-            let beside = |line: &&str| flush(line) && !fit::is_marginal(line) && !opens(line);
-            first.trim() == old.trim()
-                && flush(second)
-                && (!headed && said.any(|name| known.contains(&name))
-                    || framed(old).is_some()
-                        && (solid[1..].iter().any(alike) || solid[1..].iter().all(beside)))
-        };
+        let kin = || first.trim() == old.trim() && are_of_a_kind(new, &solid);
         if !several && (breaks("") && !breaks(margin) || wrapped || opened || kin()) {
             return Stands::Torn;
         }
@@ -553,6 +537,34 @@ pub(super) fn alike(old: &str, new: &str) -> bool {
 /// The words of a text that name something.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_word(c)).filter(|word| word.len() >= 3)
+}
+
+/// Whether the lines below the first one are more of its kind, all of them at the margin, as the
+/// first one is in the call: then its indentation is lost.
+fn are_of_a_kind(new: &str, solid: &[&str]) -> bool {
+    let (Some(first), Some(second)) = (solid.first(), solid.get(1)) else { return false };
+    let flush = |line: &str| indent::of(line).is_empty();
+    // A key or a target begins something of its own, unless both do.
+    let headed = |line: &str| line.trim_start_matches(is_word).starts_with(':');
+    let blanks = new.trim_start().lines().skip(1).take_while(|line| line.trim().is_empty()).count();
+    // What a blank line parts is so only if it begins alike.
+    let most = if blanks > 0 { 1 } else { usize::MAX };
+    let known: Vec<&str> = names(first).take(most).collect();
+    let shared = names(second).take(most).filter(|name| known.contains(name)).count();
+    let named = match (headed(first), headed(second)) {
+        (_, false) => shared > 0,
+        (true, true) => blanks == 0 && shared > 1,
+        (false, true) => false,
+    };
+    let further = &solid[1..];
+    let alike = |line: &&str| flush(line) && framed(line) == framed(first);
+    let beside = |line: &&str| flush(line) && !fit::is_marginal(line) && !opens(line);
+    // A text about a field, and more fields or texts about them.
+    let fields = framed(first).is_some()
+        && blanks < 2
+        && (further.iter().any(alike) || headed(second) && further.iter().all(beside));
+    let about = blanks == 0 && headed(first) && second.starts_with("\"\"\"");
+    flush(second) && (named || fields || about)
 }
 
 /// The signs around a line, if they are those of a text for people.
