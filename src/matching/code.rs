@@ -198,6 +198,14 @@ pub(super) fn without_comment(line: &str) -> &str {
     code_of(line, Slashes::Comment)
 }
 
+/// Whether a word ends here that is no mark of a literal, as those of raw texts or of bytes are.
+fn is_word_before(chars: &[canon::Canonical]) -> bool {
+    let word = chars.iter().rev().take(3).take_while(|c| is_word(c.c));
+    let mark = |c: &canon::Canonical| matches!(c.c.to_ascii_lowercase(), 'f' | 'r' | 'b' | 'u');
+    let count = word.clone().count();
+    count > 2 || count > 0 && !word.clone().all(mark)
+}
+
 /// A line without the comment at its end, where it is known what slashes are.
 pub(super) fn code_of(line: &str, slashes: Slashes) -> &str {
     let chars = canon::canonical(line, Fold::LookAlike);
@@ -217,7 +225,7 @@ pub(super) fn code_of(line: &str, slashes: Slashes) -> &str {
             }
             (Some(quote), c) if c == quote && !escaped => open = None,
             (None, c @ ('"' | '`')) => open = Some(c),
-            (None, '\'') if at == 0 || !is_word(chars[at - 1].c) => open = Some('\''),
+            (None, '\'') if !is_word_before(&chars[..at]) => open = Some('\''),
             (None, '/')
                 if slashes == Slashes::Comment
                     && matches!(next, Some('/' | '*'))
@@ -263,6 +271,7 @@ mod tests {
     fn comments_are_told_from_code() {
         assert_eq!(without_comment("x = 1; // why"), "x = 1;");
         assert_eq!(without_comment("x = 'http://a' # why"), "x = 'http://a'");
+        assert_eq!(without_comment("f'a // 2' // why"), "f'a // 2'");
         assert_eq!(without_comment("url(//x)"), "url(//x)");
         assert_eq!(without_comment("w // 2,"), "w // 2,");
         assert_eq!(without_comment("w ／／ 2"), "w");

@@ -474,7 +474,7 @@ fn long_options(text: &str) -> String {
     while let Some(at) = rest.find('\u{2014}') {
         let (head, tail) = (&rest[..at], &rest[at + '\u{2014}'.len_utf8()..]);
         let first = head.is_empty() && out.is_empty();
-        let apart = first || head.ends_with(char::is_whitespace);
+        let apart = first || head.ends_with(|c: char| c.is_whitespace() || is_quote(c));
         let word = tail.chars().take(2).filter(|c| c.is_alphabetic()).count() == 2;
         out.push_str(head);
         out.push_str(if apart && word { "--" } else { "\u{2014}" });

@@ -297,6 +297,7 @@ fn can_end(line: &str, file: &str, mark: &str, slashes: Slashes) -> bool {
             };
             let alike = || word(line).is_some() && word(line) == word(file);
             line.chars().next_back() == file.chars().next_back()
+                || line.trim() == "}" && file.trim_start().starts_with('}')
                 || ends_statement(line, None)
                 || alike() && !ends_statement(file, None) && line.ends_with(is_word)
         }
