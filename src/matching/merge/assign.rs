@@ -29,6 +29,10 @@ impl<'a> Assignment<'a> {
         let (head, rest) = line.split_at(line.find(|c| !part(c))?);
         let sign = SIGNS.into_iter().find(|sign| rest.starts_with(sign))?;
         let name = head.trim_end();
+        // Within a literal, nothing is named.
+        if ['"', '\''].iter().any(|quote| name.matches(*quote).count() % 2 == 1) {
+            return None;
+        }
         let behind = &rest[sign.len()..];
         let value = behind.trim_start();
         let plain = !name.is_empty() && value.starts_with(|c| !matches!(c, '=' | ':' | '~' | '>'));
@@ -111,6 +115,7 @@ mod tests {
             ("a:1", "a: 1", "c:3", "c: 3"),
             ("A = 1", "A=1", "C == 4", "C == 4"),
             ("A = 1", "A=1", "f(a = 1)", "f(a = 1)"),
+            ("A=1", "A = 1", "'a=(b), c=(d)',", "'a=(b), c=(d)',"),
             ("A = 1", "A = 1", "C=4", "C=4"),
             ("export A = 1", "export A=1", "B = 2 = 3", "B=2 = 3"),
         ] {
