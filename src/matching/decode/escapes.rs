@@ -284,8 +284,10 @@ fn continues(new: &str) -> bool {
 fn known_start(old: &str, new: &str) -> usize {
     let shared = old.bytes().zip(new.bytes()).take_while(|(a, b)| a == b).count();
     let whole = unescape_breaks(old);
-    let mut ends =
-        old[..old.floor_char_boundary(shared)].rmatch_indices("\\n").map(|(at, _)| at + 2);
+    // The last ones will do; each is a look at the whole text.
+    const MOST: usize = 8;
+    let shared = &old[..old.floor_char_boundary(shared)];
+    let mut ends = shared.rmatch_indices("\\n").map(|(at, _)| at + 2).take(MOST);
     let ends_there = |end: &usize| {
         let start = unescape_breaks(&old[..*end]);
         start.ends_with('\n') && whole.starts_with(&start)

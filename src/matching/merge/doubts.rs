@@ -79,15 +79,15 @@ impl Merge<'_, '_> {
                 return false;
             };
             let mark = above.trim().len() - item.len();
-            let known = self.window.pieces().any(|piece| self.file(piece) == line);
+            let known = || self.window.pieces().any(|piece| self.file(piece) == line);
             let sent = |line: &Line| line.new.map(|n| columns(indent::of(self.new[n])));
             let deeper = columns(indent::of(line)) > columns(indent::of(above))
                 || sent(pair[1]) > sent(pair[0]);
-            !known
-                && deeper
+            deeper
                 && key(item).is_some_and(|value| !value.is_empty())
                 && key(line.trim()).is_some()
                 && columns(indent::of(line)) != columns(indent::of(above)) + mark
+                && !known()
         });
         if astray.is_none() {
             return Ok(());
