@@ -668,7 +668,7 @@ fn has_tails(file: &str) -> bool {
         if code.trim_end().ends_with(';') {
             ended += 1;
         } else if ends_statement(code, None)
-            && !code.contains(':')
+            && (!code.contains(':') || above.ends_with(';'))
             && !above.ends_with(',')
             && !["return", "throw", "break", "continue"].iter().any(|w| code.trim().starts_with(w))
         {
