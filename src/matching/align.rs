@@ -75,8 +75,11 @@ impl Aligned {
         found.sort_by_key(|alignment| (!alignment.sure, alignment.cost, alignment.lines.start));
         let mut apart: Vec<Alignment> = Vec::new();
         for alignment in found {
+            // Two places may share the line where one ends and the other begins.
             let overlaps = |seen: &Alignment| {
-                seen.lines.start < alignment.lines.end && alignment.lines.start < seen.lines.end
+                let (a, b) = (&seen.lines, &alignment.lines);
+                let shared = a.end.min(b.end).saturating_sub(a.start.max(b.start));
+                2 * shared > a.len().min(b.len())
             };
             if !apart.iter().any(overlaps) {
                 apart.push(alignment);

@@ -544,18 +544,14 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 fn are_of_a_kind(new: &str, solid: &[&str]) -> bool {
     let (Some(first), Some(second)) = (solid.first(), solid.get(1)) else { return false };
     let flush = |line: &str| indent::of(line).is_empty();
-    // A key or a target begins something of its own, unless both do.
+    // A key or a target begins something of its own.
     let headed = |line: &str| line.trim_start_matches(is_word).starts_with(':');
     let blanks = new.trim_start().lines().skip(1).take_while(|line| line.trim().is_empty()).count();
     // What a blank line parts is so only if it begins alike.
     let most = if blanks > 0 { 1 } else { usize::MAX };
     let known: Vec<&str> = names(first).take(most).collect();
     let shared = names(second).take(most).filter(|name| known.contains(name)).count();
-    let named = match (headed(first), headed(second)) {
-        (_, false) => shared > 0,
-        (true, true) => blanks == 0 && shared > 1,
-        (false, true) => false,
-    };
+    let named = !headed(second) && shared > 0;
     let further = &solid[1..];
     let alike = |line: &&str| flush(line) && framed(line) == framed(first);
     let beside = |line: &&str| flush(line) && !fit::is_marginal(line) && !opens(line);
@@ -564,7 +560,21 @@ fn are_of_a_kind(new: &str, solid: &[&str]) -> bool {
         && blanks < 2
         && (further.iter().any(alike) || headed(second) && further.iter().all(beside));
     let about = blanks == 0 && headed(first) && second.starts_with("\"\"\"");
-    flush(second) && (named || fields || about)
+    // Nothing but a class holds what is called on an object of it.
+    let methods = solid[1..].iter().any(|line| flush(line) && is_a_method(line));
+    flush(second) && (named || fields || about || methods)
+}
+
+/// Whether a line begins a method of Python.
+fn is_a_method(line: &str) -> bool {
+    let line = line.strip_prefix("async ").unwrap_or(line);
+    let Some((_, parameters)) = line.strip_prefix("def ").and_then(|rest| rest.split_once('('))
+    else {
+        return false;
+    };
+    ["self", "cls"].iter().any(|name| {
+        parameters.strip_prefix(name).is_some_and(|rest| rest.starts_with([',', ')', ':']))
+    })
 }
 
 /// The signs around a line, if they are those of a text for people.
@@ -641,17 +651,29 @@ struct Literals {
 impl Literals {
     const MARKS: [&'static str; 3] = ["\"\"\"", "'''", "`"];
 
-    /// Whether a place lies within such a literal, or a line of `new` begins or ends one.
+    /// Whether a place lies within such a literal, or `new` begins or ends one.
     fn are_open(&mut self, text: &str, at: usize, new: &str) -> bool {
         for (count, mark) in self.counts.iter_mut().zip(Self::MARKS) {
             *count += text[self.upto.min(at)..at].matches(mark).count();
         }
         self.upto = at;
         self.counts.iter().any(|count| count % 2 == 1)
-            || Self::MARKS.iter().any(|mark| {
-                new.contains(mark) && new.lines().any(|line| line.matches(mark).count() % 2 == 1)
-            })
+            || Self::MARKS.iter().any(|mark| new.contains(mark) && Self::are_begun(new, mark))
             || new.contains("<<")
+    }
+
+    /// Whether a line of `new` begins or ends a literal, but for texts that stand on their own,
+    /// where no depth matters.
+    fn are_begun(new: &str, mark: &str) -> bool {
+        let mut lines = new.lines().filter(|line| line.matches(mark).count() % 2 == 1);
+        while let Some(opener) = lines.next() {
+            let alone = opener.trim_start().trim_start_matches('r').starts_with(mark);
+            let text = alone.then(|| lines.next()).flatten();
+            if !text.is_some_and(|end| end.trim_end().ends_with(mark)) {
+                return true;
+            }
+        }
+        false
     }
 }
 

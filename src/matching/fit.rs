@@ -35,6 +35,14 @@ impl Fit {
         (plain == self.as_known().is_better_than(&call.as_known())).then_some(plain)
     }
 
+    /// Whether all of these fit better than others, wherever they differ.
+    pub(super) fn is_better_in_all(&self, other: &Self) -> bool {
+        let pairs =
+            [(self.place, other.place), (self.above, other.above), (self.below, other.below)];
+        pairs.iter().all(|(own, other)| own <= other)
+            && pairs.iter().any(|(own, other)| own < other)
+    }
+
     /// The call's own depth is the rule. The file's counts only where the call's makes no
     /// sense, and the file's fits far better and no worse on either side.
     fn is_better_than(&self, call: &Self) -> bool {

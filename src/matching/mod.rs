@@ -32,6 +32,7 @@ mod refuse;
 mod seek;
 mod slack;
 mod source;
+mod statements;
 mod steps;
 mod style;
 mod tokens;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use super::canon::is_word;
 use super::code::{is_comment, without_comment};
 use super::events::{Event, events};
+use super::merge::Shape;
 use super::tokens::literals;
 use super::window::split;
 use crate::edit::EditRequest;
@@ -284,7 +285,7 @@ fn is_code(lines: &[&str], at: usize) -> bool {
     if lines[at].trim().starts_with('…') {
         return false;
     }
-    if is_sample(lines, at) {
+    if is_sample(lines, at) || Shape::of(lines).in_raw_literal(at) {
         return true;
     }
     let solid = |line: &&&str| !line.trim().is_empty();
@@ -409,6 +410,7 @@ mod tests {
             ("x = a[0, 1, 2]\ny = 1\n", "x = a[..., 2]\n"),
             ("def f():\n    return 1\n", "def f(): ...\n"),
             ("def f():\n    return 1\n", "def f():\n    \"\"\"One.\"\"\"\n    ...\n"),
+            ("f(r#\"\na\nb\n\"#);\n", "f(r#\"\na\n...\n\"#);\n"),
             ("void f(\n    int a,\n    int b\n);\n", "void f(\n    int a,\n    ...\n);\n"),
             (">>> f()\n1\n2\n3\n", ">>> f()\n1\n...\n3\n"),
             ("{ pkgs, lib }:\nlib.x\n", "{ pkgs, ... }:\npkgs.x\n"),

@@ -1,11 +1,12 @@
 //! What the call writes in one way and the file in another, throughout: quotes, look-alike
-//! characters, the `;` at the end of statements. New text goes through it, because the same
+//! characters, and the `;` of `statements.rs`. New text goes through it, because the same
 //! hand wrote it.
 
 use std::ops::Range;
 
 use super::canon::{self, Fold, canonical, is_word};
-use super::code::{brackets, ends_statement, heads_a_block, is_comment, without_comment};
+use super::code::{is_comment, without_comment};
+use super::statements::{At, Semicolons, is_plain_statement};
 use super::tokens;
 
 /// Typographic quotes for plain double ones.
@@ -27,32 +28,12 @@ pub(super) struct EditMap {
     unsettled: Vec<String>,
     /// Whether a long dash at the head of a word stands for two hyphens.
     options: bool,
-    semicolons: Option<Semicolons>,
-    /// Whether the new text has lines that end in `;`.
-    ends_statements: bool,
-    /// Whether the last expression of a block has no `;` in the file, as it is its value.
-    tails: bool,
+    semicolons: Semicolons,
     /// Whether the file has the call's kind of quotes nowhere.
     foreign: bool,
     /// Whether literals that hold values stand in other quotes in the file: there they mean
     /// something else.
     expands: bool,
-}
-
-/// Where a new line stands.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct At {
-    /// It is no end of a statement.
-    pub(super) goes_on: bool,
-    /// It is text that a literal of several lines holds.
-    pub(super) in_literal: bool,
-}
-
-/// What the call did to the `;` at the end of statements.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Semicolons {
-    Lost,
-    Added,
 }
 
 impl EditMap {
@@ -67,9 +48,7 @@ impl EditMap {
                 let turned = long_options(old);
                 turned != *old && canon::same(&turned, file, Fold::LookAlike)
             }),
-            semicolons: semicolons(pairs),
-            ends_statements: false,
-            tails: false,
+            semicolons: Semicolons::learn(pairs),
             foreign: false,
             expands: expands(pairs),
         }
@@ -83,16 +62,7 @@ impl EditMap {
         file: &str,
         new: &[&str],
     ) -> Self {
-        let ends = |line: &str| ends_in_semicolon(line);
-        let contradicted = match self.semicolons {
-            Some(Semicolons::Added) => file.contains(";\n") || file.contains(";\r\n"),
-            Some(Semicolons::Lost) => new.iter().any(|line| ends(line)),
-            None => false,
-        };
-        if contradicted {
-            self.semicolons = None;
-        }
-        self.ends_statements = new.iter().any(|line| ends(line));
+        self.semicolons.settle(file, new);
         // One kind of typographic quotes that stands for plain ones in code speaks for the
         // other, unless the file has such quotes itself.
         for (kind, other, plain) in [(DOUBLE, SINGLE, "'"), (SINGLE, DOUBLE, "\"")] {
@@ -147,7 +117,6 @@ impl EditMap {
         self.characters = settled;
         self.unsettled.extend(open.into_iter().map(|(from, _): (String, String)| from));
         self.foreign = self.quotes.is_some_and(|(from, _)| !file.contains(from));
-        self.tails = self.semicolons == Some(Semicolons::Lost) && has_tails(file);
         self
     }
 
@@ -228,9 +197,19 @@ impl EditMap {
                 && file.lines().any(|line| line.contains(" -- ") && !line.contains("--;"))
         };
         let known = lines.clone().next().is_some();
+        // What stands for a minus in code tells nothing of text.
+        let in_text = |line: &str| {
+            let code = without_comment(line);
+            let literals = tokens::literals(code).into_iter();
+            line[code.len()..].contains(dash)
+                || literals.into_iter().any(|literal| code[literal].contains(dash))
+        };
+        let code = |line: &str| !in_text(line) && is_plain_statement(line);
+        let only_code =
+            || lines.clone().all(|(old, _)| code(old)) && new.iter().any(|line| in_text(line));
         if (stands_for(true) && stands_for(false)
             || both_in_one
-            || known && (beside || elsewhere() || counts() || both()))
+            || known && (beside || elsewhere() || counts() || both() || only_code()))
             && !file.contains(dash)
         {
             self.unsettled.push(dash.to_string());
@@ -263,37 +242,8 @@ impl EditMap {
         next: Option<&str>,
     ) -> String {
         let mut line = self.apply(line);
-        let code = without_comment(&line).trim_end().len();
-        match self.semicolons {
-            Some(Semicolons::Lost)
-                if !place.goes_on && self.wants_semicolon(&line[..code], above, next) =>
-            {
-                line.insert(code, ';');
-            }
-            Some(Semicolons::Added)
-                if !place.in_literal
-                    && !place.goes_on
-                    && !ends_in_entity(&line[..code])
-                    && ends_in_semicolon(&line[..code])
-                    && !needs_semicolon(&line[..code], next) =>
-            {
-                line.remove(code - 1);
-            }
-            _ => {}
-        }
+        self.semicolons.apply(&mut line, place, above, next);
         line
-    }
-
-    fn wants_semicolon(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
-        let above = above.map(|above| without_comment(above).trim_end());
-        // Unless the line closes what holds the one above.
-        let item = |above: &str| above.ends_with(',') && brackets(code) >= 0;
-        // Nor is what a brace holds that opens no block of statements.
-        let held = |above: &str| above.ends_with('{') && !opens_statements(above);
-        let inside = above.is_some_and(|above| item(above) || held(above));
-        let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
-        let directive = above.is_some_and(|above| above.ends_with('\\'));
-        !inside && !value && !directive && is_plain_statement(code) && ends_statement(code, next)
     }
 
     fn with_quotes(&self, text: &str) -> String {
@@ -334,7 +284,7 @@ impl EditMap {
 
     /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
     pub(super) fn ends_statements(&self) -> bool {
-        self.ends_statements
+        self.semicolons.are_in_new()
     }
 
     /// Whether the kind of quotes tells what a literal is: one character or a text.
@@ -356,56 +306,9 @@ impl EditMap {
     }
 }
 
-/// Whether the brace that a line ends with opens a block of statements or a rule of a style sheet,
-/// not an object, an enumeration or the like.
-fn opens_statements(line: &str) -> bool {
-    const VALUES: [&str; 9] =
-        ["enum", "struct", "union", "match", "default", "return", "type", "yield", "impl"];
-    let head = line.trim_end_matches('{').trim();
-    if head.ends_with([')', '>']) {
-        return !head.starts_with("match ") && !head.contains(" match ");
-    }
-    let mut words = head.split(|c: char| !is_word(c));
-    !head.contains(" = ")
-        && !head.ends_with(['=', ':', ',', '(', '[', '?', '|', '&', '$'])
-        && !words.any(|word| VALUES.contains(&word))
-}
-
-/// Whether a `;` must stay where lines have none: behind a head that has no other body, or
-/// before a line that would go on with this one.
-pub(super) fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
-    let goes_on =
-        next.is_some_and(|next| next.trim_start().starts_with(['(', '[', '`', '+', '-', '/']));
-    heads_a_block(code.trim_end_matches(';')) || goes_on
-}
-
 /// Whether a literal says something that depends on its quotes.
 fn means_more(literal: &str) -> bool {
     literal.contains(['\\', '$']) || literal.contains("#{")
-}
-
-/// Whether a line has a sign of a statement, and is not text for people.
-fn is_plain_statement(code: &str) -> bool {
-    const WORDS: usize = 4;
-    const KEYWORDS: [&str; 12] = [
-        "break", "const", "continue", "debugger", "export", "import", "let", "package", "return",
-        "throw", "use", "var",
-    ];
-    let code = code.trim();
-    let plain = |word: &&str| word.chars().all(char::is_alphabetic);
-    let words: Vec<&str> = code.split(' ').collect();
-    let row = words.split(|word| !plain(word)).map(<[_]>::len).max().unwrap_or(0);
-    let named = words.first().is_some_and(|first| KEYWORDS.contains(first));
-    let loud = words.first().is_some_and(|first| first.chars().all(char::is_uppercase));
-    // The end of one that began above.
-    let goes_on = brackets(code) < 0 || code.starts_with(['|', '&', '.', '?', ':', '+']);
-    named
-        || goes_on
-        || loud && words.len() > 1
-        || code.contains(['=', '('])
-        || code.ends_with("++")
-        || code.ends_with("--")
-        || code.contains(": ") && row < WORDS
 }
 
 /// Whether what stands before a quote is prose: two words or more that no sign parts, or one
@@ -613,69 +516,6 @@ fn characters(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
         out.extend(hidden.into_iter().map(|c| (c.to_string(), String::new())));
     }
     out
-}
-
-/// Whether a line ends in a `;` that is no escaped character.
-/// Whether the `;` at the end of a line is that of an entity, as in `&nbsp;`.
-pub(super) fn ends_in_entity(line: &str) -> bool {
-    let name = line.trim_end().trim_end_matches(';');
-    let head = name.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '#');
-    head.ends_with('&') && head.len() < name.len()
-}
-
-fn ends_in_semicolon(line: &str) -> bool {
-    let code = without_comment(line).trim_end();
-    code.ends_with(';') && !code.ends_with("\\;")
-}
-
-fn semicolons(pairs: &[(&str, &str)]) -> Option<Semicolons> {
-    let ends = ends_in_semicolon;
-    let (mut lost, mut added, mut both) = (0, 0, 0);
-    // The end of the text alone may have been cut; a habit shows before it.
-    let inner = pairs.len().saturating_sub(1);
-    for (at, (old, file)) in pairs[..inner].iter().enumerate() {
-        let next = pairs.get(at + 1).map(|(_, file)| *file);
-        match (ends(old), ends(file)) {
-            (false, true) => lost += 1,
-            // Behind what is no statement, it says nothing of those.
-            (true, false) if !ends_statement(file.trim(), next) => {}
-            (true, false) => added += 1,
-            (true, true) => both += 1,
-            // A statement that the file does not end so: it has no such habit.
-            (false, false) if ends_statement(file.trim(), next) && !is_value(next) => both += 1,
-            (false, false) => {}
-        }
-    }
-    match (lost, added, both) {
-        (1.., 0, 0) => Some(Semicolons::Lost),
-        (0, 1.., 0) => Some(Semicolons::Added),
-        _ => None,
-    }
-}
-
-/// Whether what comes below a statement ends its block, of which it may be the value.
-fn is_value(next: Option<&str>) -> bool {
-    next.is_some_and(|next| next.trim_start().starts_with('}'))
-}
-
-/// Whether a file often leaves out the `;` before a `}`, where others of its lines have
-/// one: there the last expression of a block is its value. Items of a literal do not count.
-fn has_tails(file: &str) -> bool {
-    let lines: Vec<&str> = file.lines().filter(|line| !line.trim().is_empty()).collect();
-    let (mut ended, mut bare) = (0, 0);
-    for three in lines.windows(3).filter(|three| three[2].trim_start().starts_with('}')) {
-        let (above, code) = (without_comment(three[0]).trim_end(), without_comment(three[1]));
-        if code.trim_end().ends_with(';') {
-            ended += 1;
-        } else if ends_statement(code, None)
-            && (!code.contains(':') || above.ends_with(';'))
-            && !above.ends_with(',')
-            && !["return", "throw", "break", "continue"].iter().any(|w| code.trim().starts_with(w))
-        {
-            bare += 1;
-        }
-    }
-    bare * 20 > ended + bare
 }
 
 fn is_quote(c: char) -> bool {

@@ -94,7 +94,11 @@ impl Decoding for Unescape {
                 Level::Breaks if has_inner_break(new) => new.to_owned(),
                 Level::Breaks => {
                     let (known, rest) = new.split_at(known_start(&old, new));
-                    unescape_breaks(known) + &unescape_breaks(rest)
+                    let rest = unescape_breaks(rest);
+                    if keeps_indented_breaks(&rest) {
+                        return None;
+                    }
+                    unescape_breaks(known) + &rest
                 }
                 Level::QuotesAndBreaks => {
                     let unquoted = unescape_quotes(new, &escaped_quotes(new, shown));
@@ -328,9 +332,7 @@ fn undo_like(old: &str, new: &str, shown: Kinds) -> Option<String> {
         }
         // Quotes in a row are not what opens a literal on one line.
         let row = ["\"\"\"", "'''"].iter().any(|quotes| unquoted.contains(quotes));
-        // Nor is what holds a break with an indentation behind it on one line.
-        let indented = ["\\n\\t", "\\n\t", "\\n  "].iter().any(|sign| kept.contains(sign));
-        return (!row && !indented).then_some(kept);
+        return (!row && !keeps_indented_breaks(&kept)).then_some(kept);
     }
     let quotes = escaped_quotes(new, shown);
     // An escaped quote behind an escaped backslash: all of it was escaped. Else pairs of
@@ -376,13 +378,23 @@ fn undo_like(old: &str, new: &str, shown: Kinds) -> Option<String> {
         (false, _) => out,
         (true, false) => {
             let (known, rest) = out.split_at(known_start(old, &out));
-            unescape_breaks(known) + &unescape_breaks(rest)
+            let rest = unescape_breaks(rest);
+            if keeps_indented_breaks(&rest) {
+                return None;
+            }
+            unescape_breaks(known) + &rest
         }
         (true, true) => everywhere(&out, line_break),
     };
     // The file doubles every backslash there; what would have single ones was not escaped.
     let halved = shown.doubled && !lone && has_lone_backslash(&out);
     (!halved).then_some(out)
+}
+
+/// Whether a literal on one line holds a break with an indentation behind it: that may as well
+/// be a break of the text.
+fn keeps_indented_breaks(text: &str) -> bool {
+    ["\\n\\t", "\\n\t", "\\n  "].iter().any(|sign| text.contains(sign))
 }
 
 /// A backslash that is neither doubled nor in front of `n`, `t`, `r` or a quote.

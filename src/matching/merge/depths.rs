@@ -44,6 +44,10 @@ impl Merge<'_, '_> {
         }
         let line = self.window.first().map_or(0, |piece| piece.line);
         let why = "how deep the new lines are to stand can be read in two ways: as in new_str, or moved as the lines around them";
+        if self.may_be_of_another_width() {
+            let why = "the new lines have other steps of indentation than the file, and old_str has none that tells whether they are meant";
+            return Err(Conflict { line, why });
+        }
         let solid = |line: &str| !line.trim().is_empty();
         let keeps = |event: &Event| matches!(event, Event::Keep(o, _) if solid(self.old[*o]));
         let mut at = 0;
@@ -73,14 +77,26 @@ impl Merge<'_, '_> {
                 }),
                 _ => false,
             };
+            let as_call_is_between = as_call.between;
+            let no_worse = !as_call.is_better_in_all(&as_file);
             let as_file = match as_file.is_rather_than(&as_call) {
                 _ if run.iter().any(moved) => false,
-                // In a text, lines go deeper as they like.
-                Some(true) if self.is_in_text() => return Err(Conflict { line, why }),
+                // In a text, lines go deeper as they like, and new code may have another step.
+                Some(true) if self.is_in_text() || self.has_its_own_step(run) => {
+                    return Err(Conflict { line, why });
+                }
                 Some(rather) => rather,
                 None => return Err(Conflict { line, why }),
             };
-            own[at..end].fill(as_file || self.leaves_the_grid(run));
+            let leaves = match no_worse && !as_file {
+                true => match self.leaves_the_grid(run) {
+                    // No open block is as deep, whatever the step.
+                    None if as_call_is_between => true,
+                    leaves => leaves.ok_or(Conflict { line, why })?,
+                },
+                false => false,
+            };
+            own[at..end].fill(as_file || leaves);
             at = end;
         }
         Ok(own)
@@ -93,10 +109,11 @@ impl Merge<'_, '_> {
     }
 
     /// Whether new lines would stand between the levels of the file if they were moved as the
-    /// context is, and as they came they do not.
-    fn leaves_the_grid(&self, run: &[Event]) -> bool {
+    /// context is, and as they came they do not. `None` where a finer step of their own would
+    /// explain that.
+    fn leaves_the_grid(&self, run: &[Event]) -> Option<bool> {
         let Some(unit) = self.source.unit().filter(|unit| (2..=8).contains(unit)) else {
-            return false;
+            return Some(false);
         };
         let spaces = |indent: &str| indent.bytes().all(|b| b == b' ');
         let on_grid = |indent: &str| spaces(indent) && indent.len().is_multiple_of(unit);
@@ -106,14 +123,60 @@ impl Merge<'_, '_> {
             Event::Insert(n) | Event::Change(_, n) if !inside(n) => Some(self.new[n]),
             _ => None,
         });
-        let mut news = news.filter(|line| !line.trim().is_empty()).map(indent::of).peekable();
+        let news = news.filter(|line| !line.trim().is_empty()).map(indent::of);
         let off = |indent: &str| {
             let moved = self.map.apply(indent);
             on_grid(indent) && moved.is_some_and(|moved| spaces(&moved) && !on_grid(&moved))
         };
-        news.peek().is_some()
-            && news.all(off)
-            && self.window.pieces().all(|piece| on_grid(indent::of(self.source.body(piece.line))))
+        let leaves = news.clone().next().is_some()
+            && news.clone().all(off)
+            && self.window.pieces().all(|piece| on_grid(indent::of(self.source.body(piece.line))));
+        let even = |indent: &str| {
+            self.map.apply(indent).is_some_and(|moved| moved.len().is_multiple_of(2))
+        };
+        let finer = leaves && unit > 2 && unit.is_multiple_of(2) && news.clone().all(even);
+        (!finer).then_some(leaves)
+    }
+
+    /// Whether the steps of the new text are twice or half those of the file and the old text shows
+    /// none, so that nothing tells whether they are its own or those of the whole call.
+    fn may_be_of_another_width(&self) -> bool {
+        let Some(unit) = self.source.unit().filter(|unit| [2, 4].contains(unit)) else {
+            return false;
+        };
+        let depths = |lines: &[&str]| -> Vec<usize> {
+            let solid = lines.iter().filter(|line| !line.trim().is_empty());
+            solid.map(|line| indent::columns(indent::of(line), unit)).collect()
+        };
+        let steps = |depths: &[usize]| -> Vec<usize> {
+            depths.windows(2).filter(|two| two[0] < two[1]).map(|two| two[1] - two[0]).collect()
+        };
+        let other = if unit == 2 { 4 } else { 2 };
+        let (olds, news) = (depths(self.old), steps(&depths(self.new)));
+        olds.windows(2).all(|two| two[0] == two[1])
+            && news.contains(&other)
+            && news.iter().all(|step| step.is_multiple_of(other))
+            && !news.contains(&unit)
+            && !self.source.steps().levels().contains(&other)
+    }
+
+    /// Whether the first new line of a run is as much deeper than what opens its block as a later
+    /// one is, and that is not the step of the file.
+    fn has_its_own_step(&self, run: &[Event]) -> bool {
+        let unit = self.unit();
+        let solid = |n: &usize| !self.new[*n].trim().is_empty();
+        let step = |n: usize| {
+            let above = (0..n).rev().find(solid).map(|above| self.new[above]);
+            let depth = |line: &str| indent::columns(indent::of(line), unit);
+            let above = above.filter(|above| opens(above))?;
+            depth(self.new[n]).checked_sub(depth(above)).filter(|step| ![0, unit].contains(step))
+        };
+        let mut news = run.iter().filter_map(|event| match *event {
+            Event::Insert(n) | Event::Change(_, n) => Some(n).filter(solid),
+            _ => None,
+        });
+        let first = news.next().and_then(step);
+        first.is_some() && news.any(|n| step(n) == first)
     }
 
     /// Whether the first new line of a run stands beside a line of the call that holds the one

@@ -4,7 +4,7 @@
 use super::super::canon::is_word;
 use super::super::code::{code_of, is_comment};
 use super::super::fit::is_directive;
-use super::super::style::{At, ends_in_entity, needs_semicolon};
+use super::super::statements::{At, ends_in_entity, needs_semicolon};
 use super::super::window::{Piece, Step};
 use super::super::{indent, tokens};
 use super::{Conflict, Line, Merge, marks, shape};

@@ -83,6 +83,7 @@ impl Marks<'_, '_> {
         let between = &self.new[n + 1..next];
         let piece = self.piece_of(o)?;
         let parted = self.mark(self.new[n]) == ","
+            && !self.are_bare(n, run)
             && self.mark(self.source.body(piece.line)).is_empty()
             && between.iter().all(|line| !is_code(line))
             && is_sibling(self.new[n], self.new[next])
@@ -129,8 +130,15 @@ impl Marks<'_, '_> {
         let added = was == ";" && is.is_empty();
         // Nor is a comma, behind what is no item.
         let item = gone.is_some() || was != "," || !news.is_empty() && self.was_last_item(piece);
+        // A line that ends bare before another item slipped, and says nothing of that one.
+        let slipped = is == ","
+            && gone.is_none()
+            && next.is_some()
+            && above.is_some_and(|(_, n)| self.mark(self.new[n]).is_empty())
+            && !self.loses_elsewhere(old_last, is);
         if !added
             && item
+            && !slipped
             && (is != "," || same_holder((self.old, old_last), (self.new, new_last)))
             && self.mark(last) == was
             && is_sibling(self.old[old_last], last)
@@ -166,10 +174,32 @@ impl Marks<'_, '_> {
             if own == ";" && ended && !closes(file) && self.closes_below(piece) {
                 wanted.insert(before, ";");
             }
-        } else if own == "," && (changed.is_some() || self.was_last_item(piece)) {
+        } else if own == ","
+            && (changed.is_some() || self.was_last_item(piece) && !self.are_bare(before, run))
+        {
             wanted.insert(before, ",");
         }
         Some(())
+    }
+
+    /// Whether another new line than the last one beside a line of `new` ends without a mark: then
+    /// none of the lines there needs one.
+    fn are_bare(&self, n: usize, run: &[Event]) -> bool {
+        let news = run.iter().filter_map(|event| match *event {
+            Event::Insert(at) if is_code(self.new[at]) => Some(at),
+            _ => None,
+        });
+        let beside: Vec<usize> = news.filter(|at| is_sibling(self.new[n], self.new[*at])).collect();
+        beside
+            .split_last()
+            .is_some_and(|(_, others)| others.iter().any(|at| self.mark(self.new[*at]).is_empty()))
+    }
+
+    /// Whether another line of the call has lost a mark, too.
+    fn loses_elsewhere(&self, but: usize, mark: &str) -> bool {
+        (0..self.old.len()).filter(|o| *o != but && self.mark(self.old[*o]).is_empty()).any(|o| {
+            self.piece_of(o).is_some_and(|piece| self.mark(self.source.body(piece.line)) == mark)
+        })
     }
 
     /// Whether a line of the file without a comma is the last item of a list, or the only one:

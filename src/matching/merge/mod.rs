@@ -25,7 +25,7 @@ use crate::text::Ending;
 use assign::Assignments;
 pub(super) use doubts::FOREIGN;
 use marks::Marks;
-use shape::Shape;
+pub(super) use shape::Shape;
 
 /// Why a change cannot be carried over to the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

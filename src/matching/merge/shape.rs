@@ -14,7 +14,7 @@ const MOST_BACK: usize = 100;
 const MARKS: [&str; 3] = ["\"\"\"", "'''", "`"];
 
 /// The new text, line by line.
-pub(super) struct Shape {
+pub(in crate::matching) struct Shape {
     open: Vec<i32>,
     next: Vec<Option<usize>>,
     goes_on: Vec<bool>,
@@ -37,7 +37,7 @@ struct Literal {
 }
 
 impl Shape {
-    pub(super) fn of(new: &[&str]) -> Self {
+    pub(in crate::matching) fn of(new: &[&str]) -> Self {
         let mut next = vec![None; new.len()];
         for n in (1..new.len()).rev() {
             let code = !new[n].trim().is_empty() && !code::is_comment(new[n]);
@@ -116,6 +116,12 @@ impl Shape {
     /// Whether a line is text that a literal of several lines holds.
     pub(super) fn in_literal(&self, n: usize) -> bool {
         self.literals.iter().any(|literal| literal.opener < n && n < literal.end)
+    }
+
+    /// Whether a line is text of a raw string or a here-document.
+    pub(in crate::matching) fn in_raw_literal(&self, n: usize) -> bool {
+        let raw = self.literals.iter().filter(|literal| literal.mark.is_empty());
+        raw.into_iter().any(|literal| literal.opener < n && n < literal.end)
     }
 
     /// The next line below that is neither blank nor a comment.

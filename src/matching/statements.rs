@@ -1,0 +1,204 @@
+//! The `;` at the end of statements, where the call leaves it out or adds it throughout: new
+//! lines, which the same hand wrote, end as those of the file. The marks of single places
+//! are in `merge/marks.rs`.
+
+use super::canon::is_word;
+use super::code::{brackets, ends_statement, heads_a_block, without_comment};
+
+/// Where a new line stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct At {
+    /// It is no end of a statement.
+    pub(super) goes_on: bool,
+    /// It is text that a literal of several lines holds.
+    pub(super) in_literal: bool,
+}
+
+/// What the call did to the `;` at the end of statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Habit {
+    Lost,
+    Added,
+}
+
+/// The habit that all common lines of the call and the file show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Semicolons {
+    habit: Option<Habit>,
+    /// Whether the new text has lines that end in `;`.
+    in_new: bool,
+    /// Whether the last expression of a block has no `;` in the file, as it is its value.
+    tails: bool,
+}
+
+impl Semicolons {
+    /// Learns from pairs of a line of the call and its line of the file.
+    pub(super) fn learn(pairs: &[(&str, &str)]) -> Self {
+        let ends = ends_in_semicolon;
+        let (mut lost, mut added, mut both) = (0, 0, 0);
+        // The end of the text alone may have been cut; a habit shows before it.
+        let inner = pairs.len().saturating_sub(1);
+        for (at, (old, file)) in pairs[..inner].iter().enumerate() {
+            let next = pairs.get(at + 1).map(|(_, file)| *file);
+            match (ends(old), ends(file)) {
+                (false, true) => lost += 1,
+                // Behind what is no statement, it says nothing of those.
+                (true, false) if !ends_statement(file.trim(), next) => {}
+                (true, false) => added += 1,
+                (true, true) => both += 1,
+                // A statement that the file does not end so: it has no such habit.
+                (false, false) if ends_statement(file.trim(), next) && !is_value(next) => both += 1,
+                (false, false) => {}
+            }
+        }
+        let habit = match (lost, added, both) {
+            (1.., 0, 0) => Some(Habit::Lost),
+            (0, 1.., 0) => Some(Habit::Added),
+            _ => None,
+        };
+        Self { habit, ..Self::default() }
+    }
+
+    /// Forgets what a whole file or a whole new text speaks against: a file that ends
+    /// lines in `;` has that habit, and so has a text that does.
+    pub(super) fn settle(&mut self, file: &str, new: &[&str]) {
+        self.in_new = new.iter().any(|line| ends_in_semicolon(line));
+        let contradicted = match self.habit {
+            Some(Habit::Added) => file.contains(";\n") || file.contains(";\r\n"),
+            Some(Habit::Lost) => self.in_new,
+            None => false,
+        };
+        if contradicted {
+            self.habit = None;
+        }
+        self.tails = self.habit == Some(Habit::Lost) && has_tails(file);
+    }
+
+    /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
+    pub(super) fn are_in_new(self) -> bool {
+        self.in_new
+    }
+
+    /// Ends a new line as the file would. `above` and `next` are the new lines around it.
+    pub(super) fn apply(
+        self,
+        line: &mut String,
+        place: At,
+        above: Option<&str>,
+        next: Option<&str>,
+    ) {
+        let code = without_comment(line).trim_end().len();
+        match self.habit {
+            Some(Habit::Lost) if !place.goes_on && self.are_wanted(&line[..code], above, next) => {
+                line.insert(code, ';');
+            }
+            Some(Habit::Added)
+                if !place.in_literal
+                    && !place.goes_on
+                    && !ends_in_entity(&line[..code])
+                    && ends_in_semicolon(&line[..code])
+                    && !needs_semicolon(&line[..code], next) =>
+            {
+                line.remove(code - 1);
+            }
+            _ => {}
+        }
+    }
+
+    fn are_wanted(self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
+        let above = above.map(|above| without_comment(above).trim_end());
+        // Unless the line closes what holds the one above.
+        let item = |above: &str| above.ends_with(',') && brackets(code) >= 0;
+        // Nor is what a brace holds that opens no block of statements.
+        let held = |above: &str| above.ends_with('{') && !opens_statements(above);
+        let inside = above.is_some_and(|above| item(above) || held(above));
+        let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
+        let directive = above.is_some_and(|above| above.ends_with('\\'));
+        !inside && !value && !directive && is_plain_statement(code) && ends_statement(code, next)
+    }
+}
+
+/// Whether the brace that a line ends with opens a block of statements or a rule of a style sheet,
+/// not an object, an enumeration or the like.
+fn opens_statements(line: &str) -> bool {
+    const VALUES: [&str; 9] =
+        ["enum", "struct", "union", "match", "default", "return", "type", "yield", "impl"];
+    let head = line.trim_end_matches('{').trim();
+    if head.ends_with([')', '>']) {
+        return !head.starts_with("match ") && !head.contains(" match ");
+    }
+    let mut words = head.split(|c: char| !is_word(c));
+    !head.contains(" = ")
+        && !head.ends_with(['=', ':', ',', '(', '[', '?', '|', '&', '$'])
+        && !words.any(|word| VALUES.contains(&word))
+}
+
+/// Whether a `;` must stay where lines have none: behind a head that has no other body, or
+/// before a line that would go on with this one.
+pub(super) fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
+    let goes_on =
+        next.is_some_and(|next| next.trim_start().starts_with(['(', '[', '`', '+', '-', '/']));
+    heads_a_block(code.trim_end_matches(';')) || goes_on
+}
+
+/// Whether a line has a sign of a statement, and is not text for people.
+pub(super) fn is_plain_statement(code: &str) -> bool {
+    const WORDS: usize = 4;
+    const KEYWORDS: [&str; 12] = [
+        "break", "const", "continue", "debugger", "export", "import", "let", "package", "return",
+        "throw", "use", "var",
+    ];
+    let code = code.trim();
+    let plain = |word: &&str| word.chars().all(char::is_alphabetic);
+    let words: Vec<&str> = code.split(' ').collect();
+    let row = words.split(|word| !plain(word)).map(<[_]>::len).max().unwrap_or(0);
+    let named = words.first().is_some_and(|first| KEYWORDS.contains(first));
+    let loud = words.first().is_some_and(|first| first.chars().all(char::is_uppercase));
+    // The end of one that began above.
+    let goes_on = brackets(code) < 0 || code.starts_with(['|', '&', '.', '?', ':', '+']);
+    named
+        || goes_on
+        || loud && words.len() > 1
+        || code.contains(['=', '('])
+        || code.ends_with("++")
+        || code.ends_with("--")
+        || code.contains(": ") && row < WORDS
+}
+
+/// Whether the `;` at the end of a line is that of an entity, as in `&nbsp;`.
+pub(super) fn ends_in_entity(line: &str) -> bool {
+    let name = line.trim_end().trim_end_matches(';');
+    let head = name.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '#');
+    head.ends_with('&') && head.len() < name.len()
+}
+
+/// Whether a line ends in a `;` that is no escaped character.
+fn ends_in_semicolon(line: &str) -> bool {
+    let code = without_comment(line).trim_end();
+    code.ends_with(';') && !code.ends_with("\\;")
+}
+
+/// Whether what comes below a statement ends its block, of which it may be the value.
+fn is_value(next: Option<&str>) -> bool {
+    next.is_some_and(|next| next.trim_start().starts_with('}'))
+}
+
+/// Whether a file often leaves out the `;` before a `}`, where others of its lines have
+/// one: there the last expression of a block is its value. Items of a literal do not count.
+fn has_tails(file: &str) -> bool {
+    let lines: Vec<&str> = file.lines().filter(|line| !line.trim().is_empty()).collect();
+    let (mut ended, mut bare) = (0, 0);
+    for three in lines.windows(3).filter(|three| three[2].trim_start().starts_with('}')) {
+        let (above, code) = (without_comment(three[0]).trim_end(), without_comment(three[1]));
+        if code.trim_end().ends_with(';') {
+            ended += 1;
+        } else if ends_statement(code, None)
+            && (!code.contains(':') || above.ends_with(';'))
+            && !above.ends_with(',')
+            && !["return", "throw", "break", "continue"].iter().any(|w| code.trim().starts_with(w))
+        {
+            bare += 1;
+        }
+    }
+    bare * 20 > ended + bare
+}
