@@ -416,7 +416,14 @@ impl<'a> Call<'a> {
             line.trim() == old.trim() && depth(line) > depth(first) && depth(line) < depth(margin)
         });
         let opened = fit::needs_a_block(first) && depth(second) <= depth(margin);
-        let kin = || first.trim() == old.trim() && are_of_a_kind(new, &solid);
+        let holder =
+            || text[..line].lines().rev().filter(is_solid).find(|l| depth(l) < depth(margin));
+        let in_class = || holder().is_some_and(|holder| holder.trim_start().starts_with("class "));
+        let kin = || {
+            first.trim() == old.trim()
+                && (are_of_a_kind(new, &solid)
+                    || solid.iter().all(|line| is_a_field(line)) && in_class())
+        };
         if !several && (breaks("") && !breaks(margin) || wrapped || opened || kin()) {
             return Stands::Torn;
         }
@@ -563,6 +570,12 @@ fn are_of_a_kind(new: &str, solid: &[&str]) -> bool {
     // Nothing but a class holds what is called on an object of it.
     let methods = solid[1..].iter().any(|line| flush(line) && is_a_method(line));
     flush(second) && (named || fields || about || methods)
+}
+
+/// Whether a line at the margin is a field with its type, `name: Type`.
+fn is_a_field(line: &str) -> bool {
+    let rest = line.trim_start_matches(is_word);
+    rest.len() < line.len() && rest.starts_with(": ")
 }
 
 /// Whether a line begins a method of Python.

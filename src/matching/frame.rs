@@ -270,11 +270,18 @@ impl<'a> Texts<'a, '_> {
             let torn = as_file && (fresh == file && fresh != call || in_levels);
             return if torn { Err(why) } else { Ok(None) };
         }
+        // A new line is as deep as one of the call that the file has elsewhere.
+        let as_deep = || {
+            let pairs = old.iter().zip(&quoted);
+            let astray = pairs.filter(|(old, file)| indent::of(old) != indent::of(file));
+            let astray: HashSet<&str> = astray.map(|(old, _)| indent::of(old)).collect();
+            new.iter().any(|line| !line.trim().is_empty() && astray.contains(indent::of(line)))
+        };
         if map.is_whole() && !map.is_shift() {
             // Another width of a level, that only `old` has. One depth alone does not tell it
             // from a level more.
             return match in_levels {
-                true if depths.len() < 2 && as_file => {
+                true if depths.len() < 2 && (as_file || shared == 0 && as_deep()) => {
                     Err("new_str can be indented as old_str or as the file; nothing tells which")
                 }
                 false if clean && !map.is_same() => Err(MIXED),

@@ -29,6 +29,8 @@ pub(super) struct Semicolons {
     in_new: bool,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
     tails: bool,
+    /// Whether the file has a blank before each.
+    apart: bool,
 }
 
 impl Semicolons {
@@ -56,7 +58,11 @@ impl Semicolons {
             (0, 1.., 0) => Some(Habit::Added),
             _ => None,
         };
-        Self { habit, ..Self::default() }
+        let apart = pairs[..inner]
+            .iter()
+            .filter(|(_, file)| ends(file))
+            .all(|(_, file)| without_comment(file).trim_end().trim_end_matches(';').ends_with(' '));
+        Self { habit, apart, ..Self::default() }
     }
 
     /// Forgets what a whole file or a whole new text speaks against: a file that ends
@@ -90,7 +96,7 @@ impl Semicolons {
         let code = without_comment(line).trim_end().len();
         match self.habit {
             Some(Habit::Lost) if !place.goes_on && self.are_wanted(&line[..code], above, next) => {
-                line.insert(code, ';');
+                line.insert_str(code, if self.apart { " ;" } else { ";" });
             }
             Some(Habit::Added)
                 if !place.in_literal

@@ -138,10 +138,19 @@ impl EditMap {
         self.unsettled.iter().map(String::as_str).find(|sign| text.contains(sign))
     }
 
-    /// Whether a line keeps a literal in quotes that the file has nowhere, as it holds the
+    /// Whether a line as `sent` keeps a literal in quotes that the file has nowhere, as it holds the
     /// file's own, or in the call's although those of the file mean something else.
-    pub(super) fn leaves_foreign(&self, line: &str) -> bool {
+    pub(super) fn leaves_foreign(&self, sent: &str, line: &str) -> bool {
         let Some((from, to)) = self.quotes else { return false };
+        // In words for people, some of them were turned and some were not.
+        let count = |text: &str, quote: char| text.matches(quote).count();
+        if count(line, to) > count(sent, to)
+            && tokens::literals(line).into_iter().any(|literal| {
+                line[literal.clone()].starts_with(from) && is_prose(&line[..literal.start])
+            })
+        {
+            return true;
+        }
         let foreign = self.foreign && from == '\'';
         let code = without_comment(line);
         tokens::literals(code).into_iter().any(|literal| {
@@ -207,9 +216,15 @@ impl EditMap {
         let code = |line: &str| !in_text(line) && is_plain_statement(line);
         let only_code =
             || lines.clone().all(|(old, _)| code(old)) && new.iter().any(|line| in_text(line));
+        // Nor does what text has tell it of code.
+        let only_text = || {
+            let fresh = |line: &str| !lines.clone().any(|(old, _)| old.trim() == line.trim());
+            lines.clone().all(|(old, _)| in_text(old))
+                && new.iter().any(|line| line.contains(dash) && code(line) && fresh(line))
+        };
         if (stands_for(true) && stands_for(false)
             || both_in_one
-            || known && (beside || elsewhere() || counts() || both() || only_code()))
+            || known && (beside || elsewhere() || counts() || both() || only_code() || only_text()))
             && !file.contains(dash)
         {
             self.unsettled.push(dash.to_string());

@@ -107,7 +107,8 @@ pub(super) fn merge(
         }
         let placed = own == was && !meant && fits;
         match if placed { is } else { own } {
-            Some(mark) if placed => out.insert(code, mark),
+            // With the blanks that the file has before it.
+            Some(_) if placed => out.insert_str(code, &core_file[body(core_file)..]),
             mark => out.extend(mark),
         }
     }
@@ -133,7 +134,10 @@ fn fits(text: &str, mark: Option<char>, file: &str) -> bool {
     let end = |text: &str| text.trim_end_matches([',', ';']).trim_end().chars().next_back();
     match mark {
         Some(';') if heads_a_block(text) || text.trim_start().starts_with('<') => false,
-        Some(';') => end(text) == end(file) || ends_statement(text, None) || closes_all(text),
+        Some(';') => {
+            let a_type = text.ends_with('>') && !text.ends_with("=>");
+            end(text) == end(file) || ends_statement(text, None) || closes_all(text) || a_type
+        }
         Some(_) => !text.ends_with(['{', '(', '[']),
         // A statement that is empty but for its `;`, as the body of a loop.
         None => !heads_a_block(text),

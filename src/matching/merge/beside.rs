@@ -33,7 +33,10 @@ pub(super) fn side(
     }
     if leading > 0 {
         lines.drain(..leading);
-        return Place::Below;
+        // What ends as the lines above do has the room below that those have.
+        let above = out.iter().rev().find(|line| !blank(line)).map(|line| line.text.trim());
+        let alike = lines.last().map(|last| last.text.trim()) == above;
+        return if alike { Place::Between } else { Place::Below };
     }
     let trailing = lines.iter().rev().take_while(|line| blank(line)).count();
     if trailing > 0 {

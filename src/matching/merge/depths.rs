@@ -77,10 +77,16 @@ impl Merge<'_, '_> {
                 }),
                 _ => false,
             };
+            let alone = |event: &Event| match *event {
+                Event::Change(o, n) => self.new[n].trim() == self.old[o].trim(),
+                _ => false,
+            };
             let as_call_is_between = as_call.between;
             let no_worse = !as_call.is_better_in_all(&as_file);
             let as_file = match as_file.is_rather_than(&as_call) {
                 _ if run.iter().any(moved) => false,
+                // Nor is it told whether a line that only moves does, or stands where it was.
+                Some(true) if run.iter().any(alone) => return Err(Conflict { line, why }),
                 // In a text, lines go deeper as they like, and new code may have another step.
                 Some(true) if self.is_in_text() || self.has_its_own_step(run) => {
                     return Err(Conflict { line, why });
@@ -91,7 +97,7 @@ impl Merge<'_, '_> {
             let leaves = match no_worse && !as_file {
                 true => match self.leaves_the_grid(run) {
                     // No open block is as deep, whatever the step.
-                    None if as_call_is_between => true,
+                    None if as_call_is_between && !run.iter().any(alone) => true,
                     leaves => leaves.ok_or(Conflict { line, why })?,
                 },
                 false => false,
@@ -151,13 +157,12 @@ impl Merge<'_, '_> {
         let steps = |depths: &[usize]| -> Vec<usize> {
             depths.windows(2).filter(|two| two[0] < two[1]).map(|two| two[1] - two[0]).collect()
         };
-        let other = if unit == 2 { 4 } else { 2 };
         let (olds, news) = (depths(self.old), steps(&depths(self.new)));
+        let known = self.source.steps().levels();
+        let others = |step: usize| if unit == 2 { step / 2 } else { 2 * step };
         olds.windows(2).all(|two| two[0] == two[1])
-            && news.contains(&other)
-            && news.iter().all(|step| step.is_multiple_of(other))
-            && !news.contains(&unit)
-            && !self.source.steps().levels().contains(&other)
+            && news.iter().any(|step| !known.contains(step))
+            && news.iter().all(|step| step.is_multiple_of(2) && known.contains(&others(*step)))
     }
 
     /// Whether the first new line of a run is as much deeper than what opens its block as a later

@@ -157,7 +157,7 @@ impl<'t> Merge<'_, 't> {
             let why = "a new literal holds a typographic quote, and whether the file is to have it, nothing tells";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
-        if self.style.leaves_foreign(&body) {
+        if self.style.leaves_foreign(new, &body) {
             let why = "a new literal is in other quotes than the file's, and holds such quotes or values; quote it as the file does";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }

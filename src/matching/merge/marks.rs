@@ -84,6 +84,7 @@ impl Marks<'_, '_> {
         let piece = self.piece_of(o)?;
         let parted = self.mark(self.new[n]) == ","
             && !self.are_bare(n, run)
+            && self.mark(self.new[next]) != ";"
             && self.mark(self.source.body(piece.line)).is_empty()
             && between.iter().all(|line| !is_code(line))
             && is_sibling(self.new[n], self.new[next])
@@ -210,7 +211,8 @@ impl Marks<'_, '_> {
         match self.mark(file) {
             ";" => above == Some(","),
             _ if above == Some(",") && code::brackets(file) >= 0 && !closes(file) => {
-                !file.ends_with(['{', '(', '[', '，'])
+                let goes_on = || self.below(piece).is_some_and(continues);
+                !file.ends_with(['{', '(', '[', '，']) && (self.closes_below(piece) || goes_on())
             }
             _ => {
                 above.map_or_else(|| self.is_item(piece), |above| above == ",")
@@ -251,8 +253,13 @@ impl Marks<'_, '_> {
 
     /// Whether what holds a line of the file ends right below it.
     fn closes_below(&self, piece: Piece) -> bool {
+        self.below(piece).is_some_and(closes)
+    }
+
+    /// The next line of the file that is not blank.
+    fn below(&self, piece: Piece) -> Option<&str> {
         let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
-        below.find(|line| !line.trim().is_empty()).is_some_and(closes)
+        below.find(|line| !line.trim().is_empty())
     }
 
     /// Where the item above the one that ends on this line ends: the nearest line above

@@ -415,7 +415,10 @@ impl<'a, 't> Merge<'a, 't> {
             let is_blank = |insert: &&(usize, bool)| new(insert).is_empty();
             let above = inserts.iter().take_while(is_blank).count();
             let below = inserts.iter().rev().take_while(is_blank).count();
-            return (around || above.max(below) >= gap.len()).then_some(known);
+            // What ends as the lines above do has the room below that those have.
+            let ended = first.0.checked_sub(1).map(|above| self.new[above].trim());
+            let alike = below == 0 && ended == Some(new(last));
+            return (!alike && (around || above.max(below) >= gap.len())).then_some(known);
         }
         let mut from = 0;
         for piece in gap {

@@ -79,14 +79,19 @@ impl Shape {
                     .contains(&words)
             };
         }
-        // The end of an attribute is no end of a statement.
+        // The end of an attribute is no end of a statement, nor is that of the head of a block.
         for n in 1..new.len() {
-            if new[n].trim_start().starts_with([')', ']', '}']) {
-                let opener = (0..n).rev().take(MOST_BACK).find(|&k| {
-                    open[k] > open[n] && k.checked_sub(1).is_none_or(|k| open[k] <= open[n])
-                });
-                continued[n] |= opener.is_some_and(|k| new[k].trim_start().starts_with(['#', '@']));
+            if open[n] >= open[n - 1] {
+                continue;
             }
+            let opener = (0..n).rev().take(MOST_BACK).find(|&k| {
+                open[k] > open[n] && k.checked_sub(1).is_none_or(|k| open[k] <= open[n])
+            });
+            let closes = new[n].trim_start().starts_with([')', ']', '}']);
+            continued[n] |= opener.is_some_and(|k| {
+                closes && new[k].trim_start().starts_with(['#', '@'])
+                    || code::heads_a_block(&new[k..=n].join(" "))
+            });
         }
         let goes_on = continued.iter().zip(&open).map(|(goes_on, open)| *goes_on || *open != 0);
         let goes_on = goes_on.collect();
