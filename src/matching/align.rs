@@ -241,7 +241,8 @@ impl<'a> Text<'a> {
             let same = differences(a, b).is_some() || differ_in_dashes(a, b);
             if self.skeletons[i] == file.skeletons[from + j] && same {
                 0
-            } else if may_differ(a, b) {
+            } else if may_differ(a, b) || (i == 0 || i + 1 == size) && begin_alike(a, b) {
+                // At an end, a place with another name is a rival at most.
                 1
             } else {
                 FAR
@@ -393,6 +394,13 @@ fn differ_in_dashes(a: &str, b: &str) -> bool {
     typographic(a) != typographic(b) && plain(a) == plain(b)
 }
 
+/// Whether one line is the beginning of the other.
+fn begin_alike(a: &str, b: &str) -> bool {
+    const LEAST: usize = 3;
+    let (a, b) = (a.trim(), b.trim());
+    a.len().min(b.len()) >= LEAST && (a.starts_with(b) || b.starts_with(a))
+}
+
 /// Whether two lines may stand for each other as context: comments may, and code that
 /// differs in one short run of tokens.
 fn may_differ(a: &str, b: &str) -> bool {
@@ -465,6 +473,7 @@ fn residue_is_context(
     let solid: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
     let touched = touched(old, events);
     let holds = holders(old, &touched);
+    let only_comments = solid.iter().all(|&at| is_comment(old[at]));
     let mut fresh: Vec<&str> = Vec::new();
     for event in events {
         if let Event::Insert(n) | Event::Change(_, n) = event {
@@ -488,8 +497,12 @@ fn residue_is_context(
                 let index = solid.binary_search(at).map_err(|_| line)?;
                 let comment = is_comment_difference(a, b);
                 let at_end = index == 0 || index + 1 == solid.len();
-                // A comment that holds the block's end must at least be that comment.
-                if comment && at_end && (words_alike(a, b) < 0.5 || is_other_name(a, b)) {
+                // A comment that holds the block's end, or stands among others, must at least be
+                // that comment.
+                if comment
+                    && (at_end || only_comments)
+                    && (words_alike(a, b) < 0.5 || is_other_name(a, b))
+                {
                     return Err(line);
                 }
                 if comment {

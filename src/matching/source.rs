@@ -130,19 +130,19 @@ impl<'t> Source<'t> {
         self.steps().unit()
     }
 
-    /// Whether one of the blocks that are open at a line is as deep as this, the line's own
-    /// included.
-    pub(super) fn stands_in(
+    /// The line of one of the blocks that are open at a line, its own included, that is the
+    /// nearest as deep as this or less so.
+    pub(super) fn nearest(
         &self,
         line: usize,
         wanted: usize,
         depth: impl Fn(&str) -> usize,
-    ) -> bool {
+    ) -> Option<&str> {
         // What is further up is not looked at for each of thousands of lines.
         const MOST: usize = 500;
         let above = (0..=line).rev().take(MOST).map(|at| self.body(at));
-        let mut solid = above.filter(|line| !line.trim().is_empty()).map(depth);
-        solid.find(|depth| *depth <= wanted).is_none_or(|depth| depth == wanted)
+        let mut solid = above.filter(|line| !line.trim().is_empty());
+        solid.find(|line| depth(line) <= wanted)
     }
 
     /// The line that holds a text offset.

@@ -61,6 +61,13 @@ pub(super) fn merge(
     // Both strings in the file's style first, so that a literal is turned as a whole.
     let (sent, old, new) = (old, &map.apply(old), &map.apply(new));
     let (core_old, core_new, core_file) = (old.trim_end(), new.trim_end(), file.trim_end());
+    // A line that is only commented out keeps its end.
+    if let Some(mark) = core_new.strip_suffix(core_old).map(str::trim)
+        && ["//", "#", "--", "%", ";"].contains(&mark)
+    {
+        let head = &core_new[..core_new.len() - core_old.len()];
+        return Some(format!("{head}{core_file}") + tail_of(old, file, &new[core_new.len()..]));
+    }
     let folds = [Fold::LookAlike, Fold::Spacing, Fold::Punctuation];
     let (fold, a, b) = folds.into_iter().find_map(|fold| {
         let (a, b) = (canonical(core_old, fold), canonical(core_file, fold));

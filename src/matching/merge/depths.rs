@@ -1,11 +1,12 @@
 //! How deep new lines are to stand when the call quotes its context at another depth: moved as
 //! the context is, or as they came.
 
+use super::super::canon::is_word;
 use super::super::events::Event;
 use super::super::fit::{self, Fit, closes, strain};
 use super::super::indent;
 use super::super::steps::opens;
-use super::super::window::Piece;
+use super::super::window::{Piece, Step};
 use super::{Conflict, Merge};
 
 impl Merge<'_, '_> {
@@ -102,10 +103,27 @@ impl Merge<'_, '_> {
                 },
                 false => false,
             };
+            // Levels of another width would explain the call as well.
+            if as_call_is_between && !as_file && !leaves && self.is_half_or_double() {
+                return Err(Conflict { line, why });
+            }
             own[at..end].fill(as_file || leaves);
             at = end;
         }
         Ok(own)
+    }
+
+    /// Whether all lines of the call are twice or half as deep as in the file.
+    fn is_half_or_double(&self) -> bool {
+        let depth = |line: &str| indent::columns(indent::of(line), self.unit());
+        let pairs = self.window.steps.iter().filter_map(|step| match step {
+            Step::Pair(o, piece) if !self.old[*o].trim().is_empty() => {
+                Some((depth(self.old[*o]), depth(self.file(*piece))))
+            }
+            _ => None,
+        });
+        let all = |is: fn(&(usize, usize)) -> bool| pairs.clone().all(|pair| is(&pair));
+        all(|(old, file)| *old == 2 * file) || all(|(old, file)| 2 * old == *file && *old > 0)
     }
 
     /// Whether the place lies within a text between triple quotes.
@@ -262,7 +280,15 @@ impl Merge<'_, '_> {
             let line = self.piece_of(above).map(|piece| piece.line);
             let above = context(above);
             fit.between = depth(first) < depth(&above)
-                && line.is_some_and(|line| !self.source.stands_in(line, depth(first), depth));
+                && line.is_some_and(|line| {
+                    let beside = self.source.nearest(line, depth(first), depth);
+                    // Nor is there a key among items.
+                    beside.is_some_and(|beside| {
+                        let item = |line: &str| line.trim_start().starts_with("- ");
+                        let key = first.trim_start().trim_start_matches(is_word).starts_with(':');
+                        depth(beside) != depth(first) || item(beside) && key
+                    })
+                });
             // What comes after a blank line may stand as far out as it likes.
             let apart = run
                 .first()
