@@ -438,12 +438,23 @@ fn token_change<'a>(a: &'a str, b: &'a str) -> Option<(Vec<&'a str>, Vec<&'a str
 
 /// How many words two lines share, capitals and the marks around them aside.
 fn words_alike(a: &str, b: &str) -> f64 {
+    const SHORT: usize = 3;
+    const FEW: usize = 4;
     let words = |line: &str| -> Vec<String> {
         let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()
     };
     let (a, b) = (words(a), words(b));
-    if a.concat() == b.concat() { 1.0 } else { tokens::likeness(&a.join(" "), &b.join(" ")) }
+    if a.concat() == b.concat() {
+        return 1.0;
+    }
+    // What is in every sentence says little, where there is more.
+    let telling = |words: &[String]| -> Vec<String> {
+        words.iter().filter(|word| word.chars().count() > SHORT).cloned().collect()
+    };
+    let (c, d) = (telling(&a), telling(&b));
+    let (a, b) = if c.len().min(d.len()) >= FEW { (c, d) } else { (a, b) };
+    tokens::likeness(&a.join(" "), &b.join(" "))
 }
 
 /// Whether two lines differ in one name of code.

@@ -460,16 +460,18 @@ impl<'a> Spacing<'a> {
     /// or not.
     fn gap(&self, n: usize, replaced: &[Range<usize>], habits: &Habits<'a>) -> Option<&'a str> {
         let own = self.own(n);
+        let text = |n: usize| &self.line.new[self.news[n].clone()];
         // Two signs side by side are one operator, unless the second is a prefix.
         let sign = |n: usize, of: fn(&str) -> Option<char>| {
-            of(&self.line.new[self.news[n].clone()]).filter(|c| "=<>:+-*/%&|^!~?".contains(*c))
+            of(text(n)).filter(|c| "=<>:+-*/%&|^!~?".contains(*c))
         };
         let (left, right) =
             (sign(n - 1, |text| text.chars().next_back()), sign(n, |text| text.chars().next()));
         let operator = own.is_empty()
             && left
                 .zip(right)
-                .is_some_and(|(left, right)| left != '=' || !"-+!&*~".contains(right));
+                .is_some_and(|(left, right)| left != '=' || !"-+!&*~".contains(right))
+            || own.is_empty() && text(n - 1).ends_with('.') && text(n).starts_with('=');
         if operator {
             return Some(own);
         }

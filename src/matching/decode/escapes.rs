@@ -391,10 +391,18 @@ fn undo_like(old: &str, new: &str, shown: Kinds) -> Option<String> {
     (!halved).then_some(out)
 }
 
-/// Whether a literal on one line holds a break with an indentation behind it: that may as well
-/// be a break of the text.
+/// Whether a literal on one line holds a break with an indentation behind it, or one in a comment
+/// with the mark of a comment: that may as well be a break of the text.
 fn keeps_indented_breaks(text: &str) -> bool {
-    ["\\n\\t", "\\n\t", "\\n  "].iter().any(|sign| text.contains(sign))
+    let indented = ["\\n\\t", "\\n\t", "\\n  "].iter().any(|sign| text.contains(sign));
+    let commented = |line: &str| {
+        let body = line.trim_start();
+        ["#", "//", "--", "*"].iter().any(|mark| {
+            body.starts_with(mark)
+                && (body.contains(&format!("\\n{mark}")) || body.contains(&format!("\\n {mark}")))
+        })
+    };
+    indented || text.contains("\\n") && text.lines().any(commented)
 }
 
 /// A backslash that is neither doubled nor in front of `n`, `t`, `r` or a quote.
