@@ -148,6 +148,14 @@ impl Steps {
         commonest.filter(|&step| !self.has_tabs && count(step) > 0)
     }
 
+    /// The step below a line that ends in an open bracket, if one is commoner than all others.
+    pub(super) fn step_in_brackets(&self) -> Option<usize> {
+        let most = self.brackets.values().max()?;
+        let mut widths = self.brackets.iter().filter(|(_, count)| *count == most);
+        let (step, _) = widths.next().filter(|_| widths.next().is_none())?;
+        (!step.contains('\t')).then_some(step.len())
+    }
+
     /// The widths of the steps of blanks that are not rare, the commonest first.
     pub(super) fn levels(&self) -> Vec<usize> {
         let blank = |step: &&String| !step.contains('\t');

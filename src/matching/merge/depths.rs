@@ -5,7 +5,7 @@ use super::super::canon::is_word;
 use super::super::events::Event;
 use super::super::fit::{self, Fit, closes, strain};
 use super::super::indent;
-use super::super::steps::opens;
+use super::super::steps::{Steps, opens};
 use super::super::window::{Piece, Step};
 use super::{Conflict, Merge};
 
@@ -176,11 +176,17 @@ impl Merge<'_, '_> {
             depths.windows(2).filter(|two| two[0] < two[1]).map(|two| two[1] - two[0]).collect()
         };
         let (olds, news) = (depths(self.old), steps(&depths(self.new)));
+        if olds.windows(2).any(|two| two[0] != two[1]) || news.iter().any(|step| step % 2 == 1) {
+            return false;
+        }
         let known = self.source.steps().levels();
-        let others = |step: usize| if unit == 2 { step / 2 } else { 2 * step };
-        olds.windows(2).all(|two| two[0] == two[1])
-            && news.iter().any(|step| !known.contains(step))
-            && news.iter().all(|step| step.is_multiple_of(2) && known.contains(&others(*step)))
+        let other = |step: usize| if unit == 2 { step / 2 } else { 2 * step };
+        let may_be = |step: &usize| known.contains(step) || known.contains(&other(*step));
+        let foreign = news.iter().any(|step| !known.contains(step)) && news.iter().all(may_be);
+        // What brackets hold has steps of its own.
+        let (own, new) = (self.source.steps(), Steps::of(self.new.iter().copied()));
+        let held = own.step_in_brackets().zip(new.step_in_brackets());
+        foreign || held.is_some_and(|(file, new)| file == other(new))
     }
 
     /// Whether the first new line of a run is as much deeper than what opens its block as a later
