@@ -439,7 +439,7 @@ fn token_change<'a>(a: &'a str, b: &'a str) -> Option<(Vec<&'a str>, Vec<&'a str
 /// How many words two lines share, capitals and the marks around them aside.
 fn words_alike(a: &str, b: &str) -> f64 {
     const SHORT: usize = 3;
-    const FEW: usize = 4;
+    const FEW: usize = 3;
     let words = |line: &str| -> Vec<String> {
         let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()

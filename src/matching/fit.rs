@@ -191,7 +191,12 @@ pub(super) fn strain(above: &str, below: &str, unit: usize) -> usize {
 /// Whether a line goes on with the statement above it, by its first sign.
 pub(super) fn begins_amid(line: &str) -> bool {
     let line = line.trim();
-    line.starts_with(['.', '?', '&', '|']) && !line.starts_with("...") && !code::is_selector(line)
+    // A target of a makefile, too.
+    let target = |rest: &str| rest.trim_start_matches(char::is_alphabetic).starts_with(": ");
+    line.starts_with(['.', '?', '&', '|'])
+        && !line.starts_with("...")
+        && !code::is_selector(line)
+        && !line.strip_prefix('.').is_some_and(target)
 }
 
 /// The way from a line to the one below.

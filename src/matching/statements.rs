@@ -22,9 +22,13 @@ enum Habit {
 }
 
 /// The habit that all common lines of the call and the file show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Semicolons {
     habit: Option<Habit>,
+    /// Macros that new lines call: those that the file has without a `;`, and those that it
+    /// does not have.
+    bare: Vec<String>,
+    unknown: Vec<String>,
     /// Whether the new text has lines that end in `;`.
     in_new: bool,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
@@ -43,6 +47,8 @@ impl Semicolons {
         for (at, (old, file)) in pairs[..inner].iter().enumerate() {
             let next = pairs.get(at + 1).map(|(_, file)| *file);
             match (ends(old), ends(file)) {
+                // Nor does the end of a block that has one for its own sake.
+                (false, true) if !file.contains(is_word) => {}
                 (false, true) => lost += 1,
                 // Behind what is no statement, it says nothing of those.
                 (true, false) if !ends_statement(file.trim(), next) => {}
@@ -77,17 +83,31 @@ impl Semicolons {
         if contradicted {
             self.habit = None;
         }
-        self.tails = self.habit == Some(Habit::Lost) && has_tails(file);
+        let lost = self.habit == Some(Habit::Lost);
+        self.tails = lost && has_tails(file);
+        for name in new.iter().filter(|_| lost).filter_map(|line| macro_of(line)) {
+            let mut calls = file.lines().filter(|line| macro_of(line) == Some(name)).peekable();
+            if calls.peek().is_none() {
+                self.unknown.push(name.to_owned());
+            } else if !calls.any(ends_in_semicolon) {
+                self.bare.push(name.to_owned());
+            }
+        }
+    }
+
+    /// Whether a line calls a macro of which nothing tells whether it is a statement.
+    pub(super) fn is_unsure(&self, line: &str) -> bool {
+        macro_of(line).is_some_and(|name| self.unknown.iter().any(|known| known == name))
     }
 
     /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
-    pub(super) fn are_in_new(self) -> bool {
+    pub(super) fn are_in_new(&self) -> bool {
         self.in_new
     }
 
     /// Ends a new line as the file would. `above` and `next` are the new lines around it.
     pub(super) fn apply(
-        self,
+        &self,
         line: &mut String,
         place: At,
         above: Option<&str>,
@@ -111,7 +131,7 @@ impl Semicolons {
         }
     }
 
-    fn are_wanted(self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
+    fn are_wanted(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
         let above = above.map(|above| without_comment(above).trim_end());
         // Unless the line closes what holds the one above.
         let item = |above: &str| above.ends_with(',') && brackets(code) >= 0;
@@ -120,7 +140,13 @@ impl Semicolons {
         let inside = above.is_some_and(|above| item(above) || held(above));
         let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
         let directive = above.is_some_and(|above| above.ends_with('\\'));
-        !inside && !value && !directive && is_plain_statement(code) && ends_statement(code, next)
+        let bare = macro_of(code).is_some_and(|name| self.bare.iter().any(|known| known == name));
+        !inside
+            && !value
+            && !directive
+            && !bare
+            && is_plain_statement(code)
+            && ends_statement(code, next)
     }
 }
 
@@ -145,6 +171,16 @@ pub(super) fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
     let goes_on =
         next.is_some_and(|next| next.trim_start().starts_with(['(', '[', '`', '+', '-', '/']));
     heads_a_block(code.trim_end_matches(';')) || goes_on
+}
+
+/// The name of the macro of C that a line calls and does nothing else: it may stand for a
+/// statement without its `;`, or for anything.
+fn macro_of(line: &str) -> Option<&str> {
+    let line = without_comment(line).trim().trim_end_matches(';').trim_end();
+    let name = line.split_once('(').filter(|_| line.ends_with(')'))?.0.trim_end();
+    let loud = |c: char| c.is_uppercase() || c.is_ascii_digit() || c == '_';
+    (name.len() > 1 && name.starts_with(char::is_alphabetic) && name.chars().all(loud))
+        .then_some(name)
 }
 
 /// Whether a line has a sign of a statement, and is not text for people.

@@ -133,6 +133,11 @@ impl EditMap {
             && tokens::literals(line).into_iter().any(|literal| torn(&line[literal]))
     }
 
+    /// Whether nothing tells if a new line is a statement, which ends in `;` in the file.
+    pub(super) fn is_unsure(&self, line: &str) -> bool {
+        self.semicolons.is_unsure(line)
+    }
+
     /// A sign in a new text of which nothing tells what it stands for.
     pub(super) fn unsettled(&self, text: &str) -> Option<&str> {
         self.unsettled.iter().map(String::as_str).find(|sign| text.contains(sign))

@@ -35,6 +35,12 @@ impl<'a> Assignment<'a> {
         }
         let behind = &rest[sign.len()..];
         let value = behind.trim_start();
+        // A condition compares.
+        const CONDITIONS: [&str; 8] =
+            ["if", "elif", "elsif", "elseif", "while", "until", "unless", "test"];
+        if CONDITIONS.contains(&name.split(' ').next().unwrap_or_default()) {
+            return None;
+        }
         // `-=` and `..=` are signs of their own.
         let named = !name.is_empty() && !name.ends_with(['-', '.']);
         let plain = named && value.starts_with(|c| !matches!(c, '=' | ':' | '~' | '>'));
@@ -119,6 +125,7 @@ mod tests {
             ("A = 1", "A=1", "f(a = 1)", "f(a = 1)"),
             ("A=1", "A = 1", "'a=(b), c=(d)',", "'a=(b), c=(d)',"),
             ("A=1", "A = 1", "for a in 1..=3 {", "for a in 1..=3 {"),
+            ("if test $A=b", "if test $A = b", "C=4", "C=4"),
             ("A=1", "A = 1", "a -=3", "a -=3"),
             ("A = 1", "A = 1", "C=4", "C=4"),
             ("export A = 1", "export A=1", "B = 2 = 3", "B=2 = 3"),

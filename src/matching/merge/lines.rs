@@ -140,6 +140,10 @@ impl<'t> Merge<'_, 't> {
             let line = self.window.first().map_or(0, |piece| piece.line);
             return Err(Conflict { line, why: UNSETTLED });
         }
+        if known.is_none() && !goes_on && self.style.is_unsure(new) {
+            let why = "whether the macro of a new line needs a ; as the lines around it, nothing tells; quote those with theirs";
+            return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
+        }
         let body = known.unwrap_or(body);
         // Without the `;` that the call has above and the file has not, it would go on there.
         let last = before.iter().rev().find(|line| !line.text.trim().is_empty());
@@ -252,8 +256,13 @@ impl<'t> Merge<'_, 't> {
             }
             _ => None,
         });
-        // What stands in front of every line may stand on a blank one alone.
-        if self.map.surplus() == Some(new) { "" } else { known.unwrap_or(new) }
+        // What stands in front of every line may stand on a blank one alone, unless the file has
+        // such lines.
+        let alone = || self.source.text.contains(&format!("\n{new}\n"));
+        match self.map.surplus() == Some(new) && !alone() {
+            true => "",
+            false => known.unwrap_or(new),
+        }
     }
 
     /// The indentation of a first line whose own place is behind the blanks of the file's
