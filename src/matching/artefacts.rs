@@ -253,7 +253,7 @@ fn stands_astray(call: &Call<'_>, place: &Range<usize>, old: &str, new: &str) ->
     // Another thing in its place may stand elsewhere.
     if from == to
         || !alike(old, new)
-        || lines().any(stays)
+        || new.lines().filter(|line| !line.trim().is_empty()).any(stays)
         || lines().all(is_marginal)
         || says_the_same(old, new)
     {

@@ -268,7 +268,8 @@ impl Loss {
 /// begins above it.
 fn is_sample(lines: &[&str], at: usize) -> bool {
     let above = lines[..at].iter().map(|line| line.trim());
-    let session = || above.clone().any(|line| line.starts_with(">>> "));
+    let goes_on = || above.clone().next_back().is_some_and(|line| line.starts_with("... "));
+    let session = || goes_on() || above.clone().any(|line| line.starts_with(">>> "));
     let opener = || above.clone().rposition(|line| line.starts_with("/*"));
     let open = |from: usize| !lines[from..at].iter().any(|line| line.contains("*/"));
     match lines[at].trim() {
@@ -413,6 +414,7 @@ mod tests {
             ("f(r#\"\na\nb\n\"#);\n", "f(r#\"\na\n...\n\"#);\n"),
             ("void f(\n    int a,\n    int b\n);\n", "void f(\n    int a,\n    ...\n);\n"),
             (">>> f()\n1\n2\n3\n", ">>> f()\n1\n...\n3\n"),
+            ("... a\n... b == 1\n... c\n", "... a\n... b in [\n...     1,\n... ]\n... c\n"),
             ("{ pkgs, lib }:\nlib.x\n", "{ pkgs, ... }:\npkgs.x\n"),
             ("Wait for it.\nIt comes.\n", "Wait for it...\n"),
             ("print('run [a] [b]')\nprint('x')\n", "print('run [...]')\n"),
