@@ -49,6 +49,11 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     if !old.iter().any(|line| is_placeholder(line)) {
         return None;
     }
+    // Dots alone that the file has as well are code.
+    let dots = |line: &str| line.trim() == "...";
+    if old.iter().any(|line| dots(line)) && call.text().lines().any(dots) {
+        return None;
+    }
     let new = new_lines(&reading.old, &reading.new);
     // What stands for the end of the text in one of the strings only: is the rest to stay?
     let open = |lines: &[&str]| {
@@ -71,11 +76,7 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     if let [_] = parts[..] {
         // The placeholder stood outside; what is left is an ordinary text of whole lines.
         let text = |lines: &[&str]| lines.iter().map(|l| format!("{l}\n")).collect::<String>();
-        // Dots alone that the file has as well are code.
-        let dots = |line: &str| line.trim() == "...";
-        let own =
-            split(&reading.old).iter().any(|line| dots(line)) && call.text().lines().any(dots);
-        if own || new.iter().any(|line| is_placeholder(line)) || !enough(old) {
+        if new.iter().any(|line| is_placeholder(line)) || !enough(old) {
             return None;
         }
         let mut ids = reading.ids.clone();

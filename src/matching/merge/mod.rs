@@ -90,7 +90,8 @@ pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     let closes = || {
         // Or the blank line that `old` has behind the same line stays.
         let old = split(old);
-        let same = |pair: &[&str]| Some(&pair[0]) == lines.last() && pair[1].trim().is_empty();
+        let last = lines.last().map(|line| line.trim_end());
+        let same = |pair: &[&str]| Some(pair[0].trim_end()) == last && pair[1].trim().is_empty();
         old.windows(2).any(same)
     };
     if new.ends_with('\n') && !old.ends_with('\n') && (new.trim_end() == old.trim_end() || closes())
