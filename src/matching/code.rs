@@ -2,6 +2,7 @@
 //! differ; what is here holds for the usual ones.
 
 use super::canon::{self, Fold, is_word};
+use super::tokens::literals;
 
 /// Whether a line of code is a statement that a `;` would end.
 pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
@@ -18,7 +19,8 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
         && !continued
         && (ends_in_value(code)
             || code
-                .ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>')))
+                .ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
+            || code.ends_with(")?"))
         && body_of_head(code).is_none_or(|body| ends_statement(body, None))
         && !is_attribute(code)
         && !["do", "try", "function", "case", "default"].iter().any(|word| {
@@ -53,7 +55,12 @@ pub(super) fn heads_a_block(line: &str) -> bool {
 /// What stands behind the head of a block or a loop on the same line.
 fn body_of_head(line: &str) -> Option<&str> {
     let line = line.trim();
-    let line = line.strip_prefix('}').map_or(line, str::trim_start);
+    let behind = line.strip_prefix('}').map(str::trim_start);
+    // The end of a loop that begins with its body.
+    if behind.is_some_and(|rest| rest.starts_with("while") && rest.ends_with(')')) {
+        return None;
+    }
+    let line = behind.unwrap_or(line);
     let mut rest = line;
     let mut found = false;
     for word in ["else", "if", "for", "while", "switch"] {
@@ -66,9 +73,12 @@ fn body_of_head(line: &str) -> Option<&str> {
     if !found {
         return None;
     }
+    let literals = if rest.contains(['"', '\'']) { literals(rest) } else { Vec::new() };
     let mut open = 0;
-    let end = rest.char_indices().find(|(_, c)| {
-        open += i32::from(*c == '(') - i32::from(*c == ')');
+    let end = rest.char_indices().find(|(at, c)| {
+        if !literals.iter().any(|literal| literal.contains(at)) {
+            open += i32::from(*c == '(') - i32::from(*c == ')');
+        }
         open == 0
     });
     match end {
@@ -115,14 +125,18 @@ pub(super) fn is_attribute(line: &str) -> bool {
 
 /// By how much a line changes the number of open brackets.
 pub(super) fn brackets(line: &str) -> i32 {
-    without_comment(line)
-        .chars()
-        .map(|c| match c {
+    let code = without_comment(line);
+    let count = |text: &str| -> i32 {
+        let signs = text.chars().map(|c| match c {
             '(' | '[' => 1,
             ')' | ']' => -1,
             _ => 0,
-        })
-        .sum()
+        });
+        signs.sum()
+    };
+    let quoted = code.contains(['"', '\'', '`']) && code.contains(['(', ')', '[', ']']);
+    let literals = if quoted { literals(code) } else { Vec::new() };
+    count(code) - literals.into_iter().map(|literal| count(&code[literal])).sum::<i32>()
 }
 
 /// Whether a line is a comment only, in the usual languages.

@@ -20,6 +20,8 @@ use super::window::{Window, split};
 use crate::edit::{Corrected, Expected, Explanation, Refusal, Splice};
 use crate::text::Ending;
 
+/// So many lines up what holds a line is looked for.
+const FAR: usize = 500;
 const JOINED: &str = "old_str ends with a line break and new_str does not, so the next line is joined to it, as written";
 const ELSEWHERE: &str = "new_str stands at another depth than old_str, as written; if the code shall stay where it is, indent new_str as old_str";
 const WRITTEN_OTHERWISE: &str = "new_str was taken as written, but looks escaped or numbered as a whole, which old_str is not; if that is not meant, send it plainly";
@@ -416,13 +418,18 @@ impl<'a> Call<'a> {
             line.trim() == old.trim() && depth(line) > depth(first) && depth(line) < depth(margin)
         });
         let opened = fit::needs_a_block(first) && depth(second) <= depth(margin);
-        let holder =
-            || text[..line].lines().rev().filter(is_solid).find(|l| depth(l) < depth(margin));
+        let holder = || {
+            let mut above = text[..line].lines().rev().filter(is_solid).take(FAR);
+            above.find(|l| depth(l) < depth(margin))
+        };
         let in_class = || holder().is_some_and(|holder| holder.trim_start().starts_with("class "));
         let kin = || {
             first.trim() == old.trim()
-                && (are_of_a_kind(new, &solid)
-                    || solid.iter().all(|line| is_a_field(line)) && in_class())
+                && (are_of_a_kind(new, &solid) && !solid[1..].iter().any(|line| is_a_method(line))
+                    || are_members(new, &solid) && in_class()
+                    // A mapping that goes on below has no key at the margin in it.
+                    || below.is_some_and(|below| is_a_key(below) && depth(below) == depth(margin))
+                        && solid.iter().all(|line| is_a_field(line)))
         };
         if !several && (breaks("") && !breaks(margin) || wrapped || opened || kin()) {
             return Stands::Torn;
@@ -567,14 +574,25 @@ fn are_of_a_kind(new: &str, solid: &[&str]) -> bool {
         && blanks < 2
         && (further.iter().any(alike) || headed(second) && further.iter().all(beside));
     let about = blanks == 0 && headed(first) && second.starts_with("\"\"\"");
-    // Nothing but a class holds what is called on an object of it.
-    let methods = solid[1..].iter().any(|line| flush(line) && is_a_method(line));
-    flush(second) && (named || fields || about || methods)
+    flush(second) && (named || fields || about)
 }
 
-/// Whether a line at the margin is a field with its type, `name: Type`.
+/// Whether a line begins with a key, whatever its value.
+fn is_a_key(line: &str) -> bool {
+    let line = line.trim();
+    line.ends_with(':') && !line.contains(' ') || is_a_field(line)
+}
+
+/// Whether the lines of a new text at the margin are those of a class: fields, or methods.
+fn are_members(new: &str, solid: &[&str]) -> bool {
+    let apart = new.trim_start().contains("\n\n\n");
+    let method = |line: &&str| indent::of(line).is_empty() && is_a_method(line);
+    solid.iter().all(|line| is_a_field(line)) && !apart || solid.iter().skip(1).any(method)
+}
+
+/// Whether a line at the margin is a field with its type, `name: Type`, or a key.
 fn is_a_field(line: &str) -> bool {
-    let rest = line.trim_start_matches(is_word);
+    let rest = line.trim_start_matches(|c: char| is_word(c) || c == '-');
     rest.len() < line.len() && rest.starts_with(": ")
 }
 

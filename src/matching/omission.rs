@@ -149,12 +149,18 @@ pub(super) fn introduced(request: &EditRequest, file: &str) -> Option<String> {
         return Some(new[at].trim().to_owned());
     }
     let own_line = |line: &str| file.lines().chain(request.old.lines()).any(|l| l.trim() == line);
+    let shape = OnceCell::new();
+    let shape = || shape.get_or_init(|| Shape::of(&new));
     (0..new.len()).find_map(|at| {
         let line = new[at].trim();
         let elided = if is_bare(line) {
             // What it stands for is left out beside what is changed.
             let beside = new.iter().any(|line| line.contains(is_word));
-            beside && !own_line(line) && !is_code(&new, at) && loss().runs[at].gone > 0
+            beside
+                && !own_line(line)
+                && !is_code(&new, at)
+                && !shape().in_raw_literal(at)
+                && loss().runs[at].gone > 0
         } else if let Some(said) = comment(line).and_then(Said::of) {
             foreign(line) && loss().runs[at].is_covered_by(said)
         } else if let Some((head, body)) = elided_body(new[at]) {
@@ -286,7 +292,7 @@ fn is_code(lines: &[&str], at: usize) -> bool {
     if lines[at].trim().starts_with('…') {
         return false;
     }
-    if is_sample(lines, at) || Shape::of(lines).in_raw_literal(at) {
+    if is_sample(lines, at) {
         return true;
     }
     let solid = |line: &&&str| !line.trim().is_empty();

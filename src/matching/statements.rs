@@ -2,14 +2,18 @@
 //! lines, which the same hand wrote, end as those of the file. The marks of single places
 //! are in `merge/marks.rs`.
 
+use std::collections::HashSet;
+
 use super::canon::is_word;
-use super::code::{brackets, ends_statement, heads_a_block, without_comment};
+use super::code::{brackets, ends_statement, heads_a_block, is_comment, without_comment};
 
 /// Where a new line stands.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct At {
     /// It is no end of a statement.
     pub(super) goes_on: bool,
+    /// It is the bracket alone that ends a value which a line above assigns.
+    pub(super) ends_value: bool,
     /// It is text that a literal of several lines holds.
     pub(super) in_literal: bool,
 }
@@ -27,8 +31,10 @@ pub(super) struct Semicolons {
     habit: Option<Habit>,
     /// Macros that new lines call: those that the file has without a `;`, and those that it
     /// does not have.
-    bare: Vec<String>,
-    unknown: Vec<String>,
+    bare: HashSet<String>,
+    unknown: HashSet<String>,
+    /// Whether the call leaves them out in a language with blocks in braces.
+    in_braces: bool,
     /// Whether the new text has lines that end in `;`.
     in_new: bool,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
@@ -47,8 +53,8 @@ impl Semicolons {
         for (at, (old, file)) in pairs[..inner].iter().enumerate() {
             let next = pairs.get(at + 1).map(|(_, file)| *file);
             match (ends(old), ends(file)) {
-                // Nor does the end of a block that has one for its own sake.
-                (false, true) if !file.contains(is_word) => {}
+                // Nor does the end of a block that has one for its own sake, or a comment.
+                (false, true) if !file.contains(is_word) || is_comment(file) => {}
                 (false, true) => lost += 1,
                 // Behind what is no statement, it says nothing of those.
                 (true, false) if !ends_statement(file.trim(), next) => {}
@@ -74,7 +80,12 @@ impl Semicolons {
     /// Forgets what a whole file or a whole new text speaks against: a file that ends
     /// lines in `;` has that habit, and so has a text that does.
     pub(super) fn settle(&mut self, file: &str, new: &[&str]) {
-        self.in_new = new.iter().any(|line| ends_in_semicolon(line));
+        // Those within the head of a loop end nothing.
+        let mut open = 0;
+        self.in_new = new.iter().any(|line| {
+            open = (open + brackets(line)).max(0);
+            open == 0 && ends_in_semicolon(line)
+        });
         let contradicted = match self.habit {
             Some(Habit::Added) => file.contains(";\n") || file.contains(";\r\n"),
             Some(Habit::Lost) => self.in_new,
@@ -85,19 +96,45 @@ impl Semicolons {
         }
         let lost = self.habit == Some(Habit::Lost);
         self.tails = lost && has_tails(file);
-        for name in new.iter().filter(|_| lost).filter_map(|line| macro_of(line)) {
-            let mut calls = file.lines().filter(|line| macro_of(line) == Some(name)).peekable();
-            if calls.peek().is_none() {
-                self.unknown.push(name.to_owned());
-            } else if !calls.any(ends_in_semicolon) {
-                self.bare.push(name.to_owned());
+        self.in_braces = lost && file.contains('{');
+        // Only C and its kin have macros.
+        let mut names: HashSet<&str> = match self.in_braces {
+            true => new.iter().filter_map(|line| macro_of(line)).collect(),
+            false => HashSet::new(),
+        };
+        if names.is_empty() {
+            return;
+        }
+        let mut bare: HashSet<&str> = HashSet::new();
+        let mut ended: HashSet<&str> = HashSet::new();
+        for line in file.lines() {
+            if let Some(name) = macro_of(line).filter(|name| names.contains(name)) {
+                if ends_in_semicolon(line) {
+                    ended.insert(name)
+                } else {
+                    bare.insert(name)
+                };
             }
         }
+        names.retain(|name| !bare.contains(name) && !ended.contains(name));
+        self.unknown = names.into_iter().map(str::to_owned).collect();
+        self.bare = bare.difference(&ended).map(|name| (*name).to_owned()).collect();
     }
 
-    /// Whether a line calls a macro of which nothing tells whether it is a statement.
+    /// Whether a line would get one if it were not within brackets.
+    pub(super) fn would_end(&self, line: &str) -> bool {
+        let code = without_comment(line).trim();
+        self.habit == Some(Habit::Lost)
+            && !code.ends_with(';')
+            && is_plain_statement(code)
+            && ends_statement(code, None)
+    }
+
+    /// Whether a line calls a macro, or is a row of names, of which nothing tells whether it is
+    /// a statement.
     pub(super) fn is_unsure(&self, line: &str) -> bool {
-        macro_of(line).is_some_and(|name| self.unknown.iter().any(|known| known == name))
+        macro_of(line).is_some_and(|name| self.unknown.contains(name))
+            || self.in_braces && may_declare(line)
     }
 
     /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
@@ -115,7 +152,10 @@ impl Semicolons {
     ) {
         let code = without_comment(line).trim_end().len();
         match self.habit {
-            Some(Habit::Lost) if !place.goes_on && self.are_wanted(&line[..code], above, next) => {
+            Some(Habit::Lost)
+                if !place.goes_on
+                    && (place.ends_value || self.are_wanted(&line[..code], above, next)) =>
+            {
                 line.insert_str(code, if self.apart { " ;" } else { ";" });
             }
             Some(Habit::Added)
@@ -140,7 +180,7 @@ impl Semicolons {
         let inside = above.is_some_and(|above| item(above) || held(above));
         let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
         let directive = above.is_some_and(|above| above.ends_with('\\'));
-        let bare = macro_of(code).is_some_and(|name| self.bare.iter().any(|known| known == name));
+        let bare = macro_of(code).is_some_and(|name| self.bare.contains(name));
         !inside
             && !value
             && !directive
@@ -173,9 +213,31 @@ pub(super) fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
     heads_a_block(code.trim_end_matches(';')) || goes_on
 }
 
+/// Whether a line is a row of names as a declaration without a value is, `char text[64]`.
+fn may_declare(line: &str) -> bool {
+    const TYPES: [&str; 15] = [
+        "auto", "bool", "char", "double", "extern", "float", "int", "long", "short", "signed",
+        "static", "struct", "union", "unsigned", "volatile",
+    ];
+    let code = without_comment(line).trim();
+    let sign = |c: char| is_word(c) || " *&:<>[]?".contains(c);
+    let mut words = code.split_whitespace();
+    let first = words.next().unwrap_or_default();
+    let last = code.chars().next_back().is_some_and(|c| is_word(c) || c == ']');
+    let row = words.next().is_some() && words.count() < 4;
+    last && row
+        && code.starts_with(char::is_alphabetic)
+        && code.chars().all(sign)
+        && (TYPES.contains(&first) || code.contains(['*', '[', '<']))
+        && !is_plain_statement(code)
+}
+
 /// The name of the macro of C that a line calls and does nothing else: it may stand for a
 /// statement without its `;`, or for anything.
 fn macro_of(line: &str) -> Option<&str> {
+    if !line.contains('(') || !line.trim_start().starts_with(char::is_uppercase) {
+        return None;
+    }
     let line = without_comment(line).trim().trim_end_matches(';').trim_end();
     let name = line.split_once('(').filter(|_| line.ends_with(')'))?.0.trim_end();
     let loud = |c: char| c.is_uppercase() || c.is_ascii_digit() || c == '_';
@@ -186,9 +248,9 @@ fn macro_of(line: &str) -> Option<&str> {
 /// Whether a line has a sign of a statement, and is not text for people.
 pub(super) fn is_plain_statement(code: &str) -> bool {
     const WORDS: usize = 4;
-    const KEYWORDS: [&str; 12] = [
-        "break", "const", "continue", "debugger", "export", "import", "let", "package", "return",
-        "throw", "use", "var",
+    const KEYWORDS: [&str; 16] = [
+        "await", "break", "const", "continue", "debugger", "delete", "export", "goto", "import",
+        "let", "package", "return", "throw", "use", "var", "yield",
     ];
     let code = code.trim();
     let plain = |word: &&str| word.chars().all(char::is_alphabetic);

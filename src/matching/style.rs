@@ -133,6 +133,11 @@ impl EditMap {
             && tokens::literals(line).into_iter().any(|literal| torn(&line[literal]))
     }
 
+    /// Whether a new line in the body of a function within brackets lacks a `;` of the file.
+    pub(super) fn would_end(&self, line: &str) -> bool {
+        self.semicolons.would_end(line)
+    }
+
     /// Whether nothing tells if a new line is a statement, which ends in `;` in the file.
     pub(super) fn is_unsure(&self, line: &str) -> bool {
         self.semicolons.is_unsure(line)

@@ -140,7 +140,9 @@ fn tail_of<'a>(old: &str, file: &'a str, tail: &'a str) -> &'a str {
 fn fits(text: &str, mark: Option<char>, file: &str) -> bool {
     let end = |text: &str| text.trim_end_matches([',', ';']).trim_end().chars().next_back();
     match mark {
-        Some(';') if heads_a_block(text) || text.trim_start().starts_with('<') => false,
+        // The mark that is the body of a loop stays one.
+        Some(';') if heads_a_block(text) => heads_a_block(file.trim_end_matches(';')),
+        Some(';') if text.trim_start().starts_with(['<', '#']) => false,
         Some(';') => {
             let a_type = text.ends_with('>') && !text.ends_with("=>");
             end(text) == end(file) || ends_statement(text, None) || closes_all(text) || a_type

@@ -15,6 +15,10 @@ type Around<'a> = (&'a str, &'a str);
 
 const SIGNS: [&str; 4] = [":=", "=>", "=", ":"];
 
+/// What begins a condition, in a shell or elsewhere.
+const CONDITIONS: [&str; 10] =
+    ["assert", "elif", "elseif", "elsif", "expr", "if", "test", "unless", "until", "while"];
+
 struct Assignment<'a> {
     name: &'a str,
     sign: &'static str,
@@ -36,9 +40,7 @@ impl<'a> Assignment<'a> {
         let behind = &rest[sign.len()..];
         let value = behind.trim_start();
         // A condition compares.
-        const CONDITIONS: [&str; 8] =
-            ["if", "elif", "elsif", "elseif", "while", "until", "unless", "test"];
-        if CONDITIONS.contains(&name.split(' ').next().unwrap_or_default()) {
+        if name.split_once(' ').is_some_and(|(word, _)| CONDITIONS.contains(&word)) {
             return None;
         }
         // `-=` and `..=` are signs of their own.

@@ -89,7 +89,25 @@ impl Merge<'_, '_> {
                 && columns(indent::of(line)) != columns(indent::of(above)) + mark
                 && !known()
         });
-        if astray.is_none() {
+        // Nor does a key stand beside items.
+        let item = |line: &str| line.trim_start().starts_with("- ");
+        let beside = lines.windows(2).any(|pair| {
+            let (above, line) = (&pair[0].text, &pair[1].text);
+            let depth = columns(indent::of(line));
+            let new = pair[1].new.is_some_and(|n| self.old.iter().all(|old| old != &self.new[n]));
+            let sibling = || {
+                let at = lines.iter().position(|other| std::ptr::eq(*other, pair[1]));
+                let mut up = lines[..at.unwrap_or(0)].iter().rev().map(|line| &line.text);
+                up.find(|other| columns(indent::of(other)) <= depth)
+            };
+            new && depth <= columns(indent::of(above))
+                && !item(line)
+                && key(line.trim()).is_some()
+                && sibling().is_some_and(|sibling| {
+                    columns(indent::of(sibling)) == depth && item(sibling) && sibling.contains(": ")
+                })
+        });
+        if astray.is_none() && !beside {
             return Ok(());
         }
         let line = self.window.first().map_or(0, |piece| piece.line);

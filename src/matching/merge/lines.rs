@@ -132,7 +132,8 @@ impl<'t> Merge<'_, 't> {
         }
         let goes_on = self.shape.goes_on(n) && (lost.is_none() || self.shape.open_brackets(n) != 0);
         let body = {
-            let place = At { goes_on, in_literal: self.shape.in_literal(n) };
+            let ends_value = self.shape.ends_value(self.new, n);
+            let place = At { goes_on, ends_value, in_literal: self.shape.in_literal(n) };
             self.style.apply_line(&new[indent::of(new).len()..], place, code_above, next)
         };
         let known = self.as_in_file(n);
@@ -140,8 +141,9 @@ impl<'t> Merge<'_, 't> {
             let line = self.window.first().map_or(0, |piece| piece.line);
             return Err(Conflict { line, why: UNSETTLED });
         }
-        if known.is_none() && !goes_on && self.style.is_unsure(new) {
-            let why = "whether the macro of a new line needs a ; as the lines around it, nothing tells; quote those with theirs";
+        let within = || self.style.would_end(new) && self.shape.in_callback(self.new, n);
+        if known.is_none() && (!goes_on && self.style.is_unsure(new) || within()) {
+            let why = "whether a new line needs a ; as the lines around it, nothing tells; quote those with theirs";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
         let body = known.unwrap_or(body);
@@ -258,7 +260,12 @@ impl<'t> Merge<'_, 't> {
         });
         // What stands in front of every line may stand on a blank one alone, unless the file has
         // such lines.
-        let alone = || self.source.text.contains(&format!("\n{new}\n"));
+        let alone = || {
+            *self.blank_lines_hold.get_or_init(|| {
+                let text = self.source.text;
+                ["\n", "\r\n"].iter().any(|end| text.contains(&format!("\n{new}{end}")))
+            })
+        };
         match self.map.surplus() == Some(new) && !alone() {
             true => "",
             false => known.unwrap_or(new),

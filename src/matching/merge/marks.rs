@@ -14,6 +14,9 @@ use super::super::source::Source;
 use super::super::tokens;
 use super::super::window::{Piece, Step, Window};
 
+/// So many lines up what holds a line is looked for.
+const FAR: usize = 500;
+
 /// What the marks of one change are told by.
 pub(super) struct Marks<'a, 't> {
     pub(super) source: &'a Source<'t>,
@@ -82,7 +85,12 @@ impl Marks<'_, '_> {
         })?;
         let between = &self.new[n + 1..next];
         let piece = self.piece_of(o)?;
-        let parted = self.mark(self.new[n]) == ","
+        // The comma that the call leaves out everywhere, it leaves out there, too.
+        let lost = self.mark(self.new[n]).is_empty()
+            && between.is_empty()
+            && self.closes_below(piece)
+            && self.loses_all_commas();
+        let parted = (self.mark(self.new[n]) == "," || lost)
             && !self.are_bare(n, run)
             && self.mark(self.new[next]) != ";"
             && self.mark(self.source.body(piece.line)).is_empty()
@@ -91,6 +99,15 @@ impl Marks<'_, '_> {
             && self.was_last_item(piece);
         if parted {
             wanted.insert(n, ",");
+            let news = run.iter().filter_map(|event| match *event {
+                Event::Insert(at) if lost && is_code(self.new[at]) => Some(at),
+                _ => None,
+            });
+            let mut beside: Vec<usize> =
+                news.filter(|at| is_sibling(self.new[n], self.new[*at])).collect();
+            beside.pop();
+            let bare = beside.into_iter().filter(|at| self.mark(self.new[*at]).is_empty());
+            wanted.extend(bare.map(|at| (at, ",")));
         }
         Some(())
     }
@@ -190,10 +207,40 @@ impl Marks<'_, '_> {
             Event::Insert(at) if is_code(self.new[at]) => Some(at),
             _ => None,
         });
+        // Only the members of a type can do without.
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let mut above = self.window.first().map_or(0, |piece| piece.line + 1);
+        above = above.min(self.source.lines.len());
+        let lines = self.new[..n].iter().rev().copied();
+        let lines = lines.chain((0..above).rev().take(FAR).map(|at| self.source.body(at)));
+        let mut holders =
+            lines.filter(|line| !line.trim().is_empty() && depth(line) < depth(self.new[n]));
+        let is_type = |line: &str| {
+            let mut words = line.split(|c: char| !is_word(c));
+            words.any(|word| matches!(word, "interface" | "type"))
+        };
+        if !holders.next().is_some_and(is_type) {
+            return false;
+        }
         let beside: Vec<usize> = news.filter(|at| is_sibling(self.new[n], self.new[*at])).collect();
         beside
             .split_last()
             .is_some_and(|(_, others)| others.iter().any(|at| self.mark(self.new[*at]).is_empty()))
+    }
+
+    /// Whether the call has no comma where lines of the file end in one, and those are several.
+    fn loses_all_commas(&self) -> bool {
+        let pairs = self.window.steps.iter().filter_map(|step| match step {
+            Step::Pair(o, piece) if piece.to_end => {
+                Some((self.old[*o], self.source.body(piece.line)))
+            }
+            _ => None,
+        });
+        let mut ended = pairs.filter(|(_, file)| self.mark(file) == ",").peekable();
+        ended.peek().is_some() && {
+            let marks: Vec<bool> = ended.map(|(old, _)| self.mark(old).is_empty()).collect();
+            marks.len() > 1 && marks.iter().all(|bare| *bare)
+        }
     }
 
     /// Whether another line of the call has lost a mark, too.
@@ -211,8 +258,14 @@ impl Marks<'_, '_> {
         match self.mark(file) {
             ";" => above == Some(","),
             _ if above == Some(",") && code::brackets(file) >= 0 && !closes(file) => {
-                let goes_on = || self.below(piece).is_some_and(continues);
-                !file.ends_with(['{', '(', '[', '，']) && (self.closes_below(piece) || goes_on())
+                // What goes on deeper is no end, and a block amid others needs no mark.
+                let amid = self.below(piece).is_some_and(|below| {
+                    let depth = |line: &str| indent::columns(indent::of(line), 4);
+                    let here = depth(self.source.body(piece.line));
+                    depth(below) > here
+                        || depth(below) == here && file.ends_with('}') && !closes(below)
+                });
+                !file.ends_with(['{', '(', '[', '，']) && !amid
             }
             _ => {
                 above.map_or_else(|| self.is_item(piece), |above| above == ",")
@@ -256,10 +309,10 @@ impl Marks<'_, '_> {
         self.below(piece).is_some_and(closes)
     }
 
-    /// The next line of the file that is not blank.
+    /// The next line of the file that is code.
     fn below(&self, piece: Piece) -> Option<&str> {
         let mut below = (piece.line + 1..self.source.lines.len()).map(|at| self.source.body(at));
-        below.find(|line| !line.trim().is_empty())
+        below.find(|line| is_code(line))
     }
 
     /// Where the item above the one that ends on this line ends: the nearest line above

@@ -88,9 +88,18 @@ impl Shape {
                 open[k] > open[n] && k.checked_sub(1).is_none_or(|k| open[k] <= open[n])
             });
             let closes = new[n].trim_start().starts_with([')', ']', '}']);
+            let depth = |line: &str| indent::columns(indent::of(line), 4);
             continued[n] |= opener.is_some_and(|k| {
+                let code = || -> Vec<&str> {
+                    new[k..=n].iter().map(|line| code::without_comment(line).trim()).collect()
+                };
+                // A loop by any name has its body below it.
+                let holds = next[n].is_some_and(|below| {
+                    open[n] == 0 && depth(new[below]) > depth(new[k]) && !closes
+                });
                 closes && new[k].trim_start().starts_with(['#', '@'])
-                    || code::heads_a_block(&new[k..=n].join(" "))
+                    || holds
+                    || code::heads_a_block(&code().join(" "))
             });
         }
         let goes_on = continued.iter().zip(&open).map(|(goes_on, open)| *goes_on || *open != 0);
@@ -125,8 +134,39 @@ impl Shape {
 
     /// Whether a line is text of a raw string or a here-document.
     pub(in crate::matching) fn in_raw_literal(&self, n: usize) -> bool {
-        let raw = self.literals.iter().filter(|literal| literal.mark.is_empty());
-        raw.into_iter().any(|literal| literal.opener < n && n < literal.end)
+        let mut raw = self.literals.iter().filter(|literal| literal.mark.is_empty());
+        raw.any(|literal| literal.opener < n && n < literal.end)
+    }
+
+    /// Whether a line is the bracket alone that ends a value, which the line that opens it
+    /// assigns.
+    pub(super) fn ends_value(&self, new: &[&str], n: usize) -> bool {
+        if new[n].trim() != "}" {
+            return false;
+        }
+        let depth = indent::of(new[n]).len();
+        let mut above = new[..n].iter().rev().filter(|line| !line.trim().is_empty());
+        let opener = above.find(|line| indent::of(line).len() <= depth);
+        opener.is_some_and(|opener| {
+            let line = opener.trim();
+            let head = ["if", "for", "while", "switch", "else", "}"];
+            indent::of(opener).len() == depth
+                && line.ends_with('{')
+                && line.contains(" = ")
+                && !head.iter().any(|word| line.starts_with(word))
+        })
+    }
+
+    /// Whether a line stands in the body of a function that a bracket holds.
+    pub(super) fn in_callback(&self, new: &[&str], n: usize) -> bool {
+        let depth = indent::of(new[n]).len();
+        let mut above = new[..n].iter().rev().take(MOST_BACK);
+        let holder = above.find(|line| !line.trim().is_empty() && indent::of(line).len() < depth);
+        self.open[n] > 0
+            && holder.is_some_and(|line| {
+                let line = line.trim_end();
+                line.ends_with("> {") || line.ends_with(") {")
+            })
     }
 
     /// The next line below that is neither blank nor a comment.
