@@ -10,7 +10,7 @@ use super::call::{Call, looks_like_a_diff};
 use super::canon::is_word;
 use super::code::is_comment;
 use super::decode;
-use super::exact::{alike, says_the_same};
+use super::exact::{alike, is_a_method, says_the_same};
 use super::fit::{self, is_marginal, strain};
 use super::indent;
 use super::merge::FOREIGN;
@@ -43,6 +43,38 @@ pub(super) fn find(call: &Call<'_>, place: &Range<usize>) -> Option<Artefact> {
         .or_else(|| added_only(call, old, new))
         .or_else(|| starts_flush(call, place, old, new))
         .or_else(|| stands_astray(call, place, old, new))
+        .or_else(|| leaves_the_class(call, place, old, new))
+}
+
+/// New methods at the margin, behind a line of a class whose indentation the call has lost.
+fn leaves_the_class(
+    call: &Call<'_>,
+    place: &Range<usize>,
+    old: &str,
+    new: &str,
+) -> Option<Artefact> {
+    let text = call.text();
+    let start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let margin = &text[start..place.start];
+    let flush = |line: &str| is_a_method(line) && indent::of(line).is_empty();
+    if margin.is_empty()
+        || !margin.trim().is_empty()
+        || old.lines().any(flush)
+        || !new.lines().skip(1).any(flush)
+    {
+        return None;
+    }
+    const FAR: usize = 5_000;
+    let mut above = text[..start].lines().rev().take(FAR).filter(|line| !line.trim().is_empty());
+    // Beside a field of the class, they are taken for what they are.
+    let nearest = above.clone().find(|line| indent::of(line).len() < margin.len())?;
+    if nearest.trim_start().starts_with("class ") {
+        return None;
+    }
+    let holder = above.find(|line| indent::of(line).is_empty() && !line.starts_with(['#', ')']))?;
+    holder.starts_with("class ").then_some(Unclear(
+        "new_str has methods at the margin, and the class there has them deeper",
+    ))
 }
 
 /// Lines that say something, each with its indentation.

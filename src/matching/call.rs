@@ -450,6 +450,21 @@ pub(super) fn merge_window(
     if let Some(why) = looks_like_a_diff(source.text, old, new) {
         return Err(Conflict { line: window.first().map_or(0, |piece| piece.line), why });
     }
+    // Blank lines around the text, of which the new one has none, though it begins and ends alike.
+    let blank = |line: Option<&&str>| line.is_some_and(|line| line.trim().is_empty());
+    let solid = |lines: &[&str], back: bool| -> Option<String> {
+        let mut lines = lines.iter().map(|line| line.trim()).filter(|line| !line.is_empty());
+        if back { lines.next_back() } else { lines.next() }.map(str::to_owned)
+    };
+    if blank(old.first())
+        && blank(old.last())
+        && !blank(new.first())
+        && !blank(new.last())
+        && solid(old, false) == solid(new, false)
+    {
+        let why = "old_str has blank lines at both ends and new_str has none; whether those of the file go, nothing tells";
+        return Err(Conflict { line: window.first().map_or(0, |piece| piece.line), why });
+    }
     // A bracket alone that stands at another depth than the lines around it is another one.
     for step in &window.steps {
         if let Step::Pair(at, piece) = step

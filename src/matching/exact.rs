@@ -597,7 +597,7 @@ fn is_a_field(line: &str) -> bool {
 }
 
 /// Whether a line begins a method of Python.
-fn is_a_method(line: &str) -> bool {
+pub(super) fn is_a_method(line: &str) -> bool {
     let line = line.strip_prefix("async ").unwrap_or(line);
     let Some((_, parameters)) = line.strip_prefix("def ").and_then(|rest| rest.split_once('('))
     else {

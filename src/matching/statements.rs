@@ -121,10 +121,15 @@ impl Semicolons {
         self.bare = bare.difference(&ended).map(|name| (*name).to_owned()).collect();
     }
 
+    /// Whether the call leaves them out.
+    pub(super) fn are_lost(&self) -> bool {
+        self.habit == Some(Habit::Lost)
+    }
+
     /// Whether a line would get one if it were not within brackets.
     pub(super) fn would_end(&self, line: &str) -> bool {
         let code = without_comment(line).trim();
-        self.habit == Some(Habit::Lost)
+        self.are_lost()
             && !code.ends_with(';')
             && is_plain_statement(code)
             && ends_statement(code, None)

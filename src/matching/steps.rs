@@ -98,6 +98,8 @@ pub(super) struct Steps {
     blocks: HashMap<String, usize>,
     brackets: HashMap<String, usize>,
     items: HashMap<String, usize>,
+    /// Those below a line that leaves a bracket open, and does not end in it.
+    hanging: HashMap<String, usize>,
     total: usize,
     indents: HashSet<String>,
     has_tabs: bool,
@@ -106,7 +108,7 @@ pub(super) struct Steps {
 impl Steps {
     pub(super) fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {
         let mut steps = Self::default();
-        let mut above = "";
+        let (mut above, mut last) = ("", "");
         let mut kind = Kind::Other;
         // The lines of a comment stand one blank deeper for its sake alone.
         for line in
@@ -122,12 +124,15 @@ impl Steps {
                     Kind::Item => Some(&mut steps.items),
                     Kind::Other => None,
                 };
+                if matches!(kind, Kind::Other) && super::code::brackets(last) > 0 {
+                    *steps.hanging.entry(step.to_owned()).or_default() += 1;
+                }
                 if let Some(apart) = apart {
                     *apart.entry(step.to_owned()).or_default() += 1;
                 }
                 steps.total += 1;
             }
-            kind = Kind::of(line);
+            (kind, last) = (Kind::of(line), line);
             if !steps.indents.contains(indent) {
                 steps.indents.insert(indent.to_owned());
             }
@@ -148,12 +153,15 @@ impl Steps {
         commonest.filter(|&step| !self.has_tabs && count(step) > 0)
     }
 
-    /// The step below a line that ends in an open bracket, if one is commoner than all others.
-    pub(super) fn step_in_brackets(&self) -> Option<usize> {
-        let most = self.brackets.values().max()?;
-        let mut widths = self.brackets.iter().filter(|(_, count)| *count == most);
-        let (step, _) = widths.next().filter(|_| widths.next().is_none())?;
-        (!step.contains('\t')).then_some(step.len())
+    /// The steps below a line that ends in an open bracket, and below one that leaves one open,
+    /// if one is commoner than all others.
+    pub(super) fn steps_in_brackets(&self) -> [Option<usize>; 2] {
+        [&self.brackets, &self.hanging].map(|counts| {
+            let most = counts.values().max()?;
+            let mut widths = counts.iter().filter(|(_, count)| *count == most);
+            let (step, _) = widths.next().filter(|_| widths.next().is_none())?;
+            (!step.contains('\t')).then_some(step.len())
+        })
     }
 
     /// The widths of the steps of blanks that are not rare, the commonest first.

@@ -133,6 +133,11 @@ impl EditMap {
             && tokens::literals(line).into_iter().any(|literal| torn(&line[literal]))
     }
 
+    /// Whether the call leaves out the `;` of the file.
+    pub(super) fn loses_marks(&self) -> bool {
+        self.semicolons.are_lost()
+    }
+
     /// Whether a new line in the body of a function within brackets lacks a `;` of the file.
     pub(super) fn would_end(&self, line: &str) -> bool {
         self.semicolons.would_end(line)

@@ -80,6 +80,10 @@ impl Decoding for OuterBlanks {
             text,
             Box::new(move |new| {
                 let (h, t) = outer_blanks(new);
+                // Some of them stay: as many as there are, or one of the text's own?
+                if (1..head).contains(&h) || (1..tail).contains(&t) {
+                    return None;
+                }
                 // Or it is a blank line of the text, whose lines around it go.
                 if inner.contains(&(true, h, solid(new, true)))
                     || inner.contains(&(false, t, solid(new, false)))

@@ -45,7 +45,7 @@ impl Merge<'_, '_> {
         }
         let line = self.window.first().map_or(0, |piece| piece.line);
         let why = "how deep the new lines are to stand can be read in two ways: as in new_str, or moved as the lines around them";
-        if self.may_be_of_another_width() {
+        if !self.map.is_scale() && self.may_be_of_another_width() {
             let why = "the new lines have other steps of indentation than the file, and old_str has none that tells whether they are meant";
             return Err(Conflict { line, why });
         }
@@ -185,8 +185,8 @@ impl Merge<'_, '_> {
         let foreign = news.iter().any(|step| !known.contains(step)) && news.iter().all(may_be);
         // What brackets hold has steps of its own.
         let (own, new) = (self.source.steps(), Steps::of(self.new.iter().copied()));
-        let held = own.step_in_brackets().zip(new.step_in_brackets());
-        foreign || held.is_some_and(|(file, new)| file == other(new))
+        let held = |at: usize| own.steps_in_brackets()[at].zip(new.steps_in_brackets()[at]);
+        foreign || (0..2).filter_map(held).any(|(file, new)| file == other(new))
     }
 
     /// Whether the first new line of a run is as much deeper than what opens its block as a later

@@ -130,7 +130,9 @@ impl<'t> Merge<'_, 't> {
             let why = "the lines of old_str are indented in two ways; nothing tells which the new ones follow";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
-        let goes_on = self.shape.goes_on(n) && (lost.is_none() || self.shape.open_brackets(n) != 0);
+        let returned = self.style.loses_marks() && self.shape.is_returned(self.new, n);
+        let goes_on = returned
+            || self.shape.goes_on(n) && (lost.is_none() || self.shape.open_brackets(n) != 0);
         let body = {
             let ends_value = self.shape.ends_value(self.new, n);
             let place = At { goes_on, ends_value, in_literal: self.shape.in_literal(n) };

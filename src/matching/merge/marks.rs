@@ -14,6 +14,8 @@ use super::super::source::Source;
 use super::super::tokens;
 use super::super::window::{Piece, Step, Window};
 
+use super::shape::closing_mark;
+
 /// So many lines up what holds a line is looked for.
 const FAR: usize = 500;
 
@@ -172,7 +174,8 @@ impl Marks<'_, '_> {
         });
         let before = changed.or(above.filter(|(o, _)| *o == old_last).map(|(_, n)| n))?;
         let next = *news.iter().find(|n| **n > before)?;
-        let goes_on = continues(self.new[next]) && !is_declaration(self.new[before]);
+        let text = || closing_mark(self.new[before]).is_some_and(|(_, alone)| alone);
+        let goes_on = continues(self.new[next]) && !is_declaration(self.new[before]) && !text();
         if self.mark(self.new[before]).is_empty() && is == ";" && goes_on {
             // The statement ends where its last line does.
             wanted.insert(before, "");

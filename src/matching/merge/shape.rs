@@ -60,6 +60,14 @@ impl Shape {
         for literal in &literals {
             continued[literal.opener..literal.end.min(new.len())].fill(true);
         }
+        // A here-document may go on below the text.
+        let open_ended = |n: &usize| {
+            closing_mark(new[*n]).is_some_and(|(_, alone)| alone)
+                && !literals.iter().any(|literal| literal.opener == *n)
+        };
+        if let Some(opener) = (0..new.len()).find(open_ended) {
+            continued[opener + 1..].fill(true);
+        }
         let mut comment = false;
         for (line, continued) in new.iter().zip(&mut continued) {
             let opens = line.rfind("/*").is_some_and(|at| !line[at..].contains("*/"));
@@ -155,6 +163,16 @@ impl Shape {
                 && line.contains(" = ")
                 && !head.iter().any(|word| line.starts_with(word))
         })
+    }
+
+    /// Whether a line is the value of a function that says what it returns, as in Rust.
+    pub(super) fn is_returned(&self, new: &[&str], n: usize) -> bool {
+        let depth = |line: &str| indent::of(line).len();
+        let solid = |line: &&&str| !line.trim().is_empty();
+        let below = new[n + 1..].iter().find(solid);
+        let holder = new[..n].iter().rev().filter(solid).find(|line| depth(line) < depth(new[n]));
+        below.is_some_and(|below| below.trim() == "}" && depth(below) < depth(new[n]))
+            && holder.is_some_and(|line| line.contains("fn ") && line.contains("-> "))
     }
 
     /// Whether a line stands in the body of a function that a bracket holds.
@@ -273,7 +291,7 @@ fn raw_literals(new: &[&str]) -> Vec<Literal> {
 
 /// What ends the literal that a line opens and does not close, and whether that stands on a
 /// line of its own.
-fn closing_mark(line: &str) -> Option<(String, bool)> {
+pub(super) fn closing_mark(line: &str) -> Option<(String, bool)> {
     if let Some((_, rest)) = line.split_once("<<") {
         let rest = rest.trim_start_matches(['<', '-', '~']);
         let quoted = rest.trim_start_matches(['"', '\'']);
