@@ -573,8 +573,17 @@ fn are_of_a_kind(new: &str, solid: &[&str]) -> bool {
     let fields = framed(first).is_some()
         && blanks < 2
         && (further.iter().any(alike) || headed(second) && further.iter().all(beside));
+    // Entries of a list that have nothing but their signs in common.
+    let signs = |line: &str| -> String {
+        line.trim().chars().filter(|c| !is_word(*c) && !c.is_whitespace() && *c != '-').collect()
+    };
+    let shape = signs(first);
+    let entries = blanks == 0
+        && shape.len() > 1
+        && !shape.contains(['(', ';', '=', '{', '"', '\''])
+        && further.iter().all(|line| flush(line) && signs(line) == shape);
     let about = blanks == 0 && headed(first) && second.starts_with("\"\"\"");
-    flush(second) && (named || fields || about)
+    flush(second) && (named || fields || entries || about)
 }
 
 /// Whether a line begins with a key, whatever its value.

@@ -143,7 +143,10 @@ impl Marks<'_, '_> {
         let last = self.new[new_last];
         let next = news.first().map(|n| self.new[*n]);
         // A `;` that the line had all along is its own, unless the line goes on now.
-        if was.is_empty() && is == ";" && gone.is_none() && !next.is_some_and(continues) {
+        let text =
+            above.is_some_and(|(_, n)| closing_mark(self.new[n]).is_some_and(|(_, alone)| alone));
+        let goes_on = next.is_some_and(continues) && !text;
+        if was.is_empty() && is == ";" && gone.is_none() && !goes_on {
             return None;
         }
         // A `;` that only the call has is no matter of the place.
@@ -174,8 +177,7 @@ impl Marks<'_, '_> {
         });
         let before = changed.or(above.filter(|(o, _)| *o == old_last).map(|(_, n)| n))?;
         let next = *news.iter().find(|n| **n > before)?;
-        let text = || closing_mark(self.new[before]).is_some_and(|(_, alone)| alone);
-        let goes_on = continues(self.new[next]) && !is_declaration(self.new[before]) && !text();
+        let goes_on = continues(self.new[next]) && !is_declaration(self.new[before]) && !text;
         if self.mark(self.new[before]).is_empty() && is == ";" && goes_on {
             // The statement ends where its last line does.
             wanted.insert(before, "");
