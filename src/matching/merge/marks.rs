@@ -105,10 +105,15 @@ impl Marks<'_, '_> {
                 Event::Insert(at) if lost && is_code(self.new[at]) => Some(at),
                 _ => None,
             });
-            let mut beside: Vec<usize> =
-                news.filter(|at| is_sibling(self.new[n], self.new[*at])).collect();
+            // An item over several lines ends where its bracket closes.
+            let beside = |at: &usize| indent::of(self.new[*at]) == indent::of(self.new[n]);
+            let mut beside: Vec<usize> = news.filter(beside).collect();
             beside.pop();
-            let bare = beside.into_iter().filter(|at| self.mark(self.new[*at]).is_empty());
+            let file = self.source.body(piece.line);
+            let bare = beside.into_iter().filter(|at| {
+                let line = self.new[*at];
+                self.mark(line).is_empty() && can_end(line, file, ",", self.slashes)
+            });
             wanted.extend(bare.map(|at| (at, ",")));
         }
         Some(())
