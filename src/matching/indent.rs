@@ -143,6 +143,18 @@ impl IndentMap {
             let other = Rule { unit: Unit::Scale(2, 1), ..rule };
             maps.push(Self { rule: Some(other), ..self.clone() });
         }
+        // A first line that lost a part of its indentation may be the one that shows that the
+        // levels have another width.
+        if self.pairs.first().is_some_and(|(from, _)| !from.is_empty())
+            && maps.first().and_then(|map| map.rule.as_ref()).is_some_and(|rule| rule.first_apart)
+            && let Some((from, to)) = growth(&self.pairs)
+            && from != to
+            && let unit = Unit::Scale(from, to)
+            && let Some(shift) = fit_shift(&self.pairs, unit)
+        {
+            let other = Rule { unit, shift, first_apart: false, most: false };
+            maps.push(Self { rule: Some(other), ..self.clone() });
+        }
         maps
     }
 
@@ -210,14 +222,6 @@ impl IndentMap {
     pub(super) fn explains(&self, from: &str, to: &str) -> bool {
         from.is_empty()
             || self.rule.as_ref().is_none_or(|rule| rule.apply(from).as_deref() == Some(to))
-    }
-
-    /// What the call has too much in front of every line.
-    pub(super) fn surplus(&self) -> Option<&str> {
-        match &self.rule.as_ref()?.shift {
-            Shift::Shallower(by) => Some(by),
-            _ => None,
-        }
     }
 
     /// What the first line has and what it has in the file, if it follows no rule.
@@ -435,13 +439,18 @@ fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> 
 /// ratio always: it takes a third one, or a distance that no slip of a line has.
 fn ratio(pairs: &[(String, String)]) -> Option<(usize, usize)> {
     const FAR: usize = 16;
-    let (first, rest) = pairs.split_first()?;
     let mut depths: Vec<usize> = pairs.iter().map(|(from, _)| from.len()).collect();
     depths.sort_unstable();
     depths.dedup();
     if depths.len() < 3 && depths.last()? - depths.first()? < FAR {
         return None;
     }
+    growth(pairs)
+}
+
+/// The same between the first line and one at another depth.
+fn growth(pairs: &[(String, String)]) -> Option<(usize, usize)> {
+    let (first, rest) = pairs.split_first()?;
     let other = rest.iter().find(|(from, _)| from.len() != first.0.len())?;
     let grow = |a: &str, b: &str| a.len().cast_signed() - b.len().cast_signed();
     let (from, to) = (grow(&other.0, &first.0), grow(&other.1, &first.1));

@@ -39,6 +39,8 @@ pub(super) struct Semicolons {
     in_new: bool,
     /// Whether the last expression of a block has no `;` in the file, as it is its value.
     tails: bool,
+    /// Whether it might have none, though the file shows none such.
+    may_have_tails: bool,
     /// Whether the file has a blank before each.
     apart: bool,
 }
@@ -96,6 +98,7 @@ impl Semicolons {
         }
         let lost = self.habit == Some(Habit::Lost);
         self.tails = lost && has_tails(file);
+        self.may_have_tails = lost && !self.tails && file.lines().any(begins_function);
         self.in_braces = lost && file.contains('{');
         // Only C and its kin have macros.
         let mut names: HashSet<&str> = match self.in_braces {
@@ -135,11 +138,18 @@ impl Semicolons {
             && ends_statement(code, None)
     }
 
-    /// Whether a line calls a macro, or is a row of names, of which nothing tells whether it is
-    /// a statement.
-    pub(super) fn is_unsure(&self, line: &str) -> bool {
+    /// Whether a line calls a macro, is a row of names, or may be the value of its block: nothing
+    /// tells whether it is a statement.
+    pub(super) fn is_unsure(&self, line: &str, next: Option<&str>) -> bool {
+        let code = without_comment(line).trim();
+        let value = self.may_have_tails
+            && is_value(next)
+            && !code.contains(" = ")
+            && !code.ends_with([';', '}', '{', ','])
+            && !["return", "break", "continue", "let"].iter().any(|word| code.starts_with(word));
         macro_of(line).is_some_and(|name| self.unknown.contains(name))
             || self.in_braces && may_declare(line)
+            || value
     }
 
     /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
@@ -285,6 +295,14 @@ pub(super) fn ends_in_entity(line: &str) -> bool {
 fn ends_in_semicolon(line: &str) -> bool {
     let code = without_comment(line).trim_end();
     code.ends_with(';') && !code.ends_with("\\;")
+}
+
+/// Whether a line begins a function of a language where the last expression of a block is its
+/// value.
+fn begins_function(line: &str) -> bool {
+    let line = line.trim_start();
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    line.starts_with("fn ") && line.contains('(')
 }
 
 /// Whether what comes below a statement ends its block, of which it may be the value.

@@ -144,8 +144,8 @@ impl EditMap {
     }
 
     /// Whether nothing tells if a new line is a statement, which ends in `;` in the file.
-    pub(super) fn is_unsure(&self, line: &str) -> bool {
-        self.semicolons.is_unsure(line)
+    pub(super) fn is_unsure(&self, line: &str, next: Option<&str>) -> bool {
+        self.semicolons.is_unsure(line, next)
     }
 
     /// A sign in a new text of which nothing tells what it stands for.

@@ -53,19 +53,28 @@ impl Decoding for OuterBlanks {
         true
     }
 
-    /// The file has those lines, only with other blanks on them.
+    /// The file has those lines, only with other blanks on them, or the one beside the text
+    /// with the very same.
     fn is_of_the_file(&self, old: &str, file: &str) -> bool {
         let (head, tail) = outer_blanks(old);
         if head == 0 && tail == 0 {
             return false;
         }
-        let lines: Vec<&str> = old.lines().map(str::trim).collect();
+        let bodies: Vec<&str> = old.lines().collect();
+        let lines: Vec<&str> = bodies.iter().map(|line| line.trim()).collect();
         let inner = &lines[head..lines.len() - tail];
         let first = inner[0];
-        let file: Vec<&str> = file.lines().map(str::trim).collect();
+        let file_bodies: Vec<&str> = file.lines().collect();
+        let file: Vec<&str> = file_bodies.iter().map(|line| line.trim()).collect();
         let fits =
             |at: usize| at.checked_sub(head).is_some_and(|from| file[from..].starts_with(&lines));
-        (0..file.len()).any(|at| file[at] == first && fits(at))
+        let beside = bodies.get(lines.len() - tail).filter(|line| !line.is_empty());
+        let has_it = |at: usize| {
+            beside.is_some()
+                && file_bodies.get(at + inner.len()) == beside
+                && file[at..].starts_with(inner)
+        };
+        (0..file.len()).any(|at| file[at] == first && (fits(at) || has_it(at)))
     }
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {

@@ -144,7 +144,7 @@ impl<'t> Merge<'_, 't> {
             return Err(Conflict { line, why: UNSETTLED });
         }
         let within = || self.style.would_end(new) && self.shape.in_callback(self.new, n);
-        if known.is_none() && (!goes_on && self.style.is_unsure(new) || within()) {
+        if known.is_none() && (!goes_on && self.style.is_unsure(new, next) || within()) {
             let why = "whether a new line needs a ; as the lines around it, nothing tells; quote those with theirs";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
@@ -260,18 +260,7 @@ impl<'t> Merge<'_, 't> {
             }
             _ => None,
         });
-        // What stands in front of every line may stand on a blank one alone, unless the file has
-        // such lines.
-        let alone = || {
-            *self.blank_lines_hold.get_or_init(|| {
-                let text = self.source.text;
-                ["\n", "\r\n"].iter().any(|end| text.contains(&format!("\n{new}{end}")))
-            })
-        };
-        match self.map.surplus() == Some(new) && !alone() {
-            true => "",
-            false => known.unwrap_or(new),
-        }
+        known.unwrap_or(new)
     }
 
     /// The indentation of a first line whose own place is behind the blanks of the file's

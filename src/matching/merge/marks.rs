@@ -333,6 +333,7 @@ impl Marks<'_, '_> {
         let here = self.source.body(piece.line);
         let closes = closes(here);
         let lines = (0..piece.line).rev().map(|at| self.source.body(at));
+        let mut solid = lines.clone().filter(|line| !line.trim().is_empty());
         let outside = |line: &&str| depth(line) <= depth(here);
         let mut outside = lines.filter(|line| !line.trim().is_empty()).filter(outside);
         let head = if closes { outside.next() } else { None };
@@ -342,7 +343,8 @@ impl Marks<'_, '_> {
             let part = head.is_some_and(is_selector_head);
             return above.find(|line| self::closes(line)).or((!part).then_some(nearest));
         }
-        Some(nearest)
+        // An item that leaves a bracket open ends where the lines of that do.
+        if code::brackets(nearest) > 0 { solid.next() } else { Some(nearest) }
     }
 
     fn mark(&self, line: &str) -> &'static str {

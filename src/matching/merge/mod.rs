@@ -11,7 +11,6 @@ mod lines;
 mod marks;
 mod shape;
 
-use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -64,8 +63,6 @@ pub(super) struct Merge<'a, 't> {
     assignments: Assignments<'a>,
     /// The call ends lines in `;` that the file does not, nor any other line of its.
     has_no_semicolons: bool,
-    /// Whether the file has blank lines that hold what the call has before every line.
-    blank_lines_hold: OnceCell<bool>,
     shape: Shape,
     /// The text of literals over several lines stands elsewhere in the file than in the call, as
     /// the code around it does.
@@ -167,7 +164,6 @@ impl<'a, 't> Merge<'a, 't> {
             slashes,
             assignments,
             has_no_semicolons,
-            blank_lines_hold: OnceCell::new(),
             shape,
             text_moves,
             is_literal,
