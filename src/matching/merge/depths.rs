@@ -89,7 +89,11 @@ impl Merge<'_, '_> {
                 // Nor is it told whether a line that only moves does, or stands where it was.
                 Some(true) if run.iter().any(alone) => return Err(Conflict { line, why }),
                 // In a text, lines go deeper as they like, and new code may have another step.
-                Some(true) if self.is_in_text() || self.has_its_own_step(run) => {
+                Some(true)
+                    if self.is_in_text()
+                        || self.has_its_own_step(run)
+                        || self.goes_on_otherwise(run) =>
+                {
                     return Err(Conflict { line, why });
                 }
                 Some(rather) => rather,
@@ -111,6 +115,18 @@ impl Merge<'_, '_> {
             at = end;
         }
         Ok(own)
+    }
+
+    /// Whether the first line of a run goes on a bracket, and at another depth than before: there
+    /// lines stand where they like.
+    fn goes_on_otherwise(&self, run: &[Event]) -> bool {
+        run.first().is_some_and(|event| match *event {
+            Event::Change(o, n) => {
+                indent::of(self.new[n]) != indent::of(self.old[o])
+                    && n.checked_sub(1).is_some_and(|above| self.shape.open_brackets(above) > 0)
+            }
+            _ => false,
+        })
     }
 
     /// Whether all lines of the call are twice or half as deep as in the file.
@@ -179,14 +195,29 @@ impl Merge<'_, '_> {
         if olds.windows(2).any(|two| two[0] != two[1]) || news.iter().any(|step| step % 2 == 1) {
             return false;
         }
-        let known = self.source.steps().levels();
         let other = |step: usize| if unit == 2 { step / 2 } else { 2 * step };
-        let may_be = |step: &usize| known.contains(step) || known.contains(&other(*step));
-        let foreign = news.iter().any(|step| !known.contains(step)) && news.iter().all(may_be);
+        let foreign = |known: &[usize]| {
+            let may_be = |step: &usize| {
+                known.contains(step) || known.contains(&other(*step)) || known.contains(&(step / 2))
+            };
+            news.iter().any(|step| !known.contains(step)) && news.iter().all(may_be)
+        };
         // What brackets hold has steps of its own.
         let (own, new) = (self.source.steps(), Steps::of(self.new.iter().copied()));
         let held = |at: usize| own.steps_in_brackets()[at].zip(new.steps_in_brackets()[at]);
-        foreign || (0..2).filter_map(held).any(|(file, new)| file == other(new))
+        foreign(&own.levels())
+            || foreign(&self.steps_around().levels())
+            || (0..2).filter_map(held).any(|(file, new)| file == other(new))
+    }
+
+    /// The steps of the lines around the place.
+    fn steps_around(&self) -> Steps {
+        const NEAR: usize = 30;
+        let (Some(first), Some(last)) = (self.window.first(), self.window.last()) else {
+            return Steps::default();
+        };
+        let end = (last.line + NEAR).min(self.source.lines.len());
+        Steps::of((first.line.saturating_sub(NEAR)..end).map(|at| self.source.body(at)))
     }
 
     /// Whether the first new line of a run is as much deeper than what opens its block as a later

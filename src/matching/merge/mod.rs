@@ -126,7 +126,12 @@ impl<'a, 't> Merge<'a, 't> {
             .collect();
         // If `new` shows the slip as well.
         let clean = |(old, _): &(&str, &str)| new.contains(&old.trim_end());
-        let added_blanks = added.filter(|_| !pairs.iter().any(clean)).unwrap_or_default();
+        // Nor if a line of `new` has none: the others are meant.
+        let bare = |line: &&str| !line.trim().is_empty() && !ends(line);
+        let inner = &new[..new.len().saturating_sub(1)];
+        let added_blanks = added
+            .filter(|_| !pairs.iter().any(clean) && !inner.iter().any(bare))
+            .unwrap_or_default();
         let ends = |line: &str| line.trim_end().ends_with(';');
         // Unless the call leaves it out as the file does: then new ones are meant.
         let bare = |(at, (old, _)): (usize, &(&str, &str))| {
