@@ -428,7 +428,9 @@ fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> 
                 scales.extend(widths.flat_map(|a| file.iter().map(move |b| (a, *b))));
             }
             scales.extend(ratio(pairs));
-            let scales = scales.into_iter().filter(|(a, b)| a != b && *a > 1);
+            // Nobody indents by more than eight blanks.
+            let scales =
+                scales.into_iter().filter(|(a, b)| a != b && (2..=8).contains(a) && *b <= 8);
             out.extend(scales.map(|(a, b)| Unit::Scale(a, b)));
         }
     }

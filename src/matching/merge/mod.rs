@@ -7,6 +7,7 @@ mod assign;
 mod beside;
 mod depths;
 mod doubts;
+mod levels;
 mod lines;
 mod marks;
 mod shape;
@@ -279,6 +280,7 @@ impl<'a, 't> Merge<'a, 't> {
         }
         self.has_no_foreign_signs(&walk.out)?;
         self.keys_stand_in_their_items(&walk.out)?;
+        self.stand_as_meant(&walk.out, (first, last), events.iter().copied().zip(own))?;
         Ok(self.compose(walk.out, first, last))
     }
 
