@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::Explained;
 use super::call::{Call, looks_like_a_diff};
 use super::canon::is_word;
 use super::code::is_comment;
@@ -14,9 +15,11 @@ use super::exact::{alike, is_a_method, says_the_same};
 use super::fit::{self, is_marginal, strain};
 use super::indent;
 use super::merge::FOREIGN;
+use super::refuse;
 use super::steps::{least_depth, shows_depth};
 use super::tokens::{self, likeness};
 use super::window::split;
+use crate::edit::Refusal;
 
 /// Longer texts are taken at their word.
 const MOST: usize = 200_000;
@@ -44,6 +47,24 @@ pub(super) fn find(call: &Call<'_>, place: &Range<usize>) -> Option<Artefact> {
         .or_else(|| starts_flush(call, place, old, new))
         .or_else(|| stands_astray(call, place, old, new))
         .or_else(|| leaves_the_class(call, place, old, new))
+}
+
+/// Signs of another kind of text than the file that an explained call would leave there.
+pub(super) fn left(call: &Call<'_>, found: &Explained) -> Option<Refusal> {
+    // What is found as it stands was looked at by `find`.
+    if found.explanation.rung == "exact" {
+        return None;
+    }
+    found.splices.iter().find_map(|splice| {
+        let old = &call.text()[splice.range.clone()];
+        match foreign(call, &splice.range, old, &splice.text)? {
+            Unclear(why) => {
+                let line = call.snapshot.lines().number_at(splice.range.start);
+                Some(refuse::written_otherwise(line, why))
+            }
+            Undone(..) => None,
+        }
+    })
 }
 
 /// New methods at the margin, behind a line of a class whose indentation the call has lost.

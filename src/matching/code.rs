@@ -20,13 +20,37 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
         && (ends_in_value(code)
             || code
                 .ends_with(|c: char| is_word(c) || matches!(c, ')' | ']' | '"' | '\'' | '`' | '>'))
-            || code.ends_with(")?"))
+            || code.ends_with(")?")
+            || code.ends_with("++")
+            || code.ends_with("--")
+            || ends_in_percents(code))
         && body_of_head(code).is_none_or(|body| ends_statement(body, None))
         && !is_attribute(code)
-        && !["do", "try", "function", "case", "default"].iter().any(|word| {
+        && !["do", "try", "function"].iter().any(|word| {
             code == *word
                 || code.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '(']))
         })
+        && behind_label(code).is_none_or(|behind| ends_statement(behind, None))
+}
+
+/// What stands behind the label of a case on the same line.
+fn behind_label(code: &str) -> Option<&str> {
+    let labelled = ["case", "default"].iter().any(|word| {
+        code.strip_prefix(word)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '(', ':']))
+    });
+    let literals = literals(code);
+    let mut colons = code.match_indices(':').map(|(at, _)| at);
+    labelled.then(|| {
+        let end = colons.find(|at| !literals.iter().any(|literal| literal.contains(at)));
+        end.map_or("", |at| code[at + 1..].trim())
+    })
+}
+
+/// Whether a line ends in so many percents, as a value of a style sheet does.
+fn ends_in_percents(code: &str) -> bool {
+    code.contains(": ")
+        && code.strip_suffix('%').is_some_and(|rest| rest.ends_with(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether the braces that a line ends with hold a value: an object, which the line assigns or
@@ -169,6 +193,15 @@ pub(super) fn is_comment(line: &str) -> bool {
 /// Whether a name is followed by a `:` at once.
 fn is_variable(line: &str) -> bool {
     line.trim_start_matches(|c: char| is_word(c) || c == '-').starts_with(':')
+}
+
+/// Whether a line begins with a key and its colon, `"name": ` or `name: `.
+pub(super) fn starts_with_key(line: &str) -> bool {
+    let rest = match line.strip_prefix(['"', '\'']) {
+        Some(rest) => rest.split_once(['"', '\'']).map_or("", |(_, rest)| rest),
+        None => line.trim_start_matches(|c: char| is_word(c) || c == '-'),
+    };
+    rest.len() < line.len() && rest.starts_with(':')
 }
 
 /// What two slashes are in a file.

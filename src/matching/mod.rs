@@ -91,7 +91,8 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
     let call = Call::new(request, snapshot);
     for rung in LADDER {
         if let Some(outcome) = rung.explain(&call) {
-            return outcome;
+            let left = outcome.as_ref().ok().and_then(|found| artefacts::left(&call, found));
+            return left.map_or(outcome, Err);
         }
     }
     Err(refuse::not_found(&call))

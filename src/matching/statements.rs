@@ -5,7 +5,9 @@
 use std::collections::HashSet;
 
 use super::canon::is_word;
-use super::code::{brackets, ends_statement, heads_a_block, is_comment, without_comment};
+use super::code::{
+    brackets, ends_statement, heads_a_block, is_attribute, is_comment, without_comment,
+};
 
 /// Where a new line stands.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,6 +19,9 @@ pub(super) struct At {
     /// It is text that a literal of several lines holds.
     pub(super) in_literal: bool,
 }
+
+/// So many words in a row are text for people.
+const WORDS: usize = 4;
 
 /// What the call did to the `;` at the end of statements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +48,8 @@ pub(super) struct Semicolons {
     may_have_tails: bool,
     /// Whether the file has a blank before each.
     apart: bool,
+    /// The first words of lines that have lost one: what begins so is a statement.
+    heads: HashSet<String>,
 }
 
 impl Semicolons {
@@ -56,7 +63,8 @@ impl Semicolons {
             let next = pairs.get(at + 1).map(|(_, file)| *file);
             match (ends(old), ends(file)) {
                 // Nor does the end of a block that has one for its own sake, or a comment.
-                (false, true) if !file.contains(is_word) || is_comment(file) => {}
+                (false, true)
+                    if !file.contains(is_word) || is_comment(file) && !is_private(file.trim()) => {}
                 (false, true) => lost += 1,
                 // Behind what is no statement, it says nothing of those.
                 (true, false) if !ends_statement(file.trim(), next) => {}
@@ -76,7 +84,9 @@ impl Semicolons {
             .iter()
             .filter(|(_, file)| ends(file))
             .all(|(_, file)| without_comment(file).trim_end().trim_end_matches(';').ends_with(' '));
-        Self { habit, apart, ..Self::default() }
+        let lost = pairs.iter().filter(|(old, file)| !ends(old) && ends(file));
+        let heads = lost.filter_map(|(_, file)| head(file)).map(str::to_owned).collect();
+        Self { habit, apart, heads, ..Self::default() }
     }
 
     /// Forgets what a whole file or a whole new text speaks against: a file that ends
@@ -138,9 +148,9 @@ impl Semicolons {
             && ends_statement(code, None)
     }
 
-    /// Whether a line calls a macro, is a row of names, or may be the value of its block: nothing
-    /// tells whether it is a statement.
-    pub(super) fn is_unsure(&self, line: &str, next: Option<&str>) -> bool {
+    /// Whether a line calls a macro, may be the value of its block, or may be a statement without
+    /// a sign of one: nothing tells whether it ends in `;`.
+    pub(super) fn is_unsure(&self, line: &str, above: Option<&str>, next: Option<&str>) -> bool {
         let code = without_comment(line).trim();
         let value = self.may_have_tails
             && is_value(next)
@@ -148,8 +158,36 @@ impl Semicolons {
             && !code.ends_with([';', '}', '{', ','])
             && !["return", "break", "continue", "let"].iter().any(|word| code.starts_with(word));
         macro_of(line).is_some_and(|name| self.unknown.contains(name))
-            || self.in_braces && may_declare(line)
             || value
+            || self.are_lost() && self.stays_bare(code, above, next)
+    }
+
+    /// Whether a line gets no mark, though nothing shows that it is no statement.
+    fn stays_bare(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
+        // What is open, or an operator, goes on below; a tag or a bracket ends for itself.
+        let open = ['{', '(', '[', ',', ':', ';', '\\', '=', '?', '|', '&', '.', '<', '>', '}'];
+        let held = code.starts_with(['<', '}', ')', ']', '|', '.', '?', '&', '+', ':', '"', '\'']);
+        let goes_on = next.is_some_and(|next| {
+            let next = next.trim_start();
+            without_comment(next).trim() == "{"
+                || next.starts_with(['.', '?', '|', '=', ')', ']', '>', '~'])
+                || next.starts_with("&&")
+                || next.strip_prefix("where").is_some_and(|rest| !rest.starts_with(is_word))
+        });
+        let operator =
+            code.ends_with(['+', '-', '*']) && !code.ends_with("++") && !code.ends_with("--");
+        code.contains(is_word)
+            && !self.are_wanted(code, above, next)
+            && !code.ends_with(open)
+            && !held
+            && !goes_on
+            && !operator
+            && !((is_comment(code) || code.starts_with('#')) && !is_private(code))
+            && !is_prose(code)
+            && !above.is_some_and(is_prose)
+            && !is_attribute(code)
+            && !heads_a_block(code)
+            && !self.holds_no_statements(code, above, next)
     }
 
     /// Whether the new text ends lines in `;` itself, so that a line without one is meant so.
@@ -187,6 +225,16 @@ impl Semicolons {
     }
 
     fn are_wanted(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
+        !self.holds_no_statements(code, above, next)
+            && (is_plain_statement(code)
+                || head(code).is_some_and(|head| self.heads.contains(head))
+                || above.is_some_and(goes_on_below))
+            && ends_statement(code, next)
+    }
+
+    /// Whether a line stands where none is a statement, or is a macro that the file has without
+    /// a `;`.
+    fn holds_no_statements(&self, code: &str, above: Option<&str>, next: Option<&str>) -> bool {
         let above = above.map(|above| without_comment(above).trim_end());
         // Unless the line closes what holds the one above.
         let item = |above: &str| above.ends_with(',') && brackets(code) >= 0;
@@ -196,12 +244,7 @@ impl Semicolons {
         let value = self.tails && next.is_some_and(|next| next.trim_start().starts_with('}'));
         let directive = above.is_some_and(|above| above.ends_with('\\'));
         let bare = macro_of(code).is_some_and(|name| self.bare.contains(name));
-        !inside
-            && !value
-            && !directive
-            && !bare
-            && is_plain_statement(code)
-            && ends_statement(code, next)
+        inside || value || directive || bare
     }
 }
 
@@ -211,6 +254,12 @@ fn opens_statements(line: &str) -> bool {
     const VALUES: [&str; 9] =
         ["enum", "struct", "union", "match", "default", "return", "type", "yield", "impl"];
     let head = line.trim_end_matches('{').trim();
+    // A case of a switch, or a rule of a style sheet within another.
+    if head.ends_with(':') && ["case ", "default"].iter().any(|word| head.starts_with(word))
+        || head.ends_with('&') && head.starts_with(['.', '#', '&', '>'])
+    {
+        return true;
+    }
     if head.ends_with([')', '>']) {
         return !head.starts_with("match ") && !head.contains(" match ");
     }
@@ -228,23 +277,32 @@ pub(super) fn needs_semicolon(code: &str, next: Option<&str>) -> bool {
     heads_a_block(code.trim_end_matches(';')) || goes_on
 }
 
-/// Whether a line is a row of names as a declaration without a value is, `char text[64]`.
-fn may_declare(line: &str) -> bool {
-    const TYPES: [&str; 15] = [
-        "auto", "bool", "char", "double", "extern", "float", "int", "long", "short", "signed",
-        "static", "struct", "union", "unsigned", "volatile",
-    ];
-    let code = without_comment(line).trim();
-    let sign = |c: char| is_word(c) || " *&:<>[]?".contains(c);
-    let mut words = code.split_whitespace();
-    let first = words.next().unwrap_or_default();
-    let last = code.chars().next_back().is_some_and(|c| is_word(c) || c == ']');
-    let row = words.next().is_some() && words.count() < 4;
-    last && row
-        && code.starts_with(char::is_alphabetic)
-        && code.chars().all(sign)
-        && (TYPES.contains(&first) || code.contains(['*', '[', '<']))
-        && !is_plain_statement(code)
+/// Whether a line ends in an operator, so that the one below is the rest of the same statement.
+fn goes_on_below(line: &str) -> bool {
+    let code = without_comment(line).trim_end();
+    let operator = ["||", "&&", " =", " +", " -", " *", " /", " ?"];
+    is_plain_statement(code) && operator.iter().any(|sign| code.ends_with(sign))
+}
+
+/// Whether a line has so many words in a row as no statement has.
+fn is_prose(code: &str) -> bool {
+    let plain = |word: &&str| word.chars().all(char::is_alphabetic);
+    let words: Vec<&str> = code.split_whitespace().collect();
+    words.split(|word| !plain(word)).map(<[_]>::len).max().unwrap_or(0) >= WORDS
+}
+
+/// The word that a line begins with, if another one follows.
+fn head(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let rest = line.trim_start_matches(|c: char| is_word(c) || c == '@');
+    (rest.len() < line.len() && rest.starts_with(' ')).then(|| &line[..line.len() - rest.len()])
+}
+
+/// Whether a line names a private member, as classes of JavaScript have them: no comment, and no
+/// directive.
+fn is_private(code: &str) -> bool {
+    let name = code.strip_prefix('#').unwrap_or_default();
+    name.starts_with(|c: char| is_word(c)) && (name.contains(" = ") || name.contains('('))
 }
 
 /// The name of the macro of C that a line calls and does nothing else: it may stand for a
@@ -262,15 +320,12 @@ fn macro_of(line: &str) -> Option<&str> {
 
 /// Whether a line has a sign of a statement, and is not text for people.
 pub(super) fn is_plain_statement(code: &str) -> bool {
-    const WORDS: usize = 4;
     const KEYWORDS: [&str; 16] = [
         "await", "break", "const", "continue", "debugger", "delete", "export", "goto", "import",
         "let", "package", "return", "throw", "use", "var", "yield",
     ];
     let code = code.trim();
-    let plain = |word: &&str| word.chars().all(char::is_alphabetic);
     let words: Vec<&str> = code.split(' ').collect();
-    let row = words.split(|word| !plain(word)).map(<[_]>::len).max().unwrap_or(0);
     let named = words.first().is_some_and(|first| KEYWORDS.contains(first));
     let loud = words.first().is_some_and(|first| first.chars().all(char::is_uppercase));
     // The end of one that began above.
@@ -281,7 +336,7 @@ pub(super) fn is_plain_statement(code: &str) -> bool {
         || code.contains(['=', '('])
         || code.ends_with("++")
         || code.ends_with("--")
-        || code.contains(": ") && row < WORDS
+        || code.contains(": ") && !is_prose(code)
 }
 
 /// Whether the `;` at the end of a line is that of an entity, as in `&nbsp;`.

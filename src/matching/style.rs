@@ -144,8 +144,8 @@ impl EditMap {
     }
 
     /// Whether nothing tells if a new line is a statement, which ends in `;` in the file.
-    pub(super) fn is_unsure(&self, line: &str, next: Option<&str>) -> bool {
-        self.semicolons.is_unsure(line, next)
+    pub(super) fn is_unsure(&self, line: &str, above: Option<&str>, next: Option<&str>) -> bool {
+        self.semicolons.is_unsure(line, above, next)
     }
 
     /// A sign in a new text of which nothing tells what it stands for.
@@ -249,7 +249,10 @@ impl EditMap {
 
     /// New text as the file would write it.
     pub(super) fn apply(&self, text: &str) -> String {
-        let text = self.with_quotes(text);
+        self.with_characters(self.with_quotes(text))
+    }
+
+    fn with_characters(&self, text: String) -> String {
         let mut out = text;
         if self.options {
             out = long_options(&out);
@@ -271,7 +274,10 @@ impl EditMap {
         above: Option<&str>,
         next: Option<&str>,
     ) -> String {
-        let mut line = self.apply(line);
+        let mut line = match place.in_literal {
+            true => self.with_characters(line.to_owned()),
+            false => self.apply(line),
+        };
         self.semicolons.apply(&mut line, place, above, next);
         line
     }
@@ -295,7 +301,11 @@ impl EditMap {
         let (mut done, escaped) = (0, format!("\\{from}"));
         for Range { start, end } in tokens::literals(&text[..code]) {
             let ends = start + from.len_utf8()..end - from.len_utf8();
-            if !text[start..].starts_with(from) || is_prose(&text[..start]) {
+            let head = &text[..start];
+            let between_tags = text[end..].contains("</")
+                && head.rfind('>') > head.rfind('<')
+                && head.matches('{').count() == head.matches('}').count();
+            if !text[start..].starts_with(from) || is_prose(&text[..start]) || between_tags {
                 continue;
             }
             let literal = text[ends].replace(&escaped, &from.to_string());

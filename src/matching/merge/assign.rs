@@ -7,7 +7,27 @@ use super::super::canon::is_word;
 /// What the call and the file have around one sign, where all their lines agree.
 #[derive(Debug)]
 pub(super) struct Assignments<'a> {
-    habits: Vec<(&'static str, Option<[Around<'a>; 2]>)>,
+    habits: Vec<Habit<'a>>,
+}
+
+/// What the lines show that have one sign.
+#[derive(Debug)]
+struct Habit<'a> {
+    sign: &'static str,
+    around: Option<[Around<'a>; 2]>,
+    /// Whether one is an item of a list, and whether one is indented.
+    items: bool,
+    indented: bool,
+    /// Whether all end in `;`.
+    ended: bool,
+}
+
+/// What a new line is with the file's blanks.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Applied {
+    Line(String),
+    /// Nothing tells whether the sign parts a name from a value there.
+    Unclear,
 }
 
 /// The white space before and behind a sign.
@@ -62,9 +82,9 @@ impl<'a> Assignments<'a> {
         pairs: &[(&'a str, &'a str)],
         file: impl Iterator<Item = &'a str> + Clone,
     ) -> Self {
-        let mut habits: Vec<(&'static str, Option<[Around<'a>; 2]>)> = Vec::new();
-        for (old, file) in pairs {
-            let (Some(old), Some(file)) = (Assignment::of(old), Assignment::of(file)) else {
+        let mut habits: Vec<Habit<'a>> = Vec::new();
+        for (line, file) in pairs {
+            let (Some(old), Some(file)) = (Assignment::of(line), Assignment::of(file)) else {
                 continue;
             };
             let begins = |value: &str| value.chars().next();
@@ -78,18 +98,28 @@ impl<'a> Assignments<'a> {
             if !here.iter().all(|(before, behind)| plain(before) && plain(behind)) {
                 continue;
             }
-            match habits.iter_mut().find(|(sign, _)| *sign == old.sign) {
-                Some((_, known)) => *known = known.filter(|known| *known == here),
-                None => habits.push((old.sign, Some(here))),
+            let (items, indented) = (is_item(line), line.starts_with([' ', '\t']));
+            let ended = line.trim_end().ends_with(';');
+            match habits.iter_mut().find(|habit| habit.sign == old.sign) {
+                Some(habit) => {
+                    habit.around = habit.around.filter(|known| *known == here);
+                    habit.items |= items;
+                    habit.indented |= indented;
+                    habit.ended &= ended;
+                }
+                None => {
+                    let (sign, around) = (old.sign, Some(here));
+                    habits.push(Habit { sign, around, items, indented, ended });
+                }
             }
         }
-        for (sign, habit) in &mut habits {
-            let Some([call, own]) = *habit else { continue };
+        for habit in &mut habits {
+            let Some([call, own]) = habit.around else { continue };
             let as_call = |line: &str| {
-                Assignment::of(line).is_some_and(|a| a.sign == *sign && a.around == call)
+                Assignment::of(line).is_some_and(|a| a.sign == habit.sign && a.around == call)
             };
             if call != own && file.clone().any(as_call) {
-                *habit = None;
+                habit.around = None;
             }
         }
         Self { habits }
@@ -97,21 +127,50 @@ impl<'a> Assignments<'a> {
 
     /// A new line of the call with the file's blanks.
     /// Within brackets, `=` names an argument, which has blanks by another rule.
-    pub(super) fn apply(&self, line: String, in_brackets: bool) -> String {
+    /// `indent` is the line's own, which it comes without, and `holder` the line that holds it.
+    pub(super) fn apply(
+        &self,
+        line: String,
+        in_brackets: bool,
+        indent: &str,
+        holder: Option<&str>,
+    ) -> Applied {
         let Some(Assignment { name, sign, around, value }) = Assignment::of(&line) else {
-            return line;
+            return Applied::Line(line);
         };
-        let known = self.habits.iter().find(|(known, _)| *known == sign);
-        match known.and_then(|(_, habit)| *habit) {
-            Some([old, (before, behind)])
-                if old == around && old != (before, behind) && !(in_brackets && sign == "=") =>
-            {
-                let tail = &line[line.trim_end().len()..];
-                format!("{name}{before}{sign}{behind}{value}{tail}")
-            }
-            _ => line,
+        let Some(habit) = self.habits.iter().find(|habit| habit.sign == sign) else {
+            return Applied::Line(line);
+        };
+        let Some([_, (before, behind)]) = habit
+            .around
+            .filter(|[call, own]| *call == around && call != own && !(in_brackets && sign == "="))
+        else {
+            return Applied::Line(line);
+        };
+        // A selector, a command with its variable, the text of a scalar, an attribute.
+        let selector = sign == ":" && habit.ended && line.trim_end().ends_with(['{', ',']);
+        let command = sign == "=" && indent.starts_with('\t') && !habit.indented;
+        let held = holder.is_some_and(|holder| {
+            let holder = holder.trim();
+            let tag = holder.rfind('<').is_some_and(|at| {
+                !holder[at..].contains('>') && holder[at + 1..].starts_with(char::is_alphabetic)
+            });
+            let scalar = [": |", ": >", ": |-", ": >-", "- |", "- >"];
+            tag && sign == "=" || scalar.iter().any(|mark| holder.ends_with(mark))
+        });
+        if selector || command || held {
+            return Applied::Line(line);
         }
+        if is_item(&line) && !habit.items {
+            return Applied::Unclear;
+        }
+        let tail = &line[line.trim_end().len()..];
+        Applied::Line(format!("{name}{before}{sign}{behind}{value}{tail}"))
     }
+}
+
+fn is_item(line: &str) -> bool {
+    line.trim_start().starts_with("- ")
 }
 
 #[cfg(test)]
@@ -133,9 +192,26 @@ mod tests {
             ("export A = 1", "export A=1", "B = 2 = 3", "B=2 = 3"),
         ] {
             let known = Assignments::learn(&[(old, file)], std::iter::once(file));
-            assert_eq!(known.apply(new.to_owned(), false), result, "{old:?} {file:?}");
+            let apply = |known: &Assignments<'_>| known.apply(new.to_owned(), false, "", None);
+            assert_eq!(apply(&known), Applied::Line(result.to_owned()), "{old:?} {file:?}");
             let both = Assignments::learn(&[(old, file)], [file, old].into_iter());
-            assert_eq!(both.apply(new.to_owned(), false), new, "{old:?} {file:?}");
+            assert_eq!(apply(&both), Applied::Line(new.to_owned()), "{old:?} {file:?}");
         }
+    }
+
+    #[test]
+    fn the_same_sign_may_be_another_one() {
+        for (old, file, new, indent, holder) in [
+            ("color:red;", "color: red;", "a:hover {", "", None),
+            ("CC=gcc", "CC = gcc", "GOOS=linux go build", "\t", Some("linux:")),
+            ("a:1", "a: 1", "echo:x", "  ", Some("run: |")),
+            ("a=f(1);", "a = f(1);", "name=\"x\"", "    ", Some("<Foo")),
+        ] {
+            let known = Assignments::learn(&[(old, file)], std::iter::once(file));
+            let line = known.apply(new.to_owned(), false, indent, holder);
+            assert_eq!(line, Applied::Line(new.to_owned()));
+        }
+        let known = Assignments::learn(&[("a:1", "a: 1")], std::iter::once("a: 1"));
+        assert_eq!(known.apply("- 80:80".to_owned(), false, "", None), Applied::Unclear);
     }
 }

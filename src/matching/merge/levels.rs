@@ -128,7 +128,7 @@ impl Merge<'_, '_> {
     /// The first or the last line of the place that is not blank.
     fn solid_piece(&self, first: bool) -> Option<Piece> {
         let mut solid = self.window.pieces().filter(|piece| !self.file(*piece).trim().is_empty());
-        if first { solid.next() } else { solid.last() }
+        if first { solid.next() } else { solid.next_back() }
     }
 
     fn whole(&self, piece: Option<Piece>) -> &str {

@@ -7,7 +7,7 @@ use super::super::fit::is_directive;
 use super::super::statements::{At, ends_in_entity, needs_semicolon};
 use super::super::window::{Piece, Step};
 use super::super::{indent, tokens};
-use super::{Conflict, Line, Merge, marks, shape};
+use super::{Conflict, Line, Merge, assign, marks, shape};
 
 const UNSETTLED: &str = "the dash in the new text can stand for - or for --";
 
@@ -144,7 +144,10 @@ impl<'t> Merge<'_, 't> {
             return Err(Conflict { line, why: UNSETTLED });
         }
         let within = || self.style.would_end(new) && self.shape.in_callback(self.new, n);
-        if known.is_none() && (!goes_on && self.style.is_unsure(new, next) || within()) {
+        if known.is_none()
+            && ((!goes_on || self.shape.may_end(n)) && self.style.is_unsure(new, code_above, next)
+                || within())
+        {
             let why = "whether a new line needs a ; as the lines around it, nothing tells; quote those with theirs";
             return Err(Conflict { line: self.window.first().map_or(0, |piece| piece.line), why });
         }
@@ -187,7 +190,19 @@ impl<'t> Merge<'_, 't> {
             true => body,
             false => {
                 let open = |n: usize| self.shape.open_brackets(n) != 0;
-                self.assignments.apply(body, open(n) || n.checked_sub(1).is_some_and(open))
+                let in_brackets = open(n) || n.checked_sub(1).is_some_and(open);
+                let depth = |line: &str| indent::columns(indent::of(line), 4);
+                let mut above =
+                    self.new[..n].iter().rev().filter(|line| !line.trim().is_empty()).copied();
+                let holder = above.find(|line| depth(line) < depth(new));
+                match self.assignments.apply(body, in_brackets, indent::of(new), holder) {
+                    assign::Applied::Line(line) => line,
+                    assign::Applied::Unclear => {
+                        let why = "whether a new item is a name with its value, nothing tells; write it with the blanks of the file";
+                        let line = self.window.first().map_or(0, |piece| piece.line);
+                        return Err(Conflict { line, why });
+                    }
+                }
             }
         };
         let first = before.is_empty() && self.window.first().is_some_and(|piece| !piece.from_start);
@@ -260,7 +275,7 @@ impl<'t> Merge<'_, 't> {
             }
             _ => None,
         });
-        known.unwrap_or(new)
+        if self.added_blanks.contains(&new) { "" } else { known.unwrap_or(new) }
     }
 
     /// The indentation of a first line whose own place is behind the blanks of the file's

@@ -142,6 +142,16 @@ impl Marks<'_, '_> {
         let file = self.source.body(piece.line);
         let slashes = self.slashes;
         let (was, is) = (self.mark(self.old[old_last]), self.mark(file));
+        // Where the call has no commas, the line that is the last one now ends as that one did.
+        if let Some((o, n)) = above.filter(|_| gone.is_some() && news.is_empty())
+            && self.closes_below(piece)
+            && self.loses_all_commas()
+            && is_sibling(self.old[old_last], self.new[n])
+            && self.piece_of(o).is_some_and(|piece| self.mark(self.source.body(piece.line)) == ",")
+        {
+            wanted.insert(n, is);
+            return None;
+        }
         if was == is || news.is_empty() && gone.is_none() {
             return None;
         }
@@ -239,18 +249,20 @@ impl Marks<'_, '_> {
     }
 
     /// Whether the call has no comma where lines of the file end in one, and those are several.
-    fn loses_all_commas(&self) -> bool {
-        let pairs = self.window.steps.iter().filter_map(|step| match step {
+    pub(super) fn loses_all_commas(&self) -> bool {
+        let ended = self.pairs().filter(|(_, file, _)| self.mark(file) == ",");
+        let marks: Vec<bool> = ended.map(|(old, ..)| self.mark(old).is_empty()).collect();
+        marks.len() > 1 && marks.iter().all(|bare| *bare)
+    }
+
+    /// The lines of the call, those of the file, and the numbers of these.
+    pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str, usize)> {
+        self.window.steps.iter().filter_map(|step| match step {
             Step::Pair(o, piece) if piece.to_end => {
-                Some((self.old[*o], self.source.body(piece.line)))
+                Some((self.old[*o], self.source.body(piece.line), piece.line))
             }
             _ => None,
-        });
-        let mut ended = pairs.filter(|(_, file)| self.mark(file) == ",").peekable();
-        ended.peek().is_some() && {
-            let marks: Vec<bool> = ended.map(|(old, _)| self.mark(old).is_empty()).collect();
-            marks.len() > 1 && marks.iter().all(|bare| *bare)
-        }
+        })
     }
 
     /// Whether another line of the call has lost a mark, too.
@@ -347,7 +359,7 @@ impl Marks<'_, '_> {
         if code::brackets(nearest) > 0 { solid.next() } else { Some(nearest) }
     }
 
-    fn mark(&self, line: &str) -> &'static str {
+    pub(super) fn mark(&self, line: &str) -> &'static str {
         mark(line, self.slashes)
     }
 
@@ -373,12 +385,12 @@ pub(super) fn same_holder(old: (&[&str], usize), new: (&[&str], usize)) -> bool 
     }
 }
 
-fn is_code(line: &str) -> bool {
+pub(super) fn is_code(line: &str) -> bool {
     let attribute = line.trim_start().starts_with('#') || is_attribute(line);
     !line.trim().is_empty() && !is_comment(line) && !attribute
 }
 
-fn closes(line: &str) -> bool {
+pub(super) fn closes(line: &str) -> bool {
     line.trim_start().starts_with([']', '}', ')'])
 }
 
@@ -439,7 +451,7 @@ fn declares_a_method(line: &str) -> bool {
 }
 
 /// Whether a line goes on with the statement above it.
-fn continues(line: &str) -> bool {
+pub(super) fn continues(line: &str) -> bool {
     const CLAUSES: [&str; 14] = [
         "AND",
         "FROM",

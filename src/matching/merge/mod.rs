@@ -5,6 +5,7 @@
 
 mod assign;
 mod beside;
+mod commas;
 mod depths;
 mod doubts;
 mod levels;
@@ -278,6 +279,8 @@ impl<'a, 't> Merge<'a, 't> {
                 marks::set(&mut line.text, mark, slashes);
             }
         }
+        marks.part_items(&mut walk.out, &events, &self.shape)?;
+        marks.end_lists(&mut walk.out, &events, &self.shape);
         self.has_no_foreign_signs(&walk.out)?;
         self.keys_stand_in_their_items(&walk.out)?;
         self.stand_as_meant(&walk.out, (first, last), events.iter().copied().zip(own))?;

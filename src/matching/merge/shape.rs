@@ -18,6 +18,9 @@ pub(in crate::matching) struct Shape {
     open: Vec<i32>,
     next: Vec<Option<usize>>,
     goes_on: Vec<bool>,
+    /// Where nothing but a sign tells that the next line goes on with this one, and the sign may
+    /// as well begin a line.
+    perhaps: Vec<bool>,
     continued: Vec<bool>,
     literals: Vec<Literal>,
 }
@@ -57,12 +60,18 @@ impl Shape {
         let mut continued: Vec<bool> = (0..new.len())
             .map(|n| next[n].is_some_and(|next| goes_on_with(new[n], new[next])))
             .collect();
+        let mut perhaps: Vec<bool> = (0..new.len())
+            .map(|n| continued[n] && next[n].is_some_and(|next| may_begin(new[n], new[next])))
+            .collect();
         for literal in &literals {
+            perhaps[literal.opener..literal.end.min(new.len())].fill(false);
             continued[literal.opener..literal.end.min(new.len())].fill(true);
         }
         // A here-document may go on below the text.
         let open_ended = |n: &usize| {
-            closing_mark(new[*n]).is_some_and(|(_, alone)| alone)
+            // A name in small letters may as well be shifted by.
+            let loud = |mark: &str| !mark.contains(char::is_lowercase);
+            closing_mark(new[*n]).is_some_and(|(mark, alone)| alone && loud(&mark))
                 && !literals.iter().any(|literal| literal.opener == *n)
         };
         if let Some(opener) = (0..new.len()).find(open_ended) {
@@ -70,7 +79,8 @@ impl Shape {
         }
         let mut comment = false;
         for (line, continued) in new.iter().zip(&mut continued) {
-            let opens = line.rfind("/*").is_some_and(|at| !line[at..].contains("*/"));
+            let behind = line[code::without_comment(line).len()..].trim_start();
+            let opens = behind.starts_with("/*") && !behind.contains("*/");
             comment = opens || comment && !line.contains("*/");
             *continued |= comment && !line.trim_start().starts_with('*');
         }
@@ -112,7 +122,10 @@ impl Shape {
         }
         let goes_on = continued.iter().zip(&open).map(|(goes_on, open)| *goes_on || *open != 0);
         let goes_on = goes_on.collect();
-        Self { open, next, goes_on, continued, literals }
+        for (perhaps, open) in perhaps.iter_mut().zip(&open) {
+            *perhaps &= *open == 0;
+        }
+        Self { open, next, goes_on, perhaps, continued, literals }
     }
 
     /// How many brackets are open behind a line.
@@ -124,6 +137,11 @@ impl Shape {
     /// comment, or what comes goes on with it.
     pub(super) fn goes_on(&self, n: usize) -> bool {
         self.goes_on[n]
+    }
+
+    /// Whether a line may be the end of a statement all the same.
+    pub(super) fn may_end(&self, n: usize) -> bool {
+        self.perhaps[n]
     }
 
     /// Whether the next line goes on with this one, or both are text.
@@ -226,6 +244,15 @@ fn goes_on_with(line: &str, next: &str) -> bool {
     let marked = |line: &str| line.trim_start().starts_with("* ");
     depth(next) > depth(line)
         || next.trim_start().starts_with(continues) && !(marked(line) && marked(next))
+}
+
+/// Whether a line that seems to go on with another may begin something of its own: `*p = a`,
+/// `++i`, `&:hover {`.
+fn may_begin(line: &str, next: &str) -> bool {
+    let depth = |line: &str| indent::columns(indent::of(line), 4);
+    let next_code = next.trim_start();
+    let sign = next_code.starts_with(['*', '&', '+', ':']) && !next_code.starts_with("&&");
+    sign && depth(next) <= depth(line) && !code::is_comment(line) && !next_code.starts_with("*/")
 }
 
 /// The texts between lines that have an odd number of a mark.
