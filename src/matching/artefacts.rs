@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::Explained;
 use super::call::{Call, looks_like_a_diff};
 use super::canon::is_word;
-use super::code::is_comment;
+use super::code::{is_comment, without_comment};
 use super::decode;
 use super::exact::{alike, is_a_method, says_the_same};
 use super::fit::{self, is_marginal, strain};
@@ -212,7 +212,9 @@ fn foreign(call: &Call<'_>, place: &Range<usize>, old: &str, new: &str) -> Optio
                 |heads: &[&str]| heads.iter().any(|head| new.contains(&format!("{head}{sign}")));
             let code = match sign.as_bytes()[0] {
                 b'\\' => whole && !new.contains("\\n"),
-                b'&' => whole && text.contains(*c) && !text.contains("</"),
+                b'&' => {
+                    whole && !text.contains("</") && (text.contains(*c) || is_in_code(new, sign))
+                }
                 _ => *c == '"' && behind(&["(", "[", "=", "= "]),
             };
             match c {
@@ -223,6 +225,16 @@ fn foreign(call: &Call<'_>, place: &Range<usize>, old: &str, new: &str) -> Optio
             }
         });
         (words(&stripped) != words(old) && (back || swapped)).then_some(Unclear(why))
+    })
+}
+
+/// Whether a sign stands in a line of code, and in no literal there.
+fn is_in_code(text: &str, sign: &str) -> bool {
+    text.lines().filter(|line| line.trim_end().ends_with(['{', ';', ')'])).any(|line| {
+        let code = without_comment(line);
+        let literals = tokens::literals(code);
+        let mut places = code.match_indices(sign).map(|(at, _)| at);
+        places.any(|at| !literals.iter().any(|literal| literal.contains(&at)))
     })
 }
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::super::canon::{LiteralEnds, is_word};
+use super::super::tokens;
 use super::{Decoding, UndoNew};
 
 /// Which escapes are undone.
@@ -75,11 +76,14 @@ impl Decoding for Unescape {
         shown.bare = QUOTES.map(|quote| has_bare(old, quote));
         shown.doubled = text.contains("\\\\") && !has_lone_backslash(&text);
         let old = old.to_owned();
+        let known: Vec<String> = text.lines().map(|line| line.trim().to_owned()).collect();
         let undo = move |new: &str| {
-            if shown.breaks && !shown.backslashes && continues(new) {
+            if shown.breaks && !shown.backslashes && continues(new)
+                || shown.lone && shown.breaks && may_name_commands(new, &known)
+            {
                 return None;
             }
-            Some(match level {
+            let undone = match level {
                 Level::Full => undo_like(&old, new, shown)?,
                 Level::Quotes => {
                     let text = unescape_quotes(new, &escaped_quotes(new, shown));
@@ -105,7 +109,8 @@ impl Decoding for Unescape {
                     if has_inner_break(new) { unquoted } else { unescape_breaks(&unquoted) }
                 }
                 Level::Twice => return None,
-            })
+            };
+            (undone == new || !is_torn(&undone, &known, shown)).then_some(undone)
         };
         Some((text, Box::new(undo)))
     }
@@ -161,6 +166,47 @@ impl Decoding for EscapedSigns {
         };
         Some((text, Box::new(undo)))
     }
+}
+
+/// Whether what looks like an escaped break before a new line may be the head of a command, as
+/// `\newline` is, in a text that has such commands.
+fn may_name_commands(new: &str, known: &[String]) -> bool {
+    new.match_indices('\\').any(|(at, _)| {
+        let rest = &new[at + 1..];
+        let doubled = new[..at].ends_with('\\');
+        let Some(rest) = rest.strip_prefix(['n', 't', 'r']).filter(|_| !doubled) else {
+            return false;
+        };
+        let line = rest.split("\\n").next().unwrap_or_default().trim();
+        rest.starts_with(char::is_alphabetic) && !known.iter().any(|known| known == line)
+    })
+}
+
+/// Whether a new line that was escaped has a literal or a pattern that is torn once it is not:
+/// a quote or a break in it was its own.
+fn is_torn(undone: &str, known: &[String], shown: Kinds) -> bool {
+    let lines: Vec<&str> = undone.lines().collect();
+    let fresh = |line: &str| !known.iter().any(|known| known == line.trim());
+    let quotes = |line: &str| {
+        QUOTES.into_iter().zip(shown.quotes).filter(|(_, escaped)| *escaped).any(|(quote, _)| {
+            let of_kind = |literal: &Range<usize>| line[literal.clone()].starts_with(quote);
+            let literals: Vec<Range<usize>> =
+                tokens::literals(line).into_iter().filter(of_kind).collect();
+            let glued = literals.windows(2).any(|two| {
+                let between = &line[two[0].end..two[1].start];
+                !between.is_empty() && between.chars().all(is_word)
+            });
+            let rest = literals.last().map_or("", |last| &line[last.end..]);
+            glued || rest.starts_with(is_word) && rest.contains(quote)
+        })
+    };
+    let pattern = |pair: &[&str]| {
+        let (above, below) = (pair[0].trim_end(), pair[1]);
+        let begins = ["(/", "= /", ", /"].iter().any(|sign| above.ends_with(sign));
+        let flags = below.strip_prefix('/').map(|rest| rest.trim_start_matches(is_word));
+        begins && flags.is_some_and(|rest| rest.starts_with([',', ')', '.', ';']))
+    };
+    lines.iter().any(|line| fresh(line) && quotes(line)) || lines.windows(2).any(pattern)
 }
 
 /// The kinds of escape that a text shows.
