@@ -425,7 +425,8 @@ impl<'a> Call<'a> {
         let in_class = || holder().is_some_and(|holder| holder.trim_start().starts_with("class "));
         let kin = || {
             first.trim() == old.trim()
-                && (are_of_a_kind(new, &solid) && !solid[1..].iter().any(|line| is_a_method(line))
+                && (solid[1..].iter().any(|line| indent::of(line).is_empty() && is_of_a_function(line))
+                    || are_of_a_kind(new, &solid) && !solid[1..].iter().any(|line| is_a_method(line))
                     || are_members(new, &solid) && in_class()
                     // A mapping that goes on below has no key at the margin in it.
                     || below.is_some_and(|below| is_a_key(below) && depth(below) == depth(margin))
@@ -603,6 +604,13 @@ fn are_members(new: &str, solid: &[&str]) -> bool {
 fn is_a_field(line: &str) -> bool {
     let rest = line.trim_start_matches(|c: char| is_word(c) || c == '-');
     rest.len() < line.len() && rest.starts_with(": ")
+}
+
+/// Whether a line stands in a function by what it says.
+fn is_of_a_function(line: &str) -> bool {
+    ["return", "yield"].iter().any(|word| {
+        line.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', ';']))
+    })
 }
 
 /// Whether a line begins a method of Python.

@@ -354,7 +354,7 @@ fn ends_in_semicolon(line: &str) -> bool {
 
 /// Whether a line begins a function of a language where the last expression of a block is its
 /// value.
-fn begins_function(line: &str) -> bool {
+pub(super) fn begins_function(line: &str) -> bool {
     let line = line.trim_start();
     let line = line.strip_prefix("pub ").unwrap_or(line);
     line.starts_with("fn ") && line.contains('(')

@@ -48,7 +48,10 @@ pub(super) fn side(
     let (Some(above), Some(below)) = (above, below) else { return Place::Below };
     let (first, last) = (first.text.as_str(), last.text.as_str());
     let depth = |line: &str| indent::columns(indent::of(line), 4);
-    if fit::closes(first) || fit::goes_on(None, first) || depth(first) > depth(below) {
+    // A key like the one below.
+    let keys = depth(first) == depth(below)
+        && [first, below].iter().all(|line| line.trim_end().ends_with(':') && !line.contains(' '));
+    if fit::closes(first) && !keys || fit::goes_on(None, first) || depth(first) > depth(below) {
         return Place::Above;
     }
     if depth(first) < depth(below) {
@@ -56,7 +59,12 @@ pub(super) fn side(
     }
     // A block like the one below, behind another one.
     let ends_block = |line: &str| depth(line) > depth(below) || fit::closes(line);
-    if ends_block(above) && !is_comment(below) && !is_head(first) {
+    // What a comment or an attribute is about comes with it.
+    let heads = is_head(first);
+    let has_more =
+        || lines.iter().any(|line| !is_head(&line.text) && depth(&line.text) == depth(first));
+    let is_block = if heads { has_more() } else { !is_comment(below) };
+    if ends_block(above) && is_block {
         return match ends_block(last) {
             true => Place::Between,
             false => Place::Below,

@@ -65,8 +65,8 @@ impl Marks<'_, '_> {
         Ok(())
     }
 
-    /// Takes the comma behind the last item of a new list, where the call adds one and the
-    /// file has none behind any.
+    /// Takes the comma behind the last item of a new list, where the call adds one and the file
+    /// is one value of JSON, which has none behind any.
     pub(super) fn end_lists(&self, out: &mut [Line], events: &[Event], shape: &Shape) {
         let added = self.pairs().any(|(old, file, line)| {
             self.mark(old) == ","
@@ -74,7 +74,7 @@ impl Marks<'_, '_> {
                 && !file.trim().is_empty()
                 && self.next_of(line).is_some_and(marks::closes)
         });
-        if !added || self.has_closing_commas() {
+        if !added || !self.is_data() || self.has_closing_commas() {
             return;
         }
         let items = self.items(out, shape);
@@ -135,6 +135,12 @@ impl Marks<'_, '_> {
     fn next_of(&self, line: usize) -> Option<&str> {
         let mut below = (line + 1..self.source.lines.len()).map(|at| self.source.body(at));
         below.find(|line| is_code(line))
+    }
+
+    /// Whether the file is one value in brackets.
+    fn is_data(&self) -> bool {
+        let text = self.source.text.trim();
+        text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']')
     }
 
     /// Whether the file has a comma before a bracket that closes.

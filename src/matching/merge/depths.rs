@@ -205,9 +205,27 @@ impl Merge<'_, '_> {
         // What brackets hold has steps of its own.
         let (own, new) = (self.source.steps(), Steps::of(self.new.iter().copied()));
         let held = |at: usize| own.steps_in_brackets()[at].zip(new.steps_in_brackets()[at]);
-        foreign(&own.levels())
+        self.hangs_otherwise()
+            || foreign(&own.levels())
             || foreign(&self.steps_around().levels())
             || (0..2).filter_map(held).any(|(file, new)| file == other(new))
+    }
+
+    /// Whether a new item of a text goes on by twice the width of its mark, and none of the file
+    /// does: the mark tells how deep it goes on, unless all steps are twice as wide.
+    fn hangs_otherwise(&self) -> bool {
+        let hangs = |lines: &[&str]| {
+            let solid: Vec<&str> =
+                lines.iter().copied().filter(|line| !line.trim().is_empty()).collect();
+            solid.windows(2).any(|two| {
+                let step = indent::of(two[1]).strip_prefix(indent::of(two[0]));
+                two[0].trim_start().starts_with("* ") && step.is_some_and(|step| step == "    ")
+            })
+        };
+        let file = || -> Vec<&str> {
+            (0..self.source.lines.len()).map(|at| self.source.body(at)).collect()
+        };
+        hangs(self.new) && !hangs(self.old) && !hangs(&file())
     }
 
     /// The steps of the lines around the place.

@@ -116,7 +116,7 @@ impl Merge<'_, '_> {
     }
 
     /// The nearest line of the file outside of the place that is not blank.
-    fn beyond(&self, piece: Piece, above: bool) -> Option<&str> {
+    pub(super) fn beyond(&self, piece: Piece, above: bool) -> Option<&str> {
         let solid = |at: &usize| !self.source.body(*at).trim().is_empty();
         let at = match above {
             true => (0..piece.line).rev().find(solid),

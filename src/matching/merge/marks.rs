@@ -11,6 +11,7 @@ use super::super::code::{
 use super::super::events::Event;
 use super::super::indent;
 use super::super::source::Source;
+use super::super::statements::begins_function;
 use super::super::tokens;
 use super::super::window::{Piece, Step, Window};
 
@@ -94,6 +95,7 @@ impl Marks<'_, '_> {
             && self.loses_all_commas();
         let parted = (self.mark(self.new[n]) == "," || lost)
             && !self.are_bare(n, run)
+            && !self.ends_an_arm(piece)
             && self.mark(self.new[next]) != ";"
             && self.mark(self.source.body(piece.line)).is_empty()
             && between.iter().all(|line| !is_code(line))
@@ -218,6 +220,19 @@ impl Marks<'_, '_> {
             wanted.insert(before, ",");
         }
         Some(())
+    }
+
+    /// Whether a line of the file closes the block of an arm, as a match of Rust has them: that
+    /// needs no comma before the next one.
+    fn ends_an_arm(&self, piece: Piece) -> bool {
+        let depth = |line: &str| indent::columns(indent::of(line), 4);
+        let here = self.source.body(piece.line);
+        let mut above = (0..piece.line).rev().take(FAR).map(|at| self.source.body(at));
+        let opener = above.find(|line| !line.trim().is_empty() && depth(line) <= depth(here));
+        let lines = (0..self.source.lines.len()).map(|at| self.source.body(at));
+        here.trim() == "}"
+            && opener.is_some_and(|line| line.trim_end().ends_with("=> {"))
+            && lines.into_iter().any(begins_function)
     }
 
     /// Whether another new line than the last one beside a line of `new` ends without a mark: then

@@ -266,6 +266,13 @@ impl<'a, 't> Merge<'a, 't> {
             })
             .collect();
         self.boundary(&mut walk, &gap, Side::Kept, self.old.len())?;
+        // What parted the lines that are gone from those above them parts nothing at the end.
+        if walk.above == Side::Gone && self.beyond(last, false).is_none() {
+            let parts = |line: &Line| line.new.is_none() && line.text.trim().is_empty();
+            while walk.out.len() > 1 && walk.out.last().is_some_and(parts) {
+                walk.out.pop();
+            }
+        }
         self.closing_mark(&mut walk.out, last, &events);
         let Self { source, window, old, new, slashes, .. } = *self;
         let marks = Marks { source, window, old, new, slashes };
@@ -330,6 +337,12 @@ impl<'a, 't> Merge<'a, 't> {
         old: usize,
     ) -> Result<(), Conflict> {
         if let Some(known) = self.in_gap(gap, &walk.inserts) {
+            // Blank lines stand there already, above the lines that are gone.
+            let blank = |text: &str| text.trim().is_empty();
+            if walk.above == Side::Gone && walk.inserts.iter().all(|(n, _)| blank(self.new[*n])) {
+                let there = walk.out.iter().rev().take_while(|line| blank(&line.text)).count();
+                walk.inserts.drain(..there.min(walk.inserts.len()));
+            }
             let mut lines: Vec<Line> = Vec::new();
             for ((n, own), piece) in walk.inserts.drain(..).zip(known) {
                 let before = if lines.is_empty() { &walk.out } else { &lines };
