@@ -419,7 +419,11 @@ fn units(pairs: &[(String, String)], file: &[usize], new: &[&str]) -> Vec<Unit> 
             let mut scales: Vec<(usize, usize)> =
                 file.iter().filter_map(|&unit| scale(unit)).collect();
             if scales.is_empty() {
-                scales.extend(from.zip(to));
+                let reduced = |(from, to)| {
+                    let part = gcd(from, to).max(1);
+                    if from > 8 { (from / part, to / part) } else { (from, to) }
+                };
+                scales.extend(from.zip(to).map(reduced));
             }
             // Another width and a move at once, where the new lines show the width.
             let fits = |a: usize| call().all(|indent| indent.len().is_multiple_of(a));

@@ -48,6 +48,8 @@ pub(super) struct Semicolons {
     may_have_tails: bool,
     /// Whether the file has a blank before each.
     apart: bool,
+    /// Whether the end of a call over several lines has lost one, which may be a slip of that line.
+    perhaps_lost: bool,
     /// The first words of lines that have lost one: what begins so is a statement.
     heads: HashSet<String>,
 }
@@ -86,7 +88,11 @@ impl Semicolons {
             .all(|(_, file)| without_comment(file).trim_end().trim_end_matches(';').ends_with(' '));
         let lost = pairs.iter().filter(|(old, file)| !ends(old) && ends(file));
         let heads = lost.filter_map(|(_, file)| head(file)).map(str::to_owned).collect();
-        Self { habit, apart, heads, ..Self::default() }
+        let closes = |line: &str| line.starts_with([')', '}', ']']) && line.contains([')', ']']);
+        let perhaps_lost = habit.is_none()
+            && both == 0
+            && pairs.iter().any(|(old, file)| !ends(old) && ends(file) && closes(file.trim()));
+        Self { habit, apart, heads, perhaps_lost, ..Self::default() }
     }
 
     /// Forgets what a whole file or a whole new text speaks against: a file that ends
@@ -106,6 +112,7 @@ impl Semicolons {
         if contradicted {
             self.habit = None;
         }
+        self.perhaps_lost &= !self.in_new;
         let lost = self.habit == Some(Habit::Lost);
         self.tails = lost && has_tails(file);
         self.may_have_tails = lost && !self.tails && file.lines().any(begins_function);
@@ -160,6 +167,7 @@ impl Semicolons {
         macro_of(line).is_some_and(|name| self.unknown.contains(name))
             || value
             || self.are_lost() && self.stays_bare(code, above, next)
+            || self.perhaps_lost && !code.ends_with(';') && self.are_wanted(code, above, next)
     }
 
     /// Whether a line gets no mark, though nothing shows that it is no statement.

@@ -146,6 +146,11 @@ impl Steps {
         self.blocks.values().sum::<usize>() >= 10
     }
 
+    /// Whether a line goes deeper so.
+    pub(super) fn knows(&self, step: &str) -> bool {
+        self.counts.contains_key(step)
+    }
+
     /// The blanks of the commonest step; `None` where tabs indent, or nothing does.
     pub(super) fn unit(&self) -> Option<usize> {
         let count = |step: usize| self.counts.get(&" ".repeat(step)).copied().unwrap_or(0);

@@ -23,6 +23,9 @@ pub(super) struct EditMap {
     /// Whether all that the file's quotes hold is one letter each, so that longer texts may
     /// need others.
     letters: bool,
+    /// Whether a literal of one letter is another thing in single quotes than in double ones, and
+    /// new quotes change the kind: of the file, or of what is named in a query.
+    kind_matters: Option<Kind>,
     characters: Vec<(String, String)>,
     /// Characters that the file never has, and that stand for now this, now that.
     unsettled: Vec<String>,
@@ -36,12 +39,22 @@ pub(super) struct EditMap {
     expands: bool,
 }
 
+/// What the kind of its quotes makes of a literal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// One character, or a text.
+    Letters,
+    /// The name of a column, or a text.
+    Names,
+}
+
 impl EditMap {
     /// Learns from pairs of a line of the call and its line of the file.
     pub(super) fn learn<'a>(pairs: &[(&'a str, &'a str)]) -> Self {
         Self {
             quotes: quotes(pairs),
             letters: only_letters(pairs),
+            kind_matters: None,
             characters: characters(pairs),
             unsettled: Vec::new(),
             options: pairs.iter().any(|(old, file)| {
@@ -99,7 +112,13 @@ impl EditMap {
             others.retain(|(from, _)| !self.characters.iter().any(|(known, _)| known == from));
             self.characters.extend(others);
         }
-        self.letters = self.letters && has_characters(file) && !file.lines().any(holds_a_word);
+        let has_letters = || has_characters(file) && !file.lines().any(holds_a_word);
+        self.letters = self.letters && has_letters();
+        self.kind_matters = match self.quotes {
+            Some(('\'', '"')) if is_query(file) => Some(Kind::Names),
+            Some(('\'', '"')) if !self.letters && has_letters() => Some(Kind::Letters),
+            _ => None,
+        };
         // A line of the call that `new` has as the file has it was not written by that habit.
         let clean = |(old, file): &(&str, &str)| {
             old != file && new.iter().any(|line| line.trim() == file.trim())
@@ -157,6 +176,9 @@ impl EditMap {
     /// file's own, or in the call's although those of the file mean something else.
     pub(super) fn leaves_foreign(&self, sent: &str, line: &str) -> bool {
         let Some((from, to)) = self.quotes else { return false };
+        if self.names_another(sent, "") || self.has_another_letter(sent) {
+            return true;
+        }
         // In words for people, some of them were turned and some were not.
         let count = |text: &str, quote: char| text.matches(quote).count();
         if count(line, to) > count(sent, to)
@@ -176,6 +198,26 @@ impl EditMap {
             let left = foreign && text.contains(to) || values;
             text.starts_with(from) && left && !is_prose(&code[..literal.start])
         })
+    }
+
+    /// Whether a line of `new` has a literal that its line in `old` has not, and that would be a
+    /// name in the file's quotes.
+    pub(super) fn names_another(&self, new: &str, old: &str) -> bool {
+        let code = without_comment(new);
+        self.kind_matters == Some(Kind::Names)
+            && tokens::literals(code).into_iter().any(|literal| !old.contains(&code[literal]))
+    }
+
+    /// Whether a line has a literal of one letter, which the file would have in other quotes than a
+    /// text.
+    fn has_another_letter(&self, line: &str) -> bool {
+        let letter = |literal: &str| {
+            let text = literal.trim_matches('\'');
+            literal.starts_with('\'') && (text.chars().count() == 1 || text.starts_with('\\'))
+        };
+        let code = without_comment(line);
+        self.kind_matters == Some(Kind::Letters)
+            && tokens::literals(code).into_iter().any(|literal| letter(&code[literal]))
     }
 
     /// Knows a dash that stands for a hyphen at one place and for two at another of the lines
@@ -482,6 +524,20 @@ fn only_letters(pairs: &[(&str, &str)]) -> bool {
 fn has_characters(file: &str) -> bool {
     let signs = ["#include", "\npackage ", "\nfn ", "pub fn ", "using System", "public class"];
     signs.iter().any(|sign| file.contains(sign)) || file.starts_with("package ")
+}
+
+/// Whether a file is in SQL, by its first line that says something.
+fn is_query(file: &str) -> bool {
+    const WORDS: [&str; 7] = ["select", "insert", "create", "update", "delete", "alter", "with"];
+    let mut lines = file.lines().filter(|line| !line.trim().is_empty() && !is_comment(line));
+    let first = lines.next().and_then(|line| line.split_whitespace().next());
+    let clause = |line: &str| {
+        let line = line.trim_start().to_lowercase();
+        ["from ", "into ", "table ", "where ", "set "].iter().any(|word| line.contains(word))
+    };
+    first.is_some_and(|word| WORDS.contains(&word.to_lowercase().as_str()))
+        && file.lines().any(clause)
+        && !file.contains('{')
 }
 
 /// Whether a line of code has a word in single quotes.

@@ -188,7 +188,11 @@ fn is_torn(undone: &str, known: &[String], shown: Kinds) -> bool {
     let lines: Vec<&str> = undone.lines().collect();
     let fresh = |line: &str| !known.iter().any(|known| known == line.trim());
     let quotes = |line: &str| {
-        QUOTES.into_iter().zip(shown.quotes).filter(|(_, escaped)| *escaped).any(|(quote, _)| {
+        // Back-ticks stand in pairs in text, and single quotes before names.
+        let bare = !line.contains("&'") && !line.contains("<'");
+        let kinds = QUOTES.into_iter().zip(shown.quotes);
+        let kinds = kinds.filter(|(quote, _)| *quote == '"' || *quote == '\'' && bare);
+        kinds.filter(|(_, escaped)| *escaped).any(|(quote, _)| {
             let of_kind = |literal: &Range<usize>| line[literal.clone()].starts_with(quote);
             let literals: Vec<Range<usize>> =
                 tokens::literals(line).into_iter().filter(of_kind).collect();

@@ -90,7 +90,8 @@ impl Merge<'_, '_> {
                 Some(true) if run.iter().any(alone) => return Err(Conflict { line, why }),
                 // In a text, lines go deeper as they like, and new code may have another step.
                 Some(true)
-                    if self.is_in_text()
+                    if self.can_stand_at_both(run, above)
+                        || self.is_in_text()
                         || self.has_its_own_step(run)
                         || self.goes_on_otherwise(run) =>
                 {
@@ -115,6 +116,26 @@ impl Merge<'_, '_> {
             at = end;
         }
         Ok(own)
+    }
+
+    /// Whether the first line of a run goes further out than the one above it, and stands beside a
+    /// line of the file that holds that one, moved or not.
+    fn can_stand_at_both(&self, run: &[Event], above: Option<usize>) -> bool {
+        let depth = |line: &str| indent::columns(indent::of(line), self.unit());
+        let first = run.iter().find_map(|event| match *event {
+            Event::Insert(n) => Some(self.new[n]).filter(|line| !line.trim().is_empty()),
+            _ => None,
+        });
+        let Some((new, o)) = first.zip(above) else { return false };
+        let Some((piece, moved)) = self.piece_of(o).zip(self.map.apply(indent::of(new))) else {
+            return false;
+        };
+        let beside = |at: usize| {
+            let nearest = self.source.nearest(piece.line, at, depth);
+            nearest.is_some_and(|line| depth(line) == at)
+        };
+        let (came, moved) = (depth(new), indent::columns(&moved, self.unit()));
+        came != moved && depth(new) < depth(self.old[o]) && beside(came) && beside(moved)
     }
 
     /// Whether the first line of a run goes on a bracket, and at another depth than before: there

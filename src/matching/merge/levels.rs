@@ -5,10 +5,11 @@
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
 
+use super::super::code::is_comment;
 use super::super::events::Event;
 use super::super::fit::closes;
 use super::super::indent;
-use super::super::steps::opens;
+use super::super::steps::{opens, shows_depth};
 use super::super::window::Piece;
 use super::{Conflict, Line, Merge};
 
@@ -61,7 +62,8 @@ impl Merge<'_, '_> {
                 let is = self.order(&tail.text, below);
                 was != is && !self.can_stand(&tail.text, below)
             });
-        if apart || starts || ends {
+        let finer = whole.windows(2).any(|pair| self.goes_finer(pair[0], pair[1]));
+        if apart || starts || ends || finer {
             return Err(Conflict { line: first.line, why: WHY });
         }
         Ok(())
@@ -99,6 +101,28 @@ impl Merge<'_, '_> {
                 && as_file().unwrap_or(true)
         });
         !lost && !as_quoted && !right(a) && !right(b)
+    }
+
+    /// Whether a new line goes deeper by a part of a level, as no line of the file does.
+    fn goes_finer(&self, above: &Line, below: &Line) -> bool {
+        let Some(unit) = self.source.unit() else { return false };
+        let (Some(n), Some(step)) =
+            (below.new, indent::of(&below.text).strip_prefix(indent::of(&above.text)))
+        else {
+            return false;
+        };
+        // As a line of the call that the file has elsewhere.
+        let known = |line: &&str| indent::of(line) == step;
+        self.old.iter().any(known)
+            && !step.is_empty()
+            && step.bytes().all(|b| b == b' ')
+            && step.len() < unit
+            && unit.is_multiple_of(step.len())
+            && !self.source.steps().knows(step)
+            && !self.shape.in_literal(n)
+            && !is_comment(&above.text)
+            && !is_comment(&below.text)
+            && shows_depth(&below.text)
     }
 
     /// Whether a line can stand below another: deeper, where that opens something, and nowhere

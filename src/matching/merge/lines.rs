@@ -99,6 +99,10 @@ impl<'t> Merge<'_, 't> {
         {
             return Err(Conflict { line: piece.line, why: UNSETTLED });
         }
+        if self.style.names_another(new, old) {
+            let why = "a new literal is in other quotes than the file's, where it would be a name; quote it as the file does";
+            return Err(Conflict { line: piece.line, why });
+        }
         let moved = !marks::same_holder((self.old, o), (self.new, n));
         let skip = |line: &str| line.len() - line.trim_start().len();
         let (old, file, new) = (&old[skip(old)..], &file[skip(file)..], &new[skip(new)..]);

@@ -154,7 +154,7 @@ impl Marks<'_, '_> {
             wanted.insert(n, is);
             return None;
         }
-        if was == is || news.is_empty() && gone.is_none() {
+        if was == is || news.is_empty() && gone.is_none() || self.ends_an_arm(piece) {
             return None;
         }
         let last = self.new[new_last];

@@ -49,7 +49,7 @@ impl Shape {
         // A text may start within brackets; those are open all the way down.
         let open = new.iter().scan(0, |open: &mut i32, line| {
             *open += code::brackets(line);
-            if line.trim_start().starts_with([')', ']']) {
+            if line.trim_start().starts_with([')', ']', '}']) {
                 *open = (*open).max(0);
             }
             Some(*open)
