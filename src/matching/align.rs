@@ -484,7 +484,9 @@ fn residue_is_context(
     let solid: Vec<usize> = (0..old.len()).filter(|&at| !old[at].trim().is_empty()).collect();
     let touched = touched(old, events);
     let holds = holders(old, &touched);
-    let only_comments = solid.iter().all(|&at| is_comment(old[at]));
+    // What stands in several places tells of none.
+    let tells = |line: &str| source.solid().places(skeleton(line.trim())).len() == 1;
+    let only_comments = solid.iter().all(|&at| is_comment(old[at]) || !tells(old[at]));
     let mut fresh: Vec<&str> = Vec::new();
     for event in events {
         if let Event::Insert(n) | Event::Change(_, n) = event {

@@ -328,7 +328,11 @@ impl Marks<'_, '_> {
         let words = head.split(|c: char| c.is_whitespace()).filter(|word| !word.is_empty()).count();
         let entry =
             (head.contains(": ") || head.contains("=>") || words == 1) && !head.contains(" = ");
-        holder.ends_with(['[', '(']) || holder.ends_with('{') && entry
+        // What has methods has no items.
+        let has_methods = holder.split(|c: char| !is_word(c)).any(|word| {
+            matches!(word, "class" | "impl" | "trait" | "interface" | "extends" | "implements")
+        });
+        holder.ends_with(['[', '(']) || holder.ends_with('{') && entry && !has_methods
     }
 
     /// Whether a line is the parameter that takes the rest, behind which no comma can stand.
