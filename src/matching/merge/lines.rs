@@ -31,7 +31,7 @@ impl<'t> Merge<'_, 't> {
         let taken =
             blank && self.old.contains(&new) || (1..=count(self.old)).contains(&count(self.new));
         if taken && !same() {
-            if blank && file != new && old == file {
+            if blank && file != new && old != new {
                 let why = "whether the blanks of the blank line there are to go, nothing tells";
                 return Err(Conflict { line: piece.line, why });
             }

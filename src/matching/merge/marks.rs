@@ -374,8 +374,11 @@ impl Marks<'_, '_> {
             let part = head.is_some_and(is_selector_head);
             return above.find(|line| self::closes(line)).or((!part).then_some(nearest));
         }
-        // An item that leaves a bracket open ends where the lines of that do.
-        if code::brackets(nearest) > 0 { solid.next() } else { Some(nearest) }
+        // An item that leaves a bracket open ends where the lines of that do, or holds this one.
+        match code::brackets(nearest) > 0 {
+            true => solid.next().filter(|last| *last != nearest),
+            false => Some(nearest),
+        }
     }
 
     pub(super) fn mark(&self, line: &str) -> &'static str {

@@ -115,7 +115,10 @@ impl Shape {
                 let holds = next[n].is_some_and(|below| {
                     open[n] == 0 && depth(new[below]) > depth(new[k]) && !closes
                 });
-                closes && new[k].trim_start().starts_with(['#', '@'])
+                // Nor is that of the value of a key.
+                let key = new[k].trim();
+                closes && key.starts_with(['#', '@'])
+                    || closes && code::starts_with_key(key) && !key.starts_with("default:")
                     || holds
                     || code::heads_a_block(&code().join(" "))
             });
