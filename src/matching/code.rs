@@ -168,7 +168,7 @@ pub(super) fn is_comment(line: &str) -> bool {
     let line = line.trim();
     // One count less and no text, or a variable of a style sheet.
     if let Some(name) = line.strip_prefix("--").filter(|name| name.starts_with(is_word))
-        && (!name.contains(' ') || is_variable(name))
+        && (!name.contains(' ') || behind_key(name).is_some())
     {
         return false;
     }
@@ -190,18 +190,16 @@ pub(super) fn is_comment(line: &str) -> bool {
         || line == "*"
 }
 
-/// Whether a name is followed by a `:` at once.
-fn is_variable(line: &str) -> bool {
-    line.trim_start_matches(|c: char| is_word(c) || c == '-').starts_with(':')
-}
-
-/// Whether a line begins with a key and its colon, `"name": ` or `name: `.
-pub(super) fn starts_with_key(line: &str) -> bool {
+/// What stands behind a key and its colon, where a line begins with one: `name:`, `"name":`.
+pub(super) fn behind_key(line: &str) -> Option<&str> {
+    let line = line.trim_start();
     let rest = match line.strip_prefix(['"', '\'']) {
-        Some(rest) => rest.split_once(['"', '\'']).map_or("", |(_, rest)| rest),
-        None => line.trim_start_matches(|c: char| is_word(c) || c == '-'),
+        Some(rest) => rest.split_once(['"', '\''])?.1,
+        None => line.trim_start_matches(|c: char| is_word(c) || matches!(c, '-' | '.')),
     };
-    rest.len() < line.len() && rest.starts_with(':')
+    let value = rest.strip_prefix(':').filter(|_| rest.len() < line.len())?;
+    // Two of them part the names of a path.
+    (!value.starts_with(':')).then_some(value)
 }
 
 /// What two slashes are in a file.

@@ -23,6 +23,7 @@ mod frame;
 mod indent;
 mod known;
 mod ladder;
+mod margin;
 mod merge;
 mod near;
 mod omission;

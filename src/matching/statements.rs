@@ -222,7 +222,7 @@ impl Semicolons {
             Some(Habit::Added)
                 if !place.in_literal
                     && !place.goes_on
-                    && !(is_comment(line) && !line.trim_start().starts_with(';'))
+                    && (!is_comment(line) || line.trim_start().starts_with(';'))
                     && !ends_in_entity(&line[..code])
                     && ends_in_semicolon(&line[..code])
                     && !needs_semicolon(&line[..code], next) =>

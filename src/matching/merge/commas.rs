@@ -54,7 +54,7 @@ impl Marks<'_, '_> {
             {
                 continue;
             }
-            let entry = code::starts_with_key(below.trim()) && marks::closes(above);
+            let entry = code::behind_key(below).is_some() && marks::closes(above);
             if here == depth && new(pair[0]) && sure {
                 marks::set(&mut out[pair[0]].text, ",", self.slashes);
             } else if here >= depth && (sure || self.is_lost(above) || self.is_lost(below)) || entry

@@ -1,7 +1,7 @@
 //! How deep new lines are to stand when the call quotes its context at another depth: moved as
 //! the context is, or as they came.
 
-use super::super::canon::is_word;
+use super::super::code::behind_key;
 use super::super::events::Event;
 use super::super::fit::{self, Fit, closes, strain};
 use super::super::indent;
@@ -361,7 +361,7 @@ impl Merge<'_, '_> {
                     // Nor is there a key among items.
                     beside.is_some_and(|beside| {
                         let item = |line: &str| line.trim_start().starts_with("- ");
-                        let key = first.trim_start().trim_start_matches(is_word).starts_with(':');
+                        let key = behind_key(first).is_some();
                         depth(beside) != depth(first) || item(beside) && key
                     })
                 });

@@ -1,6 +1,6 @@
 //! Mistakes of the call that a merge must not carry into the file, as nothing undid them.
 
-use super::super::canon::is_word;
+use super::super::code::behind_key;
 use super::super::events::Event;
 use super::super::indent;
 use super::super::style::{DOUBLE, SINGLE};
@@ -149,10 +149,8 @@ impl Merge<'_, '_> {
     }
 }
 
-/// What stands behind the key that a line begins with, if there is one.
+/// The value of the key that a line begins with, if there is one.
 fn key(line: &str) -> Option<&str> {
-    let word = |c: char| is_word(c) || matches!(c, '-' | '.' | '"' | '\'');
-    let rest = line.trim_start_matches(word);
-    let value = rest.strip_prefix(':').filter(|_| rest.len() < line.len())?;
+    let value = behind_key(line)?;
     (value.is_empty() || value.starts_with(' ')).then(|| value.trim())
 }

@@ -194,7 +194,9 @@ impl Marks<'_, '_> {
         });
         let before = changed.or(above.filter(|(o, _)| *o == old_last).map(|(_, n)| n))?;
         let next = *news.iter().find(|n| **n > before)?;
-        let goes_on = continues(self.new[next]) && !is_declaration(self.new[before]) && !text;
+        // Nothing goes on with a name and its value.
+        let named = code::behind_key(self.new[before]).is_some_and(|value| value.starts_with(' '));
+        let goes_on = continues(self.new[next]) && !named && !text;
         if self.mark(self.new[before]).is_empty() && is == ";" && goes_on {
             // The statement ends where its last line does.
             wanted.insert(before, "");
@@ -456,13 +458,6 @@ fn is_selector_head(line: &str) -> bool {
     !head.is_empty()
         && !head.ends_with(':')
         && ![": ", "(", "=", "["].iter().any(|sign| head.contains(sign))
-}
-
-/// Whether a line is `name: value`, which nothing below it goes on with.
-fn is_declaration(line: &str) -> bool {
-    let line = line.trim();
-    let rest = line.trim_start_matches(|c: char| is_word(c) || c == '-');
-    rest.len() < line.len() && rest.starts_with(": ")
 }
 
 /// Whether a line begins as the methods of Objective-C do, `- (Type)name`.

@@ -118,7 +118,7 @@ impl Shape {
                 // Nor is that of the value of a key.
                 let key = new[k].trim();
                 closes && key.starts_with(['#', '@'])
-                    || closes && code::starts_with_key(key) && !key.starts_with("default:")
+                    || closes && code::behind_key(key).is_some() && !key.starts_with("default:")
                     || holds
                     || code::heads_a_block(&code().join(" "))
             });
