@@ -77,7 +77,7 @@ impl<'a> NewLine<'a> {
 }
 
 /// The column behind the last bracket that a line leaves open, if something stands there.
-fn within(line: &str) -> Option<usize> {
+pub(super) fn within(line: &str) -> Option<usize> {
     let mut open: Vec<usize> = Vec::new();
     for (at, c) in line.chars().enumerate() {
         match c {

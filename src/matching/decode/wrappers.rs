@@ -258,6 +258,10 @@ impl Decoding for NameAbove {
 
     fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
         let (name, text) = old.split_once('\n').filter(|(name, _)| names_a_file(name))?;
+        // One of several names is a line of a list.
+        if text.lines().any(names_a_file) {
+            return None;
+        }
         let name = name.to_owned();
         let undo = move |new: &str| {
             let (_, text) = new.split_once('\n').filter(|(above, _)| *above == name)?;

@@ -5,7 +5,7 @@ use super::super::code::behind_key;
 use super::super::events::Event;
 use super::super::fit::{self, Fit, closes, strain};
 use super::super::indent;
-use super::super::steps::{Steps, opens};
+use super::super::steps::{self, Steps, opens};
 use super::super::window::{Piece, Step};
 use super::{Conflict, Merge};
 
@@ -209,10 +209,14 @@ impl Merge<'_, '_> {
             let solid = lines.iter().filter(|line| !line.trim().is_empty());
             solid.map(|line| indent::columns(indent::of(line), unit)).collect()
         };
-        let steps = |depths: &[usize]| -> Vec<usize> {
-            depths.windows(2).filter(|two| two[0] < two[1]).map(|two| two[1] - two[0]).collect()
-        };
-        let (olds, news) = (depths(self.old), steps(&depths(self.new)));
+        // What stands behind a bracket of the line above has no step.
+        let lines: Vec<&&str> = self.new.iter().filter(|line| !line.trim().is_empty()).collect();
+        let steps = lines.windows(2).filter_map(|two| {
+            let depth = |line: &str| indent::columns(indent::of(line), unit);
+            let step = depth(two[1]).checked_sub(depth(two[0])).filter(|step| *step > 0)?;
+            (steps::within(two[0].trim()) != Some(step)).then_some(step)
+        });
+        let (olds, news): (_, Vec<usize>) = (depths(self.old), steps.collect());
         if olds.windows(2).any(|two| two[0] != two[1]) || news.iter().any(|step| step % 2 == 1) {
             return false;
         }
@@ -223,12 +227,18 @@ impl Merge<'_, '_> {
             };
             news.iter().any(|step| !known.contains(step)) && news.iter().all(may_be)
         };
+        let around = self.steps_around().levels();
         // What brackets hold has steps of its own.
         let (own, new) = (self.source.steps(), Steps::of(self.new.iter().copied()));
         let held = |at: usize| own.steps_in_brackets()[at].zip(new.steps_in_brackets()[at]);
         self.hangs_otherwise()
+            || news.iter().any(|step| !own.knows(&" ".repeat(*step)))
             || foreign(&own.levels())
-            || foreign(&self.steps_around().levels())
+            || foreign(&around)
+            || around.first().is_some_and(|usual| {
+                !news.is_empty()
+                    && news.iter().all(|step| step == &(2 * usual) || 2 * step == *usual)
+            })
             || (0..2).filter_map(held).any(|(file, new)| file == other(new))
     }
 
