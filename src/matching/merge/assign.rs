@@ -26,14 +26,17 @@ struct Habit<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Applied {
     Line(String),
-    /// Nothing tells whether the sign parts a name from a value there.
-    Unclear,
+    /// Nothing tells what the line is to have there.
+    Unclear(&'static str),
 }
 
 /// The white space before and behind a sign.
 type Around<'a> = (&'a str, &'a str);
 
 const SIGNS: [&str; 4] = [":=", "=>", "=", ":"];
+
+const TASTE: &str = "the file has other blanks around = than old_str; whether the new line shall have them, nothing tells; write both as the file";
+const ITEM: &str = "whether a new item is a name with its value, nothing tells; write it with the blanks of the file";
 
 /// What begins a condition, in a shell or elsewhere.
 const CONDITIONS: [&str; 10] =
@@ -161,8 +164,12 @@ impl<'a> Assignments<'a> {
         if selector || command || held {
             return Applied::Line(line);
         }
+        // Where blanks are a matter of taste, a new line may have its own.
+        if sign != ":" && (before, behind) != ("", "") {
+            return Applied::Unclear(TASTE);
+        }
         if is_item(&line) && !habit.items {
-            return Applied::Unclear;
+            return Applied::Unclear(ITEM);
         }
         let tail = &line[line.trim_end().len()..];
         Applied::Line(format!("{name}{before}{sign}{behind}{value}{tail}"))
@@ -212,6 +219,8 @@ mod tests {
             assert_eq!(line, Applied::Line(new.to_owned()));
         }
         let known = Assignments::learn(&[("a:1", "a: 1")], std::iter::once("a: 1"));
-        assert_eq!(known.apply("- 80:80".to_owned(), false, "", None), Applied::Unclear);
+        assert_eq!(known.apply("- 80:80".to_owned(), false, "", None), Applied::Unclear(ITEM));
+        let known = Assignments::learn(&[("a=1", "a = 1")], std::iter::once("a = 1"));
+        assert_eq!(known.apply("b=2".to_owned(), false, "", None), Applied::Unclear(TASTE));
     }
 }

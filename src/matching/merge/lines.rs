@@ -201,8 +201,7 @@ impl<'t> Merge<'_, 't> {
                 let holder = above.find(|line| depth(line) < depth(new));
                 match self.assignments.apply(body, in_brackets, indent::of(new), holder) {
                     assign::Applied::Line(line) => line,
-                    assign::Applied::Unclear => {
-                        let why = "whether a new item is a name with its value, nothing tells; write it with the blanks of the file";
+                    assign::Applied::Unclear(why) => {
                         let line = self.window.first().map_or(0, |piece| piece.line);
                         return Err(Conflict { line, why });
                     }
