@@ -19,7 +19,7 @@ use super::events::{Event, events};
 use super::indent::IndentMap;
 use super::known;
 use super::ladder::Rung;
-use super::merge::new_lines;
+use super::merge::{Conflict, new_lines};
 use super::refuse;
 use super::slack::Slack;
 use super::source::{BLANK, NO_WORD, Skeleton, Source, skeleton};
@@ -122,6 +122,12 @@ impl Aligned {
             return Some(Err(refuse::already_applied(line(best))));
         }
         let map = IndentMap::fit(window.indents(&old, source), source.unit());
+        // Where the lines do not even agree on how deep they stand, some are of another place.
+        if !map.is_uniform() && map.first_lost().is_none() {
+            let why = "the lines of old_str are not all there, and those that are stand at depths that have nothing to do with the file's";
+            let conflict = Conflict { line: best.lines.start, why };
+            return Some(Err(refuse::conflict(call, &window, &conflict)));
+        }
         let clear = call.break_is_clear(&read.reading, best.lines.end);
         Some(match clear.and_then(|()| merge_window(source, &window, &old, &new, &map)) {
             Ok(candidate) => {
