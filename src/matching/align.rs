@@ -463,6 +463,15 @@ fn words_alike(a: &str, b: &str) -> f64 {
     tokens::likeness(&a.join(" "), &b.join(" "))
 }
 
+/// Whether two lines differ in nothing but one number.
+fn is_other_number(a: &str, b: &str) -> bool {
+    let number = |tokens: &[&str]| {
+        let [token] = tokens else { return false };
+        token.bytes().all(|b| b.is_ascii_digit())
+    };
+    token_change(a.trim(), b.trim()).is_some_and(|(a, b)| number(&a) && number(&b))
+}
+
 /// Whether two lines differ in one name of code.
 fn is_other_name(a: &str, b: &str) -> bool {
     let name = |tokens: &[&str]| {
@@ -519,8 +528,9 @@ fn residue_is_context(
                 // A comment that holds the block's end, or stands among others, must at least be
                 // that comment.
                 if comment
-                    && (at_end || only_comments)
-                    && (words_alike(a, b) < 0.5 || is_other_name(a, b))
+                    && ((at_end || only_comments)
+                        && (words_alike(a, b) < 0.5 || is_other_name(a, b))
+                        || is_other_number(a, b))
                 {
                     return Err(line);
                 }

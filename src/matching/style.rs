@@ -179,6 +179,9 @@ impl EditMap {
         if self.names_another(sent, "") || self.has_another_letter(sent) {
             return true;
         }
+        if self.quotes_in_comment(sent, "") {
+            return true;
+        }
         // In words for people, some of them were turned and some were not.
         let count = |text: &str, quote: char| text.matches(quote).count();
         if count(line, to) > count(sent, to)
@@ -206,6 +209,22 @@ impl EditMap {
         let code = without_comment(new);
         self.kind_matters == Some(Kind::Names)
             && tokens::literals(code).into_iter().any(|literal| !old.contains(&code[literal]))
+    }
+
+    /// Whether the comment of a line of `new` has a word in the call's quotes that its line in `old`
+    /// has not: of those in a comment, nothing is known.
+    pub(super) fn quotes_in_comment(&self, new: &str, old: &str) -> bool {
+        let Some((from, _)) = self.quotes else { return false };
+        let comment = match is_comment(new) {
+            true => new,
+            false => &new[without_comment(new).len()..],
+        };
+        !comment.is_empty()
+            && tokens::literals(comment).into_iter().any(|literal| {
+                let text = &comment[literal];
+                let word = text.len() > 2 && !text[1..text.len() - 1].contains(' ');
+                text.starts_with(from) && word && !old.contains(text)
+            })
     }
 
     /// Whether a line has a literal of one letter, which the file would have in other quotes than a

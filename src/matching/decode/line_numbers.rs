@@ -54,7 +54,15 @@ impl Decoding for LineNumbers {
                 return decided;
             }
             if whole {
-                return Some(view.without(new));
+                // A blank line with a blank behind its number in one text, and without in the other.
+                let blanks = |text: &str| -> [bool; 2] {
+                    let rests = || text.split('\n').filter_map(|line| view.gutter(line));
+                    ["", " "].map(|blank| rests().any(|gutter| gutter.rest == blank))
+                };
+                let old = blanks(&quoted.join("\n"));
+                let torn =
+                    view.may_be_spaced && old[0] != old[1] && blanks(new) == [old[1], old[0]];
+                return (!torn).then(|| view.without(new));
             }
             // Numbers that go on with those of old_str, of a kind that is not known.
             let leading = |line: &str| {

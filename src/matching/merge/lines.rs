@@ -18,7 +18,8 @@ impl<'t> Merge<'_, 't> {
         let (old, new, file) = (self.old[o], self.new[n], self.file(piece));
         let tail = |line: &str| line[line.trim_end().len()..].to_owned();
         if tail(new) == tail(old) {
-            return Ok(file.to_owned());
+            let own = self.is_clean && new.trim().is_empty() && !new.is_empty() && file.is_empty();
+            return Ok(if own { new } else { file }.to_owned());
         }
         if self.is_literal {
             return Ok(format!("{}{}", file.trim_end(), tail(new)));
@@ -99,8 +100,8 @@ impl<'t> Merge<'_, 't> {
         {
             return Err(Conflict { line: piece.line, why: UNSETTLED });
         }
-        if self.style.names_another(new, old) {
-            let why = "a new literal is in other quotes than the file's, where it would be a name; quote it as the file does";
+        if self.style.names_another(new, old) || self.style.quotes_in_comment(new, old) {
+            let why = "a new literal is in other quotes than the file's, and in a comment, or a name in those; quote it as the file does";
             return Err(Conflict { line: piece.line, why });
         }
         let moved = !marks::same_holder((self.old, o), (self.new, n));

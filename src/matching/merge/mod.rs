@@ -16,6 +16,7 @@ mod shape;
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::canon::is_word;
 use super::code::{Slashes, ends_statement, without_comment};
 use super::events::{Event, events, keep_the_last, stay_first};
 use super::exact::repeated_end;
@@ -71,6 +72,9 @@ pub(super) struct Merge<'a, 't> {
     text_moves: bool,
     /// All lines of the call are the file's, character for character.
     is_literal: bool,
+    /// Whether `new` has lines of `old` without the blanks that it has at their ends and the file
+    /// has not: the slip is that of `old` alone.
+    is_clean: bool,
     /// The blanks that the call has at the ends of lines, if it has some at every line, and
     /// the file at none of them.
     added_blanks: Vec<&'a str>,
@@ -128,6 +132,10 @@ impl<'a, 't> Merge<'a, 't> {
             .collect();
         // If `new` shows the slip as well.
         let clean = |(old, _): &(&str, &str)| new.contains(&old.trim_end());
+        let mut slipped = pairs.iter().filter(|(old, file)| ends(old) && !ends(file));
+        let says = |pair: &&(&str, &str)| pair.0.contains(is_word);
+        let is_clean =
+            slipped.clone().filter(says).any(clean) && !slipped.any(|(old, _)| new.contains(old));
         // Nor if a line of `new` has none: the others are meant.
         let bare = |line: &&str| !line.trim().is_empty() && !ends(line);
         let inner = &new[..new.len().saturating_sub(1)];
@@ -174,6 +182,7 @@ impl<'a, 't> Merge<'a, 't> {
             shape,
             text_moves,
             is_literal,
+            is_clean,
             added_blanks,
         }
     }
