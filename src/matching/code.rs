@@ -23,6 +23,8 @@ pub(super) fn ends_statement(code: &str, next: Option<&str>) -> bool {
             || code.ends_with(")?")
             || code.ends_with("++")
             || code.ends_with("--")
+            || code.ends_with(")!")
+            || code.ends_with("]!")
             || ends_in_percents(code))
         && body_of_head(code).is_none_or(|body| ends_statement(body, None))
         && !is_attribute(code)

@@ -13,7 +13,7 @@ use super::decode::Reading;
 use super::events::{Event, events};
 use super::indent::IndentMap;
 use super::ladder::Rung;
-use super::merge::new_lines;
+use super::merge::{Conflict, new_lines};
 use super::refuse;
 use super::slack::Slack;
 use super::source::Source;
@@ -75,6 +75,13 @@ fn explain(call: &Call<'_>, reading: &Reading) -> Option<Result<Explained, Refus
     let (old, new) = (&old[..old.len() - known], &new[..new.len() - known.min(kept)]);
     let blank = |line: &usize| source.body(*line).trim().is_empty();
     let gone = (last + 1..source.lines.len()).take(known.saturating_sub(kept)).take_while(blank);
+    // The blank lines at the end of a file are part of neither statement.
+    let rest = last + 1..source.lines.len();
+    if known != kept && rest.len() > known && rest.clone().all(|line| blank(&line)) {
+        let why = "how many blank lines shall end the file, nothing tells";
+        let conflict = Conflict { line: last, why };
+        return Some(Err(refuse::conflict_over(call, Some(first..=last), &conflict)));
+    }
     let solid = |text: &str| text.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let file = &source.text[source.lines[first].start..source.lines[last].end];
     if solid(file) == solid(&reading.new) {

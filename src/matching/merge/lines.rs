@@ -1,8 +1,11 @@
 //! What is written for one line of `new_str`: one that stays, one that changes, one that is
 //! new. Each is refused where nothing tells what the file is to have there.
 
+use std::collections::HashMap;
+
 use super::super::canon::is_word;
 use super::super::code::{code_of, is_comment};
+use super::super::events::Event;
 use super::super::fit::is_directive;
 use super::super::statements::{At, ends_in_entity, needs_semicolon};
 use super::super::window::{Piece, Step};
@@ -248,6 +251,30 @@ impl<'t> Merge<'_, 't> {
             self.depth(indent::of(new), line)?
         };
         Ok(Line { text: head + &body, ending: None, new: Some(n) })
+    }
+
+    /// A changed line that ended in a `;` that the whole call leaves out ends so still, or it is
+    /// told why not.
+    pub(super) fn ends_as_before(
+        &self,
+        out: &[Line],
+        events: &[Event],
+        wanted: &HashMap<usize, &'static str>,
+    ) -> Result<(), Conflict> {
+        let ends = |line: &str| marks::mark(line, self.slashes) == ";";
+        let lost = events.iter().find_map(|event| {
+            let Event::Change(o, n) = *event else { return None };
+            let piece = self.piece_of(o).filter(|piece| piece.to_end && ends(self.file(*piece)))?;
+            let line = out.iter().find(|line| line.new == Some(n))?;
+            let next = self.shape.next_code(n).map(|next| self.new[next]);
+            let above = n.checked_sub(1).map(|above| self.new[above]);
+            let bare = !ends(self.old[o]) && !ends(&line.text) && !wanted.contains_key(&n);
+            let goes_on = self.shape.goes_on(n);
+            let unsure = bare && !goes_on && self.style.is_unsure(&line.text, above, next);
+            unsure.then_some(piece.line)
+        });
+        let why = "whether the changed line ends in the ; that the file has there, nothing tells; quote it with its ;";
+        lost.map_or(Ok(()), |line| Err(Conflict { line, why }))
     }
 
     /// The file's line, if a new one is a line of `old` that only moved.

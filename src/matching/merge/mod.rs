@@ -295,6 +295,7 @@ impl<'a, 't> Merge<'a, 't> {
                 marks::set(&mut line.text, mark, slashes);
             }
         }
+        self.ends_as_before(&walk.out, &events, &wanted)?;
         marks.part_items(&mut walk.out, &events, &self.shape)?;
         marks.end_lists(&mut walk.out, &events, &self.shape);
         self.has_no_foreign_signs(&walk.out)?;

@@ -179,9 +179,16 @@ impl Shape {
         opener.is_some_and(|opener| {
             let line = opener.trim();
             let head = ["if", "for", "while", "switch", "else", "}"];
+            // Within angles, a name has a type.
+            let assigns = line.split_once(" = ").is_some_and(|(name, _)| {
+                let name = name.replace("->", "");
+                [('<', '>'), ('(', ')'), ('[', ']')]
+                    .into_iter()
+                    .all(|(open, close)| name.matches(open).count() == name.matches(close).count())
+            });
             indent::of(opener).len() == depth
                 && line.ends_with('{')
-                && line.contains(" = ")
+                && assigns
                 && !head.iter().any(|word| line.starts_with(word))
         })
     }
