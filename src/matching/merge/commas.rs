@@ -2,6 +2,8 @@
 //! added behind the last one in a file that has none there. The marks of single places are
 //! in `marks.rs`; here the result is looked at once they are set.
 
+use std::collections::HashSet;
+
 use super::super::canon::is_word;
 use super::super::code;
 use super::super::events::Event;
@@ -22,7 +24,7 @@ impl Marks<'_, '_> {
         shape: &Shape,
     ) -> Result<(), Conflict> {
         let Some((depth, sure)) = self.depth_without_commas() else { return Ok(()) };
-        let fresh: Vec<usize> = events
+        let fresh: HashSet<usize> = events
             .iter()
             .filter_map(|event| match *event {
                 Event::Insert(n) | Event::Change(_, n) => Some(n),
@@ -30,6 +32,7 @@ impl Marks<'_, '_> {
             })
             .collect();
         let first = self.window.first().map_or(0, |piece| piece.line);
+        let mut closing = None;
         let items = self.items(out, shape);
         for pair in items.windows(2) {
             let (above, below) = (&out[pair[0]].text, &out[pair[1]].text);
@@ -42,7 +45,7 @@ impl Marks<'_, '_> {
                 && closed()
                 && !marks::closes(above)
                 && self.is_unmarked(above)
-                && self.has_closing_commas()
+                && *closing.get_or_insert_with(|| self.has_closing_commas())
             {
                 return Err(Conflict { line: first, why: WHY });
             }
