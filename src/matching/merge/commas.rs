@@ -34,6 +34,18 @@ impl Marks<'_, '_> {
         let first = self.window.first().map_or(0, |piece| piece.line);
         let mut closing = None;
         let items = self.items(out, shape);
+        // What an item that has lost its comma shares a bracket with, and nothing beyond.
+        let lost: HashSet<&str> = self
+            .pairs()
+            .filter(|(_, file, _)| self.mark(file) == ",")
+            .map(|(_, file, _)| file.trim())
+            .collect();
+        let runs = items.split(|at| columns(&out[*at].text) < depth);
+        let known: HashSet<usize> = runs
+            .filter(|run| run.iter().any(|at| lost.contains(out[*at].text.trim())))
+            .flatten()
+            .copied()
+            .collect();
         for pair in items.windows(2) {
             let (above, below) = (&out[pair[0]].text, &out[pair[1]].text);
             let here = columns(above);
@@ -41,6 +53,7 @@ impl Marks<'_, '_> {
             // The last item of a new list, in a file that ends such with a comma.
             let closed = || marks::closes(below) && here > columns(below) && here > depth;
             if sure
+                && known.contains(&pair[0])
                 && new(pair[0])
                 && closed()
                 && !marks::closes(above)
@@ -57,11 +70,13 @@ impl Marks<'_, '_> {
             {
                 continue;
             }
-            let entry = code::behind_key(below).is_some() && marks::closes(above);
-            if here == depth && new(pair[0]) && sure {
+            let listed = known.contains(&pair[0]) && known.contains(&pair[1]);
+            let keys = code::behind_key(below).is_some()
+                && (marks::closes(above) || !listed && code::behind_key(above).is_some());
+            let beside = sure || self.is_lost(above) || self.is_lost(below);
+            if listed && here == depth && new(pair[0]) && sure {
                 marks::set(&mut out[pair[0]].text, ",", self.slashes);
-            } else if here >= depth && (sure || self.is_lost(above) || self.is_lost(below)) || entry
-            {
+            } else if listed && here >= depth && beside || keys {
                 return Err(Conflict { line: first, why: WHY });
             }
         }
