@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use restitch::edit::{After, Explanation, VerifiedEdit, WorkPath};
+use restitch::edit::{After, Explanation, Rung, VerifiedEdit, WorkPath};
 use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::{DiskOptions, DiskStore, Promise};
 use restitch::text::Snapshot;
@@ -103,7 +103,7 @@ fn main() {
                 path.clone(),
                 Some(before),
                 after,
-                Explanation::plain("bench"),
+                Explanation::plain(Rung::Exact),
             );
             let began = Instant::now();
             let commit = store.commit(vec![edit], CommitOptions::default());

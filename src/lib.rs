@@ -5,6 +5,8 @@
 
 pub mod text;
 
+pub mod language;
+
 pub mod edit;
 
 pub mod matching;

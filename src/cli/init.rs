@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::args::{Common, InitArgs};
 use super::exit::Exit;
 use super::settings;
-use crate::edit::{EditCode, EditPlan, Explanation, Refusal, VerifiedEdit};
+use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 
 /// A file of a client's configuration.
@@ -218,7 +218,7 @@ fn said(written: io::Result<()>) -> Exit {
 /// Adds what is missing to one file, through the same store as any edit.
 async fn merge(engine: &Engine, file: &File) -> Result<&'static str, Refusal> {
     let path = engine.path(file.path)?;
-    let why = Explanation::plain("init");
+    let why = Explanation::plain(Rung::Init);
     let (edit, done) = match engine.snapshot(&path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => {
             (VerifiedEdit::create(path, &file.content.printed(None), why)?, "created")

@@ -33,6 +33,19 @@ pub(crate) fn unified_diff(
     out
 }
 
+/// The changed lines of some splices, without the file's name.
+pub(crate) fn short_diff(before: &Snapshot, splices: &[super::Splice], after: &Snapshot) -> String {
+    let Ok(plan) = super::EditPlan::new(before, splices.to_vec()) else { return String::new() };
+    let spans = super::report::spans(before, after, &plan);
+    let whole = unified_diff("", before, after, &spans);
+    let body = whole.splitn(3, '\n').nth(2).unwrap_or_default();
+    let most = body.char_indices().nth(MOST_CHARACTERS).map_or(body.len(), |(at, _)| at);
+    body[..most].to_owned()
+}
+
+/// Characters of a short diff.
+const MOST_CHARACTERS: usize = 1_500;
+
 fn hunk(
     out: &mut String,
     before: &Snapshot,

@@ -32,6 +32,8 @@ pub enum EditCode {
     CreateExisting,
     /// The file changed where the edit goes, after it was read.
     Conflict,
+    /// The place is known, and several texts are consistent with the call.
+    Ambiguous,
     /// A `LINE#ID` anchor does not match the file.
     StaleAnchor,
     /// The file is not text.
@@ -65,6 +67,7 @@ impl EditCode {
         Self::WriteError,
         Self::CreateExisting,
         Self::Conflict,
+        Self::Ambiguous,
         Self::StaleAnchor,
         Self::NotText,
         Self::TooLarge,
@@ -89,6 +92,7 @@ impl EditCode {
             Self::WriteError => "EDIT_FILE_WRITE_ERROR",
             Self::CreateExisting => "ATTEMPT_TO_CREATE_EXISTING_FILE",
             Self::Conflict => "EDIT_CONFLICT",
+            Self::Ambiguous => "EDIT_AMBIGUOUS",
             Self::StaleAnchor => "EDIT_STALE_ANCHOR",
             Self::NotText => "EDIT_NOT_TEXT",
             Self::TooLarge => "EDIT_TOO_LARGE",
@@ -169,6 +173,28 @@ pub struct Difference {
     pub found: String,
 }
 
+/// Lines that the call rewrites, and that the file has otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Conflict {
+    /// First line in the file.
+    pub start_line: usize,
+    /// Last line; `start_line - 1` where the file has none.
+    pub end_line: usize,
+    /// What the call believed to stand there.
+    pub believed: String,
+    /// What stands there.
+    pub found: String,
+}
+
+/// One of several texts that the call can mean.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct OutcomeDiff {
+    /// How the call is read.
+    pub how: String,
+    /// What the edit would change.
+    pub diff: String,
+}
+
 /// One attempt to correct a call, by a model or from its cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Attempt {
@@ -194,6 +220,12 @@ pub struct Refusal {
     pub nearest: Vec<Near>,
     /// Lines where `old_str` was found, when there are too many.
     pub occurrences: Vec<usize>,
+    /// Where the place is known: lines that the call rewrites and that stand there otherwise.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Conflict>,
+    /// Each text that the call can mean, where there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outcomes: Vec<OutcomeDiff>,
     /// What was tried to correct the call.
     pub attempts: Vec<Attempt>,
     /// What to do next.
@@ -206,6 +238,9 @@ pub struct Refusal {
     pub anchors: Vec<String>,
 }
 
+/// Outcomes that the text for a model shows.
+const MOST_SHOWN: usize = 4;
+
 impl Refusal {
     /// A refusal with a code and a sentence.
     pub fn new(code: EditCode, message: impl Into<String>) -> Self {
@@ -215,6 +250,8 @@ impl Refusal {
             path: None,
             nearest: Vec::new(),
             occurrences: Vec::new(),
+            conflicts: Vec::new(),
+            outcomes: Vec::new(),
             attempts: Vec::new(),
             hint: None,
             affected_ranges: Vec::new(),
@@ -245,6 +282,14 @@ impl Refusal {
             out.push_str(&format!(
                 "\nNearest: {} ({:.0} % alike). First difference at line {}:\n  old_str: {}\n  file:    {}",
                 LineSpan { start: near.start_line, end: near.end_line }, near.score * 100.0, d.line, d.expected, d.found
+            ));
+        }
+        for (number, outcome) in self.outcomes.iter().enumerate().take(MOST_SHOWN) {
+            out.push_str(&format!(
+                "\n{}. {}:\n{}",
+                number + 1,
+                outcome.how,
+                outcome.diff.trim_end()
             ));
         }
         if !self.anchors.is_empty() {

@@ -7,9 +7,11 @@ mod path;
 mod plan;
 mod report;
 mod request;
+mod rung;
 mod verify;
 
-pub use error::{Attempt, Difference, EditCode, Near, Refusal};
+pub(crate) use diff::short_diff;
+pub use error::{Attempt, Conflict, Difference, EditCode, Near, OutcomeDiff, Refusal};
 pub use path::WorkPath;
 pub use plan::{EditPlan, Splice};
 pub use report::{
@@ -17,4 +19,5 @@ pub use report::{
     Verification, WriteMethod,
 };
 pub use request::{EditRequest, Expected};
+pub use rung::{Rewrite, Rung};
 pub use verify::{After, Rebase, VerifiedEdit};

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::diff::unified_diff;
 use super::verify::{After, VerifiedEdit};
-use super::{Attempt, EditPlan};
+use super::{Attempt, EditPlan, Rewrite, Rung};
 use crate::hashline::tag;
 use crate::text::{ContentHash, LineSpan, Snapshot, counted};
 
@@ -13,9 +13,9 @@ use crate::text::{ContentHash, LineSpan, Snapshot, counted};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// The rung of the ladder that matched.
-    pub rung: String,
+    pub rung: Rung,
     /// Each rewrite that was applied to `old_str` or `new_str`.
-    pub rewrites: Vec<String>,
+    pub rewrites: Vec<Rewrite>,
     /// How many places changed.
     pub replacements: usize,
     /// The strings that were used, when they differ from the caller's.
@@ -30,9 +30,9 @@ pub struct Explanation {
 
 impl Explanation {
     /// An edit by `rung` that needed no rewriting.
-    pub fn plain(rung: impl Into<String>) -> Self {
+    pub fn plain(rung: Rung) -> Self {
         Self {
-            rung: rung.into(),
+            rung,
             rewrites: Vec::new(),
             replacements: 1,
             corrected: None,
@@ -44,14 +44,19 @@ impl Explanation {
 }
 
 impl Explanation {
+    /// The rewrites by their names, with commas.
+    pub fn rewrites_in_words(&self) -> String {
+        self.rewrites.iter().map(|rewrite| rewrite.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
     /// Adds another edit of the same call. The last rung that is not `exact` stands for all.
     pub fn absorb(&mut self, part: &Self) {
-        if part.rung != "exact" {
-            self.rung.clone_from(&part.rung);
+        if part.rung != Rung::Exact {
+            self.rung = part.rung;
         }
         for rewrite in &part.rewrites {
             if !self.rewrites.contains(rewrite) {
-                self.rewrites.push(rewrite.clone());
+                self.rewrites.push(*rewrite);
             }
         }
         self.replacements += part.replacements;
@@ -291,8 +296,8 @@ impl EditReport {
         if e.replacements > 1 {
             out.push_str(&format!(" {} places.", e.replacements));
         }
-        if e.rung != "exact" && !e.rewrites.is_empty() {
-            out.push_str(&format!(" Matched by `{}` ({}).", e.rung, e.rewrites.join(", ")));
+        if e.rung != Rung::Exact && !e.rewrites.is_empty() {
+            out.push_str(&format!(" Matched by `{}` ({}).", e.rung, e.rewrites_in_words()));
         }
         for line in v.before_context.iter().chain(&v.edited_preview).chain(&v.after_context) {
             out.push('\n');
@@ -356,7 +361,7 @@ fn clip(text: &str, most: usize) -> String {
     }
 }
 
-fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {
+pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {
     let mut shift = 0_isize;
     let mut byte_shift = 0_isize;
     plan.splices()

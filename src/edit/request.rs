@@ -2,6 +2,8 @@
 
 use std::num::NonZeroUsize;
 
+use crate::language::Language;
+
 /// How many places an edit shall change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Expected {
@@ -28,12 +30,21 @@ pub struct EditRequest {
     pub expected: Expected,
     /// A 1-based line that breaks a tie between equal candidates. It never makes a match.
     pub near_line: Option<usize>,
+    /// The file's language, where it is known: what its comments and literals are.
+    pub language: Option<&'static Language>,
 }
 
 impl EditRequest {
     /// A request for one replacement.
     pub fn new(old: impl Into<String>, new: impl Into<String>) -> Self {
         Self { old: old.into(), new: new.into(), ..Self::default() }
+    }
+
+    /// Takes the language from the file's name, unless it is known already.
+    #[must_use]
+    pub fn for_path(mut self, path: &str) -> Self {
+        self.language = self.language.or_else(|| Language::of_path(path));
+        self
     }
 
     /// Sets how often `old` shall occur.

@@ -6,8 +6,8 @@ use tokio::time::timeout_at;
 
 use super::{CallOptions, Engine};
 use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, VerifiedEdit,
-    WorkPath,
+    EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
+    VerifiedEdit, WorkPath,
 };
 use crate::matching::Explained;
 use crate::port::{Budget, CorrectorError};
@@ -37,7 +37,7 @@ impl Engine {
         match self.snapshot(path).await {
             Ok(snapshot) => self.decide(path, request, &snapshot).await,
             Err(refusal) if refusal.code == EditCode::FileNotFound && request.old.is_empty() => {
-                VerifiedEdit::create(path.clone(), &request.new, Explanation::plain("create"))
+                VerifiedEdit::create(path.clone(), &request.new, Explanation::plain(Rung::Create))
             }
             Err(refusal) => Err(refusal),
         }

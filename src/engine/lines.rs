@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::{CallOptions, Engine};
 use crate::edit::{
-    After, EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, VerifiedEdit, WorkPath,
+    After, EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit,
+    WorkPath,
 };
 use crate::hashline::carry::LineMap;
 use crate::hashline::ops::{self, HashlineEdit, Op};
@@ -70,9 +71,9 @@ impl Engine {
             }
             Err(refusal) => return Err(refusal),
         };
-        let mut explanation = Explanation::plain("exact");
+        let mut explanation = Explanation::plain(Rung::Exact);
         if let Some(id) = snapshot {
-            explanation.rung = self.carry_numbers(path, &mut changes, &current, id)?.into();
+            explanation.rung = self.carry_numbers(path, &mut changes, &current, id)?;
         } else {
             let total = current.lines().total();
             for change in &changes {
@@ -99,7 +100,7 @@ impl Engine {
         changes: &mut [LineChange],
         current: &Snapshot,
         id: &str,
-    ) -> Result<&'static str, Refusal> {
+    ) -> Result<Rung, Refusal> {
         let id = id.trim().to_ascii_lowercase();
         let is = |version: &Snapshot| id.len() >= 8 && version.hash().to_string().starts_with(&id);
         let versions = self.ledger.versions(path);
@@ -112,7 +113,7 @@ impl Engine {
             }
         };
         let way = LineMap::between(&origin, current);
-        let mut rung = "exact";
+        let mut rung = Rung::Exact;
         for change in changes {
             line_edit::check_span(change.span, origin.lines().total())?;
             let span = if change.span.start == origin.lines().total() + 1 {
@@ -124,7 +125,7 @@ impl Engine {
                 })?
             };
             if span != change.span {
-                rung = "carried";
+                rung = Rung::Carried;
             }
             change.span = span;
         }
@@ -246,7 +247,8 @@ impl Engine {
         let versions = self.ledger.versions(path);
         let decided = ops::decide(&request.edits, current, &versions, request.snapshot.as_deref())
             .inspect_err(|refusal| self.saw_fresh_anchors(path, current, refusal))?;
-        let mut explanation = Explanation::plain(if decided.carried { "carried" } else { "exact" });
+        let mut explanation =
+            Explanation::plain(if decided.carried { Rung::Carried } else { Rung::Exact });
         explanation.rewrites = decided.rewrites;
         explanation.warnings = decided.warnings;
         explanation.replacements = decided.changes.len();
@@ -283,7 +285,7 @@ impl Engine {
             .hint("Send delete with edits: [], or to delete lines use replace with lines: null."));
         }
         let before = self.snapshot(path).await?;
-        let explanation = Explanation::plain("delete");
+        let explanation = Explanation::plain(Rung::Delete);
         let edit = VerifiedEdit::restore(path.clone(), Some(before), After::Removed, explanation);
         let mut reports = self.commit(vec![edit], options).await?;
         Ok(reports.remove(0))
@@ -304,7 +306,7 @@ impl Engine {
         let before = self.snapshot(from).await?;
         let explanation = edit
             .as_ref()
-            .map_or_else(|| Explanation::plain("rename"), |edit| edit.explanation().clone());
+            .map_or_else(|| Explanation::plain(Rung::Rename), |edit| edit.explanation().clone());
         let content = match edit.as_ref().map(VerifiedEdit::after) {
             Some(After::Content(content)) => content.clone(),
             _ => before.clone().into(),
@@ -314,7 +316,7 @@ impl Engine {
             from.clone(),
             Some(before),
             After::Removed,
-            Explanation::plain("rename"),
+            Explanation::plain(Rung::Rename),
         );
         let mut reports = self.commit(vec![make, remove], options).await?;
         let made = reports.remove(0);
@@ -400,7 +402,7 @@ fn verified(
 
 fn create(path: &WorkPath, lines: impl Iterator<Item = String>) -> Result<VerifiedEdit, Refusal> {
     let content: String = lines.flat_map(|line| [line, "\n".to_owned()]).collect();
-    VerifiedEdit::create(path.clone(), &content, Explanation::plain("create"))
+    VerifiedEdit::create(path.clone(), &content, Explanation::plain(Rung::Create))
 }
 
 /// A file that is made by appends and prepends without anchors.

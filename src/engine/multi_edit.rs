@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{CallOptions, Engine};
 use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::text::Snapshot;
 
@@ -53,7 +53,11 @@ impl Engine {
                     [(_, only)]
                         if refusal.code == EditCode::FileNotFound && only.old.is_empty() =>
                     {
-                        VerifiedEdit::create(path.clone(), &only.new, Explanation::plain("create"))
+                        VerifiedEdit::create(
+                            path.clone(),
+                            &only.new,
+                            Explanation::plain(Rung::Create),
+                        )
                     }
                     _ => Err(numbered(own[0].0, refusal)),
                 };
@@ -77,7 +81,7 @@ fn join(
     let splices =
         parts.iter().filter_map(VerifiedEdit::plan).flat_map(|plan| plan.splices().to_vec());
     let plan = EditPlan::new(snapshot, splices.collect())?;
-    let mut explanation = Explanation::plain("exact");
+    let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;
     for part in &parts {
         explanation.absorb(part.explanation());

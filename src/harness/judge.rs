@@ -125,7 +125,7 @@ pub fn judge(case: &Case) -> Judged {
                 After::Removed => Vec::new(),
             };
             let verdict = if case.accepts(&got) { Verdict::Right } else { Verdict::Wrong };
-            let by = edit.explanation().rung.clone();
+            let by = edit.explanation().rung.to_string();
             Judged { verdict, by, got: Some(got), ..judged }
         }
         Ok(Err(refusal)) => {

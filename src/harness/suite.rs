@@ -68,6 +68,10 @@ impl Entry {
 
     /// How a verdict on this case is to be taken.
     pub fn standing(&self, verdict: &Verdict) -> Standing {
+        if *verdict == Verdict::Wrong {
+            // Wrong bytes are never known and green.
+            return Standing::Bad;
+        }
         match (self.status, verdict.is_good()) {
             (Status::Pass, true) => Standing::Good,
             (Status::Pass, false) => Standing::Bad,

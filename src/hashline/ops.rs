@@ -1,7 +1,7 @@
 //! A call of hashline edits: anchors to lines, repairs that are proven, and one set
 //! of changes that all refer to the same version of the file.
 
-use crate::edit::{EditCode, Refusal};
+use crate::edit::{EditCode, Refusal, Rewrite};
 use crate::line_edit::LineChange;
 use crate::text::{LineSpan, Snapshot};
 
@@ -51,7 +51,7 @@ pub struct Decided {
     /// The changes, in the numbering of the present file.
     pub changes: Vec<LineChange>,
     /// Each repair that was made, as a stable word.
-    pub rewrites: Vec<String>,
+    pub rewrites: Vec<Rewrite>,
     /// What was repaired, what looks odd but was left, how lines had moved.
     pub warnings: Vec<String>,
     /// Whether an anchor of an older version was carried to another line.

@@ -9,6 +9,7 @@
 //! | lost indentation | lines copied from the range all miss the same blanks, and so would the block around it |
 //! | merged lines | literal `\n` that splits into as many lines as were replaced, with their indentation |
 
+use crate::edit::Rewrite;
 use crate::text::{LineSpan, Snapshot};
 
 use super::ops::Op;
@@ -40,14 +41,14 @@ impl Draft {
 /// What was done and what the caller should look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Notes {
-    pub(crate) rewrites: Vec<String>,
+    pub(crate) rewrites: Vec<Rewrite>,
     pub(crate) warnings: Vec<String>,
 }
 
 impl Notes {
-    fn did(&mut self, rewrite: &str, what: String) {
-        if !self.rewrites.iter().any(|known| known == rewrite) {
-            self.rewrites.push(rewrite.to_owned());
+    fn did(&mut self, rewrite: Rewrite, what: String) {
+        if !self.rewrites.contains(&rewrite) {
+            self.rewrites.push(rewrite);
         }
         self.warnings.push(what);
     }
@@ -78,7 +79,7 @@ pub(crate) fn carriage_returns(name: &str, lines: &mut [String], notes: &mut Not
         dropped += 1;
     }
     if dropped > 0 {
-        notes.did("strip-carriage-returns", format!("{name}: dropped the carriage return at the end of {dropped} line(s); the file's own line endings are used"));
+        notes.did(Rewrite::CarriageReturns, format!("{name}: dropped the carriage return at the end of {dropped} line(s); the file's own line endings are used"));
     }
 }
 
@@ -117,7 +118,7 @@ pub(crate) fn prefixes(
         .map(|line| Prefix::of(line).map_or_else(|| line.clone(), |prefix| prefix.rest.to_owned()))
         .collect();
     lines.clone_from_slice(&stripped);
-    notes.did("strip-line-prefixes", format!("{name}: dropped the line prefixes of its lines"));
+    notes.did(Rewrite::LinePrefixes, format!("{name}: dropped the line prefixes of its lines"));
 }
 
 struct Prefix<'a> {
@@ -181,7 +182,7 @@ fn diff_markers(draft: &mut Draft, file: &Snapshot, notes: &mut Notes) {
             .map(|line| rest(line))
             .collect();
         notes.did(
-            "strip-diff-markers",
+            Rewrite::StripDiffMarkers,
             format!("edit {}: dropped the diff markers of its lines", draft.number),
         );
     } else if plus == full.len() {
@@ -208,7 +209,7 @@ fn merged_lines(draft: &mut Draft, file: &Snapshot, notes: &mut Notes) {
     if proven {
         draft.lines = parts.into_iter().map(str::to_owned).collect();
         notes.did(
-            "expand-merged-lines",
+            Rewrite::ExpandMergedLines,
             format!("edit {}: split at literal \\n into {} lines", draft.number, old.len()),
         );
         return;
@@ -281,7 +282,7 @@ fn indentation(drafts: &mut [Draft], at: usize, file: &Snapshot, notes: &mut Not
             }
         }
         notes.did(
-            "restore-indent",
+            Rewrite::RestoreIndent,
             format!(
                 "edit {number}: put back the {} blanks of indentation that all its lines had lost",
                 lost.len()
@@ -402,13 +403,13 @@ fn echoes(drafts: &mut [Draft], file: &Snapshot, notes: &mut Notes) {
         let lines = &mut drafts[at].lines;
         if cut_tail > 0 {
             lines.truncate(lines.len() - cut_tail);
-            notes.did("strip-boundary-echo", format!(
+            notes.did(Rewrite::BoundaryEcho, format!(
                 "edit {number}: dropped its last {cut_tail} line(s), a copy of line {after} on, which stays; the brackets balance only without them"
             ));
         }
         if cut_head > 0 {
             lines.drain(..cut_head);
-            notes.did("strip-boundary-echo", format!(
+            notes.did(Rewrite::BoundaryEcho, format!(
                 "edit {number}: dropped its first {cut_head} line(s), a copy of the line(s) up to {before}, which stay; the brackets balance only without them"
             ));
         }

@@ -192,8 +192,8 @@ async fn trial(engine: &Engine, wanted: &Wanted) -> Option<Trial> {
     let (old, new) = pair::exact(&before, &after)?;
     let e = &report.explanation;
     let how = match e.rewrites.is_empty() {
-        true => e.rung.clone(),
-        false => format!("{}: {}", e.rung, e.rewrites.join(", ")),
+        true => e.rung.to_string(),
+        false => format!("{}: {}", e.rung, e.rewrites_in_words()),
     };
     Some(Trial::As { old, new, how })
 }

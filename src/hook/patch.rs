@@ -3,6 +3,7 @@
 
 use serde_json::Value;
 
+use crate::edit::Rung;
 use crate::engine::{CallOptions, Engine};
 use crate::patch::{Change, Patch, render};
 use crate::tools::prepare_patch;
@@ -21,7 +22,7 @@ pub(super) async fn repaired(given: &Value, engine: &Engine) -> Option<(&'static
     let patch = Patch::parse(text.get(start..end)?, None).ok()?;
     let batch = prepare_patch(engine, &patch).await.ok()?;
     if batch.iter().all(|edit| {
-        matches!(edit.explanation().rung.as_str(), "exact" | "create" | "delete" | "move")
+        matches!(edit.explanation().rung, Rung::Exact | Rung::Create | Rung::Delete | Rung::Move)
     }) {
         return None;
     }

@@ -1,113 +1,87 @@
-//! A call at a place that somebody else chose: what it changes is merged with what the file
-//! has there.
-//!
-//! Limits: a place whose lines times those of the call are more than a table may hold is none.
+//! A call put onto lines of the file that are known to be meant: what a model that points
+//! at a region needs. Outside of conflicts the merge stands byte for byte.
 
 use std::ops::Range;
 
-use super::call::merge_window;
-use super::indent::IndentMap;
-use super::merge::new_lines;
-use super::slack::Slack;
-use super::source::Source;
-use super::tokens;
-use super::window::{Piece, Step, Window, differences, split};
+use super::align;
+use super::file::{File, split};
+use super::nearest;
+use super::outcome::{self, Hunk};
+use super::place::{Chunk, ChunkKind, Place};
+use super::reading::NewText;
+use super::veto;
 use crate::edit::{EditRequest, Splice};
 use crate::text::Snapshot;
 
-/// So many pairs of lines are compared.
-const MOST_PAIRS: usize = 250_000;
+/// A call on a region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Onto {
+    /// Each text that the call can mean there, and how it is read.
+    Clean(Vec<(Splice, String)>),
+    /// The caller and the file changed the same lines.
+    Conflicts(Vec<Hunk>),
+    /// Every text that the call can mean would break brackets or literals.
+    Broken,
+}
 
-/// The text that a call means by its new text, at a range of the file: see [`super::merge_onto`].
-pub(super) fn merge(
+/// Puts the call onto a range of the file.
+pub(crate) fn onto(request: &EditRequest, snapshot: &Snapshot, range: Range<usize>) -> Onto {
+    let file = File::new(snapshot, request.language);
+    let place = place(&file, &request.old, range);
+    let new = NewText::Told(request.new.clone());
+    match outcome::outcomes(&file, &place, &request.old, &new) {
+        Err(draft) => Onto::Conflicts(draft.hunks),
+        Ok(outcomes) => {
+            let found = !outcomes.is_empty();
+            let whole = |splice: &Splice| {
+                !veto::breaks(&file, std::slice::from_ref(splice), &request.old, &request.new)
+            };
+            let clean: Vec<(Splice, String)> = outcomes
+                .into_iter()
+                .filter(|outcome| whole(&outcome.splice))
+                .map(|outcome| (outcome.splice, outcome.how))
+                .collect();
+            if found && clean.is_empty() { Onto::Broken } else { Onto::Clean(clean) }
+        }
+    }
+}
+
+/// The same with each conflict settled by the given lines.
+pub(crate) fn settled(
     request: &EditRequest,
     snapshot: &Snapshot,
     range: Range<usize>,
-) -> Option<String> {
-    let source = Source::new(snapshot);
-    let (old, new) = (split(&request.old), new_lines(&request.old, &request.new));
-    let window = cover(&source, &old, range.clone())?;
-    let map = IndentMap::fit(window.indents(&old, &source), source.unit());
-    let candidate = merge_window(&source, &window, &old, &new, &map).ok()?;
-    let Splice { range: covered, text } = candidate.splice;
-    // The window may include the last line's ending; the caller replaces `range` alone.
-    if covered.start != range.start || covered.end < range.end {
-        return None;
-    }
-    let behind = &snapshot.text()[range.end..covered.end];
-    text.strip_suffix(behind).map(str::to_owned).or_else(|| text.is_empty().then(String::new))
+    answers: &[String],
+) -> Option<Splice> {
+    let file = File::new(snapshot, request.language);
+    let place = place(&file, &request.old, range);
+    let splice = outcome::settled(&file, &place, &request.old, &request.new, answers)?;
+    let broken = veto::breaks(&file, std::slice::from_ref(&splice), &request.old, &request.new);
+    (!broken).then_some(splice)
 }
 
-/// The window of `old` over a given range, every line of the range accounted for.
-fn cover(source: &Source<'_>, old: &[&str], range: Range<usize>) -> Option<Window> {
-    if range.is_empty() || range.end > source.text.len() {
-        return None;
+/// The lines of the call beside those of a range.
+fn place(file: &File<'_>, old: &str, range: Range<usize>) -> Place {
+    let lines = split(old);
+    let first = file.line_at(range.start);
+    let last = file.line_at(range.end.saturating_sub(1).max(range.start));
+    let before = &file.text[file.lines()[first].start..range.start];
+    let after = &file.text[range.end.min(file.lines()[last].end)..file.lines()[last].end];
+    let amid = !before.trim().is_empty() || !after.trim().is_empty();
+    if !amid || first != last || lines.len() > 1 {
+        let region = nearest::beside(file, &lines, first..last + 1);
+        return align::place(file, &lines, &region);
     }
-    let text = &source.text[range.clone()];
-    let first = source.line_at(range.start);
-    let pieces: Vec<Piece> = crate::text::each_line(text)
-        .enumerate()
-        .map(|(at, line)| {
-            let file = &source.lines[first + at];
-            let (start, end) = (range.start + line.body.start, range.start + line.body.end);
-            Piece {
-                line: first + at,
-                start,
-                end,
-                from_start: start == file.start,
-                to_end: end == file.end,
-            }
-        })
-        .collect();
-    let body = |at: usize| &source.text[pieces[at].start..pieces[at].end];
-    let (rows, columns) = (old.len(), pieces.len());
-    if rows.saturating_mul(columns) > MOST_PAIRS {
-        return None;
-    }
-    let alike = |i: usize, j: usize| -> f64 {
-        match differences(old[i], body(j)) {
-            Some(_) if old[i].trim().is_empty() => 0.5,
-            Some(_) => 2.0,
-            None => tokens::likeness(old[i].trim(), body(j).trim()),
-        }
+    // A part of one line.
+    let tolerance = align::loosest(file);
+    let same = tolerance.same(old, &file.text[range.clone()]);
+    let kind = if same { ChunkKind::Same } else { ChunkKind::Differs };
+    let chunk = Chunk {
+        old: 0..1,
+        lines: first..first + 1,
+        from_start: before.trim().is_empty(),
+        bytes: range,
+        kind,
     };
-    let mut table = vec![0.0_f64; rows * columns];
-    for i in 0..rows {
-        for j in 0..columns {
-            table[i * columns + j] = alike(i, j);
-        }
-    }
-    let one_for_one = rows == columns;
-    let value = |i: usize, j: usize| {
-        let like = table[i * columns + j];
-        if like >= 0.4 || one_for_one && i == j { like.max(0.1) } else { f64::NEG_INFINITY }
-    };
-    let width = columns + 1;
-    let mut best = vec![0.0_f64; (rows + 1) * width];
-    for i in (0..rows).rev() {
-        for j in (0..columns).rev() {
-            let paired = value(i, j) + best[(i + 1) * width + j + 1];
-            best[i * width + j] =
-                paired.max(best[(i + 1) * width + j]).max(best[i * width + j + 1]);
-        }
-    }
-    let mut steps = Vec::new();
-    let (mut i, mut j) = (0, 0);
-    while i < rows && j < columns {
-        let here = best[i * width + j];
-        if value(i, j) + best[(i + 1) * width + j + 1] >= here {
-            steps.push(Step::Pair(i, pieces[j]));
-            i += 1;
-            j += 1;
-        } else if best[(i + 1) * width + j] >= here {
-            steps.push(Step::OldOnly(i));
-            i += 1;
-        } else {
-            steps.push(Step::FileOnly(pieces[j]));
-            j += 1;
-        }
-    }
-    steps.extend((i..rows).map(Step::OldOnly));
-    steps.extend(pieces[j..].iter().copied().map(Step::FileOnly));
-    Some(Window { steps, slack: Slack::PUNCTUATION | Slack::LOOK_ALIKE })
+    Place { chunks: vec![chunk], tolerance }
 }

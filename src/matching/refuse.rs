@@ -1,106 +1,95 @@
-//! Refusals that teach: the cause where it can be told, the places that matter, and
-//! what lets the next call succeed.
+//! Refusals that teach: the cause, the places that matter, and what lets the next call
+//! succeed.
 
-use std::ops::{Range, RangeInclusive};
-
-use super::call::Call;
-use super::canon::is_word;
-use super::decode::Reading;
-use super::events::{Event, events};
-use super::merge::{Conflict, new_lines};
-use super::near::{Region, Stand, nearest, regions, visible};
-use super::tokens::tokens;
-use super::window::{Window, split};
-use crate::edit::{EditCode, Expected, Refusal};
+use super::file::{File, split};
+use super::fold::is_word;
+use super::nearest::{self, Region};
+use super::outcome::Hunk;
+use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal};
 use crate::text::LineSpan;
 
 /// Occurrences that are listed.
 const MOST_LINES: usize = 50;
-
-const TOO_MANY: &str = "more places may be meant than can be compared one by one";
+/// Characters of a line that are quoted in a sentence.
+const QUOTED: usize = 100;
 
 /// No rung found any place.
-pub(super) fn not_found(call: &Call<'_>) -> Refusal {
-    let old = &call.request.old;
-    if old.trim().is_empty() {
-        return Refusal::new(
-            EditCode::NoOccurrence,
-            "old_str is white space only, and not in the file as it is",
-        )
-        .hint("Quote a line with text in it next to the place, and repeat that line in new_str.");
+pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
+    if request.old.trim().is_empty() {
+        let message = "old_str is white space only, and not in the file as it is";
+        return Refusal::new(EditCode::NoOccurrence, message).hint(
+            "Quote a line with text in it next to the place, and repeat that line in new_str.",
+        );
     }
-    if call.text().is_empty() {
+    if file.text.is_empty() {
         return Refusal::new(EditCode::NoOccurrence, "the file is empty")
             .hint("Send an empty old_str to fill it.");
     }
-    let found = regions(call.source(), old, 3);
+    let lines = split(&request.old);
+    let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
-    if call.gave_up() {
-        refusal.message.push_str(&format!(" as it is, and {TOO_MANY}"));
-    }
     let Some(best) = found.first() else {
         refusal.message.push_str(", and nothing in the file is like it");
-        return refusal.hint(
-            "Read the file again, or search for a name from the text: it may be in another file or gone.",
-        );
+        return refusal.hint("Read the file again, or search for a name from the text: it may be in another file or gone.");
     };
-    let span = best.near.span();
-    if let Some(difference) = &best.near.first_difference {
-        refusal.message.push_str(&format!(
-            "; {span} {} {:.0} % alike{}",
-            if span.start == span.end { "is" } else { "are" },
-            best.near.score * 100.0,
-            match difference.line {
-                line if span.start == span.end && line == span.start => String::new(),
-                line => format!(" and first differ at line {line}"),
-            }
-        ));
+    refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
+    let near = &refusal.nearest[0];
+    let span = near.span();
+    let verb = if span.start == span.end { "is" } else { "are" };
+    let percent = (near.score * 100.0).min(99.0);
+    refusal.message.push_str(&format!("; {span} {verb} {percent:.0} % alike"));
+    if let Some(difference) = near.first_difference.as_ref().filter(|_| span.start != span.end) {
+        refusal.message.push_str(&format!(" and first differ at line {}", difference.line));
     }
-    refusal.hint = Some(how_to_quote(call, &found));
-    refusal.nearest = found.into_iter().map(|region| region.near).collect();
+    refusal.hint = Some(how_to_quote(&lines, request, &found));
     refusal
 }
 
 /// What to quote instead of `old_str`, by the regions that are like it, best first.
-fn how_to_quote(call: &Call<'_>, found: &[Region]) -> String {
+fn how_to_quote(old: &[&str], request: &EditRequest, found: &[Region]) -> String {
     let best = &found[0];
-    let span = best.near.span();
-    if let Some(rival) = found.get(1).filter(|rival| best.is_hardly_better_than(rival)) {
+    let span = |region: &Region| LineSpan { start: region.lines.start + 1, end: region.lines.end };
+    if let Some(rival) = found.get(1).filter(|rival| rival.score > best.score - 0.05) {
         return format!(
-            "Two places are about as near, {span} and {}: read both, and quote the one that is meant as the file has it.",
-            rival.near.span()
+            "Two places are about as near, {} and {}: read both, and quote the one that is meant as the file has it.",
+            span(best),
+            span(rival)
         );
     }
-    let (old, new) = (split(&call.request.old), split(&call.request.new));
-    let lacks = |at: &usize| best.lines[*at] == Stand::Nothing && old[*at].contains(is_word);
-    let lacking: Vec<usize> = (0..best.lines.len()).filter(lacks).collect();
-    let says = |line: &str| line.chars().filter(|c| is_word(*c)).count() >= 6;
-    let stands =
-        (0..best.lines.len()).any(|at| matches!(best.lines[at], Stand::Same(_)) && says(old[at]));
-    let quote = format!("{span} as the file has it (read just that), then send the edit again.");
+    let quote =
+        format!("{} as the file has it (read just that), then send the edit again.", span(best));
+    let lacking: Vec<usize> = (0..old.len())
+        .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word))
+        .collect();
     match lacking[..] {
-        [at, ..] if stands && lacking.len() * 2 <= old.len() => {
+        [at, ..] if best.equal > 0 && lacking.len() * 2 <= old.len() => {
             let others = match lacking.len() {
                 1 => String::new(),
-                n => format!(" (and {} more)", n - 1),
+                more => format!(" (and {} more)", more - 1),
             };
-            let line = visible(old[at].trim());
-            let kept = new.iter().any(|line| line.trim() == old[at].trim());
+            let kept = request.new.lines().any(|line| line.trim() == old[at].trim());
             let then = if kept { ": leave it out of both strings, or quote" } else { ". Quote" };
-            format!("Line {} of old_str, `{line}`{others}, is not there{then} {quote}", at + 1)
+            format!(
+                "Line {} of old_str, `{}`{others}, is not there{then} {quote}",
+                at + 1,
+                shown(old[at])
+            )
         }
-        _ if stands || best.near.score >= 0.6 => format!("Quote {quote}"),
+        _ if best.equal > 0 || best.score >= 0.6 => format!("Quote {quote}"),
         _ => "Read the file again; the text has changed or is in another file.".to_owned(),
     }
 }
 
 /// More or fewer places than expected.
-pub(super) fn too_many(call: &Call<'_>, lines: &[usize], overlapping: bool) -> Refusal {
+pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool) -> Refusal {
     let found = lines.len();
     let mut lines = lines.to_vec();
     lines.dedup();
-    let list = listed(&lines);
-    let wanted = match call.request.expected {
+    let mut list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if lines.len() > 10 {
+        list.push_str(", …");
+    }
+    let wanted = match request.expected {
         Expected::Exactly(count) => count.get(),
         Expected::All => 1,
     };
@@ -124,41 +113,16 @@ pub(super) fn too_many(call: &Call<'_>, lines: &[usize], overlapping: bool) -> R
     refusal
 }
 
-/// The text fits at these lines, and there are more places that may be meant than are compared
-/// (see [`super::bounded`]).
-pub(super) fn not_all_compared(call: &Call<'_>, lines: &[usize]) -> Refusal {
-    let message = format!("old_str fits at lines {}, but {TOO_MANY}", listed(lines));
-    let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(
-        "Quote the text character for character as the file has it, or add lines to old_str and new_str that only the place that is meant has.",
+/// A looser match stands here, and a text that is nearer to the call there.
+pub(super) fn twin(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
+    let mut refusal = too_many(request, &[here.min(nearer), here.max(nearer)], false);
+    refusal.message = format!(
+        "old_str is not in the file as it is: line {here} says the same in another form, and line {nearer} is nearer to it but has changed"
     );
-    refusal.occurrences = lines.iter().take(MOST_LINES).copied().collect();
-    refusal.nearest = nearest(call.source(), &call.request.old, 3);
+    refusal.hint = Some(format!(
+        "Read around line {nearer} and quote the place that is meant as the file has it."
+    ));
     refusal
-}
-
-/// The first line numbers, as words.
-fn listed(lines: &[usize]) -> String {
-    let mut list = lines.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    if lines.len() > 10 {
-        list.push_str(", …");
-    }
-    list
-}
-
-/// The new text has lines that the file has beyond the place.
-pub(super) fn brings_again(line: usize) -> Refusal {
-    Refusal::new(
-        EditCode::NoOccurrence,
-        format!("new_str has lines that the file has beside the place already (line {line}), and old_str has not; they would stand there twice"),
-    )
-    .hint("Quote these lines in old_str, too, or leave them out of new_str.")
-}
-
-/// The old text is there, and the new one is written otherwise.
-pub(super) fn written_otherwise(line: usize, why: &str) -> Refusal {
-    Refusal::new(EditCode::NoOccurrence, format!("old_str is at line {line}, but {why}")).hint(
-        "Send new_str as the file shall have it. If it is meant so, make that change alone, and the others in another call.",
-    )
 }
 
 /// The edit was made already.
@@ -167,201 +131,82 @@ pub(super) fn already_applied(line: usize) -> Refusal {
         .hint("The edit was made before; go on with the next step. Do not send it again.")
 }
 
-/// `old_str` is nowhere, `new_str` is at one place, and what the edit would remove is
-/// not beside it.
-pub(super) fn applied(call: &Call<'_>) -> Option<Refusal> {
-    let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count();
-    let text = call.text().as_bytes();
-    for read in call.clear_readings() {
-        let new = read.reading.new.trim_matches('\n');
-        if letters(new) < 8 || only_removes(&read.reading) {
-            continue;
-        }
-        let crlf = new.replace("\r\n", "\n").replace('\n', "\r\n");
-        for new in [new, crlf.as_str()] {
-            let mut found = memchr::memmem::find_iter(text, new.as_bytes());
-            if let (Some(at), None) = (found.next(), found.next()) {
-                let line = call.snapshot.lines().number_at(at);
-                let removed = removed_around(&read.reading);
-                let gone = !removal_is_pending(call, &read.reading, line)
-                    && removed
-                        .is_none_or(|removed| stands_without(call, at..at + new.len(), &removed));
-                return gone.then(|| already_applied(line));
-            }
-        }
-    }
-    None
-}
-
-/// Whether `new` has nothing that `old` has not, so that it stands in the file anyway.
-fn only_removes(reading: &Reading) -> bool {
-    let (old, new) = (split(&reading.old), new_lines(&reading.old, &reading.new));
-    let brings = |event: &Event| match *event {
-        Event::Insert(n) | Event::Change(_, n) => !new[n].trim().is_empty(),
-        Event::Keep(..) | Event::Delete(_) => false,
-    };
-    !events(&old, &new).iter().any(brings)
-}
-
-/// The words that go before or behind what stays, where the edit only takes away.
-/// `new_str` is a part of `old_str` then, and stands in the file anyway.
-fn removed_around(reading: &Reading) -> Option<Vec<&str>> {
-    let solid = |text| -> Vec<&str> {
-        tokens(text).into_iter().filter(|token: &&str| !token.trim().is_empty()).collect()
-    };
-    let (old, new) = (solid(&reading.old), solid(&reading.new));
-    let mut rest = old.iter();
-    if !new.iter().all(|token| rest.any(|old| old == token)) {
-        return None;
-    }
-    let around = old.strip_prefix(&new[..]).or_else(|| old.strip_suffix(&new[..]));
-    let words = around.unwrap_or_default().iter().copied();
-    Some(words.filter(|token| token.contains(is_word)).collect())
-}
-
-/// Whether a range of the file consists of whole lines, with no such word around it.
-fn stands_without(call: &Call<'_>, range: Range<usize>, removed: &[&str]) -> bool {
-    let (before, behind) = (&call.text()[..range.start], &call.text()[range.end..]);
-    let before = before.rsplit('\n').next().unwrap_or_default();
-    let behind = behind.split('\n').next().unwrap_or_default();
-    let source = call.source();
-    let reach = split(&call.request.old).len() + 1;
-    let from = source.line_at(range.start).saturating_sub(reach);
-    let to = (source.line_at(range.end) + reach + 1).min(source.lines.len());
-    before.trim().is_empty()
-        && behind.trim().is_empty()
-        && !(from..to).any(|at| tokens(source.body(at)).iter().any(|word| removed.contains(word)))
-}
-
-/// Whether the lines that the edit removes stand near a line of the file.
-fn removal_is_pending(call: &Call<'_>, reading: &Reading, line: usize) -> bool {
-    let (old, new) = (split(&reading.old), new_lines(&reading.old, &reading.new));
-    let removed: Vec<&str> = events(&old, &new)
-        .into_iter()
-        .filter_map(|event| match event {
-            Event::Delete(o) | Event::Change(o, _) => Some(old[o].trim()),
-            Event::Keep(..) | Event::Insert(_) => None,
-        })
-        .filter(|line| line.contains(is_word))
-        .collect();
-    let source = call.source();
-    let reach = old.len() + 1;
-    let from = line.saturating_sub(reach + 1);
-    let to = (line + new.len() + reach).min(source.lines.len());
-    let stands = |gone: &&&str| (from..to).any(|at| source.body(at).trim() == **gone);
-    !removed.is_empty() && removed.iter().filter(stands).count() * 2 >= removed.len()
-}
-
 /// A placeholder that would delete code.
 pub(super) fn omission(placeholder: &str) -> Refusal {
-    Refusal::new(
-        EditCode::Omission,
-        format!(
-            "new_str has the placeholder `{}`, which the file does not have",
-            visible(placeholder)
+    let message = format!(
+        "new_str has the placeholder `{}`, which the file does not have",
+        shown(placeholder)
+    );
+    Refusal::new(EditCode::Omission, message)
+        .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. If the code shall go, leave the placeholder out.")
+}
+
+/// The place is known, and several texts are consistent with the call.
+pub(super) fn ambiguous(line: usize, count: usize) -> Refusal {
+    let message = match count {
+        0 => format!(
+            "old_str is at line {line} in another form, and how new_str is to be written there cannot be told"
         ),
-    )
-    .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. If the code shall go, leave the placeholder out.")
-}
-
-/// The place is found, but the change runs over something the call does not know.
-pub(super) fn conflict(call: &Call<'_>, window: &Window, conflict: &Conflict) -> Refusal {
-    let lines = window.first().zip(window.last()).map(|(first, last)| first.line..=last.line);
-    conflict_over(call, lines, conflict)
-}
-
-/// The same for some lines of the file.
-pub(super) fn conflict_over(
-    call: &Call<'_>,
-    lines: Option<RangeInclusive<usize>>,
-    conflict: &Conflict,
-) -> Refusal {
-    let mut refusal = stale_line(call, conflict.line);
-    refusal.message =
-        format!("{} (line {}: `{}`)", conflict.why, conflict.line + 1, shown(call, conflict.line));
-    if let Some(lines) = lines {
-        refusal.hint = Some(quote_again(*lines.start(), *lines.end()));
-    }
-    refusal
-}
-
-fn quote_again(first: usize, last: usize) -> String {
-    let span = LineSpan { start: first + 1, end: last + 1 };
-    format!("Quote {span} as the file has it, then send the edit again.")
-}
-
-/// A line that the edit changes, or stands beside, is not in the file as quoted.
-pub(super) fn stale(call: &Call<'_>, window: &Window, line: usize) -> Refusal {
-    let mut refusal = stale_line(call, line);
-    if let (Some(first), Some(last)) = (window.first(), window.last()) {
-        refusal.hint = Some(quote_again(first.line, last.line));
-    }
-    refusal
-}
-
-/// The same for a single line.
-pub(super) fn stale_line(call: &Call<'_>, line: usize) -> Refusal {
-    let mut refusal = Refusal::new(
-        EditCode::NoOccurrence,
-        format!(
-            "old_str is not in the file: line {} is `{}`, which is not what the edit changes",
-            line + 1,
-            shown(call, line)
+        _ => format!(
+            "old_str is at line {line} in another form, and new_str can be written there in {count} ways"
         ),
-    )
-    .hint(format!("Read around line {} and quote it as it is.", line + 1));
-    refusal.nearest = nearest(call.source(), &call.request.old, 3);
+    };
+    Refusal::new(EditCode::Ambiguous, message)
+        .hint(format!("Read around line {line}, then send old_str and new_str as the file shall have them, white space included."))
+}
+
+/// The only texts that the call can mean would break what is whole.
+pub(super) fn breaks(line: usize) -> Refusal {
+    let message = format!(
+        "old_str is at line {line} in another form, and new_str there would leave brackets or literals unclosed"
+    );
+    Refusal::new(EditCode::Syntax, message).hint(format!(
+        "Read around line {line}, quote it as the file has it, and check the brackets of new_str."
+    ))
+}
+
+/// The place is known, and lines that the call rewrites stand there otherwise.
+pub(super) fn stale(request: &EditRequest, file: &File<'_>, hunks: &[Hunk]) -> Refusal {
+    let conflicts: Vec<Conflict> = hunks
+        .iter()
+        .map(|hunk| Conflict {
+            start_line: hunk.lines.start + 1,
+            end_line: hunk.lines.end,
+            believed: hunk.believed.clone(),
+            found: hunk.found.clone(),
+        })
+        .collect();
+    let said: Vec<String> = conflicts.iter().take(3).map(said).collect();
+    let message = format!("old_str is not in the file: {}", said.join("; "));
+    let lines = split(&request.old);
+    let found = nearest::regions(file, &lines, 3);
+    let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
+    refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
+    let span = refusal.nearest.first().map(|near| near.span().to_string());
+    let span = span.or_else(|| conflicts.first().map(|c| format!("line {}", c.start_line)));
+    refusal.hint = span.map(|span| {
+        format!("Quote {span} as the file has it in old_str, and send what shall stand there as new_str.")
+    });
+    refusal.conflicts = conflicts;
     refusal
 }
 
-fn shown(call: &Call<'_>, line: usize) -> String {
-    let source = call.source();
-    if line < source.lines.len() { visible(source.body(line)) } else { String::new() }
+/// One conflict in words.
+fn said(conflict: &Conflict) -> String {
+    let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(shown);
+    let span = LineSpan { start: conflict.start_line, end: conflict.end_line };
+    match (first(&conflict.believed), first(&conflict.found)) {
+        (Some(believed), Some(found)) => format!("{span} has `{found}`, not `{believed}`"),
+        (None, Some(found)) => format!("{span} has `{found}`, which old_str does not have there"),
+        (Some(believed), None) => format!("`{believed}` is not there (at {span})"),
+        (None, None) => format!("{span} differs"),
+    }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::edit::EditRequest;
-    use crate::matching::explain;
-    use crate::text::Snapshot;
-
-    fn refused(file: &str, old: &str, new: &str) -> Refusal {
-        let file = Snapshot::from_text(file);
-        explain(&EditRequest::new(old, new), &file).expect_err("is refused")
-    }
-
-    #[test]
-    fn a_deletion_is_made_when_what_goes_is_gone() {
-        let file = "from app import load, audit\ncfg = load(path)\naudit(cfg, level=1)\n";
-        for (old, new, code) in [
-            (
-                "cfg = load(path); audit(cfg, level=2)\n",
-                "cfg = load(path)\n",
-                EditCode::NoOccurrence,
-            ),
-            ("import load, audit, stop", "import load, audit", EditCode::NoOccurrence),
-            (
-                "from app import load, audit, stop",
-                "from app import load, audit",
-                EditCode::AlreadyApplied,
-            ),
-        ] {
-            assert_eq!(refused(file, old, new).code, code, "{old}");
-        }
-    }
-
-    #[test]
-    fn hints_name_what_is_not_there_and_rivals() {
-        let file = "start()\n\nsave(first)\nrun(second, third)\n";
-        let old = "# callbacks\nsave(first)\nrun(second, 3)\n";
-        let hint = refused(file, old, "# callbacks\nsave(first)\nrun(second, 4)\n").hint;
-        let hint = hint.expect("has a hint");
-        assert!(hint.starts_with("Line 1 of old_str, `# callbacks`, is not there"), "{hint}");
-        assert!(hint.contains("quote lines 3-4"), "{hint}");
-        let file = "def order():\n    save(it)\n\ndef user():\n    save(it)\n";
-        let old = "def thing():\n    save(it)\n";
-        let hint = refused(file, old, "def thing():\n    keep(it)\n").hint.expect("has a hint");
-        assert!(hint.contains("lines 1-2 and lines 4-5"), "{hint}");
+fn shown(line: &str) -> String {
+    let line = line.trim();
+    match line.char_indices().nth(QUOTED) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
     }
 }

@@ -1,14 +1,14 @@
 //! Finding each hunk of a file: as it is, on whole lines; else by the ladder.
 
 use super::{Hunk, HunkLine};
-use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Splice};
+use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
 use crate::matching::{Explained, explain};
 use crate::text::{Ending, Snapshot};
 
 /// Places every hunk against the same version of the file. All or nothing.
 pub fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
     let mut splices = Vec::new();
-    let mut explanation = Explanation::plain("exact");
+    let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;
     let mut from = 1;
     for (number, hunk) in hunks.iter().enumerate() {
@@ -72,7 +72,7 @@ fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, us
 }
 
 fn exact(splices: Vec<Splice>) -> Explained {
-    Explained { splices, explanation: Explanation::plain("exact") }
+    Explained { splices, explanation: Explanation::plain(Rung::Exact) }
 }
 
 /// The place nearest to the hinted line, when it is clearly nearer than the others.
@@ -209,14 +209,14 @@ fn by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Explained
         ..EditRequest::default()
     };
     let explained = explain(&request(""), snapshot)?;
-    if explained.explanation.rung != "exact" {
+    if explained.explanation.rung != Rung::Exact {
         return Ok(explained);
     }
     let explained = explain(&request("\n"), snapshot).map_err(|mut refusal| {
         refusal.message.push_str(" on lines of its own");
         refusal
     })?;
-    if explained.explanation.rung == "exact" {
+    if explained.explanation.rung == Rung::Exact {
         return Err(Refusal::new(
             EditCode::NoOccurrence,
             "the lines of the hunk are not in the file as whole lines",

@@ -27,7 +27,8 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use crate::edit::{
-    Attempt, Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Splice,
+    Attempt, Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Rung,
+    Splice,
 };
 use crate::matching::{Explained, explain, merge_onto};
 use crate::port::{Ask, CorrectorError, Reply};
@@ -162,6 +163,7 @@ enum State {
 impl Resolution {
     /// Starts with the ladder.
     pub fn start(path: &str, request: &EditRequest, snapshot: &Snapshot, model: Model) -> Step {
+        let request = &request.clone().for_path(path);
         let refusal = match explain(request, snapshot) {
             Ok(explained) => {
                 let again = Again::Ladder(request.clone());
@@ -421,10 +423,10 @@ impl Call {
         new: String,
         found: &[Range<usize>],
     ) -> Step {
-        let mut explanation = Explanation::plain("model");
-        explanation.rewrites.push("model:old_str".into());
+        let mut explanation = Explanation::plain(Rung::Model);
+        explanation.rewrites.push(Rewrite::ModelOld);
         if new != self.request.new {
-            explanation.rewrites.push("model:new_str".into());
+            explanation.rewrites.push(Rewrite::ModelNew);
         }
         explanation.corrected = Some(Corrected { old_str: old.clone(), new_str: new.clone() });
         let request = EditRequest { old, new, ..self.request.clone() };
@@ -477,7 +479,7 @@ impl Call {
         let mut here =
             found.into_iter().filter(|r| self.snapshot.lines().number_at(r.start) == line);
         let (Some(range), None) = (here.next(), here.next()) else { return None };
-        let explained = exact(&self.request, &[range], Explanation::plain("exact"));
+        let explained = exact(&self.request, &[range], Explanation::plain(Rung::Exact));
         Some(Resolved { explained, again: Again::Never })
     }
 
@@ -528,7 +530,7 @@ impl Call {
     /// The same edit with another `new_str`.
     fn rewritten(&self, resolved: &Resolved, new: &str) -> Option<Resolved> {
         let rewrite = |explanation: &mut Explanation, old: &str| {
-            explanation.rewrites.push("model:escapes".into());
+            explanation.rewrites.push(Rewrite::ModelEscapes);
             explanation.corrected =
                 Some(Corrected { old_str: old.to_owned(), new_str: new.to_owned() });
         };

@@ -17,7 +17,7 @@ use super::replace::read_all;
 use super::trouble;
 use super::undo::{Later, take_out};
 use crate::edit::{
-    After, Durability, EditCode, Explanation, Refusal, VerifiedEdit, WorkPath, WriteMethod,
+    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
 use crate::port::{Committed, Revision, RevisionFile, UndoHow, Undone};
 use crate::text::{ContentHash, Snapshot};
@@ -180,7 +180,7 @@ impl Disk {
                 other.path == file.path && (later.done || self.happened(other))
             })
             .collect();
-        let explanation = Explanation::plain("undo");
+        let explanation = Explanation::plain(Rung::Undo);
         let snapshot = |bytes: Vec<u8>| {
             Snapshot::decode(bytes).map_err(|_| in_the_way(&path, entry, Maker::Somebody))
         };
@@ -290,7 +290,7 @@ impl Disk {
                     }
                 };
                 Ok(Committed {
-                    edit: VerifiedEdit::restore(path, before, after, Explanation::plain("repeated")),
+                    edit: VerifiedEdit::restore(path, before, after, Explanation::plain(Rung::Repeated)),
                     revision: entry.revision,
                     durability: match self.options.promise {
                         Promise::Durable => Durability::Durable,

@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, broadcast};
 
 use super::memory::current;
 use crate::edit::{
-    After, Durability, EditCode, Explanation, Refusal, VerifiedEdit, WorkPath, WriteMethod,
+    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
 use crate::port::{BoxFuture, Change, CommitOptions, Committed, FileStore, Overlay, Revision};
 use crate::text::Snapshot;
@@ -103,7 +103,7 @@ impl StagingStore {
                 Some(bytes) => After::Content(bytes.as_slice().into()),
                 None => After::Removed,
             };
-            let why = Explanation::plain("staged");
+            let why = Explanation::plain(Rung::Staged);
             batch.push(VerifiedEdit::restore(path.clone(), before, after, why));
         }
         if batch.is_empty() {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{
-    After, EditCode, EditPlan, EditReport, Explanation, Refusal, VerifiedEdit, WorkPath,
+    After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::engine::Engine;
 use crate::patch::{Change, Hunk, Patch, resolve};
@@ -74,7 +74,7 @@ async fn prepare_file(
     match change {
         Change::Add(content) => {
             absent(engine, path).await?;
-            Ok(vec![VerifiedEdit::create(path.clone(), content, Explanation::plain("create"))?])
+            Ok(vec![VerifiedEdit::create(path.clone(), content, Explanation::plain(Rung::Create))?])
         }
         Change::Delete => {
             let before = engine.snapshot(path).await?;
@@ -93,14 +93,20 @@ async fn prepare_file(
             } else {
                 update(path, hunks, &snapshot)?.after().clone()
             };
-            let arrival = VerifiedEdit::restore(target, None, after, Explanation::plain("move"));
+            let arrival =
+                VerifiedEdit::restore(target, None, after, Explanation::plain(Rung::Move));
             Ok(vec![arrival, removal(path, snapshot)])
         }
     }
 }
 
 fn removal(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
-    VerifiedEdit::restore(path.clone(), Some(before), After::Removed, Explanation::plain("delete"))
+    VerifiedEdit::restore(
+        path.clone(),
+        Some(before),
+        After::Removed,
+        Explanation::plain(Rung::Delete),
+    )
 }
 
 async fn absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {

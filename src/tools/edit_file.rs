@@ -51,6 +51,7 @@ impl EditFileArguments {
             new: self.new_str.clone(),
             expected,
             near_line: self.near_line,
+            language: None,
         })
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Call, Dialect, Listed, ToolReply, ToolSpec, find, parse, schema};
 use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Splice, VerifiedEdit,
+    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, Splice, VerifiedEdit,
     WorkPath,
 };
 use crate::port::BoxFuture;
@@ -146,7 +146,7 @@ async fn place(
         (false, false) => format!("{unified}{ending}"),
     };
     let plan = EditPlan::new(&snapshot, vec![Splice { range: at..at, text: body }])?;
-    VerifiedEdit::new(path.clone(), &snapshot, plan, Explanation::plain("insert"))
+    VerifiedEdit::new(path.clone(), &snapshot, plan, Explanation::plain(Rung::Insert))
 }
 
 async fn view(call: Call<'_>, given: &TextEditorArguments) -> ToolReply {

@@ -155,7 +155,7 @@ fn one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), R
         After::Content(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         After::Removed => String::new(),
     };
-    Ok((after, verified.explanation().rung.clone()))
+    Ok((after, verified.explanation().rung.to_string()))
 }
 
 impl Failure {

@@ -117,7 +117,7 @@ pub const WAYS: &[Way] = &[
     way("end-lost", "wording", Right, &[Rows(wording::end_lost)]),
     way("end-added", "wording", Right, &[Rows(wording::end_added)]),
     way("comment-misremembered", "wording", Right, &[Rows(wording::comment_misremembered)]),
-    way("context-stale", "wording", Right, &[Rows(wording::context_stale)]),
+    way("context-stale", "refuse: stale", ABSENT, &[Rows(wording::context_stale)]),
     // Two at once.
     way(
         "tab-few+numbers",

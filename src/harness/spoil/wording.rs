@@ -71,6 +71,13 @@ pub(super) fn quotes_swapped(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
         _ => return None,
     };
     draft.cells.iter().any(|c| c.old.as_ref().is_some_and(|l| l.contains(from))).then_some(())?;
+    // Lines that only new_str has are written as sent; with other quotes they are right, too.
+    let of = |kind: Kind| draft.cells.iter().filter(|c| c.kind == kind).count();
+    let adds_quotes = draft
+        .cells
+        .iter()
+        .any(|c| c.kind == Kind::Add && c.new.as_ref().is_some_and(|l| l.contains(from)));
+    (!adds_quotes || of(Kind::Add) == of(Kind::Drop)).then_some(())?;
     for cell in &mut draft.cells {
         cell.say(|line| line.replace(from, to));
     }
@@ -169,8 +176,8 @@ pub(super) fn comment_misremembered(draft: &mut Draft<'_>, rng: &mut Rng) -> Opt
     Some(())
 }
 
-/// One name of a context line is an older one. The line is neither at the edge nor beside
-/// the change, the rest stands, and no other place of the file is half as near.
+/// One name of a context line is an older one, in code: the call has not seen this version,
+/// and only comments and blank lines may differ unseen.
 pub(super) fn context_stale(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen(4, 4);
     (draft.weight() >= 8 && draft.twin_share() < 0.4).then_some(())?;

@@ -1,0 +1,217 @@
+//! How an edit was understood, as small enums with stable names on the wire.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Serialize;
+
+/// Makes an enum whose variants have names on the wire.
+macro_rules! wire_names {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $wire:literal,)* }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            /// Every value, in the order of the documentation.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name on the wire.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $wire,)*
+                }
+            }
+
+            /// The value of a name on the wire.
+            pub fn parse(wire: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|value| value.as_str() == wire)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                let names: Vec<_> = Self::ALL.iter().map(|value| value.as_str()).collect();
+                json_schema!({ "type": "string", "enum": names })
+            }
+        }
+    };
+}
+
+wire_names! {
+    /// What found the place of an edit: a rung of the ladder, strictest first, or another
+    /// tool's way.
+    Rung {
+        /// `old_str` stands in the file, character for character.
+        Exact = "exact",
+        /// Line endings of another kind.
+        LineEndings = "line_endings",
+        /// One level of escaping too many.
+        Unescaped = "unescaped",
+        /// Line numbers copied from a view.
+        LineNumbers = "line_numbers",
+        /// Marks copied from a diff.
+        DiffMarkers = "diff_markers",
+        /// A code fence around the text.
+        CodeFence = "code_fence",
+        /// HTML entities for characters.
+        HtmlEntities = "html_entities",
+        /// Blank lines around the text.
+        OuterBlankLines = "outer_blank_lines",
+        /// Blanks at the ends of lines.
+        TrailingBlanks = "trailing_blanks",
+        /// Characters that look alike.
+        LookAlikes = "look_alikes",
+        /// Lines too deep or too shallow.
+        Indentation = "indentation",
+        /// Look-alikes and indentation together.
+        LookAlikesAndIndentation = "look_alikes_and_indentation",
+        /// Blank lines that come or go.
+        BlankLines = "blank_lines",
+        /// White space inside lines.
+        Spacing = "spacing",
+        /// The kind of quotes; one `,` or `;` at the end of a line.
+        Punctuation = "punctuation",
+        /// Line breaks in other places of a statement.
+        Reflowed = "reflowed",
+        /// A placeholder for lines of the file.
+        Elided = "elided",
+        /// Comments that are remembered a little wrong.
+        Aligned = "aligned",
+        /// A model corrected the call.
+        Model = "model",
+        /// A line tool's numbers were carried over the session's own edits.
+        Carried = "carried",
+        /// A line tool's numbers were carried by the snapshot they were read from.
+        Snapshot = "snapshot",
+        /// A new file.
+        Create = "create",
+        /// A file that is removed.
+        Delete = "delete",
+        /// A file under another name.
+        Rename = "rename",
+        /// A file in another place.
+        Move = "move",
+        /// Text put in at a line.
+        Insert = "insert",
+        /// An earlier edit taken back.
+        Undo = "undo",
+        /// An answer given again for a request that was sent again.
+        Repeated = "repeated",
+        /// Edits that were held in memory until now.
+        Staged = "staged",
+        /// Configuration written by `restitch init`.
+        Init = "init",
+    }
+}
+
+impl Rung {
+    /// What mistake a rung of the ladder forgives, for people.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Exact => "nothing: the text is in the file, character for character",
+            Self::LineEndings => "line endings of another kind",
+            Self::Unescaped => "one level of escaping too many: `\\n`, `\\t`, `\\\"`, `\\\\`",
+            Self::LineNumbers => {
+                "line numbers copied from a view: `12|`, `12→`, `12:`, `[12]`, `<<12>>`, `12#VK|`"
+            }
+            Self::DiffMarkers => "`+`, `-` and blank copied from a diff",
+            Self::CodeFence => "a code fence around the text",
+            Self::HtmlEntities => "`&lt;`, `&quot;`, `&amp;` for the characters",
+            Self::OuterBlankLines => "blank lines around the text",
+            Self::TrailingBlanks => "blanks at the ends of lines",
+            Self::LookAlikes => "typographic quotes, dashes, spaces, composed letters",
+            Self::Indentation => "lines too deep or too shallow, tabs for spaces",
+            Self::LookAlikesAndIndentation => "both of these",
+            Self::BlankLines => "blank lines that come or go",
+            Self::Spacing => "white space inside lines, outside of string literals",
+            Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
+            Self::Reflowed => "line breaks in other places of a statement",
+            Self::Elided => "\"... existing code ...\" for lines of the file",
+            Self::Aligned => {
+                "comments that are remembered a little wrong, where the edit keeps them"
+            }
+            Self::Model => "what a model found, and the checks let pass",
+            _ => "",
+        }
+    }
+}
+
+wire_names! {
+    /// A rewrite that was applied to `old_str` or `new_str`.
+    Rewrite {
+        /// One level of escaping undone.
+        Unescape = "unescape",
+        /// Escapes of `new_str` alone undone, where the language has no place for them.
+        UnescapeNew = "unescape_new",
+        /// Line numbers taken off.
+        LineNumbers = "line_numbers",
+        /// Marks of a diff taken off.
+        DiffMarkers = "diff_markers",
+        /// A code fence taken off.
+        CodeFence = "code_fence",
+        /// HTML entities decoded.
+        HtmlEntities = "html_entities",
+        /// Blank lines around the text taken off.
+        OuterBlankLines = "outer_blank_lines",
+        /// The file's line endings.
+        LineEndings = "line_endings",
+        /// The file's blanks at line ends.
+        TrailingBlanks = "trailing_blanks",
+        /// The file's characters for others that look like them.
+        LookAlikes = "look_alikes",
+        /// The file's indentation.
+        Indentation = "indentation",
+        /// The file's blank lines.
+        BlankLines = "blank_lines",
+        /// The file's white space inside lines.
+        Spacing = "spacing",
+        /// The file's quotes and marks at line ends.
+        Punctuation = "punctuation",
+        /// The file's line breaks.
+        Reflow = "reflow",
+        /// The file's lines for a placeholder.
+        Elision = "elision",
+        /// The file's version of lines that the edit only keeps.
+        StaleContext = "stale_context",
+        /// A model's correction of `old_str`.
+        ModelOld = "model:old_str",
+        /// A model's resolution of conflicts in `new_str`.
+        ModelNew = "model:new_str",
+        /// A model's repair of the escapes in `new_str`.
+        ModelEscapes = "model:escapes",
+        /// A model's choice between outcomes.
+        ModelChoice = "model:choice",
+        /// A line tool: carriage returns taken off.
+        CarriageReturns = "strip-carriage-returns",
+        /// A line tool: marks copied from a view taken off.
+        LinePrefixes = "strip-line-prefixes",
+        /// A line tool: lost indentation put back.
+        RestoreIndent = "restore-indent",
+        /// A line tool: marks of a diff taken off.
+        StripDiffMarkers = "strip-diff-markers",
+        /// A line tool: lines split that were merged.
+        ExpandMergedLines = "expand-merged-lines",
+        /// A line tool: lines beside the range that were repeated taken off.
+        BoundaryEcho = "strip-boundary-echo",
+    }
+}

@@ -1,0 +1,505 @@
+//! The lexer: code, comments, literals, and whether brackets and literals are whole.
+//!
+//! One pass, linear. What differs between languages beyond the table (lifetimes, raw
+//! strings, template holes, regular expressions, here-documents) is told apart by name.
+
+use std::ops::Range;
+
+use super::{Escape, Extent, Language, Nesting, Quote};
+
+/// What a piece of text is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Neither of the others.
+    Code,
+    /// A comment, marks included.
+    Comment,
+    /// A string, a character or a regular expression, marks included.
+    Literal,
+}
+
+/// A piece of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it stands, in bytes.
+    pub range: Range<usize>,
+}
+
+/// A text cut into pieces.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lexed {
+    /// The pieces, in order, without gaps.
+    pub tokens: Vec<Token>,
+    /// Every literal and block comment that was opened is closed.
+    pub closed: bool,
+    /// Every bracket of the code has its partner.
+    pub balanced: bool,
+    /// The brackets of the code that close none and those that are not closed.
+    pub open: Vec<u8>,
+}
+
+impl Lexed {
+    /// What the byte at `offset` belongs to.
+    pub fn kind_at(&self, offset: usize) -> Kind {
+        let at = self.tokens.partition_point(|token| token.range.end <= offset);
+        self.tokens.get(at).map_or(Kind::Code, |token| token.kind)
+    }
+
+    /// Whether literals, comments and brackets are all whole.
+    pub fn is_whole(&self) -> bool {
+        self.closed && self.balanced
+    }
+}
+
+pub(super) fn lex(language: &Language, text: &str) -> Lexed {
+    let mut lexer = Lexer {
+        language,
+        text,
+        at: 0,
+        code: 0,
+        tokens: Vec::new(),
+        closed: true,
+        brackets: Vec::new(),
+        balanced: true,
+        holes: Vec::new(),
+        heredocs: Vec::new(),
+    };
+    lexer.run();
+    lexer.finish()
+}
+
+struct Lexer<'a> {
+    language: &'a Language,
+    text: &'a str,
+    at: usize,
+    /// Where the code that is not yet a token begins.
+    code: usize,
+    tokens: Vec<Token>,
+    closed: bool,
+    brackets: Vec<u8>,
+    balanced: bool,
+    /// For each open `${` of a template literal, how many brackets were open before it.
+    holes: Vec<usize>,
+    /// The words that end here-documents begun on this line.
+    heredocs: Vec<String>,
+}
+
+/// The longest lifetime or label after a single quote that is looked at.
+const LONGEST_CHAR: usize = 12;
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        while self.at < self.text.len() {
+            let rest = &self.text[self.at..];
+            let byte = rest.as_bytes()[0];
+            if byte == b'\n' && !self.heredocs.is_empty() {
+                self.here_documents();
+            } else if self.starts_comment(rest, byte) || self.starts_literal(rest, byte) {
+                // Both have moved on.
+            } else {
+                self.bracket(byte);
+                self.at += rest.chars().next().map_or(1, char::len_utf8);
+            }
+        }
+    }
+
+    fn finish(mut self) -> Lexed {
+        self.push_code(self.text.len());
+        let balanced = self.balanced && self.brackets.is_empty() && self.holes.is_empty();
+        Lexed { tokens: self.tokens, closed: self.closed, balanced, open: self.brackets }
+    }
+
+    fn push_code(&mut self, to: usize) {
+        if self.code < to {
+            self.tokens.push(Token { kind: Kind::Code, range: self.code..to });
+        }
+        self.code = to;
+    }
+
+    fn push(&mut self, kind: Kind, end: usize) {
+        self.push_code(self.at);
+        self.tokens.push(Token { kind, range: self.at..end });
+        self.at = end;
+        self.code = end;
+    }
+
+    fn starts_comment(&mut self, rest: &str, byte: u8) -> bool {
+        let language = self.language;
+        for block in language.block_comments {
+            if let Some(inside) = rest.strip_prefix(block.open) {
+                let end = match block.nesting {
+                    Nesting::Flat => inside.find(block.close).map(|at| at + block.close.len()),
+                    Nesting::Nested => nested_end(inside, block.open, block.close),
+                };
+                self.closed &= end.is_some();
+                let end = end.map_or(self.text.len(), |end| self.at + block.open.len() + end);
+                self.push(Kind::Comment, end);
+                return true;
+            }
+        }
+        for mark in language.line_comments {
+            if !rest.starts_with(mark) || byte == b'#' && !self.is_apart() {
+                continue;
+            }
+            let end =
+                memchr::memchr(b'\n', rest.as_bytes()).map_or(self.text.len(), |n| self.at + n);
+            self.push(Kind::Comment, end);
+            return true;
+        }
+        false
+    }
+
+    /// Whether a `#` can open a comment here: in a shell and its like, only apart from words.
+    fn is_apart(&self) -> bool {
+        if matches!(self.language.name, "python" | "toml") {
+            return true;
+        }
+        let before = self.text[..self.at].chars().next_back();
+        before.is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '(' | ')'))
+    }
+
+    fn starts_literal(&mut self, rest: &str, byte: u8) -> bool {
+        match (self.language.name, byte) {
+            ("rust", b'r' | b'b' | b'c') if !self.is_amid_word() => {
+                return self.push_raw(raw_string(rest));
+            }
+            ("rust", b'\'') => {
+                let len = char_literal(rest);
+                if let Some(len) = len {
+                    self.push(Kind::Literal, self.at + len);
+                } else {
+                    self.at += 1;
+                }
+                return true;
+            }
+            ("javascript" | "typescript", b'/') if self.expects_value() => {
+                if let Some(len) = regular_expression(rest) {
+                    self.push(Kind::Literal, self.at + len);
+                    return true;
+                }
+                return false;
+            }
+            ("javascript" | "typescript", b'}')
+                if self.holes.last() == Some(&self.brackets.len()) =>
+            {
+                self.holes.pop();
+                self.template(1);
+                return true;
+            }
+            ("javascript" | "typescript", b'`') => {
+                self.template(1);
+                return true;
+            }
+            ("shell", b'<') => {
+                if let Some(word) = here_document(rest) {
+                    self.heredocs.push(word);
+                }
+                return false;
+            }
+            ("shell", b'\\') => {
+                self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
+                return true;
+            }
+            ("c++", b'R') if !self.is_amid_word() => {
+                return self.push_raw(raw_cpp(rest));
+            }
+            // A digit separator, not a character.
+            ("c++" | "c", b'\'') if self.is_amid_word() => {
+                self.at += 1;
+                return true;
+            }
+            _ => {}
+        }
+        let Some(quote) = self.language.quotes.iter().find(|quote| rest.starts_with(quote.open))
+        else {
+            return false;
+        };
+        match literal(rest, quote) {
+            Some(len) => self.push(Kind::Literal, self.at + len),
+            None if quote.extent == Extent::Lines => {
+                self.closed = false;
+                self.push(Kind::Literal, self.text.len());
+            }
+            // An apostrophe, or a literal that is torn: the rest of the line is code.
+            None => {
+                self.closed = false;
+                self.at += quote.open.len();
+            }
+        }
+        true
+    }
+
+    /// A raw literal; one that is not closed goes on to the end.
+    fn push_raw(&mut self, found: Option<Raw>) -> bool {
+        let Some(raw) = found else { return false };
+        let len = match raw {
+            Raw::Closed(len) => len,
+            Raw::Open => {
+                self.closed = false;
+                self.text.len() - self.at
+            }
+        };
+        self.push(Kind::Literal, self.at + len);
+        true
+    }
+
+    fn is_amid_word(&self) -> bool {
+        self.text[..self.at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
+    }
+
+    /// Whether a slash opens a regular expression: behind an operator, an opening bracket or
+    /// a word that wants a value.
+    fn expects_value(&self) -> bool {
+        let before = self.text[self.code..self.at].trim_end();
+        if before.is_empty() {
+            // Behind a comment or a literal, or at the start.
+            let last = self.tokens.iter().rev().find(|token| token.kind != Kind::Comment);
+            return last.is_none_or(|token| {
+                token.kind == Kind::Code && {
+                    let code = self.text[token.range.clone()].trim_end();
+                    code.ends_with(|c: char| "(,=:[!&|?{};+-*%~^<>".contains(c))
+                }
+            });
+        }
+        if before.ends_with(|c: char| "(,=:[!&|?{};+*%~^>".contains(c)) {
+            // A tag that closes itself, `/>`, is none.
+            return !self.text[self.at..].starts_with("/>");
+        }
+        let word = before.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+        matches!(
+            word,
+            "return" | "typeof" | "case" | "in" | "of" | "do" | "else" | "void" | "delete"
+        )
+    }
+
+    /// A template literal from its opening mark, or from the end of a hole, to the next hole
+    /// or its end.
+    fn template(&mut self, skip: usize) {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + skip;
+        while at < bytes.len() {
+            match bytes[at] {
+                b'\\' => at += 1,
+                b'`' => {
+                    self.push(Kind::Literal, at + 1);
+                    return;
+                }
+                b'$' if bytes.get(at + 1) == Some(&b'{') => {
+                    self.push(Kind::Literal, at + 2);
+                    self.holes.push(self.brackets.len());
+                    return;
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        self.closed = false;
+        self.push(Kind::Literal, bytes.len());
+    }
+
+    fn here_documents(&mut self) {
+        self.at += 1;
+        for word in std::mem::take(&mut self.heredocs) {
+            let mut end = self.at;
+            let mut found = false;
+            for line in self.text[self.at..].split_inclusive('\n') {
+                end += line.len();
+                if line.trim() == word {
+                    found = true;
+                    break;
+                }
+            }
+            self.closed &= found;
+            self.push(Kind::Literal, end);
+        }
+    }
+
+    fn bracket(&mut self, byte: u8) {
+        let opening = match byte {
+            b'(' | b'[' | b'{' => {
+                self.brackets.push(byte);
+                return;
+            }
+            b')' => b'(',
+            b']' => b'[',
+            b'}' => b'{',
+            _ => return,
+        };
+        if self.brackets.last() == Some(&opening) {
+            self.brackets.pop();
+        } else {
+            self.balanced = false;
+            self.brackets.push(byte);
+        }
+    }
+}
+
+/// The length of a literal that opens here; `None` where it is not closed.
+fn literal(rest: &str, quote: &Quote) -> Option<usize> {
+    let bytes = rest.as_bytes();
+    let mut at = quote.open.len();
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if quote.escape == Escape::Backslash => {
+                at += 2;
+                continue;
+            }
+            b'\n' if quote.extent == Extent::Line => return None,
+            _ => {}
+        }
+        if rest.as_bytes()[at..].starts_with(quote.close.as_bytes()) {
+            let end = at + quote.close.len();
+            let doubled =
+                quote.escape == Escape::Doubled && bytes[end..].starts_with(quote.close.as_bytes());
+            if !doubled {
+                return Some(end);
+            }
+            at = end + quote.close.len();
+            continue;
+        }
+        at += 1;
+    }
+    None
+}
+
+fn nested_end(inside: &str, open: &str, close: &str) -> Option<usize> {
+    let bytes = inside.as_bytes();
+    let (mut depth, mut at) = (1, 0);
+    while at < bytes.len() {
+        if bytes[at..].starts_with(close.as_bytes()) {
+            depth -= 1;
+            at += close.len();
+            if depth == 0 {
+                return Some(at);
+            }
+        } else if bytes[at..].starts_with(open.as_bytes()) {
+            depth += 1;
+            at += open.len();
+        } else {
+            at += 1;
+        }
+    }
+    None
+}
+
+/// How a raw literal ends.
+enum Raw {
+    Closed(usize),
+    Open,
+}
+
+/// `r"…"`, `r#"…"#`, `br"…"`.
+fn raw_string(rest: &str) -> Option<Raw> {
+    let body = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
+    let hashes = body.len() - body.trim_start_matches('#').len();
+    let inside = body[hashes..].strip_prefix('"')?;
+    let close = format!("\"{}", "#".repeat(hashes));
+    let start = rest.len() - inside.len();
+    Some(inside.find(&close).map_or(Raw::Open, |end| Raw::Closed(start + end + close.len())))
+}
+
+/// A character of Rust; a lifetime or a label is none.
+fn char_literal(rest: &str) -> Option<usize> {
+    let inside = &rest[1..];
+    let mut chars = inside.char_indices();
+    let (_, first) = chars.next()?;
+    if first == '\\' {
+        let end = inside.char_indices().skip(2).take(LONGEST_CHAR).find(|(_, c)| *c == '\'')?.0;
+        return Some(end + 2);
+    }
+    let (at, second) = chars.next()?;
+    (second == '\'' && first != '\n').then_some(at + 2)
+}
+
+fn regular_expression(rest: &str) -> Option<usize> {
+    let bytes = rest.as_bytes();
+    if matches!(bytes.get(1), None | Some(b'/' | b'*' | b'\n')) {
+        return None;
+    }
+    let (mut at, mut class) = (1, false);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => at += 1,
+            b'\n' => return None,
+            b'[' => class = true,
+            b']' => class = false,
+            b'/' if !class => return Some(at + 1),
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The word that ends a here-document, where one begins.
+fn here_document(rest: &str) -> Option<String> {
+    let rest = rest.strip_prefix("<<")?;
+    if rest.starts_with('<') {
+        return None;
+    }
+    let rest = rest.strip_prefix('-').unwrap_or(rest).trim_start_matches(' ');
+    let rest = rest.trim_start_matches(['\'', '"', '\\']);
+    let word: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+    word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some(word)
+}
+
+/// `R"tag(…)tag"`.
+fn raw_cpp(rest: &str) -> Option<Raw> {
+    let inside = rest.strip_prefix("R\"")?;
+    let open = inside.bytes().take(17).position(|byte| byte == b'(')?;
+    let close = format!("){}\"", &inside[..open]);
+    let end = inside[open..].find(&close);
+    Some(end.map_or(Raw::Open, |end| Raw::Closed(2 + open + end + close.len())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn literals(language: &str, text: &str) -> Vec<String> {
+        let lexed = Language::named(language).expect("known").lex(text);
+        let literal = |token: &&Token| token.kind == Kind::Literal;
+        lexed.tokens.iter().filter(literal).map(|t| text[t.range.clone()].to_owned()).collect()
+    }
+
+    fn is_whole(language: &str, text: &str) -> bool {
+        Language::named(language).expect("known").lex(text).is_whole()
+    }
+
+    #[test]
+    fn literals_are_told_from_code() {
+        assert_eq!(literals("rust", "fn a<'a>(x: &'a str) -> char { '\\'' }"), ["'\\''"]);
+        assert_eq!(literals("rust", "let s = r#\"a \"b\" c\"#; 'x'"), ["r#\"a \"b\" c\"#", "'x'"]);
+        assert_eq!(literals("go", "a := `x\\` + \"y\" + 'z'"), ["`x\\`", "\"y\"", "'z'"]);
+        assert_eq!(literals("javascript", "a = /\\/\"/.test(b) / 2 / \"c\""), ["/\\/\"/", "\"c\""]);
+        assert_eq!(literals("typescript", "`a ${f({b: `c`})} d`"), ["`a ${", "`c`", "} d`"]);
+        assert_eq!(literals("python", "x = '''a\nb''' + \"c\" # 'd'"), ["'''a\nb'''", "\"c\""]);
+        assert_eq!(literals("shell", "cat <<EOF\na 'b\nEOF\nls"), ["a 'b\nEOF\n"]);
+        assert_eq!(literals("c++", "R\"x(a)\" )x\" 1'000"), ["R\"x(a)\" )x\""]);
+    }
+
+    #[test]
+    fn wholeness_is_of_brackets_literals_and_comments() {
+        assert!(is_whole("rust", "fn a() { b(\"}\") } /* /* } */ */"));
+        assert!(!is_whole("rust", "fn a() { b(\"}\") "));
+        assert!(!is_whole("go", "a := \"b\n"));
+        assert!(!is_whole("c", "/* a"));
+        assert!(!is_whole("javascript", "f(]"));
+        assert!(is_whole("javascript", "`${a}` // }"));
+    }
+
+    #[test]
+    fn tokens_cover_the_text() {
+        for (language, text) in [
+            ("rust", "let é = 'é'; // ü\n'a: loop {}"),
+            ("javascript", "x`a${1}b`/2"),
+            ("shell", ""),
+        ] {
+            let lexed = Language::named(language).expect("known").lex(text);
+            let all: String = lexed.tokens.iter().map(|t| &text[t.range.clone()]).collect();
+            assert_eq!(all, text);
+        }
+    }
+}

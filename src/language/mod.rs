@@ -1,0 +1,189 @@
+//! What is known of a file by its name: how its language writes comments and
+//! literals. One table and one lexer, for every part that asks "is this in a literal?".
+//!
+//! An unknown language is not guessed: nothing is lexed, and fewer readings apply.
+
+mod lexer;
+mod table;
+
+pub use lexer::{Kind, Lexed, Token};
+
+/// A language, as far as its lexical form goes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Language {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    pub(crate) extensions: &'static [&'static str],
+    pub(crate) file_names: &'static [&'static str],
+    pub(crate) line_comments: &'static [&'static str],
+    pub(crate) block_comments: &'static [Block],
+    pub(crate) quotes: &'static [Quote],
+    pub(crate) syntax: Syntax,
+}
+
+/// A comment between two marks.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Block {
+    pub(crate) open: &'static str,
+    pub(crate) close: &'static str,
+    pub(crate) nesting: Nesting,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Nesting {
+    Flat,
+    Nested,
+}
+
+/// A literal between two marks.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Quote {
+    pub(crate) open: &'static str,
+    pub(crate) close: &'static str,
+    pub(crate) escape: Escape,
+    pub(crate) extent: Extent,
+}
+
+/// How a literal holds its own closing mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Escape {
+    Backslash,
+    /// The mark written twice.
+    Doubled,
+    None,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Line,
+    Lines,
+}
+
+/// How much of a language the lexer knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Syntax {
+    /// Running text: no comments, no literals.
+    Prose,
+    /// Comments alone.
+    Comments,
+    /// Comments, and that white space between tokens means nothing.
+    Tokens,
+    /// Comments, literals and brackets, well enough to prove something by them.
+    Full,
+}
+
+impl Language {
+    /// The language of a path, by its name alone.
+    ///
+    /// ```
+    /// use restitch::language::Language;
+    ///
+    /// assert_eq!(Language::of_path("src/lib.rs").map(|l| l.name), Some("rust"));
+    /// assert_eq!(Language::of_path("notes"), None);
+    /// ```
+    pub fn of_path(path: &str) -> Option<&'static Self> {
+        let name = path.rsplit(['/', '\\']).next()?;
+        let by_name = |language: &&Self| language.file_names.contains(&name);
+        if let Some(language) = table::LANGUAGES.iter().find(by_name) {
+            return Some(language);
+        }
+        let extension = name.rsplit_once('.')?.1.to_ascii_lowercase();
+        table::LANGUAGES.iter().find(|l| l.extensions.contains(&extension.as_str()))
+    }
+
+    /// The language of that name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        let name = name.to_ascii_lowercase();
+        let named = |l: &&Self| l.name == name || l.extensions.contains(&name.as_str());
+        table::LANGUAGES.iter().find(named)
+    }
+
+    /// Whether it is code or data, and not running text.
+    pub fn is_code(&self) -> bool {
+        self.syntax > Syntax::Prose
+    }
+
+    /// Whether literals and brackets are known well enough to prove something by them.
+    pub fn is_lexed(&self) -> bool {
+        self.syntax == Syntax::Full
+    }
+
+    /// Whether white space between tokens, and the kind of quotes, mean nothing.
+    pub(crate) fn is_free_form(&self) -> bool {
+        self.syntax >= Syntax::Tokens
+    }
+
+    /// The marks that a comment begins with.
+    pub fn comment_marks(&self) -> impl Iterator<Item = &'static str> {
+        let blocks = self.block_comments.iter().map(|block| block.open);
+        self.line_comments.iter().copied().chain(blocks)
+    }
+
+    /// Whether a line, seen alone, is a comment and nothing else.
+    pub fn is_comment(&self, line: &str) -> bool {
+        let line = line.trim();
+        if self.comment_marks().any(|mark| line.starts_with(mark)) {
+            // A directive of the preprocessor, or code behind the comment's end.
+            return !line.ends_with('\\')
+                && self.block_comments.iter().all(|block| {
+                    !line.starts_with(block.open)
+                        || line
+                            .find(block.close)
+                            .is_none_or(|at| at + block.close.len() == line.len())
+                });
+        }
+        // Within a block comment each line begins with a star, by custom.
+        let starred = self.block_comments.iter().any(|block| block.open == "/*");
+        starred && (line == "*" || line.starts_with("* ") || line.starts_with("*/"))
+    }
+
+    /// The part of a line before a comment that ends it, without blanks at its end.
+    pub fn without_comment<'a>(&self, line: &'a str) -> &'a str {
+        let lexed = self.lex(line);
+        let comment = lexed.tokens.iter().find(|token| token.kind == Kind::Comment);
+        match comment {
+            Some(token) if lexed.tokens.last().is_some_and(|last| last.range == token.range) => {
+                line[..token.range.start].trim_end()
+            }
+            _ => line.trim_end(),
+        }
+    }
+
+    /// Cuts a text into code, comments and literals.
+    pub fn lex(&self, text: &str) -> Lexed {
+        lexer::lex(self, text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_their_language() {
+        for (path, name) in [
+            ("a/b/main.go", Some("go")),
+            ("Makefile", Some("make")),
+            ("x.TSX", Some("typescript")),
+            ("README.md", Some("markdown")),
+            ("Dockerfile", Some("dockerfile")),
+            ("a.unknown", None),
+            ("noext", None),
+        ] {
+            assert_eq!(Language::of_path(path).map(|l| l.name), name, "{path}");
+        }
+    }
+
+    #[test]
+    fn comments_of_a_line() {
+        let of = |name: &str| Language::named(name).expect("known");
+        assert_eq!(of("rust").without_comment("let a = \"// b\"; // c"), "let a = \"// b\";");
+        assert_eq!(of("python").without_comment("x = '#' # y"), "x = '#'");
+        assert_eq!(of("c").without_comment("int a; /* b */"), "int a;");
+        assert_eq!(of("c").without_comment("int a; /* b */ int c;"), "int a; /* b */ int c;");
+        assert!(of("rust").is_comment("  // a"));
+        assert!(of("java").is_comment("   * a line of a block"));
+        assert!(!of("java").is_comment("*p = 1;"));
+        assert!(!of("c").is_comment("/* a */ int b;"));
+    }
+}

@@ -1,0 +1,296 @@
+//! The languages.
+
+use super::{Block, Escape, Extent, Language, Nesting, Quote, Syntax};
+
+const fn quote(mark: &'static str, escape: Escape, extent: Extent) -> Quote {
+    Quote { open: mark, close: mark, escape, extent }
+}
+
+const SLASH_STAR: Block = Block { open: "/*", close: "*/", nesting: Nesting::Flat };
+const NESTED: Block = Block { open: "/*", close: "*/", nesting: Nesting::Nested };
+const MARKUP: Block = Block { open: "<!--", close: "-->", nesting: Nesting::Flat };
+
+const DOUBLE: Quote = quote("\"", Escape::Backslash, Extent::Line);
+const SINGLE: Quote = quote("'", Escape::Backslash, Extent::Line);
+const TRIPLE: Quote = quote("\"\"\"", Escape::Backslash, Extent::Lines);
+const TRIPLE_SINGLE: Quote = quote("'''", Escape::Backslash, Extent::Lines);
+const RAW_BACKTICK: Quote = quote("`", Escape::None, Extent::Lines);
+const TEMPLATE: Quote = quote("`", Escape::Backslash, Extent::Lines);
+const DOUBLE_LINES: Quote = quote("\"", Escape::Backslash, Extent::Lines);
+const SINGLE_RAW_LINES: Quote = quote("'", Escape::None, Extent::Lines);
+const SINGLE_LINES: Quote = quote("'", Escape::Backslash, Extent::Lines);
+const SINGLE_DOUBLED: Quote = quote("'", Escape::Doubled, Extent::Lines);
+const DOUBLE_DOUBLED: Quote = quote("\"", Escape::Doubled, Extent::Lines);
+
+const BASE: Language = Language {
+    name: "",
+    extensions: &[],
+    file_names: &[],
+    line_comments: &[],
+    block_comments: &[],
+    quotes: &[],
+    syntax: Syntax::Comments,
+};
+
+const SLASHES: Language = Language {
+    line_comments: &["//"],
+    block_comments: &[SLASH_STAR],
+    syntax: Syntax::Full,
+    ..BASE
+};
+const HASH: Language = Language { line_comments: &["#"], ..BASE };
+
+/// Every language. Longer quotes stand before shorter ones.
+pub(super) const LANGUAGES: &[Language] = &[
+    Language {
+        name: "rust",
+        extensions: &["rs"],
+        block_comments: &[NESTED],
+        quotes: &[DOUBLE_LINES],
+        ..SLASHES
+    },
+    Language {
+        name: "python",
+        extensions: &["py", "pyi", "pyw", "bzl", "star"],
+        file_names: &["BUILD", "WORKSPACE", "SConstruct"],
+        quotes: &[TRIPLE, TRIPLE_SINGLE, DOUBLE, SINGLE],
+        syntax: Syntax::Full,
+        ..HASH
+    },
+    Language {
+        name: "javascript",
+        extensions: &["js", "mjs", "cjs", "jsx"],
+        quotes: &[TEMPLATE, DOUBLE, SINGLE],
+        ..SLASHES
+    },
+    Language {
+        name: "typescript",
+        extensions: &["ts", "tsx", "mts", "cts"],
+        quotes: &[TEMPLATE, DOUBLE, SINGLE],
+        ..SLASHES
+    },
+    Language {
+        name: "go",
+        extensions: &["go"],
+        quotes: &[RAW_BACKTICK, DOUBLE, SINGLE],
+        ..SLASHES
+    },
+    Language { name: "c", extensions: &["c", "h"], quotes: &[DOUBLE, SINGLE], ..SLASHES },
+    Language {
+        name: "c++",
+        extensions: &["cc", "cpp", "cxx", "hh", "hpp", "hxx", "mm", "cu"],
+        quotes: &[DOUBLE, SINGLE],
+        ..SLASHES
+    },
+    Language { name: "java", extensions: &["java"], quotes: &[TRIPLE, DOUBLE, SINGLE], ..SLASHES },
+    Language {
+        name: "kotlin",
+        extensions: &["kt", "kts"],
+        block_comments: &[NESTED],
+        quotes: &[TRIPLE, DOUBLE, SINGLE],
+        ..SLASHES
+    },
+    Language {
+        name: "scala",
+        extensions: &["scala", "sc"],
+        block_comments: &[NESTED],
+        quotes: &[TRIPLE, DOUBLE],
+        syntax: Syntax::Tokens,
+        ..SLASHES
+    },
+    Language {
+        name: "swift",
+        extensions: &["swift"],
+        block_comments: &[NESTED],
+        quotes: &[TRIPLE, DOUBLE],
+        ..SLASHES
+    },
+    Language {
+        name: "c#",
+        extensions: &["cs"],
+        quotes: &[DOUBLE, SINGLE],
+        syntax: Syntax::Tokens,
+        ..SLASHES
+    },
+    Language {
+        name: "dart",
+        extensions: &["dart"],
+        quotes: &[TRIPLE, TRIPLE_SINGLE, DOUBLE, SINGLE],
+        ..SLASHES
+    },
+    Language {
+        name: "objective-c",
+        extensions: &["m"],
+        quotes: &[DOUBLE, SINGLE],
+        syntax: Syntax::Tokens,
+        ..SLASHES
+    },
+    Language {
+        name: "php",
+        extensions: &["php"],
+        line_comments: &["//", "#"],
+        syntax: Syntax::Tokens,
+        quotes: &[DOUBLE_LINES, SINGLE_LINES],
+        ..SLASHES
+    },
+    Language {
+        name: "zig",
+        extensions: &["zig"],
+        line_comments: &["//"],
+        block_comments: &[],
+        quotes: &[DOUBLE, SINGLE],
+        ..SLASHES
+    },
+    Language { name: "protobuf", extensions: &["proto"], quotes: &[DOUBLE, SINGLE], ..SLASHES },
+    Language {
+        name: "css",
+        extensions: &["css"],
+        line_comments: &[],
+        quotes: &[DOUBLE, SINGLE],
+        syntax: Syntax::Comments,
+        ..SLASHES
+    },
+    Language {
+        name: "scss",
+        extensions: &["scss", "less", "sass"],
+        quotes: &[DOUBLE, SINGLE],
+        syntax: Syntax::Comments,
+        ..SLASHES
+    },
+    Language {
+        name: "json",
+        extensions: &["json", "jsonc", "json5", "ipynb", "webmanifest"],
+        quotes: &[DOUBLE],
+        ..SLASHES
+    },
+    Language {
+        name: "sql",
+        extensions: &["sql"],
+        line_comments: &["--"],
+        quotes: &[SINGLE_DOUBLED, DOUBLE_DOUBLED],
+        syntax: Syntax::Tokens,
+        ..SLASHES
+    },
+    Language {
+        name: "shell",
+        extensions: &["sh", "bash", "zsh", "ksh"],
+        file_names: &[".bashrc", ".profile", ".zshrc"],
+        quotes: &[DOUBLE_LINES, SINGLE_RAW_LINES],
+        ..HASH
+    },
+    Language {
+        name: "ruby",
+        extensions: &["rb", "podspec", "gemspec", "rake"],
+        file_names: &["Gemfile", "Rakefile", "Podfile"],
+        quotes: &[DOUBLE_LINES, SINGLE_LINES],
+        ..HASH
+    },
+    Language {
+        name: "perl",
+        extensions: &["pl", "pm", "t"],
+        quotes: &[DOUBLE_LINES, SINGLE_LINES],
+        ..HASH
+    },
+    Language {
+        name: "elixir",
+        extensions: &["ex", "exs"],
+        quotes: &[TRIPLE, DOUBLE_LINES],
+        ..HASH
+    },
+    Language { name: "r", extensions: &["r"], quotes: &[DOUBLE_LINES, SINGLE_LINES], ..HASH },
+    Language { name: "julia", extensions: &["jl"], quotes: &[TRIPLE, DOUBLE], ..HASH },
+    Language { name: "yaml", extensions: &["yaml", "yml"], quotes: &[DOUBLE], ..HASH },
+    Language {
+        name: "toml",
+        extensions: &["toml"],
+        quotes: &[TRIPLE, TRIPLE_SINGLE, DOUBLE, quote("'", Escape::None, Extent::Line)],
+        syntax: Syntax::Full,
+        ..HASH
+    },
+    Language {
+        name: "ini",
+        extensions: &["cfg", "ini", "conf", "properties", "env"],
+        line_comments: &["#", ";"],
+        ..BASE
+    },
+    Language {
+        name: "make",
+        extensions: &["mk", "mak", "am", "m4"],
+        file_names: &["Makefile", "GNUmakefile", "makefile"],
+        ..HASH
+    },
+    Language {
+        name: "cmake",
+        extensions: &["cmake"],
+        file_names: &["CMakeLists.txt"],
+        quotes: &[DOUBLE_LINES],
+        ..HASH
+    },
+    Language {
+        name: "dockerfile",
+        extensions: &["dockerfile"],
+        file_names: &["Dockerfile", "Containerfile"],
+        ..HASH
+    },
+    Language {
+        name: "terraform",
+        extensions: &["tf", "tfvars", "hcl"],
+        line_comments: &["#", "//"],
+        quotes: &[DOUBLE],
+        syntax: Syntax::Comments,
+        ..SLASHES
+    },
+    Language {
+        name: "lua",
+        extensions: &["lua"],
+        line_comments: &["--"],
+        block_comments: &[Block { open: "--[[", close: "]]", nesting: Nesting::Flat }],
+        quotes: &[DOUBLE, SINGLE],
+        syntax: Syntax::Tokens,
+        ..BASE
+    },
+    Language {
+        name: "haskell",
+        extensions: &["hs"],
+        line_comments: &["--"],
+        block_comments: &[Block { open: "{-", close: "-}", nesting: Nesting::Nested }],
+        quotes: &[DOUBLE],
+        ..BASE
+    },
+    Language {
+        name: "lisp",
+        extensions: &["el", "lisp", "clj", "cljs", "scm", "rkt"],
+        line_comments: &[";"],
+        quotes: &[DOUBLE_LINES],
+        ..BASE
+    },
+    Language {
+        name: "tex",
+        extensions: &["tex", "sty", "cls", "bib"],
+        line_comments: &["%"],
+        ..BASE
+    },
+    Language { name: "vim", extensions: &["vim"], ..BASE },
+    Language {
+        name: "html",
+        extensions: &[
+            "html", "htm", "xml", "svg", "vue", "svelte", "xhtml", "plist", "csproj", "astro",
+        ],
+        block_comments: &[MARKUP],
+        ..BASE
+    },
+    Language {
+        name: "markdown",
+        extensions: &["md", "mdx", "markdown", "rst", "adoc"],
+        syntax: Syntax::Prose,
+        ..BASE
+    },
+    Language {
+        name: "text",
+        extensions: &["txt", "text", "log", "csv", "tsv"],
+        file_names: &["LICENSE", "README", "CHANGES", "AUTHORS"],
+        syntax: Syntax::Prose,
+        ..BASE
+    },
+    Language { name: "diff", extensions: &["patch", "diff"], syntax: Syntax::Prose, ..BASE },
+];

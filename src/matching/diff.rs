@@ -1,0 +1,263 @@
+//! What a call does to its lines: which it keeps, changes, takes away and adds. And the
+//! diff of lines that this and the search for near places share.
+//!
+//! The work is bounded: lines that stand once on both sides are paired first, and what
+//! lies between them is compared only while it is small.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::tokens;
+
+/// Cells of one table of comparisons; beyond it the lines count as replaced.
+const MOST_CELLS: usize = 250_000;
+
+/// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
+pub(super) fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+    let mut out = Vec::new();
+    between(a, b, 0..a.len(), 0..b.len(), &mut out);
+    out
+}
+
+fn between(
+    a: &[u64],
+    b: &[u64],
+    mut x: Range<usize>,
+    mut y: Range<usize>,
+    out: &mut Vec<(usize, usize)>,
+) {
+    while !x.is_empty() && !y.is_empty() && a[x.start] == b[y.start] {
+        out.push((x.start, y.start));
+        (x.start, y.start) = (x.start + 1, y.start + 1);
+    }
+    let mut tail = Vec::new();
+    while !x.is_empty() && !y.is_empty() && a[x.end - 1] == b[y.end - 1] {
+        (x.end, y.end) = (x.end - 1, y.end - 1);
+        tail.push((x.end, y.end));
+    }
+    if !x.is_empty() && !y.is_empty() {
+        let anchors = unique(a, b, &x, &y);
+        if anchors.is_empty() {
+            longest(a, b, &x, &y, out);
+        } else {
+            let (mut i, mut j) = (x.start, y.start);
+            for (p, q) in anchors {
+                between(a, b, i..p, j..q, out);
+                out.push((p, q));
+                (i, j) = (p + 1, q + 1);
+            }
+            between(a, b, i..x.end, j..y.end, out);
+        }
+    }
+    out.extend(tail.into_iter().rev());
+}
+
+/// Lines that stand once on each side, the longest run of them that is in order on both.
+fn unique(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
+    let mut seen: HashMap<u64, (usize, usize, usize, usize)> = HashMap::new();
+    for at in x.clone() {
+        let entry = seen.entry(a[at]).or_default();
+        (entry.0, entry.1) = (entry.0 + 1, at);
+    }
+    for at in y.clone() {
+        if let Some(entry) = seen.get_mut(&b[at]) {
+            (entry.2, entry.3) = (entry.2 + 1, at);
+        }
+    }
+    let mut pairs: Vec<(usize, usize)> =
+        seen.values().filter(|e| e.0 == 1 && e.2 == 1).map(|e| (e.1, e.3)).collect();
+    pairs.sort_unstable();
+    rising(&pairs)
+}
+
+/// The longest part of the pairs whose second members rise.
+fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+    let mut ends: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (at, pair) in pairs.iter().enumerate() {
+        let place = ends.partition_point(|&end| pairs[end].1 < pair.1);
+        before.push(place.checked_sub(1).map(|last| ends[last]));
+        match ends.get_mut(place) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut out = Vec::new();
+    let mut at = ends.last().copied();
+    while let Some(here) = at {
+        out.push(pairs[here]);
+        at = before[here];
+    }
+    out.reverse();
+    out
+}
+
+/// The longest common run of lines of two small blocks.
+fn longest(
+    a: &[u64],
+    b: &[u64],
+    x: &Range<usize>,
+    y: &Range<usize>,
+    out: &mut Vec<(usize, usize)>,
+) {
+    let (rows, columns) = (x.len(), y.len());
+    if rows.saturating_mul(columns) > MOST_CELLS {
+        return;
+    }
+    let width = columns + 1;
+    let mut best = vec![0_u32; (rows + 1) * width];
+    for i in (0..rows).rev() {
+        for j in (0..columns).rev() {
+            best[i * width + j] = match a[x.start + i] == b[y.start + j] {
+                true => best[(i + 1) * width + j + 1] + 1,
+                false => best[(i + 1) * width + j].max(best[i * width + j + 1]),
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    while i < rows && j < columns {
+        if a[x.start + i] == b[y.start + j] {
+            out.push((x.start + i, y.start + j));
+            (i, j) = (i + 1, j + 1);
+        } else if best[(i + 1) * width + j] >= best[i * width + j + 1] {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+}
+
+/// What happens to the lines of `old` and `new`, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Event {
+    /// `new` has the line as `old` has it, to the last blank.
+    Keep(usize, usize),
+    /// A line that was changed into another; if only in its indentation, the words are equal.
+    Change(usize, usize),
+    /// A line that is gone.
+    Delete(usize),
+    /// A line that is new.
+    Insert(usize),
+}
+
+/// What a call does to its lines.
+pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
+    let key = |line: &&str| super::file::Tolerance::Indentation.key(line);
+    let exact = |line: &&str| super::fold::plain_key(line);
+    let (a, b): (Vec<u64>, Vec<u64>) =
+        (old.iter().map(exact).collect(), new.iter().map(exact).collect());
+    let mut pairs = common(&a, &b);
+    // What is the same but for its indentation is a line that moved.
+    let (c, d): (Vec<u64>, Vec<u64>) =
+        (old.iter().map(key).collect(), new.iter().map(key).collect());
+    let mut more = Vec::new();
+    let ends = [(old.len(), new.len())];
+    let (mut i, mut j) = (0, 0);
+    for &(p, q) in pairs.iter().chain(&ends) {
+        between(&c, &d, i..p, j..q, &mut more);
+        (i, j) = (p + 1, q + 1);
+    }
+    pairs.extend(more);
+    pairs.sort_unstable();
+    let mut out = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    for (p, q) in pairs.into_iter().chain(ends) {
+        pair_changed(old, new, i..p, j..q, &mut out);
+        if p < old.len() || q < new.len() {
+            let same = old[p] == new[q];
+            out.push(if same { Event::Keep(p, q) } else { Event::Change(p, q) });
+        }
+        (i, j) = (p + 1, q + 1);
+    }
+    out
+}
+
+/// Inside a replaced block: which new line is which old line, changed.
+fn pair_changed(
+    old: &[&str],
+    new: &[&str],
+    x: Range<usize>,
+    y: Range<usize>,
+    out: &mut Vec<Event>,
+) {
+    let (rows, columns) = (x.len(), y.len());
+    if rows == 0 || columns == 0 || rows.saturating_mul(columns) > MOST_CELLS / 25 {
+        out.extend(x.map(Event::Delete));
+        out.extend(y.map(Event::Insert));
+        return;
+    }
+    let mut likeness = vec![0.0_f64; rows * columns];
+    for (r, a) in x.clone().enumerate() {
+        for (c, b) in y.clone().enumerate() {
+            let (a, b) = (old[a].trim(), new[b].trim());
+            likeness[r * columns + c] = match (a.is_empty(), b.is_empty()) {
+                (true, true) => 0.5,
+                (false, false) => tokens::likeness(a, b),
+                _ => 0.0,
+            };
+        }
+    }
+    // One line for one line is a changed line even if little is left of it.
+    let floor = if rows == 1 && columns == 1 { 0.2 } else { 0.5 };
+    let value = |r: usize, c: usize| {
+        let like = likeness[r * columns + c];
+        if like >= floor { like } else { f64::NEG_INFINITY }
+    };
+    let width = columns + 1;
+    let mut best = vec![0.0_f64; (rows + 1) * width];
+    for r in (0..rows).rev() {
+        for c in (0..columns).rev() {
+            let paired = value(r, c) + best[(r + 1) * width + c + 1];
+            let skipped = best[(r + 1) * width + c].max(best[r * width + c + 1]);
+            best[r * width + c] = paired.max(skipped);
+        }
+    }
+    let (mut r, mut c) = (0, 0);
+    while r < rows && c < columns {
+        let here = best[r * width + c];
+        if value(r, c) + best[(r + 1) * width + c + 1] >= here && value(r, c) > 0.0 {
+            out.push(Event::Change(x.start + r, y.start + c));
+            (r, c) = (r + 1, c + 1);
+        } else if best[(r + 1) * width + c] >= here {
+            out.push(Event::Delete(x.start + r));
+            r += 1;
+        } else {
+            out.push(Event::Insert(y.start + c));
+            c += 1;
+        }
+    }
+    out.extend((x.start + r..x.end).map(Event::Delete));
+    out.extend((y.start + c..y.end).map(Event::Insert));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_kept_changed_deleted_and_added() {
+        let old = ["a", "let x = 1;", "b", "gone", "c"];
+        let new = ["a", "let x = 2;", "b", "  c", "d"];
+        assert_eq!(
+            events(&old, &new),
+            [
+                Event::Keep(0, 0),
+                Event::Change(1, 1),
+                Event::Keep(2, 2),
+                Event::Delete(3),
+                Event::Change(4, 3),
+                Event::Insert(4),
+            ]
+        );
+    }
+
+    #[test]
+    fn equal_lines_by_the_thousand_are_no_product() {
+        let a = vec![7_u64; 20_000];
+        let b = vec![7_u64; 20_001];
+        assert_eq!(common(&a, &b).len(), 20_000);
+        let c: Vec<u64> = (0..20_000).collect();
+        let d: Vec<u64> = (0..20_000).rev().collect();
+        assert_eq!(common(&c, &d).len(), 1);
+    }
+}

@@ -1,0 +1,213 @@
+//! Whether `new_str` has the mistake that `old_str` has, in its indentation. Lines that
+//! both strings have are the evidence; where they are silent, both readings stand, and
+//! equal results are one.
+
+use super::diff::Event;
+use super::indent::{self, Seen};
+use super::outcome::Lines;
+
+/// How the indentation of a new line is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// As it was sent.
+    AsSent,
+    /// By the rule of this number that explains the other lines.
+    Mapped(usize),
+    /// By the line of the call that is nearest to it, where no rule explains all lines.
+    Beside,
+}
+
+impl Depth {
+    /// What it means, where it is one of several.
+    pub(super) fn words(self) -> Option<&'static str> {
+        match self {
+            Self::AsSent => Some("new lines indented as they were sent"),
+            Self::Mapped(_) | Self::Beside => Some("new lines indented by the file's lines"),
+        }
+    }
+
+    /// The indentation of a line of `new_str`; `None` where this reading does not reach it.
+    pub(super) fn apply(self, call: &Lines<'_, '_>, n: usize) -> Option<String> {
+        let sent = indent::of(call.new[n]);
+        if self == Self::AsSent {
+            return Some(sent.to_owned());
+        }
+        if let Some(first) = lost_first(call, n) {
+            return Some(first);
+        }
+        if let Self::Mapped(rule) = self
+            && let Some(mapped) = call.map.rules.get(rule)?.apply(sent)
+        {
+            return Some(mapped);
+        }
+        let near = nearest_pair(call, n)?;
+        let at = call.paired.binary_search(&near).ok()?;
+        match call.map.seen(sent, at) {
+            Seen::As(seen) => Some(seen.to_owned()),
+            Seen::Unclear => None,
+            Seen::Never => beside(call, near, sent),
+        }
+    }
+}
+
+/// Where the first line's indentation was lost, the first line of `new_str` has lost the
+/// same and stands where the file's first line stands.
+fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
+    let first = *call.paired.first().filter(|_| call.map.first_apart)?;
+    let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
+    let same = indent::of(call.new[n]) == indent::of(call.old[first]);
+    (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
+}
+
+/// The line of `old_str` that stands nearest above a line of `new_str`, else below it, and
+/// has its place in the file.
+fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
+    let mut above = None;
+    let mut passed = false;
+    for event in &call.events {
+        let (o, at) = match *event {
+            Event::Keep(o, n) | Event::Change(o, n) => (Some(o), Some(n)),
+            Event::Delete(o) => (Some(o), None),
+            Event::Insert(n) => (None, Some(n)),
+        };
+        let known = o.filter(|o| call.paired.binary_search(o).is_ok());
+        if at == Some(n) && o.is_some() {
+            return known.or(above);
+        }
+        passed |= at == Some(n);
+        if passed && above.is_some() {
+            return above;
+        }
+        above = known.or(above);
+    }
+    above
+}
+
+/// As much deeper or shallower than a line of the file as it is than that line of the call.
+fn beside(call: &Lines<'_, '_>, near: usize, sent: &str) -> Option<String> {
+    let (was, is) = (indent::of(call.old[near]), call.file_indent(near)?);
+    if let Some(deeper) = sent.strip_prefix(was) {
+        return Some(format!("{is}{deeper}"));
+    }
+    let gone = was.strip_prefix(sent)?;
+    is.len()
+        .checked_sub(gone.len())
+        .filter(|at| is.is_char_boundary(*at))
+        .map(|at| is[..at].to_owned())
+}
+
+/// The readings of the depth of new lines that are consistent with the call.
+pub(super) fn depths(call: &Lines<'_, '_>) -> Vec<Depth> {
+    if call.map.is_same() {
+        return vec![Depth::AsSent];
+    }
+    let mapped: Vec<Depth> = match call.map.is_irregular() {
+        true => vec![Depth::Beside],
+        false => (0..call.map.rules.len()).map(Depth::Mapped).collect(),
+    };
+    match shared_lines(call) {
+        Shared::Mistaken if stands_right_already(call) => {
+            mapped.into_iter().chain([Depth::AsSent]).collect()
+        }
+        Shared::Mistaken => mapped,
+        Shared::Right => vec![Depth::AsSent],
+        Shared::Silent => mapped.into_iter().chain([Depth::AsSent]).collect(),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shared {
+    /// `new_str` has the mistake.
+    Mistaken,
+    /// It does not.
+    Right,
+    Silent,
+}
+
+/// What the lines say that both strings have; and if they say nothing, whether `new_str`
+/// as a whole stands where `old_str` does, or where the file does.
+fn shared_lines(call: &Lines<'_, '_>) -> Shared {
+    let (mut mistaken, mut right) = (false, false);
+    for event in &call.events {
+        let (Event::Keep(o, n) | Event::Change(o, n)) = *event else { continue };
+        if call.old[o].trim().is_empty() || call.new[n].trim().is_empty() {
+            continue;
+        }
+        let Some(file) = call.file_indent(o) else { continue };
+        let (was, is) = (indent::of(call.old[o]), indent::of(call.new[n]));
+        mistaken |= was != file && was == is;
+        right |= was != file && is == file;
+    }
+    // The depth of the outermost line.
+    fn outer<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
+        indents.min_by_key(|indent| indent.len())
+    }
+    let solid = call.new.iter().filter(|line| !line.trim().is_empty());
+    let new = outer(solid.map(|line| indent::of(line)));
+    let old = outer(call.paired.iter().map(|&o| indent::of(call.old[o])));
+    let file = outer(call.paired.iter().filter_map(|&o| call.file_indent(o)));
+    let frame = match (old == new, file == new) {
+        (true, false) => Shared::Mistaken,
+        (false, true) => Shared::Right,
+        _ => Shared::Silent,
+    };
+    match (mistaken, right) {
+        (true, false) => Shared::Mistaken,
+        // Lines that are all deeper by one level in new_str: a block was put around them.
+        (false, true) if frame == Shared::Mistaken => Shared::Mistaken,
+        (false, true) => Shared::Right,
+        (false, false) => frame,
+        // Some lines moved by a level beside lines that did not.
+        (true, true) if frame == Shared::Mistaken => Shared::Mistaken,
+        (true, true) => Shared::Silent,
+    }
+}
+
+/// Whether new lines are deeper than the lines on both sides of them, as deep as the file's
+/// lines there, and no bracket or colon above calls for it: then they may be right as they
+/// were sent, while the lines around them are not.
+fn stands_right_already(call: &Lines<'_, '_>) -> bool {
+    let solid = |n: &usize| !call.new[*n].trim().is_empty();
+    let kept = |event: &Event| match event {
+        Event::Keep(o, n) | Event::Change(o, n) => Some((*o, *n)),
+        _ => None,
+    };
+    let gone = |event: &&Event| !matches!(event, Event::Delete(_));
+    let mut at = 0;
+    while at < call.events.len() {
+        let run = call.events[at..].iter().take_while(|e| matches!(e, Event::Insert(_))).count();
+        let before = call.events[..at].iter().rev().find(gone).and_then(kept);
+        let after = call.events[at + run..].iter().find(gone).and_then(kept);
+        let lines = call.events[at..at + run].iter().filter_map(|event| match event {
+            Event::Insert(n) => Some(*n).filter(solid),
+            _ => None,
+        });
+        let depth = lines.map(|n| indent::of(call.new[n])).min_by_key(|indent| indent.len());
+        if let Some(depth) = depth {
+            let beside: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
+            let deeper = beside.iter().all(|(_, n)| indent::of(call.new[*n]).len() < depth.len());
+            let as_file = beside.iter().any(|(o, _)| call.file_indent(*o) == Some(depth));
+            let opened =
+                before.is_some_and(|(_, n)| call.new[n].trim_end().ends_with(['{', '(', '[', ':']));
+            if deeper && as_file && !opened {
+                return true;
+            }
+        }
+        at += run.max(1);
+    }
+    call.events.windows(3).any(|three| changed_line_stands_right(call, three))
+}
+
+/// The same for a changed line between two kept ones: it alone stands where the file's does.
+fn changed_line_stands_right(call: &Lines<'_, '_>, events: &[Event]) -> bool {
+    let [Event::Keep(_, above), Event::Change(o, n), Event::Keep(_, below)] = *events else {
+        return false;
+    };
+    let depth = |n: usize| indent::of(call.new[n]);
+    let opened = call.new[above].trim_end().ends_with(['{', '(', '[', ':']);
+    let deeper = depth(above).len() < depth(n).len() && depth(below).len() < depth(n).len();
+    deeper
+        && !opened
+        && depth(n) != indent::of(call.old[o])
+        && call.file_indent(o) == Some(depth(n))
+}

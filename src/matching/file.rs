@@ -1,0 +1,221 @@
+//! The file as the matcher sees it: its lines, a key for each line at each tolerance, and
+//! what its language's lexer says. Everything is made when it is first asked for.
+
+use std::cell::OnceCell;
+use std::ops::Range;
+
+use super::fold::{self, Fold};
+use super::indent;
+use crate::language::{Language, Lexed};
+use crate::text::{Ending, Snapshot};
+
+/// How much two lines may differ and still count as the same, strictest first. Each
+/// forgives what the ones above it do, but that look-alikes and indentation stand side by
+/// side before they are joined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Tolerance {
+    /// The line ending.
+    LineEndings,
+    /// Blanks at the end of the line.
+    TrailingBlanks,
+    /// Characters that look alike.
+    LookAlikes,
+    /// White space at the start.
+    Indentation,
+    /// Both.
+    LookAlikesAndIndentation,
+    /// Blank lines that only one side has.
+    BlankLines,
+    /// White space inside the line, outside of literals.
+    Spacing,
+    /// The kind of quotes, and one `,` or `;` at the end.
+    Punctuation,
+}
+
+impl Tolerance {
+    pub(super) const ALL: [Self; 8] = [
+        Self::LineEndings,
+        Self::TrailingBlanks,
+        Self::LookAlikes,
+        Self::Indentation,
+        Self::LookAlikesAndIndentation,
+        Self::BlankLines,
+        Self::Spacing,
+        Self::Punctuation,
+    ];
+
+    /// What of a line's inside is forgotten.
+    pub(super) fn fold(self) -> Option<Fold> {
+        match self {
+            Self::LineEndings | Self::TrailingBlanks | Self::Indentation => None,
+            Self::LookAlikes | Self::LookAlikesAndIndentation | Self::BlankLines => {
+                Some(Fold::LookAlike)
+            }
+            Self::Spacing => Some(Fold::Spacing),
+            Self::Punctuation => Some(Fold::Punctuation),
+        }
+    }
+
+    /// Whether white space at the start is forgotten.
+    pub(super) fn ignores_indentation(self) -> bool {
+        self >= Self::Indentation
+    }
+
+    /// Whether blank lines are left out of the comparison.
+    pub(super) fn skips_blank_lines(self) -> bool {
+        self >= Self::BlankLines
+    }
+
+    /// Two lines are the same at this tolerance if and only if their keys are.
+    pub(super) fn key(self, line: &str) -> u64 {
+        if self == Self::LineEndings {
+            return fold::plain_key(line);
+        }
+        if line.trim().is_empty() {
+            return BLANK;
+        }
+        match (self.fold(), self.ignores_indentation()) {
+            (None, false) => fold::plain_key(line.trim_end()),
+            (None, true) => fold::plain_key(line.trim()),
+            (Some(fold), true) => fold::key(line, fold),
+            (Some(fold), false) => {
+                let indent = indent::of(line).chars().filter(|c| !c.is_whitespace() || *c != ' ');
+                let indent: String = indent.collect();
+                fold::key(line, fold)
+                    ^ fold::plain_key(&indent).wrapping_add(indent::of(line).len() as u64)
+            }
+        }
+    }
+
+    /// Whether two lines are the same.
+    pub(super) fn same(self, a: &str, b: &str) -> bool {
+        a == b || self.key(a) == self.key(b)
+    }
+}
+
+/// The key of every blank line, from the second tolerance on.
+pub(super) const BLANK: u64 = 0;
+
+/// One line of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) ending: Ending,
+}
+
+impl Line {
+    /// Where the next line begins.
+    pub(super) fn full_end(self) -> usize {
+        self.end + self.ending.as_str().len()
+    }
+}
+
+/// A file, for one call.
+pub(super) struct File<'t> {
+    pub(super) snapshot: &'t Snapshot,
+    pub(super) text: &'t str,
+    pub(super) language: Option<&'static Language>,
+    lines: OnceCell<Vec<Line>>,
+    keys: [OnceCell<Vec<u64>>; Tolerance::ALL.len()],
+    solid: OnceCell<Vec<usize>>,
+    lexed: OnceCell<Option<Lexed>>,
+    unit: OnceCell<Option<usize>>,
+    index: OnceCell<super::nearest::Index>,
+}
+
+impl<'t> File<'t> {
+    pub(super) fn new(snapshot: &'t Snapshot, language: Option<&'static Language>) -> Self {
+        Self {
+            snapshot,
+            text: snapshot.text(),
+            language,
+            lines: OnceCell::new(),
+            keys: [const { OnceCell::new() }; Tolerance::ALL.len()],
+            solid: OnceCell::new(),
+            lexed: OnceCell::new(),
+            unit: OnceCell::new(),
+            index: OnceCell::new(),
+        }
+    }
+
+    pub(super) fn lines(&self) -> &[Line] {
+        self.lines.get_or_init(|| {
+            let line = |line: crate::text::Line| Line {
+                start: line.body.start,
+                end: line.body.end,
+                ending: line.ending,
+            };
+            crate::text::each_line(self.text).map(line).collect()
+        })
+    }
+
+    /// The content of a line (from 0).
+    pub(super) fn body(&self, at: usize) -> &'t str {
+        let line = self.lines()[at];
+        &self.text[line.start..line.end]
+    }
+
+    pub(super) fn is_blank(&self, at: usize) -> bool {
+        self.body(at).trim().is_empty()
+    }
+
+    /// The key of every line.
+    pub(super) fn keys(&self, tolerance: Tolerance) -> &[u64] {
+        self.keys[tolerance as usize].get_or_init(|| {
+            (0..self.lines().len()).map(|at| tolerance.key(self.body(at))).collect()
+        })
+    }
+
+    /// The lines that are not blank.
+    pub(super) fn solid(&self) -> &[usize] {
+        self.solid
+            .get_or_init(|| (0..self.lines().len()).filter(|&at| !self.is_blank(at)).collect())
+    }
+
+    /// The line (from 0) that holds an offset.
+    pub(super) fn line_at(&self, offset: usize) -> usize {
+        self.lines().partition_point(|line| line.start <= offset).saturating_sub(1)
+    }
+
+    /// The file as its lexer reads it; `None` for a language that is not lexed.
+    pub(super) fn lexed(&self) -> Option<&Lexed> {
+        let lex = || self.language.filter(|l| l.is_lexed()).map(|l| l.lex(self.text));
+        self.lexed.get_or_init(lex).as_ref()
+    }
+
+    /// The width of a level of indentation in spaces; `None` for a file that is indented by
+    /// tabs, or not at all.
+    pub(super) fn unit(&self) -> Option<usize> {
+        *self.unit.get_or_init(|| {
+            let solid = self.solid().iter().take(MOST_SAMPLED);
+            indent::unit(solid.map(|&at| self.body(at)))
+        })
+    }
+
+    /// Where words and lines stand, for searches by likeness.
+    pub(super) fn index(&self) -> &super::nearest::Index {
+        self.index.get_or_init(|| super::nearest::Index::of(self))
+    }
+
+    /// The bytes of a run of whole lines, without the last line's ending.
+    pub(super) fn bytes(&self, lines: &Range<usize>) -> Range<usize> {
+        let all = self.lines();
+        match lines.is_empty() {
+            true => {
+                let at = all.get(lines.start).map_or(self.text.len(), |line| line.start);
+                at..at
+            }
+            false => all[lines.start].start..all[lines.end - 1].end,
+        }
+    }
+}
+
+/// Lines that show the width of a level.
+const MOST_SAMPLED: usize = 4_000;
+
+/// The lines of a text of the call. A line break ends a line; one at the very end opens none.
+pub(super) fn split(text: &str) -> Vec<&str> {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    body.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
+}

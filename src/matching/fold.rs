@@ -1,0 +1,261 @@
+//! The canonical form of a line under a fold, with the way back to its bytes.
+//!
+//! Two lines are the same under a fold when their canonical characters are equal.
+//! Because each canonical character knows its source, a line of the call and a line
+//! of the file that are the same are also aligned, character by character; the merge
+//! needs no guess.
+
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// How much of a line its canonical form forgets. Each forgets more than the one before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fold {
+    /// Look-alike characters.
+    LookAlike,
+    /// Also white space outside string literals, unless it parts two words.
+    Spacing,
+    /// Also the kind of quote around a literal, and one `,` or `;` at the end.
+    Punctuation,
+}
+
+/// One character of the canonical form and where it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Canonical {
+    pub(super) c: char,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+impl Canonical {
+    pub(super) fn range(self) -> Range<usize> {
+        self.start..self.end
+    }
+}
+
+/// The canonical form of `line` (one line, or part of one, without its ending).
+pub(super) fn canonical(line: &str, fold: Fold) -> Vec<Canonical> {
+    let mut chars = look_alikes(line);
+    if fold >= Fold::Spacing {
+        let literals = literals(&chars);
+        if fold >= Fold::Punctuation {
+            for literal in &literals {
+                chars[literal.start].c = '"';
+                chars[literal.end - 1].c = '"';
+            }
+        }
+        chars = drop_spacing(&chars, &literals);
+        if fold >= Fold::Punctuation && chars.last().is_some_and(|last| matches!(last.c, ',' | ';'))
+        {
+            chars.pop();
+        }
+    }
+    chars
+}
+
+/// A hash of the canonical form of a line, blanks at its ends aside.
+pub(super) fn key(line: &str, fold: Fold) -> u64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for canonical in canonical(line.trim(), fold) {
+        hash = mix(hash, u32::from(canonical.c));
+    }
+    hash
+}
+
+/// The same for a text as it is.
+pub(super) fn plain_key(text: &str) -> u64 {
+    text.chars().fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| mix(hash, u32::from(c)))
+}
+
+fn mix(hash: u64, c: u32) -> u64 {
+    (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// Whether two lines are the same under a fold, spaces at the ends aside.
+pub(super) fn same(a: &str, b: &str, fold: Fold) -> bool {
+    let (a, b) = (canonical(a.trim(), fold), canonical(b.trim(), fold));
+    a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c)
+}
+
+fn look_alikes(line: &str) -> Vec<Canonical> {
+    if line.is_ascii() {
+        let chars = line.bytes().enumerate();
+        let chars =
+            chars.map(|(at, b)| Canonical { c: char::from(b), start: at, end: at + 1 }).collect();
+        return if line.contains("--") { one_dash(chars) } else { chars };
+    }
+    let mut out = Vec::with_capacity(line.len());
+    let mut chars = line.char_indices().peekable();
+    while let Some((start, c)) = chars.next() {
+        let mut end = start + c.len_utf8();
+        // A base letter and its combining marks compose, so that NFC and NFD are the same.
+        while let Some(&(at, mark)) = chars.peek()
+            && unicode_normalization::char::is_combining_mark(mark)
+        {
+            end = at + mark.len_utf8();
+            chars.next();
+        }
+        for composed in line[start..end].nfc() {
+            fold_char(composed, |c| out.push(Canonical { c, start, end }));
+        }
+    }
+    one_dash(out)
+}
+
+/// Two hyphens between blanks are how ASCII writes a dash.
+fn one_dash(chars: Vec<Canonical>) -> Vec<Canonical> {
+    let apart = |c: Option<&Canonical>| c.is_none_or(|c| c.c.is_whitespace());
+    let is_dash = |at: usize| chars.get(at).is_some_and(|c| c.c == '-');
+    let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
+    let mut at = 0;
+    while at < chars.len() {
+        let pair = is_dash(at) && is_dash(at + 1) && apart(out.last()) && apart(chars.get(at + 2));
+        let end = if pair { chars[at + 1].end } else { chars[at].end };
+        out.push(Canonical { end, ..chars[at] });
+        at += if pair { 2 } else { 1 };
+    }
+    out
+}
+
+fn fold_char(c: char, mut emit: impl FnMut(char)) {
+    match c {
+        '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2bc}' | '\u{b4}' => emit('\''),
+        '\u{201c}'..='\u{201f}' | '\u{2033}' | '\u{ab}' | '\u{bb}' => emit('"'),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' => emit('-'),
+        '\u{2026}' => "...".chars().for_each(emit),
+        '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
+            emit(' ')
+        }
+        '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}' | '\u{ad}' => {}
+        '\u{ff01}'..='\u{ff5e}' => {
+            emit(char::from_u32(u32::from(c) - 0xFF01 + 0x21).unwrap_or(c));
+        }
+        c => emit(c),
+    }
+}
+
+/// String literals that open and close on this line, quotes included, as index ranges.
+fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    // A kind of quote that was left open once opens nothing further: the work stays linear.
+    let mut torn: Vec<char> = Vec::new();
+    let mut at = 0;
+    while at < chars.len() {
+        let quote = chars[at].c;
+        let opens = !torn.contains(&quote)
+            && match quote {
+                '"' | '`' => true,
+                // An apostrophe inside a word, or a lifetime, opens nothing.
+                '\'' => at == 0 || !is_word(chars[at - 1].c) || is_prefix(&chars[..at]),
+                _ => false,
+            };
+        if opens && let Some(end) = closing(chars, at) {
+            out.push(at..end + 1);
+            at = end + 1;
+        } else {
+            if opens {
+                torn.push(quote);
+            }
+            at += 1;
+        }
+    }
+    out
+}
+
+/// Whether a text ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
+fn is_prefix(before: &[Canonical]) -> bool {
+    let word = before.iter().rev().take(3).take_while(|canonical| is_word(canonical.c));
+    let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
+    word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
+}
+
+fn closing(chars: &[Canonical], open: usize) -> Option<usize> {
+    let mut at = open + 1;
+    while at < chars.len() {
+        match chars[at].c {
+            '\\' => at += 2,
+            c if c == chars[open].c => return Some(at),
+            _ => at += 1,
+        }
+    }
+    None
+}
+
+fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical> {
+    let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
+    let mut literals = literals.iter().peekable();
+    let mut at = 0;
+    while at < chars.len() {
+        if let Some(literal) = literals.next_if(|literal| literal.start == at) {
+            out.extend_from_slice(&chars[literal.clone()]);
+            at = literal.end;
+            continue;
+        }
+        if !chars[at].c.is_whitespace() {
+            out.push(chars[at]);
+            at += 1;
+            continue;
+        }
+        let run = chars[at..].iter().take_while(|canonical| canonical.c.is_whitespace()).count();
+        let (before, after) =
+            (out.last().map(|last| last.c), chars.get(at + run).map(|next| next.c));
+        if let (Some(before), Some(after)) = (before, after)
+            && parts(before, after)
+        {
+            out.push(Canonical { c: ' ', start: chars[at].start, end: chars[at + run - 1].end });
+        }
+        at += run;
+    }
+    out
+}
+
+/// Whether white space between two characters means something: it parts two words,
+/// or two operators that would become another one.
+fn parts(before: char, after: char) -> bool {
+    is_word(before) && is_word(after) || before == after && "+-&|<>=*/:.".contains(before)
+}
+
+/// A character of a word.
+pub(super) fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(line: &str, fold: Fold) -> String {
+        canonical(line, fold).into_iter().map(|canonical| canonical.c).collect()
+    }
+
+    #[test]
+    fn folds_forget_what_they_say() {
+        assert_eq!(text("say “hi” – ok…", Fold::LookAlike), "say \"hi\" - ok...");
+        assert_eq!(text("cafe\u{301}\u{200b}\u{a0}x", Fold::LookAlike), "café x");
+        assert_eq!(text("ｆｏｏ（１）", Fold::LookAlike), "foo(1)");
+        assert_eq!(
+            text("so — or -- so; i-- and --x", Fold::LookAlike),
+            "so - or - so; i-- and --x"
+        );
+        assert_eq!(text("if ( a  ==  b ) {", Fold::Spacing), "if(a==b){");
+        assert_eq!(text("x = 'a  b' ; y", Fold::Spacing), "x='a  b';y");
+        assert_eq!(text("return value", Fold::Spacing), "return value");
+        assert_eq!(text("a + +b", Fold::Spacing), "a+ +b");
+        assert_eq!(text("f('x', `y`);", Fold::Punctuation), "f(\"x\",\"y\")");
+        assert_eq!(text("don't, won't", Fold::Punctuation), "don't,won't");
+        assert_eq!(text("f(b'x', f'{y}')", Fold::Punctuation), "f(b\"x\",f\"{y}\")");
+    }
+
+    #[test]
+    fn a_laxer_fold_keeps_what_a_stricter_one_finds_equal() {
+        for (a, b) in [("a\u{a0}b", "a b"), ("x = ‘y’", "x = 'y'"), ("naïve", "nai\u{308}ve")]
+        {
+            for fold in [Fold::LookAlike, Fold::Spacing, Fold::Punctuation] {
+                assert!(same(a, b, fold), "{a} {b} {fold:?}");
+            }
+        }
+        assert!(!same("returnvalue", "return value", Fold::Punctuation));
+        assert!(!same("x = 'a b'", "x = 'ab'", Fold::Spacing));
+    }
+}

@@ -1,0 +1,166 @@
+//! Signs that an edit was made already. A looser match never beats them: what a laxer rung
+//! finds may be a twin of the text that is gone.
+
+use super::diff::{Event, events};
+use super::file::{File, Tolerance, split};
+use super::fold::is_word;
+use super::outcome::new_lines;
+use super::place::{self, Place, Sought};
+use super::reading::Reading;
+
+/// Runs of new lines that are looked for.
+const MOST_RUNS: usize = 8;
+
+/// The line (from 1) at which the edit stands already, if `old` is found at `tolerance` only.
+pub(super) fn stands(file: &File<'_>, reading: &Reading, tolerance: Tolerance) -> Option<usize> {
+    reading.new.texts().find_map(|new| by_lines(file, &reading.old, new, tolerance))
+}
+
+fn by_lines(file: &File<'_>, old: &str, new: &str, tolerance: Tolerance) -> Option<usize> {
+    let lines = new_lines(old, new);
+    let old = split(old);
+    let events = events(&old, &lines);
+    let adds = events.iter().any(|event| matches!(event, Event::Insert(_) | Event::Change(..)));
+    let keeps = events.iter().any(|event| match event {
+        Event::Keep(o, n) | Event::Change(o, n) => {
+            old[*o].contains(is_word) && old[*o].trim() == lines[*n].trim()
+        }
+        _ => false,
+    });
+    if !contains(&old, &lines, tolerance) {
+        // As near as the old text, where kept lines tie it to the place; else nearer.
+        let upto =
+            Tolerance::ALL.into_iter().take_while(|t| *t < tolerance || keeps && *t == tolerance);
+        for at in upto {
+            if says_enough(&lines)
+                && let Some(place) = find(file, &lines, at).first()
+            {
+                return Some(place.lines().start + 1);
+            }
+        }
+    }
+    if !adds {
+        return None;
+    }
+    runs(&events, &old, &lines, file, tolerance)
+}
+
+/// Whether each run of new lines stands in the file together with the kept lines around it.
+fn runs(
+    events: &[Event],
+    old: &[&str],
+    new: &[&str],
+    file: &File<'_>,
+    tolerance: Tolerance,
+) -> Option<usize> {
+    let mut found = None;
+    let mut count = 0;
+    let mut at = 0;
+    while at < events.len() {
+        let fresh = |event: &Event| {
+            matches!(event, Event::Insert(_) | Event::Change(..) | Event::Delete(_))
+        };
+        let run = events[at..].iter().take_while(|event| fresh(event)).count();
+        if run == 0 {
+            at += 1;
+            continue;
+        }
+        let line = |event: &Event| match *event {
+            Event::Insert(n) | Event::Change(_, n) | Event::Keep(_, n) => Some(n),
+            Event::Delete(_) => None,
+        };
+        let lines: Vec<usize> = events[at..at + run].iter().filter_map(line).collect();
+        let (Some(&first), Some(&last)) = (lines.first(), lines.last()) else {
+            at += run;
+            continue;
+        };
+        let worded = |n: &usize| new[*n].contains(is_word);
+        if !lines.iter().any(worded) {
+            at += run;
+            continue;
+        }
+        count += 1;
+        if count > MOST_RUNS {
+            return None;
+        }
+        // The nearest kept lines with words, above and below, as far as they follow.
+        let kept = |event: &Event| match event {
+            Event::Keep(o, n) => Some((*n, old[*o].contains(is_word))),
+            _ => None,
+        };
+        let above = events[..at].iter().rev().map_while(kept).find(|(_, worded)| *worded);
+        let below = events[at + run..].iter().map_while(kept).find(|(_, worded)| *worded);
+        if above.is_none() && below.is_none() {
+            return None;
+        }
+        let range = above.map_or(first, |(n, _)| n)..below.map_or(last, |(n, _)| n) + 1;
+        let text = &new[range];
+        let stands = Some(text).filter(|text| !contains(old, text, tolerance)).and_then(|text| {
+            find(file, text, tolerance).first().map(|place| place.lines().start + 1)
+        });
+        found = found.or(Some(stands?));
+        at += run;
+    }
+    found
+}
+
+/// Whether lines stand among others, in order and side by side, as far as the tolerance goes.
+fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
+    let tolerance = tolerance.max(Tolerance::Indentation);
+    let keys = |lines: &[&str]| -> Vec<u64> {
+        let solid = lines.iter().filter(|line| !line.trim().is_empty());
+        solid.map(|line| tolerance.key(line)).collect()
+    };
+    let sought = keys(lines);
+    sought.is_empty() || !place::occurrences(&sought, &keys(all)).is_empty()
+}
+
+/// One short line stands in many files; it is no sign.
+fn says_enough(lines: &[&str]) -> bool {
+    let solid = lines.iter().filter(|line| line.contains(is_word)).count();
+    let letters: usize =
+        lines.iter().map(|line| line.chars().filter(|c| is_word(*c)).count()).sum();
+    solid > 1 || letters >= 8
+}
+
+fn find(file: &File<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Place> {
+    let mut lines = lines;
+    while let [first, rest @ ..] = lines
+        && first.trim().is_empty()
+    {
+        lines = rest;
+    }
+    while let [rest @ .., last] = lines
+        && last.trim().is_empty()
+    {
+        lines = rest;
+    }
+    place::places(file, Sought { lines, whole_lines: true, closed: true }, tolerance)
+}
+
+/// Whether another part of the file has more lines of the call to the last byte than the
+/// place has: then the place is a twin, and the text that was meant has changed.
+pub(super) fn nearer_twin(file: &File<'_>, old: &[&str], place: &Place) -> Option<usize> {
+    let worded: Vec<usize> = (0..old.len()).filter(|&at| old[at].contains(is_word)).collect();
+    if worded.len() < 3 {
+        return None;
+    }
+    let exact = |at: usize, line: usize| file.body(line) == old[at];
+    let own = worded.iter().filter(|&&at| {
+        place
+            .chunk_of(at)
+            .is_some_and(|chunk| !chunk.lines.is_empty() && exact(at, chunk.lines.start))
+    });
+    let own = own.count();
+    if own == worded.len() {
+        return None;
+    }
+    let here = place.lines();
+    super::nearest::regions(file, old, 4).into_iter().find_map(|region| {
+        let apart = region.lines.end <= here.start || here.end <= region.lines.start;
+        let same =
+            worded.iter().filter(|&&at| region.pairs[at].is_some_and(|line| exact(at, line)));
+        let same = same.count();
+        (apart && same > own && 2 * same > worded.len()).then_some(region.lines.start + 1)
+    })
+}

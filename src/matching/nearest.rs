@@ -1,0 +1,467 @@
+//! The regions of the file that are most like a text: for refusals, for the alignment of
+//! stale calls, and for what a model is shown. Never a match by itself.
+//!
+//! Lines and words of the text that are rare in the file vote for where it stands; the
+//! places with the most votes are compared line by line. The work grows with file and
+//! text, not with their product.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rapidfuzz::distance::{indel, levenshtein};
+
+use super::diff;
+use super::file::{BLANK, File, Tolerance, split};
+use super::fold::is_word;
+use super::tokens::words;
+use crate::edit::{Difference, Near};
+
+/// A line or a word that stands more often says little about the place.
+const COMMON: usize = 64;
+/// Regions that are compared line by line.
+const MOST_REGIONS: usize = 12;
+/// Bytes of a line that are compared by letters.
+const LONG: usize = 600;
+/// Lines that are compared by letters with every line of the file, where no word is known.
+const MOST_BY_LETTERS: usize = 3;
+/// Less alike than this teaches nothing.
+const FLOOR: f64 = 0.25;
+
+/// Where words and whole lines stand.
+#[derive(Debug)]
+pub(super) struct Index {
+    lines: HashMap<u64, Vec<u32>>,
+    words: HashMap<u64, Vec<u32>>,
+}
+
+impl Index {
+    pub(super) fn of(file: &File<'_>) -> Self {
+        let keys = file.keys(Tolerance::Indentation);
+        let mut lines: HashMap<u64, Vec<u32>> = HashMap::new();
+        let mut known: HashMap<u64, Vec<u32>> = HashMap::new();
+        let add = |map: &mut HashMap<u64, Vec<u32>>, key: u64, at: usize| {
+            let places = map.entry(key).or_default();
+            let at = u32::try_from(at).unwrap_or(u32::MAX);
+            if places.len() <= COMMON && places.last() != Some(&at) {
+                places.push(at);
+            }
+        };
+        for (at, key) in keys.iter().enumerate() {
+            if *key != BLANK {
+                add(&mut lines, *key, at);
+                for word in words(file.body(at)) {
+                    add(&mut known, super::fold::plain_key(word), at);
+                }
+            }
+        }
+        Self { lines, words: known }
+    }
+
+    /// The lines (from 0) with this key, unless they are many.
+    fn rare(map: &HashMap<u64, Vec<u32>>, key: u64) -> &[u32] {
+        map.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many lines hold a word: exact up to a bound.
+    pub(super) fn count_of_word(&self, word: &str) -> usize {
+        Self::rare(&self.words, super::fold::plain_key(word)).len()
+    }
+}
+
+/// A region of the file beside the lines of a text.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Region {
+    /// Lines of the file, from 0.
+    pub(super) lines: Range<usize>,
+    /// For each line of the text the line that stands for it.
+    pub(super) pairs: Vec<Option<usize>>,
+    /// From 0 to 1.
+    pub(super) score: f64,
+    /// How many solid lines of the text stand there to the last word.
+    pub(super) equal: usize,
+}
+
+/// The regions most like a text, best first, none overlapping another.
+pub(super) fn regions(file: &File<'_>, text: &[&str], most: usize) -> Vec<Region> {
+    let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
+    if solid.is_empty() || file.solid().is_empty() {
+        return Vec::new();
+    }
+    let mut found: Vec<Region> = starts(file, text, &solid)
+        .into_iter()
+        .filter_map(|start| region(file, text, &solid, start))
+        .filter(|region| region.score >= FLOOR)
+        .collect();
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
+    let mut out: Vec<Region> = Vec::new();
+    for region in found {
+        let overlaps = |seen: &Region| {
+            seen.lines.start < region.lines.end && region.lines.start < seen.lines.end
+        };
+        if out.len() < most && !out.iter().any(overlaps) {
+            out.push(region);
+        }
+    }
+    out
+}
+
+/// First lines (may be above the file's first) by the votes of rare lines and words.
+fn starts(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
+    let index = file.index();
+    let mut votes: HashMap<isize, f64> = HashMap::new();
+    let mut vote = |at: usize, places: &[u32], weight: f64| {
+        if places.is_empty() || places.len() > COMMON {
+            return;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "at most COMMON places")]
+        let weight = weight / (places.len() as f64).sqrt();
+        for place in places {
+            *votes.entry(*place as isize - at.cast_signed()).or_default() += weight;
+        }
+    };
+    for &at in solid {
+        let key = Tolerance::Indentation.key(text[at]);
+        let places = Index::rare(&index.lines, key);
+        if text[at].contains(is_word) {
+            vote(at, places, 4.0);
+        }
+        if places.is_empty() || places.len() > COMMON || !text[at].contains(is_word) {
+            for word in words(text[at]) {
+                let places = Index::rare(&index.words, super::fold::plain_key(word));
+                #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
+                let length = word.len().min(12) as f64;
+                vote(at, places, 0.1 * length);
+            }
+        }
+    }
+    // Lines that come or go move what is below them: neighbouring starts vote together.
+    let slack = (text.len() / 8).clamp(1, 12).cast_signed();
+    let mut ranked: Vec<(isize, f64)> =
+        votes.iter().map(|(start, votes)| (*start, *votes)).collect();
+    ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    ranked.truncate(4 * MOST_REGIONS);
+    for (start, total) in &mut ranked {
+        let beside = (-slack..=slack).filter(|by| *by != 0);
+        *total += beside.filter_map(|by| votes.get(&(*start + by))).sum::<f64>() * 0.5;
+    }
+    ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let mut out: Vec<isize> =
+        ranked.into_iter().take(MOST_REGIONS).map(|(start, _)| start).collect();
+    if solid.len() <= MOST_BY_LETTERS || out.is_empty() {
+        out.extend(by_letters(file, text, solid));
+    }
+    out.dedup();
+    out
+}
+
+/// Starts by the letters of the longest lines, for texts whose words are all misspelt.
+fn by_letters(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
+    let mut longest = solid.to_vec();
+    longest.sort_by_key(|&at| std::cmp::Reverse(text[at].trim().len()));
+    longest.truncate(MOST_BY_LETTERS);
+    let mut out = Vec::new();
+    for at in longest {
+        let line = text[at].trim();
+        if line.len() > LONG || line.chars().count() < 3 {
+            continue;
+        }
+        let comparator = indel::BatchComparator::new(line.chars());
+        let mut best: Vec<(f64, usize)> = Vec::new();
+        for &place in file.solid() {
+            let body = file.body(place).trim();
+            if body.len() > LONG {
+                continue;
+            }
+            let args = indel::Args::default().score_cutoff(0.5);
+            if let Some(score) = comparator.normalized_similarity_with_args(body.chars(), &args) {
+                best.push((score, place));
+                if best.len() > 64 {
+                    best.sort_by(|a, b| b.0.total_cmp(&a.0));
+                    best.truncate(8);
+                }
+            }
+        }
+        best.sort_by(|a, b| b.0.total_cmp(&a.0));
+        out.extend(best.iter().take(4).map(|(_, place)| place.cast_signed() - at.cast_signed()));
+    }
+    out
+}
+
+/// Compares the text with the lines that begin about there.
+fn region(file: &File<'_>, text: &[&str], solid: &[usize], start: isize) -> Option<Region> {
+    let slack = (text.len() / 4).clamp(2, 40);
+    let total = file.lines().len();
+    let from = usize::try_from(start).unwrap_or(0).saturating_sub(slack).min(total);
+    let to = usize::try_from(start + text.len().cast_signed()).unwrap_or(0) + slack;
+    let to = to.min(total);
+    compare(file, text, solid, from..to, start)
+}
+
+/// Compares the text with some lines of the file, the first of which it is expected at `start`.
+fn compare(
+    file: &File<'_>,
+    text: &[&str],
+    solid: &[usize],
+    lines: Range<usize>,
+    start: isize,
+) -> Option<Region> {
+    if lines.is_empty() {
+        return None;
+    }
+    let all = file.keys(Tolerance::Indentation);
+    let own: Vec<u64> = solid.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
+    let window: Vec<usize> = lines.filter(|&at| all[at] != BLANK).collect();
+    let keys: Vec<u64> = window.iter().map(|&at| all[at]).collect();
+    let mut paired: Vec<Option<usize>> = vec![None; solid.len()];
+    for (a, b) in diff::common(&own, &keys) {
+        paired[a] = Some(b);
+    }
+    // A pair of brackets far from the rest belongs to something else.
+    let first =
+        (0..solid.len()).find(|&at| paired[at].is_some() && text[solid[at]].contains(is_word));
+    if first.is_none() {
+        paired.fill(None);
+    }
+    fill(file, text, solid, &window, &mut paired, start);
+    let mut pairs = vec![None; text.len()];
+    let (mut sum, mut weight, mut equal) = (0.0, 0.0, 0);
+    for (at, &line) in solid.iter().enumerate() {
+        let solid_line = text[line].trim();
+        #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
+        let own = solid_line.len().min(LONG) as f64 + 2.0;
+        weight += own;
+        if let Some(place) = paired[at].map(|b| window[b]) {
+            pairs[line] = Some(place);
+            let like = match text.len() {
+                1 => alike_within(solid_line, file.body(place).trim()),
+                _ => like(file, solid_line, file.body(place).trim()),
+            };
+            equal += usize::from(all[place] == Tolerance::Indentation.key(text[line]));
+            sum += own * like;
+        }
+    }
+    let first = pairs.iter().flatten().min().copied()?;
+    let last = pairs.iter().flatten().max().copied()?;
+    // Lines that only the file has take a little away.
+    let extra = window.iter().filter(|&&at| at > first && at < last).count() + 2;
+    #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
+    let crowd = (extra.saturating_sub(solid.len()) as f64) / (extra.max(1) as f64) * 0.1;
+    Some(Region { lines: first..last + 1, pairs, score: (sum / weight - crowd).max(0.0), equal })
+}
+
+/// Pairs the lines between equal ones: each with the likest in its gap, in order.
+fn fill(
+    file: &File<'_>,
+    text: &[&str],
+    solid: &[usize],
+    window: &[usize],
+    paired: &mut [Option<usize>],
+    start: isize,
+) {
+    let mut at = 0;
+    while at < paired.len() {
+        if paired[at].is_some() {
+            at += 1;
+            continue;
+        }
+        let end = (at..paired.len()).find(|&next| paired[next].is_some()).unwrap_or(paired.len());
+        let expected = |n: usize| {
+            let line = usize::try_from(start + solid[n].cast_signed()).unwrap_or(0);
+            window.partition_point(|&place| place < line)
+        };
+        let low = match at.checked_sub(1).and_then(|before| paired[before]) {
+            Some(before) => before + 1,
+            None => expected(at).saturating_sub(end - at + 2),
+        };
+        let high = match paired.get(end).copied().flatten() {
+            Some(after) => after,
+            None => (low.max(expected(end - 1) + 1) + (end - at) + 2).min(window.len()),
+        };
+        let mut free = low;
+        for n in at..end {
+            let own = text[solid[n]].trim();
+            let reach = (free + 6 + (high.saturating_sub(free)).saturating_sub(end - n)).min(high);
+            let likest = (free..reach)
+                .map(|b| (like(file, own, file.body(window[b]).trim()), b))
+                .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
+            if let Some((score, b)) = likest
+                && score >= 0.45
+            {
+                paired[n] = Some(b);
+                free = b + 1;
+            }
+        }
+        at = end;
+    }
+}
+
+/// How a text stands to the lines of the file that are meant for sure.
+pub(super) fn beside(file: &File<'_>, text: &[&str], lines: Range<usize>) -> Region {
+    let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
+    let start = lines.start.cast_signed();
+    let found = compare(file, text, &solid, lines.clone(), start);
+    let pairs = found.map_or_else(|| vec![None; text.len()], |found| found.pairs);
+    Region { lines, pairs, score: 1.0, equal: 0 }
+}
+
+/// How alike two lines are, a comment at their ends counting little.
+fn like(file: &File<'_>, a: &str, b: &str) -> f64 {
+    let whole = alike(a, b);
+    let Some(language) = file.language.filter(|_| whole < 0.9) else { return whole };
+    let commented = |line: &str| language.comment_marks().any(|mark| line.contains(mark));
+    if !commented(a) && !commented(b) {
+        return whole;
+    }
+    let (a, b) = (language.without_comment(a), language.without_comment(b));
+    if a.is_empty() || b.is_empty() { whole } else { whole.max(0.9 * alike(a, b)) }
+}
+
+/// The same for a text that may be a part of a longer line.
+fn alike_within(a: &str, b: &str) -> f64 {
+    let whole = alike(a, b);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().take(LONG).collect());
+    if b.len() <= a.len() || a.len() > LONG / 2 {
+        return whole;
+    }
+    // The edits that turn `a` into a part of `b` that may begin and end anywhere.
+    let mut above: Vec<usize> = vec![0; b.len() + 1];
+    let mut row = above.clone();
+    for (i, x) in a.iter().enumerate() {
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = above[j] + usize::from(x != y);
+            row[j + 1] = replaced.min(above[j + 1] + 1).min(row[j] + 1);
+        }
+        std::mem::swap(&mut above, &mut row);
+    }
+    let edits = above.into_iter().min().unwrap_or(a.len());
+    #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
+    let within = 1.0 - edits as f64 / a.len().max(1) as f64;
+    // A part of a line is a little less than the line.
+    whole.max(within * 0.97)
+}
+
+/// How alike two lines are by their letters, from 0 to 1.
+fn alike(a: &str, b: &str) -> f64 {
+    if a == b {
+        return 1.0;
+    }
+    let cut = |text: &'_ str| text.chars().take(LONG).collect::<Vec<char>>();
+    let (a, b) = (cut(a), cut(b));
+    levenshtein::normalized_similarity(a.iter(), b.iter())
+}
+
+/// A region as it is reported.
+pub(super) fn near(file: &File<'_>, text: &[&str], region: &Region) -> Near {
+    let differs = |at: &usize| {
+        let own = text[*at];
+        region.pairs[*at].is_none_or(|place| file.body(place) != own)
+    };
+    let solid = (0..text.len()).filter(|&at| !text[at].trim().is_empty());
+    // A line with other words says more than one with other blanks.
+    let other_words = |at: &usize| {
+        region.pairs[*at].is_none_or(|place| file.body(place).trim() != text[*at].trim())
+    };
+    let solid: Vec<usize> = solid.filter(differs).collect();
+    let first = solid.iter().copied().find(other_words).or(solid.first().copied());
+    let first_difference = first.map(|at| {
+        let after = || {
+            let before = region.pairs[..at].iter().rev().flatten().next();
+            before.map_or(region.lines.start, |line| line + 1)
+        };
+        let place = region.pairs[at].unwrap_or_else(|| after().min(file.lines().len() - 1));
+        let (expected, found) = visible(text[at], file.body(place));
+        Difference { line: place + 1, old_line: at + 1, expected, found }
+    });
+    Near {
+        start_line: region.lines.start + 1,
+        end_line: region.lines.end,
+        score: (region.score * 100.0).round() / 100.0,
+        first_difference,
+    }
+}
+
+/// Characters of a line that are shown.
+const SHOWN: usize = 120;
+
+/// Two lines with their white space made visible, cut around the first words that differ.
+fn visible(expected: &str, found: &str) -> (String, String) {
+    let same = expected.chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
+    let longest = expected.chars().count().max(found.chars().count());
+    let from = if longest > SHOWN { same.saturating_sub(SHOWN / 3) } else { 0 };
+    let show = |text: &str| {
+        let marked = marked(text);
+        let cut: String = marked.chars().skip(from).take(SHOWN).collect();
+        let (head, tail) = (from > 0, marked.chars().count() > from + SHOWN);
+        format!("{}{cut}{}", if head { "…" } else { "" }, if tail { "…" } else { "" })
+    };
+    (show(expected), show(found))
+}
+
+/// `→` for a tab, `·` for a blank at either end, `␍` for a carriage return.
+fn marked(line: &str) -> String {
+    let head = line.len() - line.trim_start().len();
+    let tail = line.trim_end().len().max(head);
+    line.char_indices()
+        .map(|(at, c)| match c {
+            '\t' => '→',
+            '\r' => '␍',
+            ' ' if at < head || at >= tail => '·',
+            c => c,
+        })
+        .collect()
+}
+
+/// The regions most like a text, as they are reported.
+pub(super) fn nearest(file: &File<'_>, old: &str, most: usize) -> Vec<Near> {
+    let text = split(old);
+    regions(file, &text, most).iter().map(|region| near(file, &text, region)).collect()
+}
+
+/// The lines (from 0, and one past the last) of the regions most like a text, with the score:
+/// what a model is shown.
+pub(crate) fn nearest_lines(
+    snapshot: &crate::text::Snapshot,
+    old: &str,
+    most: usize,
+) -> Vec<(Range<usize>, f64)> {
+    let file = File::new(snapshot, None);
+    let found = regions(&file, &split(old), most);
+    found.into_iter().map(|region| (region.lines, region.score)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Snapshot;
+
+    fn best(text: &str, old: &str) -> Option<Near> {
+        let snapshot = Snapshot::from_text(text);
+        nearest(&File::new(&snapshot, None), old, 1).pop()
+    }
+
+    #[test]
+    fn one_wrong_letter_is_nearly_the_same() {
+        let near = best("let timeout = Duration::x;\nother\n", "let timeout = Duration::y;");
+        assert!(near.is_some_and(|near| near.score > 0.9));
+        let near = best("fn a() {\n    return 1\n}\n", "retrun 1").expect("near");
+        assert_eq!((near.start_line, near.score > 0.7), (2, true));
+        let near = best("x\n  fetchUser(id)\ny\n", "fetchUsr(id)").expect("near");
+        assert_eq!((near.start_line, near.score > 0.85), (2, true));
+    }
+
+    #[test]
+    fn nothing_alike_is_nothing() {
+        assert_eq!(best("alpha beta\ngamma\n", "zzz qqq 99"), None);
+    }
+
+    #[test]
+    fn a_stale_line_among_right_ones_is_shown() {
+        let file = "start()\nfirst = 1\ntimeout: 4500,\nlast = 2\nend()\n";
+        let near = best(file, "first = 1\ntimeout: 3000,\nlast = 2").expect("near");
+        assert_eq!((near.start_line, near.end_line), (2, 4));
+        let difference = near.first_difference.expect("differs");
+        assert_eq!((difference.line, difference.old_line), (3, 2));
+        assert_eq!(difference.found, "timeout: 4500,");
+    }
+}

@@ -1,0 +1,386 @@
+//! Where a text of the call stands in the file, and the search for it at a tolerance.
+//!
+//! The search is linear: each line has a key, and the keys are searched like a string.
+
+use std::ops::Range;
+
+use super::file::{BLANK, File, Tolerance};
+use super::fold::{self, Fold, is_word};
+
+/// Lines of the call that stand for lines, or for a part of a line, of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Chunk {
+    /// Lines of the call; none where only the file has something.
+    pub(super) old: Range<usize>,
+    /// Lines of the file; none where only the call has something.
+    pub(super) lines: Range<usize>,
+    /// The bytes of those lines that are meant, without the last line's ending.
+    pub(super) bytes: Range<usize>,
+    /// Whether the bytes begin where a line begins.
+    pub(super) from_start: bool,
+    pub(super) kind: ChunkKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ChunkKind {
+    /// The lines say the same, as far as the tolerance goes.
+    Same,
+    /// A placeholder of the call for lines of the file.
+    Elided,
+    /// The lines differ in words.
+    Differs,
+}
+
+impl Chunk {
+    pub(super) fn same(old: usize, line: usize, file: &File<'_>) -> Self {
+        Self::of(old..old + 1, line..line + 1, file, ChunkKind::Same)
+    }
+
+    pub(super) fn of(
+        old: Range<usize>,
+        lines: Range<usize>,
+        file: &File<'_>,
+        kind: ChunkKind,
+    ) -> Self {
+        let bytes = file.bytes(&lines);
+        Self { old, lines, bytes, from_start: true, kind }
+    }
+}
+
+/// A place: each line of the call and what stands for it, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) tolerance: Tolerance,
+}
+
+impl Place {
+    /// The bytes from the first line to the last, without its ending.
+    pub(super) fn range(&self) -> Range<usize> {
+        let mut ranges = self.chunks.iter().filter(|c| !c.lines.is_empty()).map(|c| &c.bytes);
+        let first = ranges.next();
+        let start = first.map_or(0, |range| range.start);
+        let end = ranges.next_back().or(first).map_or(start, |range| range.end);
+        start..end
+    }
+
+    /// The lines of the file.
+    pub(super) fn lines(&self) -> Range<usize> {
+        let mut lines = self.chunks.iter().filter(|c| !c.lines.is_empty()).map(|c| &c.lines);
+        let first = lines.next();
+        let start = first.map_or(0, |lines| lines.start);
+        let end = lines.next_back().or(first).map_or(start, |lines| lines.end);
+        start..end
+    }
+
+    /// The chunk that holds a line of the call.
+    pub(super) fn chunk_of(&self, old: usize) -> Option<&Chunk> {
+        let at = self.chunks.partition_point(|chunk| chunk.old.end <= old);
+        self.chunks[at..].iter().find(|chunk| chunk.old.contains(&old))
+    }
+
+    /// The file's text of a chunk.
+    pub(super) fn text<'t>(&self, chunk: &Chunk, file: &File<'t>) -> &'t str {
+        &file.text[chunk.bytes.clone()]
+    }
+}
+
+/// The text that is sought.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sought<'a> {
+    pub(super) lines: &'a [&'a str],
+    /// Whether it may begin or end amid a line of the file.
+    pub(super) whole_lines: bool,
+    /// Whether its last line is ended.
+    pub(super) closed: bool,
+}
+
+/// Every place where the text stands at a tolerance.
+pub(super) fn places(file: &File<'_>, sought: Sought<'_>, tolerance: Tolerance) -> Vec<Place> {
+    let Sought { lines, whole_lines, closed } = sought;
+    let solid: Vec<usize> = (0..lines.len()).filter(|&at| !lines[at].trim().is_empty()).collect();
+    if solid.is_empty() {
+        return Vec::new();
+    }
+    // Brackets and dots alone do not tell where they stand.
+    let wordless = !lines.iter().any(|line| line.contains(is_word));
+    if wordless && tolerance > Tolerance::TrailingBlanks {
+        return Vec::new();
+    }
+    let whole = if tolerance.skips_blank_lines() {
+        with_any_blank_lines(file, lines, &solid, tolerance)
+    } else {
+        let keys: Vec<u64> = lines.iter().map(|line| tolerance.key(line)).collect();
+        let starts = occurrences(&keys, file.keys(tolerance)).into_iter();
+        let place = |start: usize| Place {
+            chunks: (0..lines.len()).map(|at| Chunk::same(at, start + at, file)).collect(),
+            tolerance,
+        };
+        starts.map(place).collect()
+    };
+    if !whole.is_empty() || whole_lines || closed && lines.len() == 1 {
+        return whole;
+    }
+    match lines {
+        [line] => within_lines(file, line, tolerance),
+        _ => with_cut_ends(file, lines, closed, tolerance),
+    }
+}
+
+fn with_any_blank_lines(
+    file: &File<'_>,
+    lines: &[&str],
+    solid: &[usize],
+    tolerance: Tolerance,
+) -> Vec<Place> {
+    let all = file.keys(tolerance);
+    let text: Vec<u64> = file.solid().iter().map(|&at| all[at]).collect();
+    let keys: Vec<u64> = solid.iter().map(|&at| tolerance.key(lines[at])).collect();
+    let place = |start: usize| {
+        let at: Vec<usize> = file.solid()[start..start + solid.len()].to_vec();
+        let mut chunks = Vec::new();
+        for (n, (&old, &line)) in solid.iter().zip(&at).enumerate() {
+            if let Some(before) = n.checked_sub(1) {
+                blank_lines(file, solid[before] + 1..old, at[before] + 1..line, &mut chunks);
+            }
+            chunks.push(Chunk::same(old, line, file));
+        }
+        // Blank lines that the call begins or ends with, as far as the file has them too.
+        let head = (0..at[0]).rev().take(solid[0]).take_while(|&line| file.is_blank(line)).count();
+        let mut above = Vec::new();
+        blank_lines(file, 0..solid[0], at[0] - head..at[0], &mut above);
+        let (last, end) = (solid[solid.len() - 1] + 1, at[at.len() - 1] + 1);
+        let tail = (end..file.lines().len()).take(lines.len() - last);
+        let tail = tail.take_while(|&line| file.is_blank(line)).count();
+        blank_lines(file, last..lines.len(), end..end + tail, &mut chunks);
+        above.extend(chunks);
+        Place { chunks: above, tolerance }
+    };
+    occurrences(&keys, &text).into_iter().map(place).collect()
+}
+
+/// Blank lines of both sides between two lines: one for one, and what is left alone.
+fn blank_lines(file: &File<'_>, old: Range<usize>, lines: Range<usize>, out: &mut Vec<Chunk>) {
+    let both = old.len().min(lines.len());
+    out.extend((0..both).map(|at| Chunk::same(old.start + at, lines.start + at, file)));
+    let (old, lines) = (old.start + both..old.end, lines.start + both..lines.end);
+    if !old.is_empty() {
+        out.push(Chunk::of(old, lines.start..lines.start, file, ChunkKind::Same));
+    } else if !lines.is_empty() {
+        out.push(Chunk::of(old.start..old.start, lines, file, ChunkKind::Same));
+    }
+}
+
+/// A text of several lines that begins or ends amid a line of the file. The lines between
+/// are whole.
+fn with_cut_ends(
+    file: &File<'_>,
+    lines: &[&str],
+    closed: bool,
+    tolerance: Tolerance,
+) -> Vec<Place> {
+    if tolerance > Tolerance::LookAlikesAndIndentation {
+        return Vec::new();
+    }
+    let count = lines.len();
+    let keys: Vec<u64> = lines.iter().map(|line| tolerance.key(line)).collect();
+    let all = file.keys(tolerance);
+    let starts: Vec<usize> = match count {
+        2 => (0..all.len().saturating_sub(1)).collect(),
+        _ => {
+            let inner = occurrences(&keys[1..count - 1], all).into_iter();
+            inner.filter(|at| *at > 0 && at - 1 + count <= all.len()).map(|at| at - 1).collect()
+        }
+    };
+    let fold = tolerance.fold().unwrap_or(Fold::LookAlike);
+    let strict = tolerance.fold().is_none();
+    let cut = |old: &str, line: usize, side: Side| -> Option<Range<usize>> {
+        let found = cut_end(old, file.body(line), fold, side)?;
+        let start = file.lines()[line].start;
+        let same = !strict || file.body(line)[found.clone()].trim() == old.trim();
+        same.then_some(start + found.start..start + found.end)
+    };
+    let mut out = Vec::new();
+    for start in starts {
+        let end = start + count - 1;
+        let whole = |at: usize, line: usize| keys[at] == all[line];
+        let head = match whole(0, start) {
+            true => None,
+            false => Some(cut(lines[0], start, Side::End)),
+        };
+        let tail = match whole(count - 1, end) {
+            true => None,
+            false if closed => Some(None),
+            false => Some(cut(lines[count - 1], end, Side::Start)),
+        };
+        if matches!(head, Some(None)) || matches!(tail, Some(None)) {
+            continue;
+        }
+        let mut chunks: Vec<Chunk> =
+            (0..count).map(|at| Chunk::same(at, start + at, file)).collect();
+        if let Some(Some(range)) = head {
+            chunks[0].bytes = range;
+            chunks[0].from_start = false;
+        }
+        if let Some(Some(range)) = tail {
+            chunks[count - 1].bytes.end = range.end;
+        }
+        out.push(Place { chunks, tolerance });
+    }
+    out
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Start,
+    End,
+}
+
+/// Where a text stands at the start or at the end of a line, apart from its indentation.
+fn cut_end(old: &str, line: &str, fold: Fold, side: Side) -> Option<Range<usize>> {
+    let a = fold::canonical(old.trim(), fold);
+    let b = fold::canonical(line.trim_end(), fold);
+    if a.len() >= b.len() || !a.iter().any(|c| is_word(c.c)) {
+        return None;
+    }
+    let found = match side {
+        Side::Start => {
+            let indent = b.iter().take_while(|c| c.c.is_whitespace()).count();
+            indent..indent + a.len()
+        }
+        Side::End => b.len() - a.len()..b.len(),
+    };
+    let equal = b.get(found.clone())?.iter().zip(&a).all(|(a, b)| a.c == b.c);
+    if !equal || splits_word(&b, &found) {
+        return None;
+    }
+    match side {
+        Side::Start => Some(0..b[found.end - 1].end),
+        // Amid the indentation no text begins: that is the whole line.
+        Side::End => {
+            let start = b[found.start].start;
+            (!line[..start].trim().is_empty()).then_some(start..line.trim_end().len())
+        }
+    }
+}
+
+fn splits_word(chars: &[fold::Canonical], range: &Range<usize>) -> bool {
+    let word = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| is_word(c.c));
+    word(range.start.checked_sub(1)) && word(Some(range.start))
+        || word(Some(range.end)) && word(range.end.checked_sub(1))
+}
+
+/// A text of one line that stands inside lines of the file under the tolerance's fold.
+fn within_lines(file: &File<'_>, old: &str, tolerance: Tolerance) -> Vec<Place> {
+    let fold = match tolerance {
+        Tolerance::LookAlikes | Tolerance::Spacing | Tolerance::Punctuation => tolerance.fold(),
+        _ => None,
+    };
+    let Some(fold) = fold else { return Vec::new() };
+    let text = |chars: &[fold::Canonical]| chars.iter().map(|c| c.c).collect::<String>();
+    let sought = text(&fold::canonical(old.trim(), fold));
+    let finder = memchr::memmem::Finder::new(&sought);
+    let mut out = Vec::new();
+    for &line in file.solid() {
+        let body = file.body(line);
+        let chars = fold::canonical(body, fold);
+        let folded = text(&chars);
+        let (mut at, mut offset) = (0, 0);
+        for found in finder.find_iter(folded.as_bytes()) {
+            // Characters and bytes are counted together, once a line.
+            while offset < found {
+                offset += chars[at].c.len_utf8();
+                at += 1;
+            }
+            let range = at..at + sought.chars().count();
+            if splits_word(&chars, &range) {
+                continue;
+            }
+            let start = file.lines()[line].start;
+            let bytes = start + chars[range.start].start..start + chars[range.end - 1].end;
+            let from_start = body[..chars[range.start].start].trim().is_empty();
+            let bytes = if from_start { start..bytes.end } else { bytes };
+            let chunk = Chunk {
+                old: 0..1,
+                lines: line..line + 1,
+                bytes,
+                from_start,
+                kind: ChunkKind::Same,
+            };
+            out.push(Place { chunks: vec![chunk], tolerance });
+        }
+    }
+    out
+}
+
+/// Where a pattern of keys stands, overlaps included (Knuth, Morris, Pratt).
+pub(super) fn occurrences(pattern: &[u64], text: &[u64]) -> Vec<usize> {
+    let Some(&first) = pattern.first() else { return Vec::new() };
+    if pattern.len() == 1 {
+        return (0..text.len()).filter(|&at| text[at] == first && first != BLANK).collect();
+    }
+    let mut back = vec![0; pattern.len()];
+    let mut matched = 0;
+    for at in 1..pattern.len() {
+        while matched > 0 && pattern[at] != pattern[matched] {
+            matched = back[matched - 1];
+        }
+        matched += usize::from(pattern[at] == pattern[matched]);
+        back[at] = matched;
+    }
+    let mut out = Vec::new();
+    matched = 0;
+    for (at, key) in text.iter().enumerate() {
+        while matched > 0 && *key != pattern[matched] {
+            matched = back[matched - 1];
+        }
+        matched += usize::from(*key == pattern[matched]);
+        if matched == pattern.len() {
+            out.push(at + 1 - matched);
+            matched = back[matched - 1];
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Snapshot;
+
+    fn found(text: &str, lines: &[&str], tolerance: Tolerance) -> Vec<String> {
+        let snapshot = Snapshot::from_text(text);
+        let file = File::new(&snapshot, None);
+        let sought = Sought { lines, whole_lines: false, closed: false };
+        let places = places(&file, sought, tolerance);
+        places.iter().map(|place| text[place.range()].to_owned()).collect()
+    }
+
+    #[test]
+    fn overlapping_occurrences_are_all_found() {
+        assert_eq!(occurrences(&[1, 1], &[1, 1, 1, 2, 1, 1]), [0, 1, 4]);
+        assert_eq!(occurrences(&[1, 2, 1], &[1, 2, 1, 2, 1]), [0, 2]);
+    }
+
+    #[test]
+    fn each_tolerance_finds_what_it_forgives() {
+        assert_eq!(found("\ta \n\t\tb\n", &["a", "\tb"], Tolerance::Indentation), ["\ta \n\t\tb"]);
+        assert!(found("\ta\n\t\tb\n", &["a", "\tb"], Tolerance::LookAlikes).is_empty());
+        assert_eq!(found("a\n\nb\n", &["a", "b"], Tolerance::BlankLines), ["a\n\nb"]);
+        assert_eq!(found("x = f( a,b )\n", &["f(a, b)"], Tolerance::Spacing), ["f( a,b )"]);
+        assert_eq!(found("“a” b\n", &["\"a\""], Tolerance::LookAlikes), ["“a”"]);
+    }
+
+    #[test]
+    fn a_text_may_begin_and_end_amid_a_line() {
+        let file = "x = call(one,\n      two,\n      three); y()\n";
+        let old = ["call(one,", "  two,", "  three)"];
+        assert_eq!(
+            found(file, &old, Tolerance::Indentation),
+            ["call(one,\n      two,\n      three)"]
+        );
+        assert!(
+            found(file, &["all(one,", "  two,", "  three)"], Tolerance::Indentation).is_empty()
+        );
+    }
+}

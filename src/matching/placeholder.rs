@@ -1,0 +1,122 @@
+//! Placeholders for code that was left out: "... existing code ...".
+
+/// Whether a line stands for code that is not there.
+///
+/// A bare `...` is Python; a placeholder says what it leaves out, or is a comment of dots.
+pub(super) fn is_placeholder(line: &str) -> bool {
+    let line = line.trim();
+    if line.len() > 120 {
+        return false;
+    }
+    let comment = ["//", "#", "/*", "--", "<!--", "{/*", ";", "%", "*"]
+        .iter()
+        .find_map(|mark| line.strip_prefix(mark));
+    let inner = comment.unwrap_or(line);
+    let inner = inner
+        .trim_end_matches("*/}")
+        .trim_end_matches("*/")
+        .trim_end_matches("-->")
+        .trim()
+        .trim_matches(|c| matches!(c, '(' | ')' | '[' | ']' | '<' | '>' | '{' | '}'))
+        .trim();
+    let dots = starts_with_dots(inner) || inner.ends_with('…') || inner.ends_with("...");
+    let words = inner.trim_matches(|c: char| c == '.' || c == '…' || c.is_whitespace());
+    let words = words.to_lowercase();
+    if words.is_empty() {
+        return dots && (comment.is_some() || inner.len() <= 4);
+    }
+    let named = PHRASES.iter().any(|phrase| words.contains(phrase));
+    // Without dots, a comment is a placeholder only when it says nothing else.
+    let alone = || {
+        words.len() <= 60
+            && (ALONE.iter().any(|phrase| words.starts_with(phrase))
+                || words.ends_with("unchanged")
+                || words.ends_with("omitted"))
+    };
+    named && (dots || comment.is_some() && alone())
+}
+
+const PHRASES: &[&str] = &[
+    "existing ",
+    "rest of",
+    "remaining",
+    "unchanged",
+    "other code",
+    "other methods",
+    "other functions",
+    "same as before",
+    "omitted",
+    "previous code",
+    "code here",
+    "keep the rest",
+    "as before",
+    "more code",
+    "unmodified",
+    "not shown",
+    "elided",
+    "truncated",
+];
+
+const ALONE: &[&str] =
+    &["rest of", "existing code", "remaining", "same as before", "other methods"];
+
+/// `... x` or `…x`, but not `...x`, which spreads a value.
+fn starts_with_dots(text: &str) -> bool {
+    text.starts_with('…')
+        || text
+            .strip_prefix("...")
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '.', '(']))
+}
+
+/// Whether a placeholder is dots alone, which Python and TypeScript also write.
+pub(super) fn is_bare(line: &str) -> bool {
+    matches!(line.trim(), "..." | "…")
+}
+
+/// A placeholder in `new` that neither `old` nor the file has, and lines of `old` that
+/// went for it.
+pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &str) -> Option<&'a str> {
+    let is_new = |line: &&str| {
+        let line = line.trim();
+        is_placeholder(line)
+            && !is_bare(line)
+            && !file.contains(line)
+            && !old
+                .lines()
+                .any(|old| old.trim() == line || is_placeholder(old) && !file.contains(old.trim()))
+    };
+    new.lines().find(is_new).map(str::trim)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_told_from_code() {
+        for line in [
+            "// ... existing code ...",
+            "# … rest of the function …",
+            "/* ... */",
+            "...",
+            "    // rest of the code unchanged",
+            "<!-- ... existing markup ... -->",
+            "{/* ... rest of component ... */}",
+            "[... rest of code ...]",
+            "# ... (unchanged)",
+        ] {
+            assert!(is_placeholder(line), "{line}");
+        }
+        for line in [
+            "f(...args)",
+            "// wait...",
+            "// keep existing users on the old plan",
+            "let rest = [...existing];",
+            "x = 1",
+            "",
+            "// remove the existing index before it is built again",
+        ] {
+            assert!(!is_placeholder(line), "{line}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! HTML entities for characters of the source.
+//!
+//! Evidence: reports against Roo Code and Cline, whose tools decode them for some models.
+
+use super::{Mistake, NewText, UndoNew};
+use crate::edit::{Rewrite, Rung};
+
+pub(super) struct Entities;
+
+const ENTITIES: &[(&str, &str)] = &[
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+    ("&quot;", "\""),
+    ("&#34;", "\""),
+    ("&#39;", "'"),
+    ("&#x27;", "'"),
+    ("&apos;", "'"),
+    ("&nbsp;", "\u{a0}"),
+    ("&amp;", "&"),
+];
+
+impl Mistake for Entities {
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::HtmlEntities
+    }
+
+    fn rung(&self) -> Rung {
+        Rung::HtmlEntities
+    }
+
+    fn whole_lines(&self) -> bool {
+        false
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let all: Vec<&str> = ENTITIES.iter().map(|(entity, _)| *entity).collect();
+        let text = decode(old, &all);
+        if text == old {
+            return None;
+        }
+        let bare_in_old: Vec<&str> =
+            ENTITIES.iter().filter(|(_, c)| is_bare(old, c)).map(|(_, c)| *c).collect();
+        let undo = move |new: &str| {
+            // A character that stands bare in new_str was not encoded there.
+            let meant = |(_, c): &&(&str, &str)| !is_bare(new, c) || bare_in_old.contains(c);
+            let used: Vec<&str> =
+                ENTITIES.iter().filter(meant).map(|(entity, _)| *entity).collect();
+            NewText::Told(decode(new, &used))
+        };
+        Some((text, Box::new(undo)))
+    }
+}
+
+fn is_bare(text: &str, c: &str) -> bool {
+    let is_entity = |at: usize| ENTITIES.iter().any(|(entity, _)| text[at..].starts_with(entity));
+    text.match_indices(c).any(|(at, _)| c != "&" || !is_entity(at))
+}
+
+fn decode(text: &str, used: &[&str]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('&') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let known =
+            ENTITIES.iter().find(|(entity, _)| rest.starts_with(entity) && used.contains(entity));
+        let (meant, len) = known.map_or(("&", 1), |(entity, meant)| (*meant, entity.len()));
+        out.push_str(meant);
+        rest = &rest[len..];
+    }
+    out.push_str(rest);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read;
+    use super::*;
+
+    #[test]
+    fn entities_are_decoded_where_nothing_speaks_against_it() {
+        let new = |new: &str| {
+            read(Rewrite::HtmlEntities, "a &lt; b &amp;&amp; c", new).map(|(_, new)| new)
+        };
+        assert_eq!(new("a &gt; b"), Some(NewText::Told("a > b".into())));
+        assert_eq!(new("\"&lt;\" < x"), Some(NewText::Told("\"&lt;\" < x".into())));
+    }
+}

@@ -1,0 +1,137 @@
+//! Line numbers copied from a view of the file.
+//!
+//! Evidence: transcripts (`12→`, `12|`), Roo Code strips them, and restitch's own views
+//! print three of the forms.
+
+use super::{Mistake, NewText, UndoNew};
+use crate::edit::{Rewrite, Rung};
+
+/// Line numbers in front of every line, uniform and consecutive.
+pub(super) enum LineNumbers {
+    /// A blank that every line has behind its number is the view's.
+    Padded,
+    /// It is the line's.
+    Bare,
+}
+
+impl Mistake for LineNumbers {
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::LineNumbers
+    }
+
+    fn rung(&self) -> Rung {
+        Rung::LineNumbers
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let body = old.strip_suffix('\n').unwrap_or(old);
+        let numbered: Vec<(Style, usize, &str)> =
+            body.split('\n').map(number).collect::<Option<_>>()?;
+        let (style, first, _) = *numbered.first()?;
+        let uniform =
+            numbered.iter().enumerate().all(|(at, (s, n, _))| *s == style && *n == first + at);
+        if !uniform {
+            return None;
+        }
+        let padding = match self {
+            Self::Padded => {
+                let padded = matches!(style, Style::Colon | Style::Letter | Style::Bar)
+                    && numbered.iter().all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
+                padded.then_some(" ")?
+            }
+            Self::Bare => "",
+        };
+        // A number that is taken from one string is taken from the other, whatever it says.
+        let strip = move |text: &str| -> String {
+            let line = |line: &str| match number(line) {
+                Some((s, _, rest)) if s == style => {
+                    rest.strip_prefix(padding).unwrap_or(rest).to_owned()
+                }
+                _ => line.to_owned(),
+            };
+            text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+        };
+        let text = strip(old);
+        Some((text, Box::new(move |new| NewText::Told(strip(new)))))
+    }
+}
+
+/// What stands between a line number and the line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Bar,
+    Arrow,
+    Colon,
+    Dash,
+    Tab,
+    Angles,
+    Brackets,
+    Anchor,
+    Letter,
+}
+
+/// The number in front of a line, its style, and the rest.
+fn number(line: &str) -> Option<(Style, usize, &str)> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let start = line.trim_start_matches(' ');
+    for (open, close, style) in [("<<", ">>", Style::Angles), ("[", "]", Style::Brackets)] {
+        if let Some(inside) = start.strip_prefix(open) {
+            let (number, rest) = digits(inside)?;
+            return Some((style, number, rest.strip_prefix(close)?));
+        }
+    }
+    if let Some(lettered) = start.strip_prefix('L') {
+        let (number, rest) = digits(lettered)?;
+        return Some((Style::Letter, number, rest.strip_prefix(':')?));
+    }
+    let (number, rest) = digits(start)?;
+    if let Some(tagged) = rest.strip_prefix('#') {
+        let (tag, rest) = tagged.split_once(['|', ':'])?;
+        let is_tag = (2..=8).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphanumeric());
+        return is_tag.then_some((Style::Anchor, number, rest));
+    }
+    if let Some(rest) = rest.trim_start_matches(' ').strip_prefix(['|', '│']) {
+        return Some((Style::Bar, number, rest));
+    }
+    let styles = [("→", Style::Arrow), (":", Style::Colon), ("-", Style::Dash), ("\t", Style::Tab)];
+    styles.into_iter().find_map(|(mark, style)| Some((style, number, rest.strip_prefix(mark)?)))
+}
+
+fn digits(text: &str) -> Option<(usize, &str)> {
+    let end = text.bytes().take_while(u8::is_ascii_digit).count();
+    Some((text[..end].parse().ok()?, &text[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read;
+    use super::*;
+
+    #[test]
+    fn numbers_are_stripped_when_uniform_and_consecutive() {
+        for text in [
+            "12|a\n13|  b",
+            "   12→a\n   13→  b",
+            "12: a\n13:   b",
+            "12\ta\n13\t  b",
+            "<<12>>a\n<<13>>  b",
+            "[12]a\n[13]  b",
+            "12#VK|a\n13#XJ|  b",
+            "L12: a\nL13:   b",
+            "12 | a\n13 |   b",
+        ] {
+            let old = read(Rewrite::LineNumbers, text, "").map(|(old, _)| old);
+            assert_eq!(old.as_deref(), Some("a\n  b"), "{text:?}");
+        }
+        for text in ["12|a\n14|b", "12|a\n13: b", "12|a\nb", "a = 12"] {
+            assert_eq!(read(Rewrite::LineNumbers, text, ""), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_any_value_is_taken_from_new_str() {
+        let new = |old: &str, new: &str| read(Rewrite::LineNumbers, old, new).map(|(_, new)| new);
+        assert_eq!(new("<<2>>b", "<<9>>B"), Some(NewText::Told("B".into())));
+        assert_eq!(new("12|a\n13|b", "12|a\nnew\n13|b"), Some(NewText::Told("a\nnew\nb".into())));
+    }
+}

@@ -1,0 +1,160 @@
+//! Readings: what the call's text could have been before a mistake was made to it as a
+//! whole. A reading applies only where `old_str` shows the mistake; `new_str` goes
+//! through the same rewrite where it shows it too, and where it does not tell, both
+//! texts are kept and the outcomes decide.
+
+mod entities;
+mod escapes;
+mod line_numbers;
+mod wrappers;
+
+pub(crate) use escapes::{unescape_all, unescape_quotes};
+
+use crate::edit::{Rewrite, Rung};
+
+/// One mistake of a whole text.
+pub(super) trait Mistake: Sync {
+    /// The rewrite that undoes it.
+    fn rewrite(&self) -> Rewrite;
+    /// The rung of a call that it explains alone.
+    fn rung(&self) -> Rung;
+    /// Whether what is left consists of whole lines by its nature.
+    fn whole_lines(&self) -> bool {
+        true
+    }
+    /// The text that was meant, where `old` shows the mistake, and what undoes it in `new`.
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)>;
+}
+
+/// Undoes the same mistake in `new_str`.
+pub(super) type UndoNew = Box<dyn Fn(&str) -> NewText>;
+
+/// `new_str` under a reading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NewText {
+    /// What it means.
+    Told(String),
+    /// The mistake undone, and as it was sent; `new_str` does not tell which is meant.
+    Either(String, String),
+}
+
+impl NewText {
+    /// The texts it may mean.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let (first, second) = match self {
+            Self::Told(text) => (text, None),
+            Self::Either(undone, sent) => (undone, Some(sent.as_str())),
+        };
+        std::iter::once(first.as_str()).chain(second)
+    }
+}
+
+/// In the order in which they are tried.
+const MISTAKES: &[&dyn Mistake] = &[
+    &escapes::Escapes::All,
+    &escapes::Escapes::Quotes,
+    &escapes::Escapes::Breaks,
+    &escapes::Escapes::QuotesAndBreaks,
+    &line_numbers::LineNumbers::Padded,
+    &line_numbers::LineNumbers::Bare,
+    &wrappers::DiffMarkers,
+    &wrappers::CodeFence,
+    &entities::Entities,
+    &wrappers::OuterBlankLines,
+];
+
+/// How many mistakes may come together. Two are seen in practice.
+const MOST_TOGETHER: usize = 2;
+
+/// A call as some mistakes explain it.
+#[derive(Debug, Clone)]
+pub(super) struct Reading {
+    pub(super) old: String,
+    pub(super) new: NewText,
+    pub(super) rewrites: Vec<Rewrite>,
+    /// The rung, where the text then stands in the file character for character.
+    pub(super) rung: Rung,
+    pub(super) whole_lines: bool,
+}
+
+/// All readings of a call: as it is, then with one mistake undone, then with two.
+pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
+    let plain = Reading {
+        old: old.to_owned(),
+        new: NewText::Told(new.to_owned()),
+        rewrites: Vec::new(),
+        rung: Rung::LineEndings,
+        whole_lines: false,
+    };
+    let mut out = vec![plain];
+    let mut from = 0;
+    for _ in 0..MOST_TOGETHER {
+        let to = out.len();
+        for at in from..to {
+            for mistake in MISTAKES {
+                if out[at].rewrites.contains(&mistake.rewrite()) {
+                    continue;
+                }
+                let Some((old, undo)) = mistake.undo(&out[at].old) else { continue };
+                if old.trim().is_empty() || out.iter().any(|seen| seen.old == old) {
+                    continue;
+                }
+                let new = match &out[at].new {
+                    NewText::Told(new) => told_by_lines(&out[at].old, &old, new, undo(new)),
+                    NewText::Either(undone, sent) => NewText::Either(
+                        undo(undone).texts().next().unwrap_or(undone).to_owned(),
+                        undo(sent).texts().next().unwrap_or(sent).to_owned(),
+                    ),
+                };
+                let mut rewrites = out[at].rewrites.clone();
+                rewrites.push(mistake.rewrite());
+                let whole_lines = out[at].whole_lines || mistake.whole_lines();
+                out.push(Reading { old, new, rewrites, rung: mistake.rung(), whole_lines });
+            }
+        }
+        from = to;
+    }
+    out
+}
+
+/// Lines that both strings have tell whether `new` has the mistake, if only one way: as
+/// they are in `old`, or as they are in what `old` meant.
+fn told_by_lines(old: &str, meant: &str, new: &str, undone: NewText) -> NewText {
+    let lines = |text: &str| -> std::collections::HashSet<String> {
+        let worded = text.lines().filter(|line| line.contains(char::is_alphanumeric));
+        worded.map(|line| line.trim().to_owned()).collect()
+    };
+    let (old, meant, own) = (lines(old), lines(meant), lines(new));
+    let mistaken = own.iter().any(|line| old.contains(line) && !meant.contains(line));
+    let right = own.iter().any(|line| meant.contains(line) && !old.contains(line));
+    match (undone, mistaken, right) {
+        (_, false, true) => NewText::Told(new.to_owned()),
+        (NewText::Either(undone, _), true, false) => NewText::Told(undone),
+        (undone, ..) => undone,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first reading by this rewrite.
+    pub(super) fn read(rewrite: Rewrite, old: &str, new: &str) -> Option<(String, NewText)> {
+        let all = readings(old, new);
+        let found = all.into_iter().find(|reading| reading.rewrites == [rewrite])?;
+        Some((found.old, found.new))
+    }
+
+    #[test]
+    fn two_mistakes_compose() {
+        let all = readings("1|a \\\"b\\\"\n2|c", "1|a \\\"d\\\"\n2|c");
+        let both = all.iter().find(|reading| reading.old == "a \"b\"\nc").expect("read");
+        assert_eq!(both.new, NewText::Told("a \"d\"\nc".into()));
+        assert_eq!(both.rewrites, [Rewrite::Unescape, Rewrite::LineNumbers]);
+    }
+
+    #[test]
+    fn a_text_without_a_mistake_has_one_reading() {
+        assert_eq!(readings("let a = 1;\nlet b = 2;", "let a = 3;").len(), 1);
+    }
+}

@@ -1,0 +1,165 @@
+//! What a text was wrapped in: the marks of a diff, a code fence, blank lines.
+
+use super::{Mistake, NewText, UndoNew};
+use crate::edit::{Rewrite, Rung};
+
+/// `-`, `+` and blank in front of each line.
+///
+/// Evidence: tools that edit by lines strip them (oh-my-openagent's list of corrections).
+pub(super) struct DiffMarkers;
+
+impl Mistake for DiffMarkers {
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::DiffMarkers
+    }
+
+    fn rung(&self) -> Rung {
+        Rung::DiffMarkers
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let text = one_side(old, '-', '+')?;
+        Some((
+            text,
+            Box::new(|new| match one_side(new, '+', '-') {
+                Some(text) => NewText::Told(text),
+                // Marks on some lines only: they may be the text's own.
+                None if new.split('\n').any(|line| line.starts_with('+')) => NewText::Either(
+                    new.split('\n')
+                        .map(|line| line.strip_prefix('+').unwrap_or(line))
+                        .collect::<Vec<_>>()
+                        .join("\n"),
+                    new.to_owned(),
+                ),
+                None => NewText::Told(new.to_owned()),
+            }),
+        ))
+    }
+}
+
+/// One side of a text in which every line is marked; where both sides are, the other goes.
+fn one_side(text: &str, own: char, other: char) -> Option<String> {
+    let closed = text.ends_with('\n');
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let is_header = |line: &str| line.starts_with("@@");
+    let marked = lines.iter().any(|line| line.starts_with([own, other]));
+    let all = lines
+        .iter()
+        .all(|line| line.is_empty() || line.starts_with([own, other, ' ']) || is_header(line));
+    if !marked || !all {
+        return None;
+    }
+    let both = [own, other].iter().all(|mark| lines.iter().any(|line| line.starts_with(*mark)));
+    let kept = lines.iter().filter(|line| !is_header(line) && !(both && line.starts_with(other)));
+    let strip = |line: &&str| line.strip_prefix([own, other, ' ']).unwrap_or(line).to_owned();
+    let mut out = kept.map(strip).collect::<Vec<_>>().join("\n");
+    if closed {
+        out.push('\n');
+    }
+    Some(out)
+}
+
+/// A code fence around the text.
+///
+/// Evidence: models that answer in Markdown; aider and Copilot's editor strip it.
+pub(super) struct CodeFence;
+
+impl Mistake for CodeFence {
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::CodeFence
+    }
+
+    fn rung(&self) -> Rung {
+        Rung::CodeFence
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let text = unfenced(old)?;
+        let undo = |new: &str| NewText::Told(unfenced(new).unwrap_or_else(|| new.to_owned()));
+        Some((text, Box::new(undo)))
+    }
+}
+
+fn unfenced(text: &str) -> Option<String> {
+    let trimmed = text.trim();
+    let (opening, rest) = trimmed.split_once('\n')?;
+    let fence = ["```", "~~~"].into_iter().find(|fence| opening.starts_with(fence))?;
+    if opening[3..].trim().contains(char::is_whitespace) {
+        return None;
+    }
+    if rest.trim_end() == fence {
+        return Some(String::new());
+    }
+    let body = rest.strip_suffix(fence)?.strip_suffix('\n')?;
+    Some(body.to_owned())
+}
+
+/// Blank lines around the text that the file does not have.
+///
+/// Evidence: aider drops a leading blank line and tries again.
+pub(super) struct OuterBlankLines;
+
+impl Mistake for OuterBlankLines {
+    fn rewrite(&self) -> Rewrite {
+        Rewrite::OuterBlankLines
+    }
+
+    fn rung(&self) -> Rung {
+        Rung::OuterBlankLines
+    }
+
+    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+        let (head, tail) = outer(old);
+        if head + tail == 0 {
+            return None;
+        }
+        let undo = move |new: &str| {
+            let (h, t) = outer(new);
+            NewText::Told(without(new, h.min(head), t.min(tail)))
+        };
+        Some((without(old, head, tail), Box::new(undo)))
+    }
+}
+
+/// How many blank lines a text begins and ends with; none for one of blanks alone.
+fn outer(text: &str) -> (usize, usize) {
+    let blank = |line: &&str| line.trim().is_empty();
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let head = lines.iter().take_while(|line| blank(line)).count();
+    if head == lines.len() {
+        return (0, 0);
+    }
+    (head, lines.iter().rev().take_while(|line| blank(line)).count())
+}
+
+fn without(text: &str, head: usize, tail: usize) -> String {
+    let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
+    let mut kept = lines[head..lines.len() - tail].join("\n");
+    if text.ends_with('\n') {
+        kept.push('\n');
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::read;
+    use super::*;
+
+    #[test]
+    fn wrappers_come_off_both_strings() {
+        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Told(new.to_owned())));
+        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b", " a\n+c"), told("a\nb", "a\nc"));
+        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b\n+c", " a\n-b\n+c"), told("a\nb", "a\nc"));
+        let fenced = read(Rewrite::CodeFence, "```rust\nx\n```", "```rust\ny\n```");
+        assert_eq!(fenced, told("x", "y"));
+        assert_eq!(read(Rewrite::CodeFence, "```rust\nx\n```", "z"), told("x", "z"));
+        assert_eq!(read(Rewrite::OuterBlankLines, "\n\na\n\n", "\nb\n"), told("a\n", "b\n"));
+    }
+
+    #[test]
+    fn marks_on_some_lines_leave_it_open() {
+        let new = read(Rewrite::DiffMarkers, " a\n-b", "a\n+b").map(|(_, new)| new);
+        assert_eq!(new, Some(NewText::Either("a\nb".into(), "a\n+b".into())));
+    }
+}

@@ -1,0 +1,36 @@
+//! What structure forbids: a result that breaks brackets or literals which the file and the
+//! call had whole. It may veto, and never decides how a text is mended.
+
+use super::file::File;
+use crate::edit::Splice;
+use crate::language::Lexed;
+
+/// Whether splices break what was whole. Nothing is said of a language that is not lexed,
+/// of a file that was broken before, or of a call that changes the count itself.
+pub(super) fn breaks(file: &File<'_>, splices: &[Splice], old: &str, new: &str) -> bool {
+    let Some(language) = file.language.filter(|language| language.is_lexed()) else { return false };
+    if !file.lexed().is_some_and(Lexed::is_whole) {
+        return false;
+    }
+    let after = applied(file.text, splices);
+    if language.lex(&after).is_whole() {
+        return false;
+    }
+    let (old, new) = (language.lex(old), language.lex(new));
+    old.closed == new.closed && old.open == new.open
+}
+
+/// The text after sorted, disjoint splices.
+pub(super) fn applied(text: &str, splices: &[Splice]) -> String {
+    let mut sorted: Vec<&Splice> = splices.iter().collect();
+    sorted.sort_by_key(|splice| splice.range.start);
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for splice in sorted {
+        out.push_str(&text[at..splice.range.start]);
+        out.push_str(&splice.text);
+        at = splice.range.end;
+    }
+    out.push_str(&text[at..]);
+    out
+}
