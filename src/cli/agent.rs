@@ -27,7 +27,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
             "the agent needs a model: set RESTITCH_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY, or give --model and --base-url",
         );
     };
-    let limits = WireLimits { first_byte: TURN, body_bytes: 8 << 20, ..WireLimits::default() };
+    let limits = WireLimits { first_byte: Some(TURN), body_bytes: 8 << 20, ..WireLimits::default() };
     let chat = match OpenAi::new(endpoint, limits) {
         Ok(chat) => chat,
         Err(error) => return Exit::usage(error.to_string()),

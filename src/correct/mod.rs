@@ -12,6 +12,7 @@ mod cached;
 mod cassette;
 #[cfg(feature = "llm")]
 mod disk_cache;
+mod extent;
 mod limited;
 mod model;
 mod prompts;

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::extent;
 use super::prompts::PromptBook;
 use super::reply::{ReplyKind, parse_reply};
 use super::secrets::Secrets;
@@ -60,7 +61,8 @@ impl<M: ChatModel> ModelCorrector<M> {
             system: rendered.system,
             user: rendered.user,
             schema_name: kind.name(),
-            schema: kind.schema(),
+            schema: extent::bounded(kind.schema(), ask),
+            answer_tokens: extent::answer_tokens(ask),
         };
         if self.log == LogContent::Always {
             tracing::debug!(ask = ask.kind(), user = request.user, "prompt");
@@ -69,6 +71,7 @@ impl<M: ChatModel> ModelCorrector<M> {
         let reply =
             self.chat.ask(&request, budget, &usable).await.map_err(|error| match error {
                 ChatError::Timeout(_) => CorrectorError::Timeout,
+                ChatError::NoRoom(_) => CorrectorError::NoRoom(error.to_string()),
                 ChatError::Budget => CorrectorError::Skipped(error.to_string()),
                 error => CorrectorError::Failed(error.to_string()),
             })?;

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+use super::ModelUse;
 use crate::text::LineSpan;
 
 /// The codes that callers branch on. They are wire strings and never change.
@@ -196,6 +197,9 @@ pub struct Refusal {
     pub occurrences: Vec<usize>,
     /// What was tried to correct the call.
     pub attempts: Vec<Attempt>,
+    /// What the model cost, when it was asked.
+    #[serde(skip_serializing_if = "ModelUse::is_nothing")]
+    pub model: ModelUse,
     /// What to do next.
     pub hint: Option<String>,
     /// Lines whose anchors are stale, merged; a partial read of these is enough.
@@ -216,6 +220,7 @@ impl Refusal {
             nearest: Vec::new(),
             occurrences: Vec::new(),
             attempts: Vec::new(),
+            model: ModelUse::default(),
             hint: None,
             affected_ranges: Vec::new(),
             anchors: Vec::new(),

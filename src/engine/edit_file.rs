@@ -60,9 +60,16 @@ impl Engine {
         loop {
             step = match step {
                 Step::Done(resolved) => {
-                    return checked(path, snapshot, *resolved, &budget.spent());
+                    let spent = budget.spent();
+                    return checked(path, snapshot, *resolved, &spent).map_err(|mut refusal| {
+                        refusal.model.add(&spent);
+                        refusal
+                    });
                 }
-                Step::Refused(refusal) => return Err(*refusal),
+                Step::Refused(mut refusal) => {
+                    refusal.model.add(&budget.spent());
+                    return Err(*refusal);
+                }
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
                     // Whatever the corrector does, the call ends in time.
