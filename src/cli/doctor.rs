@@ -3,17 +3,18 @@
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use serde_json::json;
+use tokio::time::timeout;
 
 use super::args::Common;
 use super::exit::Exit;
 use super::model::{self, ModelSettings};
-use crate::adapters::openai::OpenAi;
+use crate::adapters::openai::{AnswerCap, Lack, OpenAi, WireError};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
-use crate::edit::{EditReport, EditRequest, Refusal, WorkPath};
+use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
 use crate::store::{DiskStore, MemoryStore};
 
@@ -144,7 +145,7 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
         "model",
         format!("{} at {}, {key} ({})", endpoint.model, endpoint.base_url, from.join(", ")),
     ));
-    let (client, prompts) = match (settings.client(), settings.prompts()) {
+    let (client, prompts) = match (settings.fresh_client(), settings.prompts()) {
         (Ok(Some(client)), Ok(prompts)) => (client, prompts),
         (Err(exit), _) | (_, Err(exit)) => {
             findings.push(Finding::not_good(
@@ -160,31 +161,41 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let start = Instant::now();
     let tried = example(settings, client.clone(), prompts).await;
     let millis = start.elapsed().as_millis();
+    let answers = match &tried {
+        Ok(_) => true,
+        Err(refusal) => refusal.attempts.last().is_some_and(understood),
+    };
     findings.push(match tried {
         Ok(report) => answered(&client, &report, millis),
         Err(refusal) => unanswered(&refusal),
     });
+    if answers {
+        findings.push(room(&client, settings).await);
+    }
 }
 
 fn answered(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
     let used = &report.explanation.model;
-    let detail = format!(
-        "corrects the example in {millis} ms and {} requests, answers as {}; {} prompt bytes, {} prompt tokens",
-        used.calls,
-        client.mode().as_str(),
-        used.prompt_bytes,
-        used.prompt_tokens
-    );
-    // Six bytes a token is far more than any tokenizer needs for this text.
-    if used.prompt_tokens > 0 && used.prompt_tokens * 8 < used.prompt_bytes {
-        return Finding::not_good(
-            "endpoint",
-            Outcome::Warning,
-            detail,
-            "The server seems to cut long prompts. Give it a context of 16k tokens or more (Ollama: OLLAMA_CONTEXT_LENGTH).",
-        );
-    }
-    Finding::good("endpoint", detail)
+    let manner = client.manner();
+    let cap = match manner.cap {
+        AnswerCap::None => ", takes no limit for the length of an answer",
+        AnswerCap::MaxTokens | AnswerCap::MaxCompletionTokens => "",
+    };
+    Finding::good(
+        "endpoint",
+        format!(
+            "corrects the example in {millis} ms and {} requests, answers as {}{cap}; {} prompt bytes, {} prompt tokens",
+            used.calls,
+            manner.mode.as_str(),
+            used.prompt_bytes,
+            used.prompt_tokens
+        ),
+    )
+}
+
+/// Whether the server answered, whatever the model made of the question.
+fn understood(attempt: &Attempt) -> bool {
+    matches!(attempt.outcome, "rejected" | "declined") || attempt.detail.starts_with("the model")
 }
 
 fn unanswered(refusal: &Refusal) -> Finding {
@@ -193,7 +204,7 @@ fn unanswered(refusal: &Refusal) -> Finding {
         || refusal.message.clone(),
         |attempt| format!("{} {}: {}", attempt.ask, attempt.outcome, attempt.detail),
     );
-    if last.is_some_and(|attempt| matches!(attempt.outcome, "rejected" | "declined")) {
+    if last.is_some_and(understood) {
         return Finding::not_good(
             "endpoint",
             Outcome::Warning,
@@ -208,31 +219,114 @@ fn unanswered(refusal: &Refusal) -> Finding {
     } else if detail.contains("no connection") {
         "Check that the server runs and that the base URL is right."
     } else if detail.contains("in time") {
-        "The server is too slow; raise model.timeout and model.first_byte_timeout in the configuration."
+        "The server is too slow for a small question; raise model.timeout in the configuration, or use a smaller model."
+    } else if detail.contains("context") {
+        MORE_ROOM
     } else {
-        "Read the server's log."
+        "The server does not take a small question as it is sent. Look at what its log says about it."
     };
     Finding::not_good("endpoint", Outcome::Bad, detail, next)
 }
 
-/// A correction that every useful model can make, in a file long enough to notice a
-/// server that cuts prompts at 4k tokens.
+const MORE_ROOM: &str = "Longer questions get no answer and the call is refused as without a model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
+
+/// About the longest question that is sent for a usual call: the windows of a large file.
+const LONG: usize = 36 << 10;
+
+/// How long a question may be, by trying: a part first, then all, and a half where that
+/// is too much.
+async fn room(client: &OpenAi, settings: &ModelSettings) -> Finding {
+    let most = settings.allowance.time;
+    let bad =
+        |detail: String, next: &str| Finding::not_good("context", Outcome::Warning, detail, next);
+    let start = Instant::now();
+    match tried(client, LONG / 4, most).await {
+        Tried::Fits(tokens) if is_cut(tokens, LONG / 4) => return cut(tokens, LONG / 4),
+        Tried::Fits(_) => {}
+        Tried::NoRoom(why) | Tried::Failed(why) => {
+            return bad(format!("{} bytes get no answer: {why}", LONG / 4), MORE_ROOM);
+        }
+        Tried::Slow => return bad(slow(LONG / 4, most), SLOW),
+    }
+    let expected = start.elapsed() * 4;
+    if expected > most {
+        let detail = format!(
+            "{} bytes take {:.0} s to be read, so that a long question ({LONG} bytes) would take longer than the {} s of model.timeout",
+            LONG / 4,
+            start.elapsed().as_secs_f64(),
+            most.as_secs()
+        );
+        return bad(detail, SLOW);
+    }
+    match tried(client, LONG, most).await {
+        Tried::Fits(tokens) if is_cut(tokens, LONG) => cut(tokens, LONG),
+        Tried::Fits(tokens) => Finding::good(
+            "context",
+            match tokens {
+                0 => format!("a long question fits ({LONG} bytes; the server counts no tokens)"),
+                tokens => format!("a long question fits ({LONG} bytes, {tokens} tokens)"),
+            },
+        ),
+        Tried::NoRoom(why) => {
+            let half = matches!(tried(client, LONG / 2, most).await, Tried::Fits(_));
+            let fits = if half { LONG / 2 } else { LONG / 4 };
+            bad(format!("questions of {fits} bytes fit, {LONG} bytes do not: {why}"), MORE_ROOM)
+        }
+        Tried::Failed(why) => bad(format!("{LONG} bytes get no answer: {why}"), MORE_ROOM),
+        Tried::Slow => bad(slow(LONG, most), SLOW),
+    }
+}
+
+enum Tried {
+    /// It fits; the tokens are as the server counts them, 0 when it does not.
+    Fits(u64),
+    NoRoom(String),
+    Failed(String),
+    Slow,
+}
+
+async fn tried(client: &OpenAi, bytes: usize, most: Duration) -> Tried {
+    match timeout(most, client.try_prompt(bytes)).await {
+        Ok(Ok(tokens)) => Tried::Fits(tokens),
+        Ok(Err(error)) if error.lack() == Some(Lack::Room) => Tried::NoRoom(error.to_string()),
+        Ok(Err(WireError::Slow(_))) | Err(_) => Tried::Slow,
+        Ok(Err(error)) => Tried::Failed(error.to_string()),
+    }
+}
+
+/// Eight bytes a token are far more than any tokenizer takes of such a text.
+fn is_cut(tokens: u64, bytes: usize) -> bool {
+    tokens > 0 && u64::try_from(bytes).is_ok_and(|bytes| tokens * 8 < bytes)
+}
+
+fn cut(tokens: u64, bytes: usize) -> Finding {
+    Finding::not_good(
+        "context",
+        Outcome::Warning,
+        format!("the server seems to cut questions: of {bytes} bytes it read {tokens} tokens"),
+        MORE_ROOM,
+    )
+}
+
+fn slow(bytes: usize, most: Duration) -> String {
+    format!(
+        "a question of {bytes} bytes gets no answer within the {} s of model.timeout",
+        most.as_secs()
+    )
+}
+
+const SLOW: &str = "Only small questions will be answered in time. Raise model.timeout in the configuration, or use a smaller model or a faster machine.";
+
+/// A correction that every useful model can make, in a small file.
 async fn example(
     settings: &ModelSettings,
     client: OpenAi,
     prompts: PromptBook,
 ) -> Result<EditReport, Refusal> {
-    let mut file = String::from(
-        "pub fn total_price(items: &[Item], tax: f64) -> f64 {\n    items.iter().map(|item| item.price).sum::<f64>() * tax\n}\n",
-    );
-    for n in 0..200 {
-        file.push_str(&format!(
-            "\npub fn step_{n}(value: u64) -> u64 {{\n    value.wrapping_mul({n}) + 1\n}}\n"
-        ));
-    }
+    let file = "pub fn total_price(items: &[Item], tax: f64) -> f64 {\n    items.iter().map(|item| item.price).sum::<f64>() * tax\n}\n\npub fn count(items: &[Item]) -> usize {\n    items.len()\n}\n";
     let store = MemoryStore::new();
     let path = WorkPath::parse("example.rs", std::path::Path::new("/"))?;
-    store.put(path.clone(), file.into_bytes());
+    store.put(path.clone(), file.as_bytes().to_vec());
     let corrector = ModelCorrector::new(client, prompts, Secrets::new());
     let engine = Engine::builder(store)
         .corrector(Arc::new(corrector))

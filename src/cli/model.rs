@@ -2,6 +2,7 @@
 //! environment, the environment before the user's own configuration file. Nothing of
 //! it is ever read from the workspace: a repository must not choose where code goes.
 
+use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,12 @@ use serde::Deserialize;
 use super::args::Common;
 use super::exit::Exit;
 use crate::adapters::openai::{
-    AnswerMode, DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, ModeMemory, OpenAi, ProcessMemory,
+    DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, Manner, MannerMemory, OpenAi, ProcessMemory,
     WireLimits,
 };
 use crate::correct::{
-    CacheLimits, Cached, DiskCache, Limited, Limits, LogContent, ModelCorrector, PromptBook,
-    Record, Replay, Secrets,
+    CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Record, Replay,
+    Secrets,
 };
 use crate::engine::Allowance;
 use crate::port::Corrector;
@@ -52,7 +53,7 @@ struct ModelSection {
     choose: Option<Choice>,
     /// Seconds for all questions of one call.
     timeout: Option<f64>,
-    /// Seconds until an answer begins.
+    /// Seconds until an answer begins, where that shall be less than `timeout`.
     first_byte_timeout: Option<f64>,
     /// A folder with prompts that replace those compiled in.
     prompts: Option<PathBuf>,
@@ -66,9 +67,6 @@ struct ModelSection {
     replay: Option<PathBuf>,
     /// Record answers to this file.
     record: Option<PathBuf>,
-    /// Let the logs hold what is sent and answered.
-    #[serde(default)]
-    log_content: bool,
 }
 
 /// What the settings come to.
@@ -213,20 +211,30 @@ fn is_below(path: &Path, root: &Path) -> bool {
 }
 
 impl ModelSettings {
-    /// The client, when there is a model.
+    /// The client, when there is a model; it knows what the server lacks.
     pub(crate) fn client(&self) -> Result<Option<OpenAi>, Exit> {
+        self.client_with(Known::Remembered)
+    }
+
+    /// A client that finds out anew what the server takes, and remembers that.
+    pub(crate) fn fresh_client(&self) -> Result<Option<OpenAi>, Exit> {
+        self.client_with(Known::Forgotten)
+    }
+
+    fn client_with(&self, known: Known) -> Result<Option<OpenAi>, Exit> {
         let Some(endpoint) = self.endpoint.clone() else { return Ok(None) };
         let mut limits = WireLimits::default();
         if let Some(time) = self.section.first_byte_timeout {
-            limits.first_byte = seconds("first_byte_timeout", time)?;
+            limits.first_byte = Some(seconds("first_byte_timeout", time)?);
         }
         let client = OpenAi::new(endpoint, limits)
             .map_err(|error| Exit::usage(format!("the model cannot be used: {error}")))?;
-        let modes = StateMemory {
+        let memory = StateMemory {
             process: ProcessMemory::default(),
-            file: state_dir().map(|dir| dir.join("answer-modes.json")),
+            file: state_dir().map(|dir| dir.join("servers.json")),
+            known,
         };
-        Ok(Some(client.with_modes(Arc::new(modes))))
+        Ok(Some(client.with_memory(Arc::new(memory))))
     }
 
     /// The prompts.
@@ -271,8 +279,7 @@ impl ModelSettings {
         for name in &self.section.never_send {
             secrets = secrets.with_name(name);
         }
-        let log = if self.section.log_content { LogContent::Always } else { LogContent::Never };
-        let model = ModelCorrector::new(client, self.prompts()?, secrets).log(log);
+        let model = ModelCorrector::new(client, self.prompts()?, secrets);
         let identity = model.identity();
         let limited = Limited::new(model, Limits::default());
         let mut cached = Cached::new(limited, identity, CacheLimits::default());
@@ -293,48 +300,57 @@ impl ModelSettings {
     }
 }
 
-/// Answer modes in a small file of the state folder, so that the next process does
-/// not have to find out again. Losing it costs a request.
+/// Whether what is known of a server counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Remembered,
+    Forgotten,
+}
+
+/// What servers lack, in a small file of the state folder, so that the next process
+/// does not have to find out again. Losing it costs a request.
 struct StateMemory {
     process: ProcessMemory,
     file: Option<PathBuf>,
+    known: Known,
 }
 
 impl StateMemory {
-    fn read(&self) -> serde_json::Map<String, serde_json::Value> {
+    fn read(&self) -> BTreeMap<String, Manner> {
         let text = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 }
 
-impl ModeMemory for StateMemory {
-    fn recall(&self, server_and_model: &str) -> Option<AnswerMode> {
+impl MannerMemory for StateMemory {
+    fn recall(&self, server_and_model: &str) -> Option<Manner> {
         self.process.recall(server_and_model).or_else(|| {
-            let mode = AnswerMode::parse(self.read().get(server_and_model)?.as_str()?)?;
-            self.process.note(server_and_model, mode);
-            Some(mode)
+            if self.known == Known::Forgotten {
+                return None;
+            }
+            let manner = *self.read().get(server_and_model)?;
+            self.process.note(server_and_model, manner);
+            Some(manner)
         })
     }
 
-    fn note(&self, server_and_model: &str, mode: AnswerMode) {
-        let known = self.recall(server_and_model).unwrap_or(AnswerMode::StrictSchema);
-        self.process.note(server_and_model, mode);
-        if known == mode {
+    fn note(&self, server_and_model: &str, manner: Manner) {
+        self.process.note(server_and_model, manner);
+        let mut known = self.read();
+        if known.insert(server_and_model.to_owned(), manner) == Some(manner) {
             return;
         }
-        let mut modes = self.read();
-        modes.insert(server_and_model.to_owned(), mode.as_str().into());
         let Some(file) = &self.file else { return };
         let write = || -> std::io::Result<()> {
             let folder = file.parent().unwrap_or(Path::new("."));
             fs::create_dir_all(folder)?;
             let temp = tempfile::NamedTempFile::new_in(folder)?;
-            serde_json::to_writer(&temp, &modes)?;
+            serde_json::to_writer(&temp, &known)?;
             temp.persist(file).map_err(|error| error.error)?;
             Ok(())
         };
         if let Err(error) = write() {
-            tracing::info!(%error, "the answer mode could not be remembered");
+            tracing::info!(%error, "what the server lacks could not be remembered");
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Bounds around a corrector: the call's deadline, how many asks run at once, and a
 //! circuit breaker, so that a dead endpoint costs its time once and not per edit.
+//!
+//! A slow server is not a dead one: what was too much for it is left out for a while,
+//! and smaller questions go through.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -7,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
+use super::extent::prompt_bytes;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
 /// The bounds.
@@ -39,6 +43,29 @@ pub struct Limited<C> {
 struct Circuit {
     failures: u32,
     closed_until: Option<Instant>,
+    slow: u32,
+    /// The smallest question that timed out since one of its size was answered.
+    slow_bytes: Option<usize>,
+    slow_until: Option<Instant>,
+    /// The smallest question that did not fit the server's context, and until when that counts.
+    too_long: Option<(usize, Instant)>,
+}
+
+impl Circuit {
+    /// Whether a question is about as large as one that timed out.
+    fn is_slow(&self, bytes: usize) -> bool {
+        self.slow_bytes.is_some_and(|slow| bytes > slow / 2)
+    }
+
+    fn answered(&mut self, bytes: usize) {
+        (self.failures, self.closed_until) = (0, None);
+        if self.is_slow(bytes) || self.slow_until.is_none() {
+            (self.slow, self.slow_bytes, self.slow_until) = (0, None, None);
+        }
+        if self.too_long.is_some_and(|(long, _)| bytes >= long) {
+            self.too_long = None;
+        }
+    }
 }
 
 impl<C> Limited<C> {
@@ -52,15 +79,37 @@ impl<C> Limited<C> {
         self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses while the pause lasts; afterwards one ask at a time finds out.
-    fn enter(&self) -> Result<(), CorrectorError> {
+    /// Refuses while a pause lasts; afterwards one ask at a time finds out.
+    fn enter(&self, bytes: usize) -> Result<(), CorrectorError> {
         let mut circuit = self.circuit();
         let now = Instant::now();
+        let seconds = |until: Instant| (until - now).as_secs() + 1;
+        if let Some((long, until)) = circuit.too_long.filter(|(long, _)| bytes >= *long) {
+            if now < until {
+                return Err(CorrectorError::Skipped(format!(
+                    "a question of {long} bytes did not fit the server's context, and this one has {bytes}; tried again in {} s",
+                    seconds(until)
+                )));
+            }
+            circuit.too_long = Some((long, now + self.limits.pause));
+        }
+        if circuit.is_slow(bytes)
+            && let Some(until) = circuit.slow_until
+        {
+            if now < until {
+                return Err(CorrectorError::Skipped(format!(
+                    "the model gave no answer in time {} times in a row; questions of this size are left out for another {} s. Send the call again then, or raise model.timeout",
+                    circuit.slow,
+                    seconds(until)
+                )));
+            }
+            circuit.slow_until = Some(now + self.limits.pause);
+        }
         match circuit.closed_until {
             Some(until) if now < until => Err(CorrectorError::Skipped(format!(
-                "the endpoint failed {} times in a row and is left alone for {} s",
+                "there was no usable answer {} times in a row, and the endpoint is left alone for another {} s; send the call again then",
                 circuit.failures,
-                (until - now).as_secs() + 1
+                seconds(until)
             ))),
             Some(_) => {
                 circuit.closed_until = Some(now + self.limits.pause);
@@ -70,15 +119,27 @@ impl<C> Limited<C> {
         }
     }
 
-    fn leave(&self, answer: &Result<Reply, CorrectorError>) {
+    fn leave(&self, bytes: usize, answer: &Result<Reply, CorrectorError>) {
         let mut circuit = self.circuit();
+        let pause = Instant::now() + self.limits.pause;
         match answer {
-            Ok(_) => *circuit = Circuit::default(),
-            Err(CorrectorError::Timeout | CorrectorError::Failed(_)) => {
+            Ok(_) => circuit.answered(bytes),
+            Err(CorrectorError::Failed(_)) => {
                 circuit.failures = circuit.failures.saturating_add(1);
                 if circuit.failures >= self.limits.failures {
-                    circuit.closed_until = Some(Instant::now() + self.limits.pause);
+                    circuit.closed_until = Some(pause);
                 }
+            }
+            Err(CorrectorError::Timeout) => {
+                circuit.slow = circuit.slow.saturating_add(1);
+                circuit.slow_bytes = Some(circuit.slow_bytes.map_or(bytes, |b| b.min(bytes)));
+                if circuit.slow >= self.limits.failures {
+                    circuit.slow_until = Some(pause);
+                }
+            }
+            Err(CorrectorError::NoRoom(_)) => {
+                let least = circuit.too_long.map_or(bytes, |(long, _)| long.min(bytes));
+                circuit.too_long = Some((least, pause));
             }
             // Nobody was asked, so nothing was learnt.
             Err(_) => {}
@@ -97,7 +158,8 @@ impl<C: Corrector> Corrector for Limited<C> {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
-            self.enter()?;
+            let bytes = prompt_bytes(ask);
+            self.enter(bytes)?;
             let bounded = async {
                 let _permit = self
                     .permits
@@ -109,12 +171,90 @@ impl<C: Corrector> Corrector for Limited<C> {
             let answer = timeout_at(budget.deadline(), bounded)
                 .await
                 .unwrap_or(Err(CorrectorError::Timeout));
-            self.leave(&answer);
+            self.leave(bytes, &answer);
             answer
         })
     }
 
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
         self.inner.rejected(ask)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::ContentHash;
+
+    /// Takes a microsecond a byte, and has room for so many.
+    struct Server {
+        room: usize,
+    }
+
+    impl Corrector for Server {
+        fn correct<'a>(
+            &'a self,
+            ask: &'a Ask,
+            _budget: &'a Budget,
+        ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+            Box::pin(async move {
+                let bytes = prompt_bytes(ask);
+                if bytes > self.room {
+                    return Err(CorrectorError::NoRoom("too long".into()));
+                }
+                tokio::time::sleep(Duration::from_millis(u64::try_from(bytes).expect("small")))
+                    .await;
+                Ok(Reply::Text("x".into()))
+            })
+        }
+    }
+
+    fn ask(bytes: usize) -> Ask {
+        Ask::RepairEscapes {
+            path: "a".into(),
+            file: ContentHash::of(b""),
+            old: String::new(),
+            new: "n".repeat(bytes),
+        }
+    }
+
+    async fn call(limited: &Limited<Server>, bytes: usize) -> Result<Reply, CorrectorError> {
+        limited.correct(&ask(bytes), &Budget::new(Duration::from_secs(1), 4)).await
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_server_gets_small_questions_and_another_chance() {
+        let limited = Limited::new(Server { room: usize::MAX }, Limits::default());
+        for _ in 0..3 {
+            assert_eq!(call(&limited, 3000).await, Err(CorrectorError::Timeout));
+        }
+        let start = Instant::now();
+        let Err(CorrectorError::Skipped(why)) = call(&limited, 2900).await else {
+            panic!("a large question is left out");
+        };
+        assert!(why.contains("no answer in time 3 times") && why.contains("30 s"), "{why}");
+        assert_eq!(start.elapsed(), Duration::ZERO);
+        assert!(call(&limited, 500).await.is_ok(), "a small one goes through");
+        assert!(matches!(call(&limited, 2900).await, Err(CorrectorError::Skipped(_))));
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(call(&limited, 2900).await, Err(CorrectorError::Timeout), "tried again");
+        assert!(matches!(call(&limited, 2900).await, Err(CorrectorError::Skipped(_))));
+        // What it answers at that size opens the way again.
+        tokio::time::sleep(Duration::from_secs(31)).await;
+        limited.leave(2900, &Ok(Reply::Declined));
+        assert_eq!(call(&limited, 2900).await, Err(CorrectorError::Timeout));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_does_not_fit_the_context_is_not_sent_again_and_again() {
+        let limited = Limited::new(Server { room: 600 }, Limits::default());
+        assert!(matches!(call(&limited, 800).await, Err(CorrectorError::NoRoom(_))));
+        let Err(CorrectorError::Skipped(why)) = call(&limited, 900).await else {
+            panic!("a longer question is left out");
+        };
+        assert!(why.contains("context") && why.contains("800"), "{why}");
+        assert!(call(&limited, 500).await.is_ok());
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert!(matches!(call(&limited, 900).await, Err(CorrectorError::NoRoom(_))));
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
+use super::ModelUse;
 use crate::text::LineSpan;
 
 /// The codes that callers branch on. They are wire strings and never change.
@@ -228,6 +229,9 @@ pub struct Refusal {
     pub outcomes: Vec<OutcomeDiff>,
     /// What was tried to correct the call.
     pub attempts: Vec<Attempt>,
+    /// What the model cost, when it was asked.
+    #[serde(skip_serializing_if = "ModelUse::is_nothing")]
+    pub model: ModelUse,
     /// What to do next.
     pub hint: Option<String>,
     /// Lines whose anchors are stale, merged; a partial read of these is enough.
@@ -253,6 +257,7 @@ impl Refusal {
             conflicts: Vec::new(),
             outcomes: Vec::new(),
             attempts: Vec::new(),
+            model: ModelUse::default(),
             hint: None,
             affected_ranges: Vec::new(),
             anchors: Vec::new(),

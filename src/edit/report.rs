@@ -93,6 +93,11 @@ pub struct ModelUse {
 }
 
 impl ModelUse {
+    /// Whether nobody was asked.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Adds another edit's cost.
     pub fn add(&mut self, other: &Self) {
         self.calls += other.calls;

@@ -60,11 +60,19 @@ impl Engine {
         loop {
             step = match step {
                 Step::Done(resolved) => {
-                    return checked(path, snapshot, *resolved, &budget.spent());
+                    let spent = budget.spent();
+                    return checked(path, snapshot, *resolved, &spent).map_err(|mut refusal| {
+                        refusal.model.add(&spent);
+                        refusal
+                    });
                 }
-                Step::Refused(refusal) => return Err(*refusal),
+                Step::Refused(mut refusal) => {
+                    refusal.model.add(&budget.spent());
+                    return Err(*refusal);
+                }
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
+                    tracing::debug!(path = %path, ask = ask.kind(), "a model is asked");
                     // Whatever the corrector does, the call ends in time.
                     let answer =
                         timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));

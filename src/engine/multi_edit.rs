@@ -26,9 +26,15 @@ impl Engine {
                 files.push(path);
             }
         }
-        let mut batch = Vec::new();
+        let mut batch: Vec<VerifiedEdit> = Vec::new();
         for path in files {
-            batch.push(self.prepare_all(path, edits).await.map_err(|r| r.at(path.as_str()))?);
+            let edit = self.prepare_all(path, edits).await.map_err(|mut refusal| {
+                for edit in &batch {
+                    refusal.model.add(&edit.explanation().model);
+                }
+                refusal.at(path.as_str())
+            })?;
+            batch.push(edit);
         }
         self.commit(batch, options).await
     }
@@ -63,10 +69,17 @@ impl Engine {
                 };
             }
         };
-        let mut parts = Vec::new();
+        let mut parts: Vec<VerifiedEdit> = Vec::new();
         for (number, request) in own {
-            let part = self.decide(path, request, &snapshot).await;
-            parts.push(part.map_err(|refusal| numbered(number, refusal))?);
+            match self.decide(path, request, &snapshot).await {
+                Ok(part) => parts.push(part),
+                Err(mut refusal) => {
+                    for part in &parts {
+                        refusal.model.add(&part.explanation().model);
+                    }
+                    return Err(numbered(number, refusal));
+                }
+            }
         }
         join(path, &snapshot, parts)
     }

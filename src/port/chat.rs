@@ -15,6 +15,8 @@ pub struct ChatRequest {
     pub schema_name: &'static str,
     /// The answer's JSON schema, in the strict subset.
     pub schema: Value,
+    /// No answer needs more tokens.
+    pub answer_tokens: u32,
 }
 
 /// The answer's text; by request a JSON object, but servers differ.
@@ -34,9 +36,9 @@ pub enum ChatError {
     /// The time ran out.
     #[error("no answer in time: {0}")]
     Timeout(String),
-    /// The server does not take the request in this form.
-    #[error("{0}")]
-    Refused(String),
+    /// The prompt is longer than what the server takes.
+    #[error("the question does not fit the server's context ({0}); give the server a larger one")]
+    NoRoom(String),
     /// The server or the network failed. The text never holds the key.
     #[error("{0}")]
     Failed(String),

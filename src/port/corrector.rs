@@ -186,6 +186,9 @@ pub enum CorrectorError {
     /// The time ran out.
     #[error("no answer in time")]
     Timeout,
+    /// The question is longer than what the server takes.
+    #[error("{0}")]
+    NoRoom(String),
     /// The server or the network failed.
     #[error("{0}")]
     Failed(String),

@@ -6,9 +6,12 @@ mod evil;
 mod figures;
 mod mine;
 mod prompt;
+mod quirks;
+mod real;
 mod rules;
 mod safety;
 mod server;
+mod visible;
 mod wire;
 
 use restitch::edit::EditRequest;

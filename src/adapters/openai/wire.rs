@@ -1,0 +1,223 @@
+//! One request on the wire: one try, bounded in time and size, and what went wrong.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::middleware::HttpRequestFactory;
+use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use super::manner::Lack;
+
+/// The bounds of one request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WireLimits {
+    /// To connect.
+    pub connect: Duration,
+    /// Until the answer begins, where that shall be less than what the question may take
+    /// in all: a server that does not stream sends nothing before it is done.
+    pub first_byte: Option<Duration>,
+    /// The answer's body, after decompression.
+    pub body_bytes: usize,
+    /// Tries of one request, the first included.
+    pub attempts: u32,
+    /// The longest wait that a server may ask for.
+    pub retry_after: Duration,
+}
+
+impl Default for WireLimits {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            first_byte: None,
+            body_bytes: 1 << 20,
+            attempts: 2,
+            retry_after: Duration::from_secs(5),
+        }
+    }
+}
+
+/// What went wrong on the wire. The text holds no header and no key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WireError {
+    /// The server answered with an error.
+    #[error("the server answered {status}{message}")]
+    Status {
+        /// The status.
+        status: u16,
+        /// The beginning of its error message, after a colon.
+        message: String,
+        /// How long to wait, where it said so.
+        retry_after: Option<Duration>,
+        /// Whether a repetition may help.
+        transient: bool,
+        /// What the server lacks, as far as the error says.
+        lack: Option<Lack>,
+    },
+    /// The connection failed.
+    #[error("no connection: {0}")]
+    Connection(String),
+    /// The answer did not begin or end in time.
+    #[error("the server took too long {0}")]
+    Slow(&'static str),
+    /// The answer is too large.
+    #[error("the answer is larger than {0} bytes")]
+    Large(usize),
+    /// The answer is not JSON.
+    #[error("the answer is not a chat completion: {0}")]
+    Malformed(String),
+    /// The request cannot be made.
+    #[error("{0}")]
+    Setup(String),
+}
+
+impl WireError {
+    /// A word for logs, without anything that the server said.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Status { .. } => "status",
+            Self::Connection(_) => "connection",
+            Self::Slow(_) => "slow",
+            Self::Large(_) => "large",
+            Self::Malformed(_) => "malformed",
+            Self::Setup(_) => "setup",
+        }
+    }
+
+    pub(super) fn may_retry(&self) -> bool {
+        match self {
+            Self::Status { transient, lack, .. } => *transient && lack.is_none(),
+            Self::Connection(_) => true,
+            _ => false,
+        }
+    }
+
+    /// What the server lacks, where its error says so.
+    pub fn lack(&self) -> Option<Lack> {
+        match self {
+            Self::Status { lack, .. } => *lack,
+            _ => None,
+        }
+    }
+}
+
+/// Error texts of a server, short and on one line.
+pub(super) fn clip(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// An error with its causes. Causes of a connection name hosts, never headers.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut out = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        out = format!("{out}: {cause}");
+        source = cause.source();
+    }
+    clip(&out)
+}
+
+/// The tower service under async-openai: one try, bounded in time and size.
+#[derive(Clone)]
+pub(super) struct Wire {
+    pub(super) http: reqwest::Client,
+    pub(super) limits: WireLimits,
+    pub(super) has_key: bool,
+}
+
+impl tower::Service<HttpRequestFactory> for Wire {
+    type Response = reqwest::Response;
+    type Error = tower::BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
+        let wire = self.clone();
+        Box::pin(async move {
+            let mut request = factory.build().await?;
+            match request.headers_mut().get_mut(AUTHORIZATION) {
+                Some(value) if wire.has_key => value.set_sensitive(true),
+                _ => {
+                    request.headers_mut().remove(AUTHORIZATION);
+                }
+            }
+            wire.once(request).await.map_err(Into::into)
+        })
+    }
+}
+
+impl Wire {
+    async fn once(&self, request: reqwest::Request) -> Result<reqwest::Response, WireError> {
+        let answer = self.http.execute(request);
+        let answer = match self.limits.first_byte {
+            None => answer.await,
+            Some(limit) => {
+                timeout(limit, answer).await.map_err(|_| WireError::Slow("to begin its answer"))?
+            }
+        };
+        let answer = answer.map_err(|error| WireError::Connection(chain(&error.without_url())))?;
+        let status = answer.status();
+        let retry_after = retry_after(answer.headers());
+        let body = self.body(answer).await;
+        if !status.is_success() {
+            let body = body.unwrap_or_default();
+            let parsed: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
+            // Only what is meant as an error message: a body may echo what was sent.
+            let error = &parsed["error"];
+            let message = error["message"].as_str().or_else(|| error.as_str());
+            let message = message.or_else(|| parsed["message"].as_str());
+            let message = message.map(|m| format!(": {}", clip(m))).unwrap_or_default();
+            let text = String::from_utf8_lossy(&body);
+            let out_of_quota = text.contains("insufficient_quota");
+            let code = status.as_u16();
+            return Err(WireError::Status {
+                status: code,
+                message,
+                retry_after,
+                transient: matches!(code, 408 | 409 | 429 | 500..=599)
+                    && code != 501
+                    && !out_of_quota,
+                lack: Lack::named(code, &text),
+            });
+        }
+        let body = body?;
+        // Parsed here, so that the library never logs a body that it cannot read.
+        if let Err(error) = serde_json::from_slice::<Value>(&body) {
+            return Err(WireError::Malformed(error.to_string()));
+        }
+        Ok(reqwest::Response::from(http::Response::new(body)))
+    }
+
+    async fn body(&self, mut answer: reqwest::Response) -> Result<Vec<u8>, WireError> {
+        let mut body = Vec::new();
+        loop {
+            match answer.chunk().await {
+                Ok(Some(chunk)) if body.len() + chunk.len() > self.limits.body_bytes => {
+                    return Err(WireError::Large(self.limits.body_bytes));
+                }
+                Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+                Ok(None) => return Ok(body),
+                Err(error) => return Err(WireError::Connection(chain(&error.without_url()))),
+            }
+        }
+    }
+}
+
+/// Seconds or milliseconds; a date is not worth a clock here.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |value: &HeaderValue| value.to_str().ok()?.trim().parse::<f64>().ok();
+    let millis = headers.get("retry-after-ms").and_then(number).map(|ms| ms / 1000.0);
+    let seconds = millis.or_else(|| headers.get(RETRY_AFTER).and_then(number))?;
+    Duration::try_from_secs_f64(seconds.clamp(0.0, 3600.0)).ok()
+}

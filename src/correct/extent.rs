@@ -1,0 +1,119 @@
+//! How large a question is, and how large its answer can be. A model that rambles is
+//! cut off where no answer could go on, and numbers are bounded by what was shown.
+
+use serde_json::{Map, Value, json};
+
+use crate::port::{Ask, Window};
+
+/// The object around an answer, its fields and numbers.
+const FRAME_TOKENS: usize = 160;
+/// Bytes a token: code with escapes in JSON, by the worse tokenizers.
+const BYTES_A_TOKEN: usize = 2;
+/// No answer is longer, whatever was asked.
+const MOST_TOKENS: usize = 32 << 10;
+
+fn windows(ask: &Ask) -> &[Window] {
+    match ask {
+        Ask::CorrectOld { windows, .. } | Ask::Choose { windows, .. } => windows,
+        Ask::AdjustNew { .. } | Ask::RepairEscapes { .. } => &[],
+    }
+}
+
+fn shown(ask: &Ask) -> usize {
+    windows(ask).iter().map(|window| window.text.len()).sum()
+}
+
+/// The bytes of all texts that are sent for an ask.
+pub(super) fn prompt_bytes(ask: &Ask) -> usize {
+    let texts = match ask {
+        Ask::CorrectOld { old, new, .. }
+        | Ask::RepairEscapes { old, new, .. }
+        | Ask::Choose { old, new, .. } => old.len() + new.len(),
+        Ask::AdjustNew { old, corrected_old, new, .. } => {
+            old.len() + corrected_old.len() + new.len()
+        }
+    };
+    texts + shown(ask)
+}
+
+/// How many tokens an answer can need.
+pub(super) fn answer_tokens(ask: &Ask) -> u32 {
+    let bytes = match ask {
+        // The region may be larger than what was asked for, but not than what is shown.
+        Ask::CorrectOld { old, .. } => (2 * old.len() + 1024).min(shown(ask)),
+        Ask::AdjustNew { corrected_old, new, .. } => corrected_old.len() + new.len(),
+        Ask::RepairEscapes { new, .. } => new.len(),
+        Ask::Choose { .. } => 0,
+    };
+    let tokens = (FRAME_TOKENS + bytes / BYTES_A_TOKEN).min(MOST_TOKENS);
+    u32::try_from(tokens).unwrap_or(u32::MAX)
+}
+
+/// The schema with its numbers bounded by the windows of the ask.
+pub(super) fn bounded(mut schema: Value, ask: &Ask) -> Value {
+    let windows = windows(ask);
+    let first = windows.iter().map(|window| window.start_line).min().unwrap_or(0);
+    let last = windows.iter().map(|window| window.end_line).max().unwrap_or(0);
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return schema };
+    for (name, least, most) in
+        [("candidate", 0, windows.len()), ("start_line", first, last), ("end_line", first, last)]
+    {
+        let Some(Value::Object(property)) = properties.get_mut(name) else { continue };
+        bound(property, least, most);
+    }
+    schema
+}
+
+/// A nullable number gets its bounds in a branch of its own: beside a list of types
+/// they would be read as bounds on null, too.
+fn bound(property: &mut Map<String, Value>, least: usize, most: usize) {
+    let number = json!({ "type": "integer", "minimum": least, "maximum": most });
+    match property.remove("type") {
+        Some(Value::Array(_)) => {
+            property.insert("anyOf".into(), json!([number, { "type": "null" }]));
+        }
+        _ => property.extend(number.as_object().cloned().unwrap_or_default()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::reply::ReplyKind;
+    use super::*;
+    use crate::text::ContentHash;
+
+    fn ask() -> Ask {
+        let window = |start_line: usize| Window {
+            start_line,
+            end_line: start_line + 9,
+            text: "x".repeat(4000),
+        };
+        Ask::CorrectOld {
+            path: "a".into(),
+            file: ContentHash::of(b""),
+            old: "o".repeat(100),
+            new: "n".into(),
+            expected: Some(1),
+            windows: vec![window(40), window(7)],
+        }
+    }
+
+    #[test]
+    fn numbers_are_bounded_by_what_is_shown() {
+        let schema = bounded(ReplyKind::of(&ask()).schema(), &ask());
+        let bounds = |name: &str| {
+            let number = &schema["properties"][name]["anyOf"][0];
+            (number["minimum"].as_u64(), number["maximum"].as_u64())
+        };
+        assert_eq!(bounds("candidate"), (Some(0), Some(2)), "{schema}");
+        assert_eq!(bounds("start_line"), (Some(7), Some(49)));
+        assert_eq!(bounds("end_line"), (Some(7), Some(49)));
+    }
+
+    #[test]
+    fn an_answer_is_capped_by_the_question() {
+        assert_eq!(prompt_bytes(&ask()), 8101);
+        let tokens = answer_tokens(&ask());
+        assert!((500..2000).contains(&tokens), "{tokens}");
+    }
+}
