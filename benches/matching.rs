@@ -160,11 +160,9 @@ fn growth() {
             let request = EditRequest::new(old, new);
             let snapshot = Snapshot::from_text(text);
             let outcome = match explain(&request, &snapshot) {
-                Ok(explained) => explained.explanation.rung,
-                Err(refusal) if refusal.code == EditCode::AlreadyApplied => {
-                    "already_applied".into()
-                }
-                Err(_) => "absent".into(),
+                Ok(explained) => explained.explanation.rung.as_str(),
+                Err(refusal) if refusal.code == EditCode::AlreadyApplied => "already_applied",
+                Err(_) => "absent",
             };
             assert_eq!(outcome, *name, "the text is meant for another rung");
             (request, snapshot)
@@ -183,7 +181,7 @@ fn growth() {
     }
     let known: Vec<&str> = SPOILERS.iter().map(|(name, _)| *name).collect();
     let missing: Vec<&str> =
-        LADDER.iter().map(|rung| rung.id()).filter(|id| !known.contains(id)).collect();
+        LADDER.iter().map(|rung| rung.as_str()).filter(|id| !known.contains(id)).collect();
     assert!(missing.is_empty(), "no text for {missing:?}");
 }
 

@@ -218,7 +218,10 @@ pub(super) fn ask_digest(ask: &Ask) -> [u8; 32] {
         }
         Ask::AdjustNew { corrected_old, .. } => part(corrected_old.as_bytes()),
         Ask::RepairEscapes { .. } => {}
-        Ask::Choose { windows: shown, .. } => windows(shown),
+        Ask::Choose { outcomes, .. } => {
+            part(&outcomes.len().to_le_bytes());
+            outcomes.iter().for_each(|outcome| part(outcome.as_bytes()));
+        }
     }
     let mut out = [0; 32];
     out.copy_from_slice(&hash.finalize());

@@ -14,8 +14,8 @@ const MOST_TOKENS: usize = 32 << 10;
 
 fn windows(ask: &Ask) -> &[Window] {
     match ask {
-        Ask::CorrectOld { windows, .. } | Ask::Choose { windows, .. } => windows,
-        Ask::AdjustNew { .. } | Ask::RepairEscapes { .. } => &[],
+        Ask::CorrectOld { windows, .. } => windows,
+        Ask::AdjustNew { .. } | Ask::RepairEscapes { .. } | Ask::Choose { .. } => &[],
     }
 }
 
@@ -26,9 +26,12 @@ fn shown(ask: &Ask) -> usize {
 /// The bytes of all texts that are sent for an ask.
 pub(super) fn prompt_bytes(ask: &Ask) -> usize {
     let texts = match ask {
-        Ask::CorrectOld { old, new, .. }
-        | Ask::RepairEscapes { old, new, .. }
-        | Ask::Choose { old, new, .. } => old.len() + new.len(),
+        Ask::CorrectOld { old, new, .. } | Ask::RepairEscapes { old, new, .. } => {
+            old.len() + new.len()
+        }
+        Ask::Choose { old, new, outcomes, .. } => {
+            old.len() + new.len() + outcomes.iter().map(String::len).sum::<usize>()
+        }
         Ask::AdjustNew { old, corrected_old, new, .. } => {
             old.len() + corrected_old.len() + new.len()
         }
@@ -52,11 +55,15 @@ pub(super) fn answer_tokens(ask: &Ask) -> u32 {
 /// The schema with its numbers bounded by the windows of the ask.
 pub(super) fn bounded(mut schema: Value, ask: &Ask) -> Value {
     let windows = windows(ask);
+    let candidates = match ask {
+        Ask::Choose { outcomes, .. } => outcomes.len(),
+        _ => windows.len(),
+    };
     let first = windows.iter().map(|window| window.start_line).min().unwrap_or(0);
     let last = windows.iter().map(|window| window.end_line).max().unwrap_or(0);
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return schema };
     for (name, least, most) in
-        [("candidate", 0, windows.len()), ("start_line", first, last), ("end_line", first, last)]
+        [("candidate", 0, candidates), ("start_line", first, last), ("end_line", first, last)]
     {
         let Some(Value::Object(property)) = properties.get_mut(name) else { continue };
         bound(property, least, most);

@@ -48,9 +48,9 @@ pub const PROMPTS: &[PromptSpec] = &[
     },
     PromptSpec {
         ask: "choose",
-        file: "choose_place.md",
-        slots: &["mark", "path", "old", "new", "windows"],
-        text: include_str!("../../prompts/choose_place.md"),
+        file: "choose.md",
+        slots: &["mark", "path", "old", "new", "outcomes"],
+        text: include_str!("../../prompts/choose.md"),
     },
 ];
 
@@ -140,8 +140,11 @@ impl PromptBook {
             ("expected", Ask::CorrectOld { expected: Some(1), .. }) => "once".into(),
             ("expected", Ask::CorrectOld { expected: Some(n), .. }) => format!("{n} times"),
             ("expected", _) => "as often as it is meant".into(),
-            ("windows", Ask::CorrectOld { windows, .. } | Ask::Choose { windows, .. }) => {
-                excerpts(&mark, windows)
+            ("windows", Ask::CorrectOld { windows, .. }) => excerpts(&mark, windows),
+            ("outcomes", Ask::Choose { outcomes, .. }) => {
+                let outcome =
+                    |(n, text): (usize, &String)| frame(&mark, &format!("outcome {n}"), text);
+                (1..).zip(outcomes).map(outcome).collect()
             }
             _ => String::new(),
         };
@@ -197,7 +200,11 @@ fn template(spec: &PromptSpec, text: &str) -> Result<Template, BadPrompt> {
 /// A mark that nobody can guess and that is in no text of the ask.
 fn unguessable(ask: &Ask) -> String {
     let texts: Vec<&str> = match ask {
-        Ask::CorrectOld { old, new, windows, .. } | Ask::Choose { old, new, windows, .. } => {
+        Ask::Choose { old, new, outcomes, .. } => {
+            let outcomes = outcomes.iter().map(String::as_str);
+            outcomes.chain([old.as_str(), new.as_str()]).collect()
+        }
+        Ask::CorrectOld { old, new, windows, .. } => {
             let windows = windows.iter().map(|w| w.text.as_str());
             windows.chain([old.as_str(), new.as_str()]).collect()
         }

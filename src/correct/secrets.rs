@@ -45,9 +45,16 @@ impl Secrets {
     pub fn allow(&self, ask: &Ask) -> Result<(), String> {
         let none: &[Window] = &[];
         let (path, texts, windows) = match ask {
-            Ask::CorrectOld { path, old, new, windows, .. }
-            | Ask::Choose { path, old, new, windows, .. } => {
+            Ask::CorrectOld { path, old, new, windows, .. } => {
                 (path, vec![("old_str", old), ("new_str", new)], &windows[..])
+            }
+            Ask::Choose { path, old, new, outcomes, .. } => {
+                let shown = outcomes.iter().map(|outcome| ("the file's text", outcome));
+                (
+                    path,
+                    [("old_str", old), ("new_str", new)].into_iter().chain(shown).collect(),
+                    none,
+                )
             }
             Ask::AdjustNew { path, old, corrected_old, new, .. } => (
                 path,

@@ -185,6 +185,9 @@ pub struct Conflict {
     pub believed: String,
     /// What stands there.
     pub found: String,
+    /// What was written there, where the conflict was settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
 }
 
 /// One of several texts that the call can mean.

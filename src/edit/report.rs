@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::diff::unified_diff;
 use super::verify::{After, VerifiedEdit};
-use super::{Attempt, EditPlan, Rewrite, Rung};
+use super::{Attempt, Conflict, EditPlan, Rewrite, Rung};
 use crate::hashline::tag;
 use crate::text::{ContentHash, LineSpan, Snapshot, counted};
 
@@ -24,6 +24,9 @@ pub struct Explanation {
     pub model: ModelUse,
     /// Each attempt at a correction.
     pub attempts: Vec<Attempt>,
+    /// Lines that the caller and the file had both changed, and what was written there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub conflicts: Vec<Conflict>,
     /// What the caller should know beside success.
     pub warnings: Vec<String>,
 }
@@ -38,6 +41,7 @@ impl Explanation {
             corrected: None,
             model: ModelUse::default(),
             attempts: Vec::new(),
+            conflicts: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -62,6 +66,7 @@ impl Explanation {
         self.replacements += part.replacements;
         self.model.add(&part.model);
         self.attempts.extend_from_slice(&part.attempts);
+        self.conflicts.extend_from_slice(&part.conflicts);
         self.warnings.extend_from_slice(&part.warnings);
     }
 }

@@ -6,8 +6,7 @@ use tokio::time::timeout_at;
 
 use super::{CallOptions, Engine};
 use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
-    VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::matching::Explained;
 use crate::port::{Budget, CorrectorError};
@@ -37,10 +36,24 @@ impl Engine {
         match self.snapshot(path).await {
             Ok(snapshot) => self.decide(path, request, &snapshot).await,
             Err(refusal) if refusal.code == EditCode::FileNotFound && request.old.is_empty() => {
-                VerifiedEdit::create(path.clone(), &request.new, Explanation::plain(Rung::Create))
+                self.create(path, request).await
             }
             Err(refusal) => Err(refusal),
         }
+    }
+
+    /// A new file. Its escapes go through the same review as those of an edit.
+    async fn create(
+        &self,
+        path: &WorkPath,
+        request: &EditRequest,
+    ) -> Result<VerifiedEdit, Refusal> {
+        let (resolved, spent) = self.resolve(path, request, &Snapshot::from_text("")).await?;
+        let Explained { splices, mut explanation } = resolved.explained;
+        explanation.rung = Rung::Create;
+        explanation.model = spent;
+        let content = splices.into_iter().next().map(|splice| splice.text).unwrap_or_default();
+        VerifiedEdit::create(path.clone(), &content, explanation)
     }
 
     /// Decides one edit of a file; asks the model where there is one. Writes nothing, and
@@ -51,21 +64,30 @@ impl Engine {
         request: &EditRequest,
         snapshot: &Snapshot,
     ) -> Result<VerifiedEdit, Refusal> {
+        let (resolved, spent) = self.resolve(path, request, snapshot).await?;
+        checked(path, snapshot, resolved, &spent).map_err(|mut refusal| {
+            refusal.model.add(&spent);
+            refusal
+        })
+    }
+
+    /// What a call means, and what it cost to find out.
+    async fn resolve(
+        &self,
+        path: &WorkPath,
+        request: &EditRequest,
+        snapshot: &Snapshot,
+    ) -> Result<(Resolved, ModelUse), Refusal> {
         let model = match self.corrector.is_available() {
             true => Model::Present(self.policy),
             false => Model::Absent,
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
-        let mut step = Resolution::start(path.as_str(), request, snapshot, model);
+        let read = self.ledger.read_of(path, snapshot);
+        let mut step = Resolution::start(path.as_str(), request, snapshot, model, &read);
         loop {
             step = match step {
-                Step::Done(resolved) => {
-                    let spent = budget.spent();
-                    return checked(path, snapshot, *resolved, &spent).map_err(|mut refusal| {
-                        refusal.model.add(&spent);
-                        refusal
-                    });
-                }
+                Step::Done(resolved) => return Ok((*resolved, budget.spent())),
                 Step::Refused(mut refusal) => {
                     refusal.model.add(&budget.spent());
                     return Err(*refusal);

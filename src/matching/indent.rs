@@ -151,12 +151,6 @@ impl IndentMap {
         self.pairs.iter().all(|(from, to)| from == to)
     }
 
-    /// How far the map is from no map at all; less is the likelier mistake.
-    pub(super) fn cost(&self) -> u8 {
-        let rule = self.rules.first().map_or(4, Rule::cost);
-        rule * 2 + u8::from(self.first_apart)
-    }
-
     /// Whether nothing but the levels that the pairs show can be mapped.
     pub(super) fn is_irregular(&self) -> bool {
         self.rules.is_empty()

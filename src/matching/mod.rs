@@ -47,13 +47,10 @@ use file::{File, Tolerance, split};
 use place::{ChunkKind, Place, Sought};
 use reading::{NewText, Reading};
 
-pub(crate) use escaped::{
-    Review, WARNING as ESCAPES_WARNING, readings as escape_readings, review_content,
-};
+pub(crate) use escaped::{WARNING as ESCAPES_WARNING, readings as escape_readings};
 pub(crate) use nearest::nearest_lines;
 pub(crate) use onto::{Onto, onto, settled};
 pub(crate) use outcome::Hunk;
-pub(crate) use reading::unescape_all;
 
 /// The rungs, strictest first.
 pub const LADDER: &[Rung] = &[
@@ -202,27 +199,22 @@ fn fill(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         .hint("To change the file, send the text to replace as old_str. To add to it, quote the line next to the new text.");
         return Verdict::Refused(refusal);
     }
-    Verdict::One(Explained {
-        splices: vec![Splice { range: 0..0, text: request.new.clone() }],
-        explanation: Explanation::plain(Rung::Exact),
-    })
+    let mut explanation = Explanation::plain(Rung::Exact);
+    let mut text = request.new.clone();
+    match escaped::review_content(request.language, &request.new) {
+        escaped::Review::Proven(repaired) => {
+            text = repaired;
+            explanation.rewrites.push(Rewrite::UnescapeNew);
+        }
+        escaped::Review::Suspicious => explanation.warnings.push(escaped::WARNING.into()),
+        escaped::Review::Fine => {}
+    }
+    Verdict::One(Explained { splices: vec![Splice { range: 0..0, text }], explanation })
 }
 
 /// The regions of a file that are most like a text, best first.
 pub fn nearest(snapshot: &Snapshot, old: &str, most: usize) -> Vec<Near> {
     nearest::nearest(&File::new(snapshot, None), old, most)
-}
-
-/// TEMP
-pub fn merge_onto(
-    request: &EditRequest,
-    snapshot: &Snapshot,
-    range: std::ops::Range<usize>,
-) -> Option<String> {
-    match onto(request, snapshot, range) {
-        Onto::Clean(o) => o.into_iter().next().map(|(s, _)| s.text),
-        _ => None,
-    }
 }
 
 /// A call on its way down the ladder.

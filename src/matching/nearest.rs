@@ -61,11 +61,6 @@ impl Index {
     fn rare(map: &HashMap<u64, Vec<u32>>, key: u64) -> &[u32] {
         map.get(&key).map_or(&[], Vec::as_slice)
     }
-
-    /// How many lines hold a word: exact up to a bound.
-    pub(super) fn count_of_word(&self, word: &str) -> usize {
-        Self::rare(&self.words, super::fold::plain_key(word)).len()
-    }
 }
 
 /// A region of the file beside the lines of a text.

@@ -18,8 +18,9 @@ use crate::text::Snapshot;
 pub(crate) enum Onto {
     /// Each text that the call can mean there, and how it is read.
     Clean(Vec<(Splice, String)>),
-    /// The caller and the file changed the same lines.
-    Conflicts(Vec<Hunk>),
+    /// The caller and the file changed the same lines. Beside the conflicts, the lines of the
+    /// merge, with a gap for each conflict.
+    Conflicts(Vec<Hunk>, Vec<Option<String>>),
     /// Every text that the call can mean would break brackets or literals.
     Broken,
 }
@@ -30,7 +31,7 @@ pub(crate) fn onto(request: &EditRequest, snapshot: &Snapshot, range: Range<usiz
     let place = place(&file, &request.old, range);
     let new = NewText::Told(request.new.clone());
     match outcome::outcomes(&file, &place, &request.old, &new) {
-        Err(draft) => Onto::Conflicts(draft.hunks),
+        Err(draft) => Onto::Conflicts(draft.hunks.clone(), draft.frame()),
         Ok(outcomes) => {
             let found = !outcomes.is_empty();
             let whole = |splice: &Splice| {

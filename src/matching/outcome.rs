@@ -271,6 +271,15 @@ pub(super) struct Draft {
 }
 
 impl Draft {
+    /// The lines, with a gap for each conflict.
+    pub(super) fn frame(&self) -> Vec<Option<String>> {
+        let line = |line: &Out| match line {
+            Out::Line { text, .. } => Some(text.clone()),
+            Out::Hunk(_) => None,
+        };
+        self.lines.iter().map(line).collect()
+    }
+
     fn texts(&self, call: &Lines<'_, '_>) -> Vec<String> {
         let open = self.lines.iter().any(|line| matches!(line, Out::Line { sent: Some(_), .. }));
         let mut out = vec![self.compose(call, false, &[])];

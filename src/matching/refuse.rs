@@ -28,10 +28,10 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
     let lines = split(&request.old);
     let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
-    let Some(best) = found.first() else {
+    if found.is_empty() {
         refusal.message.push_str(", and nothing in the file is like it");
         return refusal.hint("Read the file again, or search for a name from the text: it may be in another file or gone.");
-    };
+    }
     refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
     let near = &refusal.nearest[0];
     let span = near.span();
@@ -174,6 +174,7 @@ pub(super) fn stale(request: &EditRequest, file: &File<'_>, hunks: &[Hunk]) -> R
             end_line: hunk.lines.end,
             believed: hunk.believed.clone(),
             found: hunk.found.clone(),
+            written: None,
         })
         .collect();
     let said: Vec<String> = conflicts.iter().take(3).map(said).collect();

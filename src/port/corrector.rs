@@ -64,7 +64,7 @@ pub enum Ask {
         /// The caller's `new_str`.
         new: String,
     },
-    /// Choose one of several places that fit.
+    /// Choose one of several texts that are consistent with the call.
     Choose {
         /// The file.
         path: String,
@@ -74,8 +74,8 @@ pub enum Ask {
         old: String,
         /// The caller's `new_str`.
         new: String,
-        /// The places.
-        windows: Vec<Window>,
+        /// What each would change.
+        outcomes: Vec<String>,
     },
 }
 

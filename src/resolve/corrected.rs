@@ -1,29 +1,30 @@
-//! The checks on a corrected `old_str`: byte-exact in the file, as often as expected,
-//! inside what was shown, near to what the caller wrote, and nowhere nearer elsewhere.
+//! The checks on the place that a model points at: byte-exact in the file, as often as
+//! expected, inside what was shown, where our own search looked first, and related to
+//! `old_str` by containment.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
-use super::nearness::{alike, best_part, folded};
 use super::survey::Survey;
-use super::tokens::is_word;
 use crate::edit::{EditRequest, Expected};
 use crate::port::Reply;
 use crate::text::Snapshot;
 
-/// Less alike than this is another text, not a correction.
-const LEAST_ALIKE: f64 = 0.6;
+/// So much of the rarer words of one text must stand in the other.
+const LEAST_SHARED: f64 = 0.5;
+/// Another region that is not this much less alike leaves the place open.
+const MARGIN: f64 = 0.02;
 
-/// A correction that passed.
+/// A place that passed.
 #[derive(Debug)]
 pub(super) struct Accepted {
-    pub(super) old: String,
     pub(super) found: Vec<Range<usize>>,
 }
 
-/// Why a correction did not pass.
+/// Why an answer did not pass.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// It occurs more often than expected, at these lines.
+    /// The text occurs more often than expected, at these lines.
     TooOften(Vec<usize>),
     /// Anything else, in words.
     Other(String),
@@ -49,8 +50,8 @@ pub(super) fn check(
     reply: &Reply,
 ) -> Result<Accepted, Trouble> {
     let (text, place) = match reply {
-        Reply::Text(text) => (text, None),
-        Reply::Located { text, place } => (text, Some(place)),
+        Reply::Text(text) => (text.as_str(), None),
+        Reply::Located { text, place } => (text.as_str(), Some(place)),
         _ => return other("the answer is not a text"),
     };
     if text.contains('\0') {
@@ -59,30 +60,36 @@ pub(super) fn check(
     if text.len() > request.old.len().saturating_mul(4) + 1024 {
         return other(format!("the answer is {} bytes long, far more than old_str", text.len()));
     }
-    if text.trim().is_empty() {
+    let file = snapshot.text();
+    let line = |range: &Range<usize>| snapshot.lines().number_at(range.start);
+    // Lines that are named need no copied text.
+    let named = place.and_then(|place| {
+        let window = survey.shown.get(place.window.checked_sub(1)?)?;
+        lines(snapshot, place.start_line, place.end_line)
+            .filter(|range| window.start <= range.start && range.end <= window.end)
+    });
+    if text.trim().is_empty() && named.is_none() {
         return other("the answer is blank");
     }
-    let file = snapshot.text();
-    let mut old = fitted(&request.old, text).to_owned();
-    let mut found = occurrences(&old, file);
-    if found.is_empty() {
-        // The file's own bytes for the same lines: its line endings, or the lines named.
-        let named = place.and_then(|p| {
-            let window = survey.shown.get(p.window.checked_sub(1)?)?;
-            lines(snapshot, p.start_line, p.end_line, request.old.ends_with('\n'))
-                .filter(|range| window.start <= range.start && range.end <= window.end)
-        });
-        let crlf = (file.contains("\r\n") && !old.contains('\r'))
-            .then(|| old.replace('\n', "\r\n"))
-            .filter(|text| file.contains(text.as_str()));
-        match (crlf, named) {
-            (Some(text), _) => old = text,
-            (None, Some(range)) => old = file[range].to_owned(),
-            (None, None) => return other("the answer is not in the file byte for byte"),
-        }
-        found = occurrences(&old, file);
+    let trimmed = text.trim_matches('\n');
+    let crlf = || trimmed.replace("\r\n", "\n").replace('\n', "\r\n");
+    let mut found = occurrences(trimmed, file);
+    if found.is_empty() && file.contains("\r\n") {
+        found = occurrences(&crlf(), file);
     }
-    let line = |range: &Range<usize>| snapshot.lines().number_at(range.start);
+    if found.is_empty()
+        && let Some(range) = named
+    {
+        let copied =
+            trimmed.is_empty() || shares(trimmed, &file[range.clone()], file) >= LEAST_SHARED;
+        if !copied {
+            return other("the text of the answer is not at the lines that it names");
+        }
+        found = vec![range];
+    }
+    if found.is_empty() {
+        return other("the answer is not in the file byte for byte");
+    }
     match request.expected {
         Expected::Exactly(count) if found.len() > count.get() => {
             return Err(Trouble::TooOften(found.iter().map(line).collect()));
@@ -98,78 +105,68 @@ pub(super) fn check(
     if let Some(range) = found.iter().find(|range| cuts_a_word(file, range)) {
         return other(format!("the answer cuts a word in two at line {}", line(range)));
     }
-    near_enough(request, snapshot, survey, &old, &found)?;
-    Ok(Accepted { old, found })
-}
-
-/// The text must be near to `old_str`, and no other place of the file as near.
-fn near_enough(
-    request: &EditRequest,
-    snapshot: &Snapshot,
-    survey: &Survey,
-    old: &str,
-    found: &[Range<usize>],
-) -> Result<(), Trouble> {
-    let plain = super::escapes::unescaped(&request.old);
-    let wanted = [folded(&request.old), folded(&plain)];
-    let answer = folded(old);
-    let near = wanted.iter().map(|wanted| alike(wanted, &answer)).fold(0.0, f64::max);
-    if near < LEAST_ALIKE {
-        return other(format!("the answer is only {:.0} % like old_str", near * 100.0));
-    }
-    // Both sides are measured on whole lines, so that a shorter answer has no advantage.
-    let index = snapshot.lines();
-    let first = found.first().cloned().unwrap_or(0..0);
-    let whole = index.start(index.number_at(first.start))
-        ..index.start(index.number_at(first.end.max(1) - 1) + 1);
-    let here = folded(&snapshot.text()[whole]);
-    let here = wanted.iter().map(|wanted| best_part(wanted, &here).0).fold(near, f64::max);
-    let one = 1.0 / f64::from(u32::try_from(wanted[0].len().max(1)).unwrap_or(u32::MAX)) - 1e-9;
-    let rival = survey.regions.iter().find(|region| {
-        let apart = |range: &Range<usize>| {
-            range.end <= region.range.start || region.range.end <= range.start
-        };
-        // One character of old_str is the least that has to speak for this place.
-        here - region.score < one && found.iter().all(apart)
-    });
-    match rival {
-        Some(rival) => other(format!(
-            "line {} is at least as near to old_str",
-            index.number_at(rival.range.start)
-        )),
-        None => Ok(()),
-    }
-}
-
-/// The text without outer blanks that `old_str` does not have: they belong to the
-/// lines beside it, and nothing was said about those.
-fn fitted<'a>(old: &str, text: &'a str) -> &'a str {
-    let head = &old[..old.len() - old.trim_start().len()];
-    let tail = &old[old.trim_end().len()..];
-    let own_head = &text[..text.len() - text.trim_start().len()];
-    let from = match (head.is_empty(), head.contains('\n')) {
-        (true, _) => own_head.len(),
-        (_, false) => own_head.rfind('\n').map_or(0, |feed| feed + 1),
-        (_, true) => 0,
+    let overlaps = |region: &Range<usize>| {
+        found.iter().any(|range| region.start < range.end && range.start < region.end)
     };
-    let body_end = text.trim_end().len();
-    let to = match (tail.is_empty(), tail.contains('\n')) {
-        (true, _) => body_end,
-        (_, false) => text[body_end..].find(['\r', '\n']).map_or(text.len(), |n| body_end + n),
-        (_, true) => text.len(),
-    };
-    &text[from..to.max(from)]
+    let (here, elsewhere): (Vec<_>, Vec<_>) =
+        survey.regions.iter().partition(|region| overlaps(&region.range));
+    let score = here.iter().map(|region| region.score).fold(0.0, f64::max);
+    if let Some(rival) = elsewhere.iter().find(|rival| rival.score > score - MARGIN) {
+        return other(format!("line {} is at least as near to old_str", line(&rival.range)));
+    }
+    for range in &found {
+        let shared = shares(&request.old, &file[range.clone()], file);
+        if shared < LEAST_SHARED {
+            return other(format!(
+                "only {:.0} % of the rarer words of the answer and old_str are the same",
+                shared * 100.0
+            ));
+        }
+    }
+    Ok(Accepted { found })
 }
 
-/// The range of whole lines; the last line's ending belongs to it only if asked for.
-fn lines(snapshot: &Snapshot, start: usize, end: usize, closed: bool) -> Option<Range<usize>> {
+/// How much of the rarer words of one text stands in the other, whichever way is more.
+fn shares(a: &str, b: &str, file: &str) -> f64 {
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    for word in words(file) {
+        *count.entry(word).or_default() += 1;
+    }
+    #[expect(clippy::cast_precision_loss, reason = "counts of words")]
+    let weight = |word: &str| 1.0 / (1.0 + count.get(word).copied().unwrap_or(0) as f64).sqrt();
+    let within = |one: &str, other: &str| {
+        let known: std::collections::HashSet<&str> = words(other).collect();
+        let all: std::collections::HashSet<&str> = words(one).collect();
+        let total: f64 = all.iter().map(|word| weight(word)).sum();
+        let shared: f64 =
+            all.iter().filter(|word| known.contains(*word)).map(|word| weight(word)).sum();
+        if total == 0.0 { 0.0 } else { shared / total }
+    };
+    // Letters count as well as words: one wrong letter makes another word.
+    let letters =
+        |text: &str| text.chars().filter(|c| !c.is_whitespace()).take(4_000).collect::<Vec<_>>();
+    let (x, y) = (letters(a), letters(b));
+    let alike = rapidfuzz::distance::levenshtein::normalized_similarity(x.iter(), y.iter());
+    within(a, b).max(within(b, a)).max(alike)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !is_word(c)).filter(|word| !word.is_empty())
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+/// The range of whole lines, without the last line's ending.
+fn lines(snapshot: &Snapshot, start: usize, end: usize) -> Option<Range<usize>> {
     let index = snapshot.lines();
     if start == 0 || end < start {
         return None;
     }
     let first = index.line(snapshot.text(), start)?;
     let last = index.line(snapshot.text(), end)?;
-    Some(first.body.start..if closed { last.full().end } else { last.body.end })
+    Some(first.body.start..last.body.end)
 }
 
 fn cuts_a_word(file: &str, range: &Range<usize>) -> bool {

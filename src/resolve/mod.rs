@@ -1,70 +1,71 @@
 //! The pure resolution of one call: what no mechanical reading explains becomes a
-//! question, and an answer becomes an edit only by passing the same checks as
-//! anything else. No I/O, no clock; a short driver in the engine feeds it.
+//! question, and an answer becomes an edit only by passing the same verdict as a
+//! mechanical reading. No I/O, no clock; a short driver in the engine feeds it.
 //!
-//! The number of questions is bounded by the states: at most one of each kind.
+//! The model points, chooses or settles; it never writes freely. The number of questions
+//! is bounded by the states: at most one of each kind.
 //!
 //! ```text
-//! start ─┬─ explained ────────────────────────────┬─ Done
-//!        ├─ not found ─ CorrectOld ─ AdjustNew ───┤
-//!        ├─ too often ─ Choose (off by default) ──┴─ RepairEscapes ─ Done
-//!        └─ anything else ─ Refused
+//! start ─┬─ One ───────────────────────────────────────────┬─ Done
+//!        ├─ Ambiguous ─ Choose ────────────────────────────┤
+//!        ├─ Missing ─ CorrectOld ─┬─ merge is clean ───────┤
+//!        │                        ├─ several ─ Choose ─────┤
+//!        │                        └─ conflicts ─ AdjustNew ┴─ RepairEscapes ─ Done
+//!        └─ Refused
 //! ```
 //!
-//! Limits: whether an answer that passes is what the caller meant is not decided
-//! here; that it lies in the nearest place, loses nothing that the caller wrote and
-//! brings in nothing that neither the caller nor the file has, is.
+//! A refusal that is not "no place" never becomes an edit by CorrectOld.
 
-mod adjusted;
 mod corrected;
-mod escapes;
-mod nearness;
+mod hunks;
 mod survey;
-mod tokens;
 
 use std::ops::Range;
 
 use serde::Deserialize;
 
 use crate::edit::{
-    Attempt, Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Rung,
-    Splice,
+    Attempt, Conflict, Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite,
+    Rung, Splice,
 };
-use crate::matching::{Explained, explain, merge_onto};
+use crate::matching::{
+    ESCAPES_WARNING, Explained, Hunk, Onto, Verdict as Matched, decide, escape_readings, explain,
+    onto, settled,
+};
 use crate::port::{Ask, CorrectorError, Reply};
 use crate::text::{LineSpan, Snapshot};
 
 use corrected::Trouble;
 use survey::Survey;
 
-/// Who adjusts `new_str` after a model corrected `old_str`.
+/// Who settles conflicts after a model found the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adjust {
-    /// The model, checked against the merge.
+    /// The model, within the words of the call and the file.
     #[default]
     Model,
-    /// The three-way merge alone; no second question.
+    /// Nobody: a call with conflicts is refused.
     Merge,
 }
 
-/// Who chooses where several places fit.
+/// Who chooses where several texts are consistent with a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
     /// Nobody: the call is refused.
-    #[default]
     Off,
-    /// The model.
+    /// The model, by number.
+    #[default]
     Model,
 }
 
 /// What a model may decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// After a correction of `old_str`.
+    /// Lines that the caller and the file have both changed.
     pub adjust: Adjust,
-    /// Between several places.
+    /// Between several texts.
     pub choose: Choice,
 }
 
@@ -152,36 +153,56 @@ struct Call {
 }
 
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a resolution is boxed as a whole")]
 enum State {
     CorrectOld { refusal: Refusal, survey: Survey },
-    AdjustNew { refusal: Refusal, old: String, found: Vec<Range<usize>>, merged: Option<String> },
-    Choose { refusal: Refusal, lines: Vec<usize> },
+    AdjustNew { refusal: Refusal, conflict: Conflicted },
+    Choose { refusal: Refusal, outcomes: Vec<Explained> },
     RepairEscapes { resolved: Resolved, readings: Vec<String> },
 }
 
+/// A place with conflicts that a model is asked about.
+#[derive(Debug)]
+struct Conflicted {
+    range: Range<usize>,
+    hunks: Vec<Hunk>,
+    /// For each hunk its text, where nobody has to be asked.
+    known: Vec<Option<String>>,
+    frame: Vec<Option<String>>,
+    /// The conflict is the whole region, because new lines use words that the file lacks.
+    whole: bool,
+}
+
 impl Resolution {
-    /// Starts with the ladder.
-    pub fn start(path: &str, request: &EditRequest, snapshot: &Snapshot, model: Model) -> Step {
+    /// Starts with the ladder. `read` is what the caller has read of the file.
+    pub fn start(
+        path: &str,
+        request: &EditRequest,
+        snapshot: &Snapshot,
+        model: Model,
+        read: &[LineSpan],
+    ) -> Step {
         let request = &request.clone().for_path(path);
-        let refusal = match explain(request, snapshot) {
-            Ok(explained) => {
-                let again = Again::Ladder(request.clone());
-                let resolved = Resolved { explained, again };
-                return match model {
-                    Model::Absent => Step::Done(Box::new(resolved)),
-                    Model::Present(policy) => {
-                        Call::new(path, request, snapshot, policy).finish(Vec::new(), resolved)
-                    }
-                };
-            }
-            Err(refusal) => refusal,
+        let matched = decide(request, snapshot);
+        let Model::Present(policy) = model else {
+            return match matched.into_result() {
+                Ok(explained) => Step::Done(Box::new(Resolved::by_ladder(explained, request))),
+                Err(refusal) => Step::Refused(Box::new(refusal)),
+            };
         };
-        let Model::Present(policy) = model else { return Step::Refused(Box::new(refusal)) };
-        let call = Call::new(path, request, snapshot, policy);
-        match refusal.code {
-            EditCode::NoOccurrence => call.correct_old(refusal),
-            EditCode::OccurrenceMismatch if policy.choose == Choice::Model => call.choose(refusal),
-            _ => Step::Refused(Box::new(refusal)),
+        let call = Call {
+            path: path.to_owned(),
+            request: request.clone(),
+            snapshot: snapshot.clone(),
+            policy,
+        };
+        match matched {
+            Matched::One(explained) => {
+                call.finish(Vec::new(), Resolved::by_ladder(explained, request))
+            }
+            Matched::Ambiguous { outcomes, refusal } => call.choose(Vec::new(), refusal, outcomes),
+            Matched::Missing(refusal) => call.correct_old(refusal, read),
+            Matched::Refused(refusal) => Step::Refused(Box::new(refusal)),
         }
     }
 
@@ -206,10 +227,11 @@ impl Resolution {
         let reply = match answer {
             Ok(Reply::Declined) => Err(note("declined", "the model sees no match".into())),
             Ok(reply) => Ok(reply),
-            Err(error @ (CorrectorError::Off | CorrectorError::Sensitive(_))) => {
-                Err(note("skipped", error.to_string()))
-            }
-            Err(error @ CorrectorError::Skipped(_)) => Err(note("skipped", error.to_string())),
+            Err(
+                error @ (CorrectorError::Off
+                | CorrectorError::Sensitive(_)
+                | CorrectorError::Skipped(_)),
+            ) => Err(note("skipped", error.to_string())),
             Err(error) => Err(note("failed", error.to_string())),
         };
         match state {
@@ -220,26 +242,21 @@ impl Resolution {
                 };
                 match corrected::check(&call.request, &call.snapshot, &survey, &reply) {
                     Ok(accepted) => {
-                        let lines = call.line_of(&accepted.found);
+                        let places = call.widened(accepted.found, &survey);
+                        let lines = call.line_of(&places);
                         let verdict =
                             note("accepted", format!("old_str corrected to the text at {lines}"));
-                        let step = call.adjust_new(attempts, refusal, accepted.old, accepted.found);
-                        (step, verdict)
+                        (call.put_onto(attempts, refusal, &places), verdict)
                     }
                     Err(Trouble::TooOften(lines)) => {
-                        let expected = call.expected_words();
-                        let verdict = note(
-                            "rejected",
-                            format!("the corrected old_str occurs {} times", lines.len()),
+                        let why = format!(
+                            "the corrected old_str occurs {} times, expected {}",
+                            lines.len(),
+                            call.expected_words()
                         );
-                        let mut mismatch = Refusal::new(
-                            EditCode::OccurrenceMismatch,
-                            format!(
-                                "the corrected old_str occurs {} times, expected {expected}",
-                                lines.len()
-                            ),
-                        )
-                        .hint("Give an old_str with enough lines around it to be unique.");
+                        let verdict = note("rejected", why.clone());
+                        let mut mismatch = Refusal::new(EditCode::OccurrenceMismatch, why)
+                            .hint("Give an old_str with enough lines around it to be unique.");
                         mismatch.nearest = refusal.nearest;
                         mismatch.occurrences = lines;
                         (refused(mismatch, attempts), verdict)
@@ -250,72 +267,54 @@ impl Resolution {
                     }
                 }
             }
-            State::AdjustNew { refusal, old, found, merged } => {
-                let (new, verdict) = match reply {
-                    Ok(Reply::Text(text)) => {
-                        let base = adjusted::Base {
-                            old: &call.request.old,
-                            new: &call.request.new,
-                            region: &old,
-                            merged: merged.as_deref(),
-                        };
-                        match adjusted::check(&base, &text) {
-                            Ok(adjusted::Answer::Merge(text)) => {
-                                (Some(text), note("accepted", "agrees with the merge".into()))
-                            }
-                            Ok(adjusted::Answer::Own(text)) => {
-                                (Some(text), note("accepted", "new_str adjusted".into()))
-                            }
-                            Err(why) => (merged, note("rejected", why)),
-                        }
+            State::AdjustNew { refusal, conflict } => {
+                let text = match reply {
+                    Ok(Reply::Text(text)) => text,
+                    Ok(_) => {
+                        let verdict = note("rejected", "the answer is not a text".into());
+                        return (refused(refusal, attempts), verdict);
                     }
-                    Ok(_) => (merged, note("rejected", "the answer is not a text".into())),
-                    // A declined or skipped question leaves what needs no model. Trouble
-                    // with the server means that the correction as a whole has failed.
-                    Err(verdict) => {
-                        let failed = attempts.last().is_some_and(|a| a.outcome == "failed");
-                        (if failed { None } else { merged }, verdict)
+                    Err(verdict) => return (refused(refusal, attempts), verdict),
+                };
+                match call.settle(&conflict, &text) {
+                    Ok(explained) => {
+                        let verdict = note("accepted", said(&explained.explanation.conflicts));
+                        let resolved = call.by_model(explained);
+                        (call.finish(attempts, resolved), verdict)
                     }
-                };
-                let step = match new {
-                    Some(new) => call.corrected(attempts, old, new, &found),
-                    None => refused(refusal, attempts),
-                };
-                (step, verdict)
+                    Err(why) => {
+                        let verdict = note("rejected", why);
+                        (refused(refusal, attempts), verdict)
+                    }
+                }
             }
-            State::Choose { refusal, lines } => {
-                let window = match reply {
-                    Ok(Reply::Window(window)) => window,
+            State::Choose { refusal, mut outcomes } => {
+                let number = match reply {
+                    Ok(Reply::Window(number)) => number,
                     Ok(_) => {
                         let verdict = note("rejected", "the answer is not a number".into());
                         return (refused(refusal, attempts), verdict);
                     }
                     Err(verdict) => return (refused(refusal, attempts), verdict),
                 };
-                let chosen = window.checked_sub(1).and_then(|index| lines.get(index).copied());
-                let Some(line) = chosen else {
-                    let verdict = note("rejected", format!("there is no place {window}"));
+                let Some(at) = number.checked_sub(1).filter(|at| *at < outcomes.len()) else {
+                    let verdict = note("rejected", format!("there is no outcome {number}"));
                     return (refused(refusal, attempts), verdict);
                 };
-                match call.at_line(line) {
-                    Some(resolved) => {
-                        let verdict = note("accepted", format!("the place at line {line}"));
-                        (call.finish(attempts, resolved), verdict)
-                    }
-                    None => {
-                        let verdict =
-                            note("rejected", format!("the edit cannot be tied to line {line}"));
-                        (refused(refusal, attempts), verdict)
-                    }
-                }
+                let how = refusal.outcomes.get(at).map_or("", |outcome| outcome.how.as_str());
+                let verdict = note("accepted", format!("outcome {number}: {how}"));
+                let mut explained = outcomes.swap_remove(at);
+                explained.explanation.rewrites.push(Rewrite::ModelChoice);
+                let resolved = Resolved { explained, again: Again::Never };
+                (call.finish(attempts, resolved), verdict)
             }
             State::RepairEscapes { mut resolved, readings } => {
                 let verdict = match reply {
-                    Ok(Reply::Text(text)) if text == call.request_new(&resolved) => {
+                    Ok(Reply::Text(text)) if text == call.request.new => {
                         note("accepted", "no change needed, says the model".into())
                     }
                     Ok(Reply::Text(text)) if readings.contains(&text) => {
-                        match call.rewritten(&resolved, &text) {
+                        match call.rewritten(&text) {
                             Some(repaired) => {
                                 resolved = repaired;
                                 note("accepted", "new_str unescaped".into())
@@ -326,11 +325,9 @@ impl Resolution {
                     Ok(_) => note("rejected", "not a reading of new_str".into()),
                     Err(verdict) => verdict,
                 };
-                if verdict != Verdict::Accepted {
-                    resolved.explained.explanation.warnings.push(
-                        "new_str holds escapes outside of string literals; it was written as given"
-                            .into(),
-                    );
+                if verdict == Verdict::Rejected {
+                    let warnings = &mut resolved.explained.explanation.warnings;
+                    warnings.push("a repair of these escapes was rejected".into());
                 }
                 (done(attempts, resolved), verdict)
             }
@@ -349,25 +346,32 @@ pub enum Verdict {
     NoAnswer,
 }
 
-impl Call {
-    fn new(path: &str, request: &EditRequest, snapshot: &Snapshot, policy: Policy) -> Self {
-        Self { path: path.to_owned(), request: request.clone(), snapshot: snapshot.clone(), policy }
+impl Resolved {
+    fn by_ladder(explained: Explained, request: &EditRequest) -> Self {
+        Self { explained, again: Again::Ladder(request.clone()) }
     }
+}
 
-    fn correct_old(self, refusal: Refusal) -> Step {
-        let skip =
-            |why: &str| Attempt { ask: "correct_old", outcome: "skipped", detail: why.to_owned() };
+impl Call {
+    fn correct_old(self, refusal: Refusal, read: &[LineSpan]) -> Step {
+        let skip = |why: &str| {
+            let detail = why.to_owned();
+            vec![Attempt { ask: "correct_old", outcome: "skipped", detail }]
+        };
         let (old, new) = (&self.request.old, &self.request.new);
         if self.snapshot.text().trim().is_empty() || old.trim().is_empty() {
             return Step::Refused(Box::new(refusal));
         }
         if old.len() + new.len() > survey::MOST_CALLER_BYTES {
-            return refused(refusal, vec![skip("old_str and new_str are too long to be sent")]);
+            return refused(refusal, skip("old_str and new_str are too long to be sent"));
         }
         if self.snapshot.text().len() > survey::MOST_FILE_BYTES {
-            return refused(refusal, vec![skip("the file is too large to be searched")]);
+            return refused(refusal, skip("the file is too large to be searched"));
         }
-        let survey = Survey::of(old, &self.snapshot);
+        let survey = Survey::of(old, &self.snapshot, read);
+        if survey.windows.is_empty() || survey.regions.is_empty() {
+            return refused(refusal, skip("nothing in the file is like old_str"));
+        }
         let ask = Ask::CorrectOld {
             path: self.path.clone(),
             file: self.snapshot.hash(),
@@ -383,173 +387,259 @@ impl Call {
         Step::Ask(Box::new(Resolution { call: self, attempts: Vec::new(), state, ask }))
     }
 
-    fn adjust_new(
-        self,
-        attempts: Vec<Attempt>,
-        refusal: Refusal,
-        old: String,
-        found: Vec<Range<usize>>,
-    ) -> Step {
-        if old == self.request.old {
-            let new = self.request.new.clone();
-            return self.corrected(attempts, old, new, &found);
+    /// The whole region that our own search found around the place: the model says where,
+    /// and the lines of the call say how far.
+    fn widened(&self, found: Vec<Range<usize>>, survey: &Survey) -> Vec<Range<usize>> {
+        let text = self.snapshot.text();
+        let widen = |range: Range<usize>| {
+            let covers = found_region(&range, survey);
+            let Some(region) = covers else { return range };
+            let end = text[..region.end].trim_end_matches(['\n', '\r']).len();
+            range.start.min(region.start)..range.end.max(end)
+        };
+        match found.len() {
+            1 => found.into_iter().map(widen).collect(),
+            _ => found,
         }
-        let merged = found
-            .first()
-            .and_then(|range| merge_onto(&self.request, &self.snapshot, range.clone()));
-        if self.policy.adjust == Adjust::Merge {
-            return match merged {
-                Some(new) => self.corrected(attempts, old, new, &found),
-                None => refused(refusal, attempts),
+    }
+
+    /// Puts the call onto places that are known to be meant.
+    fn put_onto(self, attempts: Vec<Attempt>, refusal: Refusal, places: &[Range<usize>]) -> Step {
+        let mut splices = Vec::new();
+        for place in places {
+            match onto(&self.request, &self.snapshot, place.clone()) {
+                Onto::Broken => return refused(refusal, attempts),
+                Onto::Clean(mut outcomes) => match outcomes.len() {
+                    1 => splices.extend(outcomes.pop().map(|(splice, _)| splice)),
+                    0 => return refused(refusal, attempts),
+                    _ if places.len() > 1 => return refused(refusal, attempts),
+                    _ => {
+                        let mut refusal = refusal;
+                        refusal.outcomes = outcomes
+                            .iter()
+                            .map(|(splice, how)| crate::edit::OutcomeDiff {
+                                how: how.clone(),
+                                diff: self.diff(splice),
+                            })
+                            .collect();
+                        let explained = outcomes
+                            .into_iter()
+                            .map(|(splice, _)| self.explained(vec![splice], Vec::new()))
+                            .collect();
+                        return self.choose(attempts, refusal, explained);
+                    }
+                },
+                Onto::Conflicts(hunks, frame) => {
+                    if places.len() > 1 {
+                        return refused(refusal, attempts);
+                    }
+                    let known: Vec<Option<String>> = hunks.iter().map(hunks::merged).collect();
+                    let range = place.clone();
+                    let conflict = Conflicted { range, hunks, known, frame, whole: false };
+                    return self.adjust_new(attempts, refusal, conflict);
+                }
+            }
+        }
+        if let [place] = places
+            && let Some(conflict) = self.uses_stale_words(place)
+        {
+            return self.adjust_new(attempts, refusal, conflict);
+        }
+        let explained = self.explained(splices, Vec::new());
+        if !self.changes(&explained) {
+            return refused(refusal, attempts);
+        }
+        let resolved = self.by_model(explained);
+        self.finish(attempts, resolved)
+    }
+
+    /// Where lines that the call keeps say other words in the file, and its new lines use
+    /// the words that the file does not have, the merge would write names that are not there.
+    fn uses_stale_words(&self, place: &Range<usize>) -> Option<Conflicted> {
+        let found = &self.snapshot.text()[place.clone()];
+        let words = |text: &str| -> std::collections::HashSet<String> {
+            let word = |c: char| !(c.is_alphanumeric() || c == '_');
+            text.split(word).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+        };
+        let (old, file) = (words(&self.request.old), words(found));
+        let kept: std::collections::HashSet<&str> =
+            self.request.old.lines().map(str::trim).collect();
+        let fresh: String = self
+            .request
+            .new
+            .lines()
+            .filter(|line| !kept.contains(line.trim()))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let everywhere = words(self.snapshot.text());
+        let stale = words(&fresh).into_iter().any(|word| {
+            old.contains(&word) && !file.contains(&word) && !everywhere.contains(&word)
+        });
+        stale.then(|| Conflicted {
+            range: place.clone(),
+            hunks: vec![Hunk {
+                lines: self.snapshot.lines().number_at(place.start) - 1
+                    ..self.snapshot.lines().number_at(place.end.max(1) - 1),
+                believed: self.request.old.trim_end_matches('\n').to_owned(),
+                found: found.to_owned(),
+                wanted: self.request.new.trim_end_matches('\n').to_owned(),
+            }],
+            known: vec![None],
+            frame: vec![None],
+            whole: true,
+        })
+    }
+
+    fn adjust_new(self, attempts: Vec<Attempt>, refusal: Refusal, conflict: Conflicted) -> Step {
+        if conflict.known.iter().all(Option::is_some) {
+            let answers = conflict.known.iter().flatten().cloned().collect::<Vec<_>>();
+            return match self.write_settled(&conflict, &answers) {
+                Ok(explained) => {
+                    let resolved = self.by_model(explained);
+                    self.finish(attempts, resolved)
+                }
+                Err(_) => refused(refusal, attempts),
             };
+        }
+        if self.policy.adjust == Adjust::Merge {
+            return refused(refusal, attempts);
         }
         let ask = Ask::AdjustNew {
             path: self.path.clone(),
             file: self.snapshot.hash(),
             old: self.request.old.clone(),
-            corrected_old: old.clone(),
+            corrected_old: self.snapshot.text()[conflict.range.clone()].to_owned(),
             new: self.request.new.clone(),
         };
-        let state = State::AdjustNew { refusal, old, found, merged };
+        let state = State::AdjustNew { refusal, conflict };
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
-    /// The edit of a corrected `old_str`.
-    fn corrected(
-        self,
-        attempts: Vec<Attempt>,
-        old: String,
-        new: String,
-        found: &[Range<usize>],
-    ) -> Step {
-        let mut explanation = Explanation::plain(Rung::Model);
-        explanation.rewrites.push(Rewrite::ModelOld);
-        if new != self.request.new {
-            explanation.rewrites.push(Rewrite::ModelNew);
+    /// Takes from an answer what stands in the place of each conflict.
+    fn settle(&self, conflict: &Conflicted, answer: &str) -> Result<Explained, String> {
+        let parts = hunks::parts(&conflict.frame, answer)?;
+        let mut answers = Vec::new();
+        for ((hunk, part), known) in conflict.hunks.iter().zip(parts).zip(&conflict.known) {
+            let text = known.clone().unwrap_or_else(|| hunks::at_depth(hunk, &part));
+            hunks::check(hunk, &text)?;
+            answers.push(text);
         }
-        explanation.corrected = Some(Corrected { old_str: old.clone(), new_str: new.clone() });
-        let request = EditRequest { old, new, ..self.request.clone() };
-        let explained = exact(&request, found, explanation.clone());
-        let resolved = Resolved { explained, again: Again::Exact(request, explanation) };
-        self.finish(attempts, resolved)
+        self.write_settled(conflict, &answers)
     }
 
-    fn choose(self, refusal: Refusal) -> Step {
-        let lines = self.places(&refusal);
-        if lines.len() < 2 || self.request.expected != Expected::default() {
-            return Step::Refused(Box::new(refusal));
+    fn write_settled(
+        &self,
+        conflict: &Conflicted,
+        answers: &[String],
+    ) -> Result<Explained, String> {
+        let splice = match conflict.whole {
+            true => Some(Splice { range: conflict.range.clone(), text: answers.join("\n") }),
+            false => settled(&self.request, &self.snapshot, conflict.range.clone(), answers),
+        };
+        let splice = splice.ok_or("the result would leave brackets or literals unclosed")?;
+        let conflicts = conflict.hunks.iter().zip(answers).map(|(hunk, written)| Conflict {
+            start_line: hunk.lines.start + 1,
+            end_line: hunk.lines.end,
+            believed: hunk.believed.clone(),
+            found: hunk.found.clone(),
+            written: Some(written.clone()),
+        });
+        let explained = self.explained(vec![splice], conflicts.collect());
+        match self.changes(&explained) {
+            true => Ok(explained),
+            false => Err("the answer leaves the file as it is".into()),
         }
+    }
+
+    fn changes(&self, explained: &Explained) -> bool {
+        let text = self.snapshot.text();
+        explained.splices.iter().any(|splice| text[splice.range.clone()] != splice.text)
+    }
+
+    fn explained(&self, splices: Vec<Splice>, conflicts: Vec<Conflict>) -> Explained {
+        let mut explanation = Explanation::plain(Rung::Model);
+        explanation.replacements = splices.len();
+        explanation.rewrites.push(Rewrite::ModelOld);
+        if !conflicts.is_empty() {
+            explanation.rewrites.push(Rewrite::ModelNew);
+        }
+        explanation.warnings.extend(conflicts.iter().map(in_words));
+        explanation.conflicts = conflicts;
+        if let Some(first) = splices.first() {
+            explanation.corrected = Some(Corrected {
+                old_str: self.snapshot.text()[first.range.clone()].to_owned(),
+                new_str: first.text.clone(),
+            });
+        }
+        Explained { splices, explanation }
+    }
+
+    /// An edit that a model placed, and how to decide it again: by the file's own text.
+    fn by_model(&self, explained: Explained) -> Resolved {
+        let again = match &explained.splices[..] {
+            [splice] => {
+                let old = self.snapshot.text()[splice.range.clone()].to_owned();
+                let request = EditRequest { old, new: splice.text.clone(), ..self.request.clone() };
+                Again::Exact(request, explained.explanation.clone())
+            }
+            _ => Again::Never,
+        };
+        Resolved { explained, again }
+    }
+
+    fn choose(self, attempts: Vec<Attempt>, refusal: Refusal, outcomes: Vec<Explained>) -> Step {
+        let simple = self.request.expected == Expected::default();
+        if self.policy.choose == Choice::Off || outcomes.len() < 2 || !simple {
+            return refused(refusal, attempts);
+        }
+        let shown = refusal.outcomes.iter();
         let ask = Ask::Choose {
             path: self.path.clone(),
             file: self.snapshot.hash(),
             old: self.request.old.clone(),
             new: self.request.new.clone(),
-            windows: survey::around(&self.snapshot, &lines),
+            outcomes: shown.map(|o| format!("{}\n{}", o.how, o.diff)).collect(),
         };
-        let state = State::Choose { refusal, lines };
-        Step::Ask(Box::new(Resolution { call: self, attempts: Vec::new(), state, ask }))
-    }
-
-    /// First lines of the places that fit, few enough to be shown.
-    fn places(&self, refusal: &Refusal) -> Vec<usize> {
-        let mut lines = refusal.occurrences.clone();
-        if lines.is_empty() {
-            let found = corrected::occurrences(&self.request.old, self.snapshot.text());
-            lines = found.iter().map(|r| self.snapshot.lines().number_at(r.start)).collect();
-        }
-        lines.dedup();
-        if lines.len() > survey::MOST_PLACES { Vec::new() } else { lines }
-    }
-
-    /// The call, tied to one line. The ladder takes the line as a tie break only.
-    fn at_line(&self, line: usize) -> Option<Resolved> {
-        let tied = EditRequest { near_line: Some(line), ..self.request.clone() };
-        let at = |explained: &Explained| {
-            let [splice] = &explained.splices[..] else { return false };
-            let start = self.snapshot.lines().number_at(splice.range.start);
-            (line..=line + self.request.old.lines().count()).contains(&start)
-        };
-        if let Ok(explained) = explain(&tied, &self.snapshot)
-            && at(&explained)
-        {
-            return Some(Resolved { explained, again: Again::Never });
-        }
-        let found = corrected::occurrences(&self.request.old, self.snapshot.text());
-        let mut here =
-            found.into_iter().filter(|r| self.snapshot.lines().number_at(r.start) == line);
-        let (Some(range), None) = (here.next(), here.next()) else { return None };
-        let explained = exact(&self.request, &[range], Explanation::plain(Rung::Exact));
-        Some(Resolved { explained, again: Again::Never })
+        let state = State::Choose { refusal, outcomes };
+        Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
     /// Asks for a repair of the escapes, where there is evidence, or is done.
     fn finish(self, attempts: Vec<Attempt>, resolved: Resolved) -> Step {
-        let readings = self.proven_readings(&resolved);
+        let warnings = &resolved.explained.explanation.warnings;
+        let suspicious = warnings.iter().any(|warning| warning == ESCAPES_WARNING);
+        let readings = match suspicious && self.request.new.len() <= survey::MOST_CALLER_BYTES {
+            true => escape_readings(&self.request.new),
+            false => Vec::new(),
+        };
         if readings.is_empty() {
             return done(attempts, resolved);
         }
-        let new = self.request_new(&resolved).to_owned();
-        let old = match &resolved.again {
-            Again::Exact(request, _) => request.old.clone(),
-            _ => self.request.old.clone(),
+        let ask = Ask::RepairEscapes {
+            path: self.path.clone(),
+            file: self.snapshot.hash(),
+            old: self.request.old.clone(),
+            new: self.request.new.clone(),
         };
-        let file = self.snapshot.hash();
-        let ask = Ask::RepairEscapes { path: self.path.clone(), file, old, new };
         let state = State::RepairEscapes { resolved, readings };
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
-    fn request_new<'a>(&'a self, resolved: &'a Resolved) -> &'a str {
-        match &resolved.again {
-            Again::Exact(request, _) => &request.new,
-            _ => &self.request.new,
-        }
+    /// The same call with another `new_str`.
+    fn rewritten(&self, new: &str) -> Option<Resolved> {
+        let request = EditRequest { new: new.to_owned(), ..self.request.clone() };
+        let mut explained = explain(&request, &self.snapshot).ok()?;
+        explained.explanation.rewrites.push(Rewrite::ModelEscapes);
+        explained.explanation.corrected =
+            Some(Corrected { old_str: request.old.clone(), new_str: new.to_owned() });
+        Some(Resolved { explained, again: Again::Ladder(request) })
     }
 
-    /// Readings of `new_str` whose result is sound where the result as given is not.
-    fn proven_readings(&self, resolved: &Resolved) -> Vec<String> {
-        let new = self.request_new(resolved);
-        if !new.contains('\\') || new.len() > survey::MOST_CALLER_BYTES {
-            return Vec::new();
-        }
-        let Some(language) = escapes::Language::of(&self.path) else { return Vec::new() };
-        let before = language.faults(self.snapshot.text());
-        let faults = |resolved: &Resolved| {
-            language.faults(&spliced(self.snapshot.text(), &resolved.explained.splices))
-        };
-        if faults(resolved) <= before {
-            return Vec::new();
-        }
-        let sound = |reading: &String| {
-            self.rewritten(resolved, reading).is_some_and(|r| faults(&r) <= before)
-        };
-        escapes::readings(new, language).into_iter().filter(sound).collect()
-    }
-
-    /// The same edit with another `new_str`.
-    fn rewritten(&self, resolved: &Resolved, new: &str) -> Option<Resolved> {
-        let rewrite = |explanation: &mut Explanation, old: &str| {
-            explanation.rewrites.push(Rewrite::ModelEscapes);
-            explanation.corrected =
-                Some(Corrected { old_str: old.to_owned(), new_str: new.to_owned() });
-        };
-        match &resolved.again {
-            Again::Exact(request, explanation) => {
-                let request = EditRequest { new: new.to_owned(), ..request.clone() };
-                let mut explanation = explanation.clone();
-                rewrite(&mut explanation, &request.old);
-                let found = corrected::occurrences(&request.old, self.snapshot.text());
-                let explained = exact(&request, &found, explanation.clone());
-                Some(Resolved { explained, again: Again::Exact(request, explanation) })
-            }
-            Again::Ladder(request) => {
-                let request = EditRequest { new: new.to_owned(), ..request.clone() };
-                let mut explained = explain(&request, &self.snapshot).ok()?;
-                rewrite(&mut explained.explanation, &request.old);
-                Some(Resolved { explained, again: Again::Ladder(request) })
-            }
-            Again::Never => None,
-        }
+    fn diff(&self, splice: &Splice) -> String {
+        let text = self.snapshot.text();
+        let after = [&text[..splice.range.start], &splice.text, &text[splice.range.end..]].concat();
+        let after = Snapshot::from_text(after);
+        crate::edit::short_diff(&self.snapshot, std::slice::from_ref(splice), &after)
     }
 
     fn line_of(&self, found: &[Range<usize>]) -> String {
@@ -572,6 +662,34 @@ impl Call {
     }
 }
 
+/// The best region of our search that a place is in.
+fn found_region<'s>(range: &Range<usize>, survey: &'s Survey) -> Option<&'s Range<usize>> {
+    let overlaps = |region: &Range<usize>| region.start < range.end && range.start < region.end;
+    survey.regions.iter().map(|region| &region.range).find(|region| overlaps(region))
+}
+
+/// A settled conflict in one line.
+fn in_words(conflict: &Conflict) -> String {
+    let first = |text: &str| {
+        let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+        line.chars().take(80).collect::<String>()
+    };
+    let written = conflict.written.as_deref().map(first).unwrap_or_default();
+    format!(
+        "line {} had `{}`, not `{}`; it is `{written}` now",
+        conflict.start_line,
+        first(&conflict.found),
+        first(&conflict.believed)
+    )
+}
+
+fn said(conflicts: &[Conflict]) -> String {
+    match conflicts {
+        [] => "new_str adjusted".into(),
+        [first, ..] => in_words(first),
+    }
+}
+
 fn done(attempts: Vec<Attempt>, mut resolved: Resolved) -> Step {
     resolved.explained.explanation.attempts.extend(attempts.iter().cloned());
     if let Again::Exact(_, explanation) = &mut resolved.again {
@@ -590,18 +708,4 @@ fn exact(request: &EditRequest, found: &[Range<usize>], mut explanation: Explana
     explanation.replacements = found.len();
     let splice = |range: &Range<usize>| Splice { range: range.clone(), text: request.new.clone() };
     Explained { splices: found.iter().map(splice).collect(), explanation }
-}
-
-fn spliced(text: &str, splices: &[Splice]) -> String {
-    let mut sorted: Vec<&Splice> = splices.iter().collect();
-    sorted.sort_by_key(|splice| splice.range.start);
-    let mut out = String::with_capacity(text.len());
-    let mut at = 0;
-    for splice in sorted {
-        out.push_str(text.get(at..splice.range.start).unwrap_or_default());
-        out.push_str(&splice.text);
-        at = splice.range.end;
-    }
-    out.push_str(text.get(at..).unwrap_or_default());
-    out
 }

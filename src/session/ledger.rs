@@ -134,6 +134,14 @@ impl Ledger {
         self.state().files.get(path).map(|file| file.versions.clone()).unwrap_or_default()
     }
 
+    /// The lines of this version that were shown, in the order in which they were.
+    pub fn read_of(&self, path: &WorkPath, snapshot: &Snapshot) -> Vec<LineSpan> {
+        let state = self.state();
+        let versions = state.files.get(path).map_or(&[][..], |file| &file.versions);
+        let same = versions.iter().rfind(|version| version.snapshot.hash() == snapshot.hash());
+        same.map(|version| version.shown.clone()).unwrap_or_default()
+    }
+
     /// Whether anything of the file was shown.
     pub fn has_read(&self, path: &WorkPath) -> bool {
         self.state().files.get(path).is_some_and(|file| !file.versions.is_empty())

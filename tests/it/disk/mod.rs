@@ -18,7 +18,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use restitch::edit::{
-    After, EditReport, EditRequest, Expected, Explanation, Refusal, VerifiedEdit, WorkPath,
+    After, EditReport, EditRequest, Expected, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use restitch::engine::{CallOptions, Engine};
 use restitch::store::{DiskOptions, DiskStore};
@@ -137,6 +137,7 @@ pub(crate) fn edit(
         new: new.into(),
         expected: Expected::default(),
         near_line: None,
+        language: None,
     };
     let path = engine.path(path)?;
     now(engine.edit_file(&path, &request, &CallOptions::default()))
@@ -146,7 +147,7 @@ pub(crate) fn edit(
 pub(crate) fn whole(path: &WorkPath, before: Option<&[u8]>, after: &[u8]) -> VerifiedEdit {
     let before = before.map(|bytes| Snapshot::decode(bytes.to_vec()).expect("text"));
     let after = After::Content(after.into());
-    VerifiedEdit::restore(path.clone(), before, after, Explanation::plain("test"))
+    VerifiedEdit::restore(path.clone(), before, after, Explanation::plain(Rung::Exact))
 }
 
 pub(crate) fn work_path(name: &str) -> WorkPath {

@@ -306,7 +306,7 @@ fn a_foreign_editors_last_version_is_never_lost() {
 fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     // The rebase closure runs under the lock, between the look and the exchange: a program
     // without locks that saves just then is caught by what the exchange displaced.
-    use restitch::edit::{EditPlan, Explanation, Splice, VerifiedEdit};
+    use restitch::edit::{EditPlan, Explanation, Rung, Splice, VerifiedEdit};
     use restitch::text::Snapshot;
     use std::sync::Arc;
 
@@ -318,7 +318,8 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     fn replace(path: &restitch::edit::WorkPath, snapshot: &Snapshot) -> VerifiedEdit {
         let splice = Splice { range: 0..snapshot.text().len(), text: "ours\n".into() };
         let plan = EditPlan::new(snapshot, vec![splice]).expect("plan");
-        VerifiedEdit::new(path.clone(), snapshot, plan, Explanation::plain("test")).expect("edit")
+        VerifiedEdit::new(path.clone(), snapshot, plan, Explanation::plain(Rung::Exact))
+            .expect("edit")
     }
     let snapshot = Snapshot::from_text("what was read\n");
     let rebased = path.clone();

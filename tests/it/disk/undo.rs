@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use restitch::edit::{After, EditCode, Explanation, VerifiedEdit};
+use restitch::edit::{After, EditCode, Explanation, Rung, VerifiedEdit};
 use restitch::engine::CallOptions;
 use restitch::port::{CommitOptions, FileStore as _, UndoHow};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
@@ -21,7 +21,12 @@ fn commit(
 
 fn removal(name: &str, before: &[u8]) -> VerifiedEdit {
     let before = Snapshot::decode(before.to_vec()).expect("text");
-    VerifiedEdit::restore(work_path(name), Some(before), After::Removed, Explanation::plain("test"))
+    VerifiedEdit::restore(
+        work_path(name),
+        Some(before),
+        After::Removed,
+        Explanation::plain(Rung::Exact),
+    )
 }
 
 /// The real binary with these arguments; code and JSON reply.
@@ -414,7 +419,8 @@ fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
             .ok_or_else(|| restitch::edit::Refusal::new(EditCode::NoOccurrence, "gone"))?;
         let splice = Splice { range: at..at + old.len(), text: new.into() };
         let plan = EditPlan::new(snapshot, vec![splice])?;
-        let edit = VerifiedEdit::new(path.clone(), snapshot, plan, Explanation::plain("exact"))?;
+        let edit =
+            VerifiedEdit::new(path.clone(), snapshot, plan, Explanation::plain(Rung::Exact))?;
         let (path, old, new) = (path.clone(), old.to_owned(), new.to_owned());
         Ok(edit.with_rebase(Arc::new(move |current| replace(&path, current, &old, &new))))
     }

@@ -1,7 +1,7 @@
 //! Searches stop at some number of places. What lies beyond is never passed over in silence:
 //! the call is refused, and says so.
 
-use restitch::edit::{EditCode, EditRequest, Expected, Refusal};
+use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
 use restitch::matching::explain;
 use restitch::text::Snapshot;
 
@@ -22,7 +22,7 @@ fn more_places_than_are_aligned() {
     let old = "start()\nalpha = 1\nbeta = 7\ngamma = 3\nfinish()\n";
     let call = EditRequest::new(old, old.replace("finish()", "finish()\nmore()"));
     let one = explain(&call, &Snapshot::from_text(blocks(1))).expect("explained");
-    assert_eq!(one.explanation.rung, "aligned");
+    assert_eq!(one.explanation.rung, Rung::Aligned);
     assert!(!tells_of_the_bound(&refused(&blocks(2), &call)), "two are compared");
     let refusal = refused(&blocks(200), &call);
     assert!(tells_of_the_bound(&refusal), "{refusal:?}");
@@ -56,7 +56,7 @@ fn a_statement_of_common_words_is_found_by_a_rarer_one() {
     let old = "configuration(\n    first,\n    second)";
     let call = EditRequest::new(old, old.replace("second", "third"));
     let explained = explain(&call, &Snapshot::from_text(&file)).expect("explained");
-    assert_eq!(explained.explanation.rung, "reflowed");
+    assert_eq!(explained.explanation.rung, Rung::Reflowed);
     let again = file.replace("configuration()", "configuration(first, second, 1)");
     let refusal = refused(&again, &call);
     assert!(tells_of_the_bound(&refusal), "{refusal:?}");

@@ -18,7 +18,7 @@ pub(crate) fn apply(file: &str, request: &EditRequest) -> Result<(String, String
     let plan = EditPlan::new(&snapshot, splices)?;
     let after = plan.text_after(&snapshot);
     let path = WorkPath::parse("file", std::path::Path::new("/w"))?;
-    let rung = explanation.rung.clone();
+    let rung = explanation.rung.to_string();
     VerifiedEdit::new(path, &snapshot, plan, explanation)?;
     Ok((after, rung))
 }

@@ -73,7 +73,7 @@ fn r8_what_worked_before_works_unchanged() {
 
 #[test]
 fn rl1_unescaping_comes_before_everything_laxer() {
-    let order: Vec<&str> = restitch::matching::LADDER.iter().map(|rung| rung.id()).collect();
+    let order: Vec<&str> = restitch::matching::LADDER.iter().map(|rung| rung.as_str()).collect();
     assert_eq!(order[..2], ["exact", "unescaped"]);
 }
 

@@ -81,6 +81,10 @@ fn kinds(good: &str, ask: &Ask) -> Vec<(&'static str, Reply)> {
         ("types swapped", good.replace("f64", "Item")),
         ("blanks removed", good.replace(' ', "")),
         ("lines broken", good.replace(' ', "\n")),
+        ("the first line", "use crate::item::Item;".into()),
+        ("the longest line", "    items.iter().map(|item| item.price).sum::<f64>() * tax".into()),
+        ("new_str", new.into()),
+        ("both sides", format!("{CORRECTED_OLD}\n{new}")),
     ];
     let mut kinds: Vec<(&'static str, Reply)> = texts
         .into_iter()
@@ -144,23 +148,23 @@ fn every_wrong_answer_to_every_ask_writes_nothing_unverified() {
 
 #[test]
 fn wrong_answers_about_escapes_and_places_write_only_what_is_mechanical() {
-    let file = "function f() {\n    start();\n}\n";
+    // Broken already, so that the lexer proves nothing and the model is asked.
+    let file = "function f() {\n    start();\n}}\n";
     let given = r#"    start();\n    say(\"hi\");"#;
     let fixed = "    start();\n    say(\"hi\");";
     let request = EditRequest::new("    start();", given);
     let model = Model::Present(Policy::default());
-    let begin = || Resolution::start("a.js", &request, &Snapshot::from_text(file), model);
+    let begin = || Resolution::start("a.js", &request, &Snapshot::from_text(file), model, &[]);
     for (name, reply) in kinds(fixed, asked(begin()).ask()) {
         let (step, _) = play(begin(), |_| reply.clone());
         let written = result(&step, file).expect("the call itself is valid");
         assert_eq!(written, file.replace("    start();", given), "{name}");
     }
-    let twins = "a();\nb();\na();\n";
-    let request = EditRequest::new("a();", "c();");
-    let policy = Policy { choose: restitch::resolve::Choice::Model, ..Policy::default() };
-    for (name, reply) in kinds("1", asked(start_with(&request, twins, policy)).ask()) {
-        let (step, _) = play(start_with(&request, twins, policy), |_| reply.clone());
-        assert_eq!(result(&step, twins), None, "{name}");
+    let file = "f {\n\t\ta();\n\t\tb();\n}\n";
+    let request = EditRequest::new("\ta();\n\tb();\n", "\ta();\n\t\tnew();\n\tb();\n");
+    for (name, reply) in kinds("1", asked(start(&request, file)).ask()) {
+        let (step, _) = play(start(&request, file), |_| reply.clone());
+        assert_eq!(result(&step, file), None, "{name}");
     }
 }
 

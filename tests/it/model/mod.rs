@@ -50,7 +50,7 @@ fn start(request: &EditRequest, file: &str) -> Step {
 }
 
 fn start_with(request: &EditRequest, file: &str, policy: Policy) -> Step {
-    Resolution::start("lib.rs", request, &Snapshot::from_text(file), Model::Present(policy))
+    Resolution::start("lib.rs", request, &Snapshot::from_text(file), Model::Present(policy), &[])
 }
 
 fn asked(step: Step) -> Box<Resolution> {

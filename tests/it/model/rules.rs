@@ -1,7 +1,7 @@
 //! The requirements and rules of seed 004, by name, on the pure machine: no server,
 //! no clock, no double.
 
-use restitch::edit::{EditCode, EditRequest, Expected, Refusal};
+use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
 use restitch::port::{Ask, CorrectorError, Place, Reply};
 use restitch::resolve::{Adjust, Again, Choice, Model, Policy, Resolution, Step, Verdict};
 use restitch::text::Snapshot;
@@ -26,7 +26,7 @@ fn r2_an_old_str_that_is_nowhere_is_corrected_by_the_model() {
     assert_eq!(result(&step, FILE), Some(after()));
     let Step::Done(resolved) = step else { panic!("done") };
     let explanation = &resolved.explained.explanation;
-    assert_eq!(explanation.rung, "model");
+    assert_eq!(explanation.rung, Rung::Model);
     let corrected = explanation.corrected.as_ref().expect("said");
     assert_eq!(
         (corrected.old_str.as_str(), corrected.new_str.as_str()),
@@ -94,13 +94,17 @@ fn escaped_call() -> (EditRequest, &'static str) {
 
 fn start_js(request: &EditRequest, file: &str) -> Step {
     let model = Model::Present(Policy::default());
-    Resolution::start("a.js", request, &Snapshot::from_text(file), model)
+    Resolution::start("a.js", request, &Snapshot::from_text(file), model, &[])
 }
 
 #[test]
 fn r4_surplus_escapes_are_repaired_on_evidence_and_only_mechanically() {
     let (request, file) = escaped_call();
     let fixed = "    start();\n    say(\"hi\");";
+    // The file is whole and the lexer knows the language: no model is needed.
+    assert_eq!(result(&start_js(&request, file), file), Some(file.replace("    start();", fixed)));
+    // In a file that is broken already, nothing is proven.
+    let file = &format!("{file}}}}}\n");
     let written = |answer: &str| {
         let (step, asked) = play(start_js(&request, file), |_| text(answer));
         assert_eq!(asked, ["repair_escapes"]);
@@ -123,7 +127,7 @@ fn r4_without_evidence_nobody_is_asked() {
     ] {
         let request = EditRequest::new("start", new);
         let model = Model::Present(Policy::default());
-        let step = Resolution::start(path, &request, &Snapshot::from_text("start\n"), model);
+        let step = Resolution::start(path, &request, &Snapshot::from_text("start\n"), model, &[]);
         let file = result(&step, "start\n").expect("explained");
         assert_eq!(file, format!("{new}\n"), "{path}");
     }
@@ -131,11 +135,16 @@ fn r4_without_evidence_nobody_is_asked() {
 
 #[test]
 fn r6_a_failed_correction_returns_the_original_error_with_the_attempt() {
-    let original =
-        match Resolution::start("lib.rs", &request(), &Snapshot::from_text(FILE), Model::Absent) {
-            Step::Refused(refusal) => *refusal,
-            other => panic!("{other:?}"),
-        };
+    let original = match Resolution::start(
+        "lib.rs",
+        &request(),
+        &Snapshot::from_text(FILE),
+        Model::Absent,
+        &[],
+    ) {
+        Step::Refused(refusal) => *refusal,
+        other => panic!("{other:?}"),
+    };
     let failures = [
         (Err(CorrectorError::Timeout), "failed"),
         (Err(CorrectorError::Failed("the server answered 500".into())), "failed"),
@@ -262,19 +271,117 @@ fn a_place_that_is_no_nearer_than_another_is_not_taken() {
     }
 }
 
+/// Every line is one tab too shallow, but for one new line that stands as deep as the file's.
+fn ambiguous_call() -> (EditRequest, &'static str) {
+    let call = EditRequest::new("\ta();\n\tb();\n", "\ta();\n\t\tnew();\n\tb();\n");
+    (call, "f {\n\t\ta();\n\t\tb();\n}\n")
+}
+
 #[test]
-fn choosing_is_off_unless_the_policy_says_so() {
-    let file = "a();\nb();\na();\n";
-    let request = EditRequest::new("a();", "c();");
-    assert_eq!(refusal(start(&request, file)).code, EditCode::OccurrenceMismatch);
-    let policy = Policy { choose: Choice::Model, ..Policy::default() };
-    let (step, asked) = play(start_with(&request, file, policy), |_| Reply::Window(2));
+fn which_outcome_is_meant_is_chosen_by_number() {
+    let (request, file) = ambiguous_call();
+    let off = Policy { choose: Choice::Off, ..Policy::default() };
+    assert_eq!(refusal(start_with(&request, file, off)).code, EditCode::Ambiguous);
+    let (step, asked) = play(start(&request, file), |_| Reply::Window(2));
     assert_eq!(asked, ["choose"]);
-    assert_eq!(result(&step, file).as_deref(), Some("a();\nb();\nc();\n"));
+    assert_eq!(result(&step, file).as_deref(), Some("f {\n\t\ta();\n\t\tnew();\n\t\tb();\n}\n"));
     for bad in [Reply::Window(0), Reply::Window(3), Reply::Declined, text("a();")] {
-        let (step, _) = play(start_with(&request, file, policy), |_| bad.clone());
-        assert_eq!(refusal(step).code, EditCode::OccurrenceMismatch, "{bad:?}");
+        let (step, _) = play(start(&request, file), |_| bad.clone());
+        let refusal = refusal(step);
+        assert_eq!(refusal.code, EditCode::Ambiguous, "{bad:?}");
+        assert_eq!(refusal.outcomes.len(), 2);
     }
+    // Twins are no matter of how the call is read: R7 stands.
+    let twins = start(&EditRequest::new("a();", "c();"), "a();\nb();\na();\n");
+    assert_eq!(refusal(twins).code, EditCode::OccurrenceMismatch);
+}
+
+/// A refusal that is not "no place" stays one, whatever a model would answer.
+#[test]
+fn a_safe_refusal_is_not_turned_into_an_edit() {
+    let file = "const a = 1;\nconst b = 2;\n";
+    for new in ["```js\nconst a = 2;\n```", "const a = &lt;2;", "+const a = 2;"] {
+        // The old text stands there: no question, and the plain result with a warning at most.
+        let step = start(&EditRequest::new("const a = 1;", new), file);
+        assert!(matches!(step, Step::Done(_)), "{new}: {step:?}");
+    }
+    let made = EditRequest::new("const a = 1;", "const a = 1;\nconst b = 2;");
+    assert_eq!(refusal(start(&made, file)).code, EditCode::AlreadyApplied);
+    let twice = EditRequest::new("const", "let");
+    assert_eq!(refusal(start(&twice, file)).code, EditCode::OccurrenceMismatch);
+}
+
+/// The changed line is stale: the model points at it, and what the caller asked for is
+/// written, and said.
+#[test]
+fn a_stale_changed_line_is_recovered() {
+    for (path, file, old, new, line) in [
+        (
+            "a.js",
+            "const o = {\n  name: 'x',\n  timeout: 4500,\n};\n",
+            "  timeout: 3000,",
+            "  timeout: 8000,",
+            "  timeout: 4500,",
+        ),
+        ("a.py", "retries = 5\nlimit = 10\n", "limit = 99", "limit = 20", "limit = 10"),
+    ] {
+        let snapshot = Snapshot::from_text(file);
+        let model = Model::Present(Policy::default());
+        let step = Resolution::start(path, &EditRequest::new(old, new), &snapshot, model, &[]);
+        let (step, asked) = play(step, |ask| match ask {
+            Ask::CorrectOld { .. } => text(line),
+            _ => text(new),
+        });
+        assert_eq!(asked, ["correct_old", "adjust_new"]);
+        assert_eq!(result(&step, file), Some(file.replace(line, new)), "{path}: {step:?}");
+        let Step::Done(resolved) = step else { panic!("done") };
+        let conflict = &resolved.explained.explanation.conflicts[0];
+        assert_eq!(conflict.written.as_deref(), Some(new));
+        assert!(resolved.explained.explanation.warnings[0].contains("it is"), "{path}");
+    }
+}
+
+/// Where only `old_str` misnames what `new_str` has right, the place is all that is asked.
+#[test]
+fn a_clean_merge_needs_one_question() {
+    for (file, old, new, wanted) in [
+        (
+            "fn a() {\n    return getUser(id)\n}\n",
+            "retrun getUser(id)",
+            "return getUser(id, cache)",
+            "fn a() {\n    return getUser(id, cache)\n}\n",
+        ),
+        (
+            "x = 1\nuser = fetchUser(id)\ny = 2\n",
+            "usr = fetchUsers(id)\ny = 2",
+            "usr = fetchUsers(id)\ny = 3",
+            "x = 1\nuser = fetchUser(id)\ny = 3\n",
+        ),
+    ] {
+        let line = file.lines().nth(1).expect("a line").trim();
+        let (step, asked) = play(start(&EditRequest::new(old, new), file), |_| text(line));
+        assert_eq!(asked, ["correct_old"], "{old}");
+        assert_eq!(result(&step, file).as_deref(), Some(wanted), "{old}");
+    }
+}
+
+/// New lines that use a name which the file calls otherwise are not written by a merge that
+/// nobody has looked at.
+#[test]
+fn an_answer_is_not_replaced_by_the_merge() {
+    let file = "user = fetchUser(id)\ndone()\n";
+    let request = EditRequest::new("usr = fetchUser(id)", "usr = fetchUser(id)\ncheck(usr)");
+    let run = |answer: &str| {
+        play(start(&request, file), |ask| match ask {
+            Ask::CorrectOld { .. } => text("user = fetchUser(id)"),
+            _ => text(answer),
+        })
+    };
+    let (step, asked) = run("user = fetchUser(id)\ncheck(user)");
+    assert_eq!(asked, ["correct_old", "adjust_new"]);
+    assert_eq!(result(&step, file).as_deref(), Some("user = fetchUser(id)\ncheck(user)\ndone()\n"));
+    let (step, _) = run("usr = fetchUser(id)\ncheck(usr)");
+    assert_eq!(refusal(step).code, EditCode::NoOccurrence);
 }
 
 #[test]
@@ -284,7 +391,7 @@ fn a_decided_correction_holds_on_another_version_only_if_the_text_is_the_same() 
     assert!(matches!(resolved.again, Again::Exact(..)));
     let moved = Snapshot::from_text(format!("// a new first line\n{FILE}"));
     let again = resolved.again.decide(&moved).expect("the text is still there");
-    assert_eq!(again.explanation.rung, "model");
+    assert_eq!(again.explanation.rung, Rung::Model);
     for gone in [FILE.replace("tax: f64", "vat: f64"), format!("{FILE}{FILE}"), String::new()] {
         let refusal = resolved.again.decide(&Snapshot::from_text(gone)).expect_err("conflict");
         assert_eq!(refusal.code, EditCode::Conflict);
@@ -294,7 +401,7 @@ fn a_decided_correction_holds_on_another_version_only_if_the_text_is_the_same() 
 #[test]
 fn without_a_model_the_machine_asks_nobody() {
     let snapshot = Snapshot::from_text(FILE);
-    let step = Resolution::start("lib.rs", &request(), &snapshot, Model::Absent);
+    let step = Resolution::start("lib.rs", &request(), &snapshot, Model::Absent, &[]);
     let refusal = refusal(step);
     assert_eq!(refusal.code, EditCode::NoOccurrence);
     assert!(refusal.attempts.is_empty());

@@ -212,6 +212,7 @@ fn no_order_in_a_file_is_obeyed() {
                         &request,
                         &Snapshot::from_text(file.as_str()),
                         Model::Absent,
+                        &[],
                     );
                     assert_eq!(Some(written), result(&alone, &file), "{order}");
                 }

@@ -1,0 +1,339 @@
+//! The checks on how a model settles conflicts: lines that the caller changes and that the
+//! file has otherwise. Outside of them nothing of the answer is used.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::matching::Hunk;
+
+/// For each conflict the part of an answer that stands in its place. `frame` is the merge
+/// with a gap for each conflict; the answer is a whole text that was written for it.
+pub(super) fn parts(frame: &[Option<String>], answer: &str) -> Result<Vec<String>, String> {
+    let lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
+    let key = |line: &str| line.trim().to_owned();
+    let fixed: Vec<(usize, String)> = frame
+        .iter()
+        .enumerate()
+        .filter_map(|(at, line)| Some((at, key(line.as_ref()?))))
+        .filter(|(_, line)| !line.is_empty())
+        .collect();
+    let own: Vec<String> = fixed.iter().map(|(_, line)| line.clone()).collect();
+    let theirs: Vec<String> = lines.iter().map(|line| key(line)).collect();
+    // Where each fixed line stands in the answer.
+    let mut at: HashMap<usize, usize> = HashMap::new();
+    for op in similar::capture_diff_slices(similar::Algorithm::Patience, &own, &theirs) {
+        if op.tag() == similar::DiffTag::Equal {
+            for (a, b) in op.old_range().zip(op.new_range()) {
+                at.insert(fixed[a].0, b);
+            }
+        }
+    }
+    let gaps: Vec<usize> = (0..frame.len()).filter(|&at| frame[at].is_none()).collect();
+    let mut out = Vec::new();
+    for &gap in &gaps {
+        let above = (0..gap).rev().find_map(|line| at.get(&line).copied());
+        let below = (gap + 1..frame.len()).find_map(|line| at.get(&line).copied());
+        let from = above.map_or(0, |line| line + 1);
+        let to = below.unwrap_or(lines.len());
+        let unsure = gaps.len() > 1
+            && gaps.iter().any(|&other| {
+                other != gap
+                    && above_of(&at, other) == above
+                    && below_of(&at, other, frame.len()) == below
+            });
+        if unsure || from > to {
+            return Err("the answer does not tell the conflicts apart".into());
+        }
+        out.push(lines[from..to].join("\n"));
+    }
+    Ok(out)
+}
+
+fn above_of(at: &HashMap<usize, usize>, gap: usize) -> Option<usize> {
+    (0..gap).rev().find_map(|line| at.get(&line).copied())
+}
+
+fn below_of(at: &HashMap<usize, usize>, gap: usize, len: usize) -> Option<usize> {
+    (gap + 1..len).find_map(|line| at.get(&line).copied())
+}
+
+/// Whether a text may stand in the place of a conflict: it reads as a merge of the three
+/// sides, word by word and in their order.
+///
+/// What both sides keep stays. What the caller added stays. What only the file has may go
+/// only where the caller rewrote that very part. Nothing else comes in.
+pub(super) fn check(hunk: &Hunk, text: &str) -> Result<(), String> {
+    if text.contains('\0') {
+        return Err("the answer holds a NUL character".into());
+    }
+    let sides = Sides::of(hunk);
+    let answer = solid(text);
+    if let Some(stale) = answer.iter().find(|word| sides.stale.contains_key(**word)) {
+        return Err(format!("the file says `{}`, not `{stale}`", sides.stale[*stale]));
+    }
+    let same = |other: &str| answer == solid(other);
+    if !same(&hunk.wanted) && (same(&hunk.found) || same(&hunk.believed)) {
+        return Err("the answer takes the edit back".into());
+    }
+    let renamed = |word: &&str| sides.stale.get(*word).copied().unwrap_or(word).to_owned();
+    for (what, side) in [("file", &sides.file), ("caller", &sides.caller)] {
+        let mut rest = answer.iter();
+        if let Some(lost) = side.iter().find(|word| !rest.any(|own| *own == renamed(word))) {
+            return Err(format!("the answer drops or moves `{}` of the {what}", renamed(lost)));
+        }
+    }
+    let mut room = HashMap::new();
+    for word in sides.found.iter().chain(&sides.added) {
+        *room.entry(renamed(word)).or_insert(0_usize) += 1;
+    }
+    for word in &answer {
+        match room.get_mut(*word) {
+            Some(left) if *left > 0 => *left -= 1,
+            _ => {
+                let shown: String = word.chars().take(40).collect();
+                return Err(format!("`{shown}` is more than the call and the file have"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The words of a conflict, by what may become of them.
+struct Sides<'a> {
+    /// All of the file's.
+    found: Vec<&'a str>,
+    /// Those of the file that stay, in order.
+    file: Vec<&'a str>,
+    /// Those of the caller that stay, in order.
+    caller: Vec<&'a str>,
+    /// Those that the caller added.
+    added: Vec<&'a str>,
+    /// Words of the call that the file has others for.
+    stale: HashMap<&'a str, &'a str>,
+}
+
+impl<'a> Sides<'a> {
+    fn of(hunk: &'a Hunk) -> Self {
+        let (base, ours, theirs) = (solid(&hunk.believed), solid(&hunk.found), solid(&hunk.wanted));
+        let (by_file, by_caller) = (Side::of(&base, &ours), Side::of(&base, &theirs));
+        let mut stale = HashMap::new();
+        for (from, to) in &by_file.replaced {
+            let kept = from.clone().all(|at| by_caller.kept[at]);
+            if from.len() == to.len() && kept {
+                let words = from.clone().zip(to.clone()).map(|(a, b)| (base[a], ours[b]));
+                stale.extend(words.filter(|(a, _)| is_word(a) && !ours.contains(a)));
+            }
+        }
+        let stays_in_file = |at: usize| match by_file.from[at] {
+            From::Base(base) => by_caller.kept[base],
+            From::Between(before, after) => {
+                // Inserted, or in the place of words: the caller must have left these alone.
+                (before..after).all(|at| by_caller.kept[at])
+                    && (before == after)
+                        .then(|| [before.checked_sub(1), Some(after).filter(|at| *at < base.len())])
+                        .is_none_or(|beside| {
+                            beside.into_iter().flatten().all(|at| by_caller.kept[at])
+                        })
+            }
+        };
+        let file = (0..ours.len()).filter(|at| stays_in_file(*at)).map(|at| ours[at]).collect();
+        let is_added = |at: &usize| matches!(by_caller.from[*at], From::Between(..));
+        let stays_of_caller = |at: &usize| match by_caller.from[*at] {
+            From::Base(base) => by_file.kept[base],
+            From::Between(..) => true,
+        };
+        let theirs_where = |test: &dyn Fn(&usize) -> bool| -> Vec<&'a str> {
+            (0..theirs.len()).filter(|at| test(at)).map(|at| theirs[at]).collect()
+        };
+        let caller = theirs_where(&stays_of_caller);
+        let added = theirs_where(&is_added);
+        Self { file, caller, added, stale, found: ours }
+    }
+}
+
+/// Where a word of one side comes from.
+enum From {
+    /// This word of the base.
+    Base(usize),
+    /// It stands in the place of these words of the base, or between two.
+    Between(usize, usize),
+}
+
+/// What one side did to the base.
+struct Side {
+    /// For each word of the base whether the side has it.
+    kept: Vec<bool>,
+    from: Vec<From>,
+    /// Words of the base, and words of the side in their place.
+    replaced: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Side {
+    fn of(base: &[&str], side: &[&str]) -> Self {
+        let mut out =
+            Self { kept: vec![false; base.len()], from: Vec::new(), replaced: Vec::new() };
+        for op in similar::capture_diff_slices(similar::Algorithm::Myers, base, side) {
+            let (old, new) = (op.old_range(), op.new_range());
+            if op.tag() == similar::DiffTag::Equal {
+                out.kept[old.clone()].fill(true);
+                out.from.extend(old.map(From::Base));
+            } else {
+                out.from.extend(new.clone().map(|_| From::Between(old.start, old.end)));
+                out.replaced.push((old, new));
+            }
+        }
+        out
+    }
+}
+
+/// The words and marks of a text, without white space.
+fn solid(text: &str) -> Vec<&str> {
+    tokens(text).into_iter().filter(|token| !token.trim().is_empty()).collect()
+}
+
+fn is_word(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphanumeric() || c == '_')
+}
+
+/// An answer that is as deep as the caller believed the lines to be is moved to where the
+/// file has them.
+pub(super) fn at_depth(hunk: &Hunk, text: &str) -> String {
+    fn indent(text: &str) -> Option<&str> {
+        let line = text.lines().find(|line| !line.trim().is_empty())?;
+        Some(&line[..line.len() - line.trim_start().len()])
+    }
+    let (Some(was), Some(is), Some(own)) =
+        (indent(&hunk.believed), indent(&hunk.found), indent(text))
+    else {
+        return text.to_owned();
+    };
+    if was == is || own != was {
+        return text.to_owned();
+    }
+    let moved = text.split('\n').map(|line| match line.strip_prefix(was) {
+        Some(rest) if !line.trim().is_empty() => format!("{is}{rest}"),
+        _ => line.to_owned(),
+    });
+    moved.collect::<Vec<_>>().join("\n")
+}
+
+/// The text of a conflict that needs nobody: the caller and the file changed different
+/// words of one line.
+pub(super) fn merged(hunk: &Hunk) -> Option<String> {
+    let single = |text: &str| !text.trim().is_empty() && !text.contains('\n');
+    if ![&hunk.believed, &hunk.found, &hunk.wanted].into_iter().all(|text| single(text)) {
+        return None;
+    }
+    let cut = |text: &str| -> Vec<String> { tokens(text).into_iter().map(str::to_owned).collect() };
+    let (base, ours, theirs) = (cut(&hunk.believed), cut(&hunk.found), cut(&hunk.wanted));
+    let changes = |to: &[String]| -> Vec<(Range<usize>, Vec<String>)> {
+        similar::capture_diff_slices(similar::Algorithm::Myers, &base, to)
+            .into_iter()
+            .filter(|op| op.tag() != similar::DiffTag::Equal)
+            .map(|op| (op.old_range(), to[op.new_range()].to_vec()))
+            .collect()
+    };
+    let mut all = changes(&ours);
+    for change in changes(&theirs) {
+        if all.contains(&change) {
+            continue;
+        }
+        // Neighbouring words depend on each other; a blank between is no distance.
+        let near = |other: &(Range<usize>, Vec<String>)| {
+            change.0.start <= other.0.end + 1 && other.0.start <= change.0.end + 1
+        };
+        if all.iter().any(near) {
+            return None;
+        }
+        all.push(change);
+    }
+    all.sort_by_key(|(range, _)| range.start);
+    let mut out = String::new();
+    let mut at = 0;
+    for (range, text) in all {
+        out.extend(base[at..range.start].iter().map(String::as_str));
+        out.extend(text.iter().map(String::as_str));
+        at = range.end;
+    }
+    out.extend(base[at..].iter().map(String::as_str));
+    Some(out)
+}
+
+/// Words, runs of blanks and single marks.
+fn tokens(text: &str) -> Vec<&str> {
+    let kind = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => 0,
+        c if c.is_whitespace() => 1,
+        _ => 2,
+    };
+    let mut out = Vec::new();
+    let mut start = 0;
+    let mut last = 3;
+    for (at, c) in text.char_indices() {
+        if at > 0 && (kind(c) != last || last == 2) {
+            out.push(&text[start..at]);
+            start = at;
+        }
+        last = kind(c);
+    }
+    if start < text.len() {
+        out.push(&text[start..]);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hunk(believed: &str, found: &str, wanted: &str) -> Hunk {
+        let text = str::to_owned;
+        Hunk { lines: 0..1, believed: text(believed), found: text(found), wanted: text(wanted) }
+    }
+
+    #[test]
+    fn an_answer_keeps_what_the_caller_added() {
+        let stale = hunk("timeout: 3000,", "timeout: 4500,", "timeout: 8000,");
+        let ok = |text: &str| check(&stale, text).is_ok();
+        assert!(ok("timeout: 8000,"));
+        assert!(!ok("timeout: 4500,"));
+        assert!(!ok("timeout: 9000,"));
+        assert!(!ok("timeout: 8000, evil: 1,"));
+    }
+
+    #[test]
+    fn what_only_the_file_has_stays_beside_what_the_caller_adds() {
+        let both = hunk("f(items) {", "g(items, tax) {", "f(items, cut) {");
+        let ok = |text: &str| check(&both, text).is_ok();
+        assert!(ok("g(items, tax, cut) {"));
+        assert!(ok("g(items, cut, tax) {"));
+        for bad in [
+            "f(items, tax, cut) {",
+            "g(items, cut) {",
+            "g(tax, items, cut) {",
+            "cut",
+            "g(items, tax) {",
+            "g(items, tax, cut, x) {",
+        ] {
+            assert!(!ok(bad), "{bad}");
+        }
+        let renamed = hunk("usr = get(id)", "user = get(id)", "usr = get(id)\ncheck(usr)");
+        assert!(check(&renamed, "user = get(id)\ncheck(user)").is_ok());
+        assert!(check(&renamed, "usr = get(id)\ncheck(usr)").is_err());
+    }
+
+    #[test]
+    fn words_that_changed_apart_merge() {
+        let apart = hunk("retrun getUser(id)", "return getUser(id)", "return getUser(id, cache)");
+        assert_eq!(merged(&apart).as_deref(), Some("return getUser(id, cache)"));
+        assert_eq!(merged(&hunk("a = 1", "a = 2", "a = 3")), None);
+    }
+
+    #[test]
+    fn the_parts_of_an_answer_stand_between_the_fixed_lines() {
+        let frame = [Some("a".into()), None, Some("b".into()), None];
+        assert_eq!(parts(&frame, "a\nx\ny\nb\nz"), Ok(vec!["x\ny".into(), "z".into()]));
+        assert!(parts(&frame, "x\nz").is_err());
+        assert_eq!(parts(&[None], "  x"), Ok(vec!["  x".into()]));
+    }
+}
