@@ -217,6 +217,10 @@ impl ServerHandler for McpServer {
     ) -> Result<CallToolResponse, ErrorData> {
         let (observer, progress) = progress(&context);
         let toolbox = self.toolbox.observed(observer);
+        let toolbox = match context.peer.peer_info() {
+            Some(peer) => toolbox.called_by(&peer.client_info.name),
+            None => toolbox,
+        };
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         // A task of its own: a panic in it is an answer, and dropping it reaches the model call.

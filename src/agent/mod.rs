@@ -7,6 +7,10 @@
 mod openai;
 
 use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -85,8 +89,8 @@ pub struct Outcome {
     pub files_changed: Vec<String>,
     /// How many tool calls were made.
     pub tool_calls: usize,
-    /// `NO_TOOL_CALLS`, `NOT_COMPLETED`, `STEP_LIMIT`, `MODEL_FAILED`, or `NOT_COMMITTED`
-    /// when staged edits met a file that changed.
+    /// `NO_TOOL_CALLS`, `NOT_COMPLETED`, `STEP_LIMIT`, `MODEL_FAILED`, `INTERRUPTED`, or
+    /// `NOT_COMMITTED` when staged edits met a file that changed.
     pub error: Option<String>,
     /// What changed, as one unified diff.
     #[serde(skip)]
@@ -121,7 +125,18 @@ impl<C: Chat> Agent<C> {
     }
 
     /// Runs one task to its end.
-    pub async fn run(&self, task: &str, mut watch: impl FnMut(Event<'_>)) -> Outcome {
+    pub async fn run(&self, task: &str, watch: impl FnMut(Event<'_>)) -> Outcome {
+        self.run_until(task, std::future::pending(), watch).await
+    }
+
+    /// Runs one task to its end, or until `stop`; what was done by then is reported.
+    pub async fn run_until(
+        &self,
+        task: &str,
+        stop: impl Future<Output = ()>,
+        mut watch: impl FnMut(Event<'_>),
+    ) -> Outcome {
+        let mut stop = pin!(stop);
         let tools = export(Format::OpenAi, self.toolbox.listed());
         let tools = without_strict(tools);
         let mut messages = vec![json!({ "role": "system", "content": SYSTEM })];
@@ -131,9 +146,10 @@ impl<C: Chat> Agent<C> {
         let mut run = Run { before: BTreeMap::new(), reminders: 0 };
         for step in 1..=self.steps {
             watch(Event::Step(step, self.steps));
-            let turn = match self.chat.turn(&messages, &tools).await {
-                Ok(turn) => turn,
-                Err(error) => return self.end(run, Err(("MODEL_FAILED", error))).await,
+            let turn = match unless(stop.as_mut(), self.chat.turn(&messages, &tools)).await {
+                Some(Ok(turn)) => turn,
+                Some(Err(error)) => return self.end(run, Err(("MODEL_FAILED", error))).await,
+                None => return self.interrupted(run, step).await,
             };
             if !turn.text.is_empty() {
                 watch(Event::Said(&turn.text));
@@ -151,7 +167,16 @@ impl<C: Chat> Agent<C> {
                 continue;
             }
             for call in &turn.calls {
-                let reply = self.call(&mut run, call).await;
+                let reply = {
+                    let mut work = pin!(self.call(&mut run, call));
+                    let reply = unless(stop.as_mut(), work.as_mut()).await;
+                    if reply.is_none() {
+                        // A write that has begun is finished; a question is not waited for.
+                        let _ = tokio::time::timeout(LAST_CALL, work).await;
+                    }
+                    reply
+                };
+                let Some(reply) = reply else { return self.interrupted(run, step).await };
                 watch(Event::Called { call, reply: &reply });
                 messages.push(json!({
                     "role": "tool",
@@ -166,6 +191,11 @@ impl<C: Chat> Agent<C> {
         }
         let why = format!("the task was not completed within {} steps", self.steps);
         self.end(run, Err(("STEP_LIMIT", why))).await
+    }
+
+    async fn interrupted(&self, run: Run, step: usize) -> Outcome {
+        let why = format!("the run was interrupted in step {step} of {}", self.steps);
+        self.end(run, Err(("INTERRUPTED", why))).await
     }
 
     async fn call(&self, run: &mut Run, call: &ToolUse) -> ToolReply {
@@ -199,7 +229,9 @@ impl<C: Chat> Agent<C> {
         let nothing = guard.as_ref().and_then(|guard| guard.at_end());
         let (summary, error) = match (end, nothing) {
             // A model that failed says so; a model that did nothing has no excuse.
-            (Err(("MODEL_FAILED", why)), _) => (why, Some("MODEL_FAILED".to_owned())),
+            (Err((code @ ("MODEL_FAILED" | "INTERRUPTED"), why)), _) => {
+                (why, Some(code.to_owned()))
+            }
             (_, Some((code, why))) => (why.to_owned(), Some(code.to_owned())),
             (Err((code, why)), None) => (why, Some(code.to_owned())),
             (Ok(summary), None) => (summary, None),
@@ -210,6 +242,24 @@ impl<C: Chat> Agent<C> {
 
 const UNFINISHED: &str = "You have not called task_complete. If the task is done, call it with a \
 summary; if not, go on with the tools.";
+
+/// What a tool call that has begun gets when the run is interrupted.
+const LAST_CALL: Duration = Duration::from_secs(1);
+
+/// Does the work, unless it is told to stop before it is done.
+async fn unless<T>(
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let mut work = pin!(work);
+    poll_fn(|context| {
+        if stop.as_mut().poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        work.as_mut().poll(context).map(Some)
+    })
+    .await
+}
 
 struct Run {
     before: BTreeMap<String, Option<Snapshot>>,

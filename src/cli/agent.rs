@@ -1,6 +1,7 @@
 //! `restitch agent`: the reference agent on a task. Progress goes to stderr; stdout
-//! gets the summary and the diff, or with `--json` one object.
+//! gets the summary and the diff, or with `--json` one object, also when it is interrupted.
 
+use std::cell::Cell;
 use std::io::{self, Write as _};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use serde_json::json;
 
 use super::args::{AgentArgs, Common};
 use super::exit::Exit;
-use super::{model, settings};
+use super::{model, settings, signals};
 use crate::adapters::openai::{OpenAi, WireLimits};
 use crate::agent::{Agent, Event};
 use crate::port::CommitOptions;
@@ -27,14 +28,19 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
             "the agent needs a model: set RESTITCH_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY, or give --model and --base-url",
         );
     };
-    let limits = WireLimits { first_byte: Some(TURN), body_bytes: 8 << 20, ..WireLimits::default() };
+    let limits =
+        WireLimits { first_byte: Some(TURN), body_bytes: 8 << 20, ..WireLimits::default() };
     let chat = match OpenAi::new(endpoint, limits) {
         Ok(chat) => chat,
         Err(error) => return Exit::usage(error.to_string()),
     };
     let policy = if args.soft { Policy::soft() } else { Policy::strict() };
+    let toolbox = toolbox.called_by(&format!("restitch agent, {}", chat.endpoint().model));
     let agent = Agent::new(toolbox.guarded(policy), chat).steps(args.steps);
-    let mut outcome = agent.run(&args.task, progress).await;
+    let ended = Cell::new(0);
+    let signal = signals::take();
+    let stop = async { ended.set(signal.await) };
+    let mut outcome = agent.run_until(&args.task, stop, progress).await;
     if let Some(staging) = agent.toolbox().engine().staging()
         && outcome.ok
         && let Err(refusal) = staging.commit_staged(CommitOptions::default()).await
@@ -55,6 +61,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         (Err(error), _) => Exit::fault(format!("cannot write to stdout: {error}")),
         (Ok(()), None) => Exit::Done,
         (Ok(()), Some("MODEL_FAILED")) => Exit::fault(outcome.summary),
+        (Ok(()), Some("INTERRUPTED")) => Exit::Signal(ended.get(), outcome.summary),
         (Ok(()), Some(_)) => Exit::Refused,
     }
 }

@@ -77,8 +77,8 @@ pub(crate) enum Command {
     Agent(AgentArgs),
     /// Take back an edit, byte for byte: the last one, or the one with this revision.
     Undo(UndoArgs),
-    /// List what was done, newest first.
-    Log,
+    /// List what was done, newest first; or count what came of the calls.
+    Log(LogArgs),
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
     Apply(ApplyArgs),
     /// Print a file or some of its lines, with numbers or anchors.
@@ -163,6 +163,14 @@ pub(crate) struct UndoArgs {
     /// Report what would change, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LogArgs {
+    /// Count rungs, refusals, questions to the model and what came of them, by tool, client
+    /// and model, over all folders. RESTITCH_CLIENT names the client of scripts.
+    #[arg(long)]
+    pub(crate) stats: bool,
 }
 
 #[derive(Debug, Args)]

@@ -195,8 +195,7 @@ fn answered(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
 
 /// Whether the server answered, whatever the model made of the question.
 fn understood(attempt: &Attempt) -> bool {
-    matches!(attempt.outcome, "rejected" | "declined")
-        || attempt.detail.starts_with("the model")
+    matches!(attempt.outcome, "rejected" | "declined") || attempt.detail.starts_with("the model")
 }
 
 fn unanswered(refusal: &Refusal) -> Finding {
@@ -238,9 +237,8 @@ const LONG: usize = 36 << 10;
 /// is too much.
 async fn room(client: &OpenAi, settings: &ModelSettings) -> Finding {
     let most = settings.allowance.time;
-    let bad = |detail: String, next: &str| {
-        Finding::not_good("context", Outcome::Warning, detail, next)
-    };
+    let bad =
+        |detail: String, next: &str| Finding::not_good("context", Outcome::Warning, detail, next);
     let start = Instant::now();
     match tried(client, LONG / 4, most).await {
         Tried::Fits(tokens) if is_cut(tokens, LONG / 4) => return cut(tokens, LONG / 4),
@@ -311,7 +309,10 @@ fn cut(tokens: u64, bytes: usize) -> Finding {
 }
 
 fn slow(bytes: usize, most: Duration) -> String {
-    format!("a question of {bytes} bytes gets no answer within the {} s of model.timeout", most.as_secs())
+    format!(
+        "a question of {bytes} bytes gets no answer within the {} s of model.timeout",
+        most.as_secs()
+    )
 }
 
 const SLOW: &str = "Only small questions will be answered in time. Raise model.timeout in the configuration, or use a smaller model or a faster machine.";

@@ -17,6 +17,8 @@ pub(crate) enum Exit {
     Usage(String),
     /// 3: disk or network.
     Fault(String),
+    /// 128 and the signal's number: interrupted, and said so.
+    Signal(i32, String),
 }
 
 impl Exit {
@@ -41,7 +43,10 @@ impl Exit {
     pub(crate) fn message(&self) -> &str {
         match self {
             Self::Done | Self::Refused => "",
-            Self::Failed(message) | Self::Usage(message) | Self::Fault(message) => message,
+            Self::Failed(message)
+            | Self::Usage(message)
+            | Self::Fault(message)
+            | Self::Signal(_, message) => message,
         }
     }
 
@@ -57,6 +62,7 @@ impl Exit {
             Self::Failed(message) => (1, message),
             Self::Usage(message) => (2, message),
             Self::Fault(message) => (3, message),
+            Self::Signal(code, message) => (u8::try_from(code).unwrap_or(1), message),
         };
         if !message.is_empty() {
             eprintln!("restitch: {message}");

@@ -39,7 +39,8 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     }
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     // A task of its own, so that even a panic ends as silence and not as another code.
-    let work = tokio::spawn(async move { respond(client, &event, &input, toolbox.engine()).await });
+    let engine = toolbox.engine().called_by(&format!("hook {}", client.as_str()));
+    let work = tokio::spawn(async move { respond(client, &event, &input, &engine).await });
     let answer = match tokio::time::timeout(LIMIT, work).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => return Err("the hook stopped with an internal error".into()),

@@ -24,6 +24,7 @@ mod schema;
 mod search;
 mod settings;
 mod signals;
+mod tally;
 
 use std::process::ExitCode;
 
@@ -68,7 +69,8 @@ async fn run(cli: Cli) -> Exit {
         Command::Demo => demo::run(&common).await,
         Command::Agent(args) => agent::run(&common, args).await,
         Command::Undo(args) => past::undo(&common, &args).await,
-        Command::Log => past::log(&common).await,
+        Command::Log(args) if args.stats => tally::print(&common),
+        Command::Log(_) => past::log(&common).await,
         Command::Apply(args) => apply::run(&common, args).await,
         Command::Read(args) => read::run(&common, args).await,
         Command::Search(args) => search::run(&common, args).await,

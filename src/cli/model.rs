@@ -18,8 +18,8 @@ use crate::adapters::openai::{
     WireLimits,
 };
 use crate::correct::{
-    CacheLimits, Cached, DiskCache, Limited, Limits, LogContent, ModelCorrector, PromptBook,
-    Record, Replay, Secrets,
+    CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Record, Replay,
+    Secrets,
 };
 use crate::engine::Allowance;
 use crate::port::Corrector;
@@ -67,9 +67,6 @@ struct ModelSection {
     replay: Option<PathBuf>,
     /// Record answers to this file.
     record: Option<PathBuf>,
-    /// Let the logs hold what is sent and answered.
-    #[serde(default)]
-    log_content: bool,
 }
 
 /// What the settings come to.
@@ -282,8 +279,7 @@ impl ModelSettings {
         for name in &self.section.never_send {
             secrets = secrets.with_name(name);
         }
-        let log = if self.section.log_content { LogContent::Always } else { LogContent::Never };
-        let model = ModelCorrector::new(client, self.prompts()?, secrets).log(log);
+        let model = ModelCorrector::new(client, self.prompts()?, secrets);
         let identity = model.identity();
         let limited = Limited::new(model, Limits::default());
         let mut cached = Cached::new(limited, identity, CacheLimits::default());

@@ -71,7 +71,7 @@ fn describe(revision: &Revision) -> String {
 }
 
 /// `2026-11-21 08:40:00Z`
-fn utc(unix_millis: u64) -> String {
+pub(super) fn utc(unix_millis: u64) -> String {
     let seconds = unix_millis / 1000;
     let (days, time) = (seconds / 86_400, seconds % 86_400);
     // Years that start in March, so that a leap day is the last day of one.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::args::{Common, DurabilityArg};
 use super::exit::Exit;
 use super::model;
+use super::tally::Tally;
 use crate::engine::Engine;
 use crate::store::{DiskOptions, DiskStore, Promise};
 use crate::tools::{Dialect, Toolbox};
@@ -17,6 +18,10 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     })?;
     let settings = model::settings(common)?;
     let mut engine = Engine::builder(store).policy(settings.policy).allowance(settings.allowance);
+    if let Some(folder) = state_folder() {
+        let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
+        engine = engine.notes(Tally::in_folder(&folder).sink(model));
+    }
     if let Some(corrector) = settings.corrector()? {
         engine = engine.corrector(corrector);
     }

@@ -1,6 +1,29 @@
 //! Signals: a commit that is under way is finished before the process ends, so that an
 //! interrupted edit leaves no temp file, and writing past the file size limit is an error
 //! instead of death.
+//!
+//! A command that has something to say at its end takes the first signal itself; the
+//! second one ends the process in any case.
+
+use std::future::Future;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+/// Who wants the first signal, and gets the exit code that goes with it.
+static TAKEN: Mutex<Option<oneshot::Sender<i32>>> = Mutex::new(None);
+
+/// Takes the first signal that would end the process; it resolves to the exit code.
+pub(crate) fn take() -> impl Future<Output = i32> {
+    let (tell, told) = oneshot::channel();
+    *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell);
+    async move {
+        match told.await {
+            Ok(code) => code,
+            Err(_) => std::future::pending().await,
+        }
+    }
+}
 
 #[cfg(unix)]
 pub(crate) fn heed() {
@@ -18,8 +41,12 @@ pub(crate) fn heed() {
         }
         let Ok(mut stream) = signal(kind) else { continue };
         tokio::spawn(async move {
-            if stream.recv().await.is_some() {
-                end(128 + kind.as_raw_value());
+            let code = 128 + kind.as_raw_value();
+            while stream.recv().await.is_some() {
+                let taker = TAKEN.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if taker.is_none_or(|taker| taker.send(code).is_err()) {
+                    end(code);
+                }
             }
         });
     }
@@ -40,6 +67,14 @@ pub(crate) fn heed() {}
 #[cfg(unix)]
 #[expect(clippy::exit, reason = "a signal ends the process, as its sender wants")]
 fn end(code: i32) {
+    use std::io::Write as _;
+
     crate::store::quiesce();
+    let signal = code - 128;
+    // Nobody to tell is no reason to go on.
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "restitch: ended by signal {signal}; no edit is half written, and `restitch log` lists those that were made"
+    );
     std::process::exit(code);
 }

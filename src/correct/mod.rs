@@ -25,7 +25,7 @@ pub use cassette::{BadCassette, Record, Replay};
 #[cfg(feature = "llm")]
 pub use disk_cache::DiskCache;
 pub use limited::{Limited, Limits};
-pub use model::{LogContent, ModelCorrector};
+pub use model::ModelCorrector;
 pub use prompts::{BadPrompt, PROMPTS, PromptBook, PromptSpec, Rendered, shown_excerpts};
 pub use reply::{ReplyKind, parse_reply};
 pub use secrets::Secrets;

@@ -11,36 +11,19 @@ use crate::port::{
 };
 use crate::text::ContentHash;
 
-/// Whether logs may hold what was sent and answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum LogContent {
-    /// Hashes and lengths only.
-    #[default]
-    Never,
-    /// The texts as well.
-    Always,
-}
-
-/// A corrector over a chat model.
+/// A corrector over a chat model. Logs tell sizes, hashes and times; at the level of
+/// traces also the texts, without lines that look like secrets.
 #[derive(Debug)]
 pub struct ModelCorrector<M> {
     chat: M,
     prompts: PromptBook,
     secrets: Secrets,
-    log: LogContent,
 }
 
 impl<M: ChatModel> ModelCorrector<M> {
     /// Asks `chat` with these prompts.
     pub fn new(chat: M, prompts: PromptBook, secrets: Secrets) -> Self {
-        Self { chat, prompts, secrets, log: LogContent::Never }
-    }
-
-    /// Says what logs may hold.
-    #[must_use]
-    pub fn log(mut self, log: LogContent) -> Self {
-        self.log = log;
-        self
+        Self { chat, prompts, secrets }
     }
 
     /// Names what an answer depends on beside the ask: server, model, prompts.
@@ -64,8 +47,16 @@ impl<M: ChatModel> ModelCorrector<M> {
             schema: extent::bounded(kind.schema(), ask),
             answer_tokens: extent::answer_tokens(ask),
         };
-        if self.log == LogContent::Always {
-            tracing::debug!(ask = ask.kind(), user = request.user, "prompt");
+        tracing::debug!(
+            ask = ask.kind(),
+            text_bytes = extent::prompt_bytes(ask),
+            prompt_bytes = request.system.len() + request.user.len(),
+            answer_tokens = request.answer_tokens,
+            "asking"
+        );
+        if tracing::enabled!(tracing::Level::TRACE) {
+            let text = self.secrets.redacted(&request.user);
+            tracing::trace!(ask = ask.kind(), text, "prompt");
         }
         let usable = |content: &str| parse_reply(kind, content).is_some();
         let reply =
@@ -75,8 +66,9 @@ impl<M: ChatModel> ModelCorrector<M> {
                 ChatError::Budget => CorrectorError::Skipped(error.to_string()),
                 error => CorrectorError::Failed(error.to_string()),
             })?;
-        if self.log == LogContent::Always {
-            tracing::debug!(ask = ask.kind(), content = reply.content, "answer");
+        if tracing::enabled!(tracing::Level::TRACE) {
+            let text = self.secrets.redacted(&reply.content);
+            tracing::trace!(ask = ask.kind(), text, "answer");
         }
         parse_reply(kind, &reply.content)
             .ok_or_else(|| CorrectorError::Failed("the model's answer cannot be read".into()))
@@ -106,11 +98,9 @@ impl<M: ChatModel> Corrector for ModelCorrector<M> {
                 // What a server says about a request may repeat the request.
                 Err(error) => {
                     let error = error.to_string();
-                    let cause = match self.log {
-                        LogContent::Always => &error,
-                        LogContent::Never => error.split(": ").next().unwrap_or_default(),
-                    };
+                    let cause = error.split(": ").next().unwrap_or_default();
                     tracing::warn!(ask = ask.kind(), millis, cause, "no answer");
+                    tracing::trace!(error = self.secrets.redacted(&error), "in full");
                 }
             }
             answer

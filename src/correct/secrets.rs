@@ -88,6 +88,18 @@ impl Secrets {
             || PATHS.iter().any(|end| path == *end || path.ends_with(&format!("/{end}")))
     }
 
+    /// The text without lines that look like secrets.
+    pub fn redacted(&self, text: &str) -> String {
+        let line = |line: &str| match self.find(line) {
+            None => line.to_owned(),
+            Some((_, what)) => {
+                let end = if line.ends_with('\n') { "\n" } else { "" };
+                format!("[a line that looks like {what} is left out]{end}")
+            }
+        };
+        text.split_inclusive('\n').map(line).collect()
+    }
+
     /// The first line that looks like a secret, and what it looks like.
     pub fn find(&self, text: &str) -> Option<(usize, &'static str)> {
         (1..).zip(text.lines()).find_map(|(number, line)| {

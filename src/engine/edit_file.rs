@@ -72,6 +72,7 @@ impl Engine {
                 }
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
+                    tracing::debug!(path = %path, ask = ask.kind(), "a model is asked");
                     // Whatever the corrector does, the call ends in time.
                     let answer =
                         timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));

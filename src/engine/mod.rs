@@ -6,6 +6,7 @@
 mod edit_file;
 mod lines;
 mod multi_edit;
+mod note;
 mod past;
 mod progress;
 mod read;
@@ -25,6 +26,7 @@ use crate::store::StagingStore;
 use crate::text::Snapshot;
 
 pub use lines::HashlineRequest;
+pub use note::{Note, Notes};
 pub use progress::{Observer, Stage};
 
 /// What a caller decides for one call.
@@ -42,6 +44,8 @@ pub struct Engine {
     store: Arc<dyn FileStore>,
     corrector: Arc<dyn Corrector>,
     observer: Option<Observer>,
+    notes: Option<Notes>,
+    client: Option<Arc<str>>,
     policy: Policy,
     allowance: Allowance,
     staging: Option<Arc<StagingStore>>,
@@ -98,6 +102,13 @@ impl EngineBuilder {
         self
     }
 
+    /// Who is told what came of each call.
+    #[must_use]
+    pub fn notes(mut self, notes: Notes) -> Self {
+        self.engine.notes = Some(notes);
+        self
+    }
+
     /// Whether lines that were never shown may be overwritten.
     #[must_use]
     pub fn unread(mut self, unread: Unread) -> Self {
@@ -119,6 +130,8 @@ impl Engine {
                 store: Arc::new(store),
                 corrector: Arc::new(NoCorrector),
                 observer: None,
+                notes: None,
+                client: None,
                 policy: Policy::default(),
                 allowance: Allowance::default(),
                 staging: None,
@@ -136,6 +149,20 @@ impl Engine {
             observer: observer.clone(),
         };
         Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
+    }
+
+    /// The same engine, called by this client.
+    #[must_use]
+    pub fn called_by(&self, client: &str) -> Self {
+        Self { client: Some(client.into()), ..self.clone() }
+    }
+
+    /// Notes what came of a call.
+    pub(crate) fn note(&self, tool: &str, code: Option<&str>, report: &serde_json::Value) {
+        if let Some(notes) = &self.notes {
+            let client = self.client.as_deref().map(str::to_owned);
+            notes(Note { client, ..Note::read(tool, code, report) });
+        }
     }
 
     /// The same engine over a staging layer: edits stay in memory until they are

@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::engine::{CallOptions, Engine};
 use crate::text::Snapshot;
+use crate::tools::ToolReply;
 
 /// Whose hook it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +132,8 @@ fn failed(call: &Value) -> bool {
 
 /// An edit in the terms of the client's own tool.
 struct Wanted {
+    /// The tool, as the client names it.
+    tool: &'static str,
     /// The names of the tool's fields for the old and the new text.
     fields: (&'static str, &'static str),
     path: String,
@@ -149,7 +152,8 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
 ];
 
 fn wanted(tool: &str, given: &Value) -> Option<Wanted> {
-    let (_, [path, old, new, all]) = TOOLS.iter().find(|(names, _)| names.contains(&tool))?;
+    let (names, [path, old, new, all]) = TOOLS.iter().find(|(names, _)| names.contains(&tool))?;
+    let tool = names.iter().find(|name| **name == tool)?;
     let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
     let mut request = EditRequest::new(text(old)?, text(new)?);
     let count = given.get("expected_replacements").and_then(Value::as_u64).unwrap_or(1);
@@ -158,7 +162,7 @@ fn wanted(tool: &str, given: &Value) -> Option<Wanted> {
     } else if let Some(count) = usize::try_from(count).ok().and_then(std::num::NonZeroUsize::new) {
         request = request.expecting(Expected::Exactly(count));
     }
-    Some(Wanted { fields: (old, new), path: text(path)?, request })
+    Some(Wanted { tool, fields: (old, new), path: text(path)?, request })
 }
 
 /// How a call comes out here.
@@ -183,8 +187,13 @@ async fn trial(engine: &Engine, wanted: &Wanted) -> Option<Trial> {
     let layer = engine.staged();
     let report = match layer.edit_file(&path, &wanted.request, &CallOptions::default()).await {
         Ok(report) => report,
-        Err(refusal) => return Some(Trial::Refused(Box::new(refusal))),
+        Err(refusal) => {
+            let reply = ToolReply::refused(refusal.clone());
+            engine.note(wanted.tool, Some(refusal.code.as_str()), &reply.report);
+            return Some(Trial::Refused(Box::new(refusal)));
+        }
     };
+    engine.note(wanted.tool, None, &ToolReply::edited(&report).report);
     let after = layer.snapshot(&path).await.ok()?;
     if plain(&before, &wanted.request).as_deref() == Some(after.text()) {
         return Some(Trial::Same);

@@ -180,6 +180,12 @@ impl Toolbox {
         &self.engine
     }
 
+    /// The same tools, called by this client.
+    #[must_use]
+    pub fn called_by(&self, client: &str) -> Self {
+        Self { engine: self.engine.called_by(client), ..self.clone() }
+    }
+
     /// The same tools, telling `observer` of each stage.
     #[must_use]
     pub fn observed(&self, observer: Option<Observer>) -> Self {
@@ -201,6 +207,16 @@ impl Toolbox {
 
     /// Runs one tool. Trouble of any kind is a reply, never a panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
+        let reply = self.answer(name, arguments, options).await;
+        let tool = find(name);
+        if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
+            let tool = tool.map_or("unknown tool", |tool| tool.name);
+            self.engine.note(tool, reply.code.map(EditCode::as_str), &reply.report);
+        }
+        reply
+    }
+
+    async fn answer(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let miscalled = || {
             if let Some(guard) = &self.guard {
                 guard.guard().miscalled();

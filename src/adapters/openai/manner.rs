@@ -81,9 +81,7 @@ impl Manner {
         match lack {
             Lack::Room => None,
             Lack::Cap => match self.cap {
-                AnswerCap::MaxTokens => {
-                    Some(Self { cap: AnswerCap::MaxCompletionTokens, ..self })
-                }
+                AnswerCap::MaxTokens => Some(Self { cap: AnswerCap::MaxCompletionTokens, ..self }),
                 AnswerCap::MaxCompletionTokens => Some(Self { cap: AnswerCap::None, ..self }),
                 AnswerCap::None => None,
             },
@@ -139,8 +137,7 @@ impl Lack {
         if any(&["json_object"]) {
             return Some(Self::Schema);
         }
-        if any(&["response_format", "json_schema", "structured output", "guided_json", "grammar"])
-        {
+        if any(&["response_format", "json_schema", "structured output", "guided_json", "grammar"]) {
             return Some(Self::Form);
         }
         if status == 404 && any(&["model"]) && any(&["not found", "not exist"]) {
@@ -184,11 +181,31 @@ mod tests {
         let llama_cpp_python = r#"{"error":{"message":"[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}]"}}"#;
         for (status, body, lack) in [
             (500, llama_cpp_python, Some(Lack::Schema)),
-            (400, r#"{"error":{"message":"request (9024 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error"}}"#, Some(Lack::Room)),
-            (400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens", Some(Lack::Room)),
-            (400, "'max_tokens' is too large: 900. This model's maximum context length is 4096 tokens", Some(Lack::Room)),
-            (400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", Some(Lack::Cap)),
-            (400, "Invalid schema for response_format 'x': In context=('properties', 'n'), 'minimum' is not permitted.", Some(Lack::NumberBounds)),
+            (
+                400,
+                r#"{"error":{"message":"request (9024 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error"}}"#,
+                Some(Lack::Room),
+            ),
+            (
+                400,
+                "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens",
+                Some(Lack::Room),
+            ),
+            (
+                400,
+                "'max_tokens' is too large: 900. This model's maximum context length is 4096 tokens",
+                Some(Lack::Room),
+            ),
+            (
+                400,
+                "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+                Some(Lack::Cap),
+            ),
+            (
+                400,
+                "Invalid schema for response_format 'x': In context=('properties', 'n'), 'minimum' is not permitted.",
+                Some(Lack::NumberBounds),
+            ),
             (400, "This response_format type is unavailable now", Some(Lack::Form)),
             (500, "failed to parse grammar", Some(Lack::Form)),
             (422, r#"{"detail": []}"#, Some(Lack::Form)),
@@ -214,9 +231,6 @@ mod tests {
             }
             assert!(steps <= 4, "{lack:?}: {steps}");
         }
-        assert_eq!(
-            Manner::first("https://api.openai.com/v1").cap,
-            AnswerCap::MaxCompletionTokens
-        );
+        assert_eq!(Manner::first("https://api.openai.com/v1").cap, AnswerCap::MaxCompletionTokens);
     }
 }

@@ -162,12 +162,11 @@ impl Wire {
         let answer = self.http.execute(request);
         let answer = match self.limits.first_byte {
             None => answer.await,
-            Some(limit) => timeout(limit, answer)
-                .await
-                .map_err(|_| WireError::Slow("to begin its answer"))?,
+            Some(limit) => {
+                timeout(limit, answer).await.map_err(|_| WireError::Slow("to begin its answer"))?
+            }
         };
-        let answer = answer
-            .map_err(|error| WireError::Connection(chain(&error.without_url())))?;
+        let answer = answer.map_err(|error| WireError::Connection(chain(&error.without_url())))?;
         let status = answer.status();
         let retry_after = retry_after(answer.headers());
         let body = self.body(answer).await;

@@ -227,3 +227,36 @@ async fn rl3_a_correction_asks_the_agents_own_model() {
         assert_eq!(body["model"], "scripted");
     }
 }
+
+/// Ctrl-C while the model thinks: what was done is reported, in the same object.
+#[cfg(unix)]
+#[tokio::test]
+async fn an_interrupted_run_ends_with_its_object() {
+    let dir = project();
+    let script =
+        vec![explore(), edit("    greet(\"world\");", "    greet(\"moon\");"), Value::Null];
+    let server = Server::play(script).await;
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_restitch"))
+        .args(["agent", "x", "--json", "--base-url", &server.url, "--model", "scripted"])
+        .current_dir(dir.path())
+        .env("RESTITCH_STATE_DIR", dir.path().join(".state"))
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    while server.requests().len() < 3 && child.try_wait().expect("waits").is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    let interrupt =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(interrupt.expect("kill").success());
+    let ended = tokio::task::spawn_blocking(move || child.wait_with_output()).await;
+    let output = ended.expect("joins").expect("ends");
+    let end: Value = serde_json::from_slice(&output.stdout).expect("the object");
+    assert_eq!(end["error"], "INTERRUPTED", "{end}");
+    assert_eq!(end["files_changed"], json!(["src/main.rs"]));
+    assert_eq!(end["tool_calls"], 2);
+    assert_eq!(output.status.code(), Some(130));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("interrupted in step 3 of 40"), "{said}");
+}

@@ -21,24 +21,28 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Plays `turns`; the last one is repeated.
+    /// Plays `turns`; the last one is repeated. A turn that is null never comes.
     pub(crate) async fn play(turns: Vec<Value>) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let corrections = Arc::new(Mutex::new(Vec::new()));
         let (kept, asked) = (requests.clone(), corrections.clone());
         let answer = move |axum::Json(body): axum::Json<Value>| {
-            let mut kept = kept.lock().expect("lock");
-            if body["tools"].is_null() {
+            let turn = if body["tools"].is_null() {
                 // A correction, not a turn of the agent: this server knows none.
                 asked.lock().expect("lock").push(body);
-                let none = json!({ "role": "assistant", "content": "{\"corrected_target_snippet\": \"\"}" });
-                let message = json!({ "choices": [{ "index": 0, "message": none }] });
-                return std::future::ready(axum::Json(message));
+                json!({ "role": "assistant", "content": "{\"corrected_target_snippet\": \"\"}" })
+            } else {
+                let mut kept = kept.lock().expect("lock");
+                let turn = turns[kept.len().min(turns.len() - 1)].clone();
+                kept.push(body);
+                turn
+            };
+            async move {
+                if turn.is_null() {
+                    std::future::pending::<()>().await;
+                }
+                axum::Json(json!({ "choices": [{ "index": 0, "message": turn }] }))
             }
-            let turn = turns[kept.len().min(turns.len() - 1)].clone();
-            kept.push(body);
-            let message = json!({ "choices": [{ "index": 0, "message": turn }] });
-            std::future::ready(axum::Json(message))
         };
         let router = axum::Router::new().route("/v1/chat/completions", axum::routing::post(answer));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("port");

@@ -179,6 +179,7 @@ fn every_broken_server_leaves_the_original_error_and_the_file() {
         assert_eq!(reply["report"]["attempts"][0]["outcome"], "failed", "{name}: {reply}");
         let calls = server.seen().len();
         assert!((1..=4).contains(&calls), "{name}: {calls} requests");
+        assert_eq!(reply["report"]["model"]["calls"], calls, "{name}: a refusal tells its cost");
         let logs = String::from_utf8_lossy(&output.stderr);
         assert!(!logs.contains(super::wire::KEY), "{name}: the key is in the logs");
         assert!(!logs.contains("total_price"), "{name}: content is in the logs\n{logs}");

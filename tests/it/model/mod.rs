@@ -6,9 +6,11 @@ mod evil;
 mod figures;
 mod mine;
 mod prompt;
+mod quirks;
 mod rules;
 mod safety;
 mod server;
+mod visible;
 mod wire;
 
 use restitch::edit::EditRequest;

@@ -74,7 +74,7 @@ impl Bench {
     ) -> (Value, Output) {
         let mut command = restitch(self.root.path(), self.state.path());
         command.env("OPENAI_BASE_URL", server.base_url()).env("OPENAI_API_KEY", KEY);
-        command.env("RESTITCH_MODEL", "test-model").env("RESTITCH_LOG", "trace");
+        command.env("RESTITCH_MODEL", "test-model").env("RESTITCH_LOG", "debug");
         command.args(["edit", name, "--old", old, "--new", new]);
         let output = change(&mut command).output().expect("runs");
         let reply = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);

@@ -1,0 +1,94 @@
+//! What came of a call, for whoever counts: names and codes, never a path or a text.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One call and its outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Note {
+    /// The tool.
+    pub tool: String,
+    /// Who called: a client's name for itself, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// The code of a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+    /// The rung of each file's edit.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rungs: Vec<String>,
+    /// What was rewritten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewrites: Vec<String>,
+    /// What a model was asked, and what came of each answer.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<(String, String)>,
+    /// Requests to the model.
+    pub requests: u64,
+    /// Answers taken from the cache.
+    pub cached: u64,
+    /// Tokens, as the server counted them.
+    pub tokens: u64,
+    /// Time spent waiting for the model.
+    pub millis: u64,
+}
+
+/// Is told of each call that could change files.
+pub type Notes = Arc<dyn Fn(Note) + Send + Sync>;
+
+impl Note {
+    /// Reads a tool's report.
+    pub(crate) fn read(tool: &str, code: Option<&str>, report: &Value) -> Self {
+        let mut note =
+            Self { tool: tool.to_owned(), code: code.map(str::to_owned), ..Self::default() };
+        // Several files have a report each; that of a single one stands at the top as well.
+        match report["files"].as_array() {
+            Some(files) => files.iter().for_each(|file| note.add(file)),
+            None => note.add(report),
+        }
+        note
+    }
+
+    fn add(&mut self, report: &Value) {
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        self.rungs.extend(text(&report["rung"]));
+        let rewrites = report["rewrites"].as_array().into_iter().flatten();
+        self.rewrites.extend(rewrites.filter_map(text));
+        for attempt in report["attempts"].as_array().into_iter().flatten() {
+            let said = text(&attempt["ask"]).zip(text(&attempt["outcome"]));
+            self.asks.extend(said);
+        }
+        let count = |name: &str| report["model"][name].as_u64().unwrap_or(0);
+        self.requests += count("calls");
+        self.cached += count("cached");
+        self.tokens += count("prompt_tokens") + count("completion_tokens");
+        self.millis += count("millis");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_note_holds_names_and_numbers_only() {
+        let report = json!({"files": [
+            {"path": "secret/place.rs", "rung": "exact", "rewrites": [], "attempts": [], "diff": "+secret"},
+            {"path": "b", "rung": "model", "rewrites": ["indentation"],
+             "attempts": [{"ask": "correct_old", "outcome": "accepted", "detail": "secret"}],
+             "model": {"calls": 2, "cached": 1, "prompt_tokens": 10, "completion_tokens": 5, "millis": 7}},
+        ]});
+        let note = Note::read("multi_edit", None, &report);
+        assert_eq!(note.rungs, ["exact", "model"]);
+        assert_eq!(note.asks, [("correct_old".to_owned(), "accepted".to_owned())]);
+        assert_eq!((note.requests, note.cached, note.tokens, note.millis), (2, 1, 15, 7));
+        let text = serde_json::to_string(&note).expect("JSON");
+        assert!(!text.contains("secret"), "{text}");
+        assert_eq!(serde_json::from_str::<Note>(&text).expect("reads"), note);
+    }
+}
