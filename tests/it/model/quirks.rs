@@ -182,7 +182,7 @@ fn an_answer_that_begins_late_has_the_whole_budget() {
 
 fn doctor(bench: &Bench, server: &ModelServer) -> Value {
     let mut command = restitch(bench.root.path(), bench.state.path());
-    command.args(["--base-url", &server.base_url(), "--model", "m", "doctor"]);
+    command.args(["--base-url", &server.base_url(), "--model", "test-model", "doctor"]);
     let output = command.output().expect("runs");
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
@@ -197,10 +197,15 @@ fn finding(found: &Value, what: &str) -> Value {
 #[test]
 fn doctor_begins_small_and_finds_the_context_by_trying() {
     let bench = Bench::with("lib.rs", FILE);
-    let small = unless(|seen| {
-        (seen.bytes > 20_000).then(|| {
-            says(400, "request (11130 tokens) exceeds the available context size (8192 tokens)")
-        })?
+    let counted = |seen: &Seen| {
+        let mut answer = completion(&right(seen));
+        answer["usage"]["prompt_tokens"] = (seen.bytes / 3).into();
+        Answer::Json(200, answer)
+    };
+    let small = ModelServer::start(move |seen, _| match seen.bytes {
+        0..=20_000 => counted(seen),
+        _ => says(400, "request (11130 tokens) exceeds the available context size (8192 tokens)")
+            .expect("error"),
     });
     let found = doctor(&bench, &small);
     assert!(small.seen()[0].bytes < 5_000, "{}", small.seen()[0].bytes);
@@ -213,11 +218,7 @@ fn doctor_begins_small_and_finds_the_context_by_trying() {
     assert!(context["next"].as_str().expect("next").contains("OLLAMA_CONTEXT_LENGTH"));
     assert_eq!(found["ok"], true, "a small context is no fault");
 
-    let large = ModelServer::start(|seen, _| {
-        let mut answer = completion(&right(seen));
-        answer["usage"]["prompt_tokens"] = (seen.bytes / 3).into();
-        Answer::Json(200, answer)
-    });
+    let large = ModelServer::start(move |seen, _| counted(seen));
     let context = finding(&doctor(&bench, &large), "context");
     assert_eq!(context["outcome"], "good", "{context}");
 
