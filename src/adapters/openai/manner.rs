@@ -63,6 +63,8 @@ pub struct Manner {
     pub cap: AnswerCap,
     /// The server's schemas take no keywords that limit numbers.
     pub unbounded_numbers: bool,
+    /// The model takes no other temperature than its own.
+    pub own_temperature: bool,
     /// The model thinks before it answers, and its thoughts count as part of the answer.
     pub thinks: bool,
 }
@@ -85,6 +87,10 @@ impl Manner {
                 AnswerCap::MaxCompletionTokens => Some(Self { cap: AnswerCap::None, ..self }),
                 AnswerCap::None => None,
             },
+            Lack::Temperature if !self.own_temperature => {
+                Some(Self { own_temperature: true, ..self })
+            }
+            Lack::Temperature => None,
             Lack::NumberBounds if !self.unbounded_numbers => {
                 Some(Self { unbounded_numbers: true, ..self })
             }
@@ -104,6 +110,8 @@ pub enum Lack {
     Room,
     /// The field that limits the answer's length.
     Cap,
+    /// A choice of the temperature.
+    Temperature,
     /// Schemas that limit numbers.
     NumberBounds,
     /// Schemas, but it says that it has `json_object`.
@@ -131,6 +139,9 @@ impl Lack {
         if any(&["max_tokens", "max_completion_tokens"]) {
             return Some(Self::Cap);
         }
+        if any(&["temperature"]) {
+            return Some(Self::Temperature);
+        }
         if any(&["schema", "response_format", "grammar"]) && any(&["minimum", "maximum"]) {
             return Some(Self::NumberBounds);
         }
@@ -140,7 +151,9 @@ impl Lack {
         if any(&["response_format", "json_schema", "structured output", "guided_json", "grammar"]) {
             return Some(Self::Form);
         }
-        if status == 404 && any(&["model"]) && any(&["not found", "not exist"]) {
+        let no_model = any(&["invalid model", "unknown model"])
+            || any(&["model"]) && any(&["not found", "not exist"]);
+        if no_model {
             return None;
         }
         // An error of the request that says nothing: most likely the form.
@@ -210,6 +223,12 @@ mod tests {
             (500, "failed to parse grammar", Some(Lack::Form)),
             (422, r#"{"detail": []}"#, Some(Lack::Form)),
             (500, "oops", None),
+            (
+                400,
+                "Unsupported value: 'temperature' does not support 0 with this model.",
+                Some(Lack::Temperature),
+            ),
+            (400, "Invalid model name passed in model=x", None),
             (503, "", None),
             (404, r#"{"error": "model 'x' not found"}"#, None),
             (429, "max_tokens per minute", None),
@@ -221,7 +240,9 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_bounded() {
-        for lack in [Lack::Room, Lack::Cap, Lack::NumberBounds, Lack::Schema, Lack::Form] {
+        for lack in
+            [Lack::Room, Lack::Cap, Lack::Temperature, Lack::NumberBounds, Lack::Schema, Lack::Form]
+        {
             let mut manner = Manner::first("http://127.0.0.1/v1");
             let mut steps = 0;
             while let Some(next) = manner.without(lack) {

@@ -209,6 +209,10 @@ impl OpenAi {
         if let Some(format) = format {
             body["response_format"] = format;
         }
+        // The likeliest answer, and the same one again.
+        if !manner.own_temperature {
+            body["temperature"] = 0.into();
+        }
         let thoughts = if manner.thinks { ROOM_TO_THINK } else { 0 };
         Self::cap(&mut body, manner, request.answer_tokens.saturating_add(thoughts));
         body
@@ -254,6 +258,8 @@ impl OpenAi {
     ) -> Result<ChatReply, ChatError> {
         let mut manner = self.manner();
         let mut refused = false;
+        // A model that rambled once says nothing about its server.
+        let mut rambled = false;
         let mut unreadable = 0;
         loop {
             let body = self.body(request, manner);
@@ -277,14 +283,19 @@ impl OpenAi {
             count_tokens(&answer, budget);
             let (next, trouble) = match content(&answer) {
                 Ok(content) if usable(&content) => {
-                    self.learnt(manner);
+                    if !rambled {
+                        self.learnt(manner);
+                    }
                     return Ok(ChatReply { content });
                 }
                 Ok(_) => (manner.without(Lack::Form), UNREADABLE.to_owned()),
                 Err(Unread::CutOff { thinking: true }) if !manner.thinks => {
                     (Some(Manner { thinks: true, ..manner }), CUT_OFF.to_owned())
                 }
-                Err(Unread::CutOff { .. }) => (manner.without(Lack::Form), CUT_OFF.to_owned()),
+                Err(Unread::CutOff { .. }) => {
+                    rambled = true;
+                    (manner.without(Lack::Form), CUT_OFF.to_owned())
+                }
                 Err(Unread::Otherwise(why)) => (manner.without(Lack::Form), why),
             };
             unreadable += 1;

@@ -7,6 +7,7 @@ mod figures;
 mod mine;
 mod prompt;
 mod quirks;
+mod real;
 mod rules;
 mod safety;
 mod server;

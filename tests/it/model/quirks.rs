@@ -54,12 +54,19 @@ fn every_answer_is_capped_and_every_number_bounded() {
 #[test]
 fn what_a_server_lacks_is_asked_for_once() {
     type Lack = fn(&Seen) -> Option<Answer>;
-    let servers: [(&str, Lack); 4] = [
+    let servers: [(&str, Lack); 5] = [
         ("max_tokens", |seen| {
             seen.body.get("max_tokens")?;
             says(
                 400,
                 "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+            )
+        }),
+        ("temperature", |seen| {
+            seen.body.get("temperature")?;
+            says(
+                400,
+                "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
             )
         }),
         ("bounds", |seen| {
@@ -108,6 +115,26 @@ fn what_a_server_lacks_is_remembered_though_no_answer_can_be_read() {
         assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
         assert_eq!(schemas(&server), 1);
     }
+}
+
+/// A model that rambles once is no reason to ask its server in a plainer way for ever.
+#[test]
+fn one_answer_that_is_cut_off_teaches_nothing() {
+    let server = ModelServer::start(|seen, number| {
+        let mut answer = completion(&right(seen));
+        if number == 0 {
+            answer["choices"][0]["finish_reason"] = "length".into();
+        }
+        Answer::Json(200, answer)
+    });
+    let bench = Bench::with("lib.rs", FILE);
+    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    assert_eq!(bench.read("lib.rs"), after(), "{reply}");
+    bench.put("lib.rs", FILE);
+    bench.edit(&server, "lib.rs", OLD, NEW);
+    let strict = |seen: &Seen| seen.body["response_format"]["json_schema"]["strict"] == true;
+    let asked: Vec<bool> = server.seen().iter().map(strict).collect();
+    assert_eq!(asked, [true, false, true, true, true]);
 }
 
 #[test]

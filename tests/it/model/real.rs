@@ -1,0 +1,314 @@
+//! Failing edits against real servers with a small real model: llama.cpp's own server,
+//! llama-cpp-python's, and LiteLLM in front of the first. The model knows little, which is
+//! the point: what it gets wrong must not be written, and what a server does not take must
+//! not be sent to it twice. `tests/it/model/servers/run.sh` installs and runs all of it.
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::wire::{Bench, restitch};
+use super::*;
+
+/// The key of the proxy, which wants one.
+const KEY: &str = "sk-for-the-proxy-on-loopback-1f6c";
+/// What a call may take at most, as it is by default.
+const BUDGET: Duration = Duration::from_secs(40);
+/// Longer than any answer to these questions needs to be, in tokens.
+const MOST_ANSWER: u64 = 1000;
+
+struct Server {
+    name: &'static str,
+    port: u16,
+    child: Child,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// Starts a server and waits until it answers; the error says why it does not.
+    fn start(
+        name: &'static str,
+        folder: &Path,
+        command: &mut Command,
+        port: u16,
+    ) -> Result<Self, String> {
+        let log = folder.join(format!("{name}.log"));
+        let out = std::fs::File::create(&log).map_err(|error| error.to_string())?;
+        let errors = out.try_clone().map_err(|error| error.to_string())?;
+        let child = command.stdin(Stdio::null()).stdout(out).stderr(errors).spawn();
+        let child = child.map_err(|error| format!("does not start: {error}"))?;
+        let mut server = Self { name, port, child };
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(240) {
+            if server.child.try_wait().is_ok_and(|end| end.is_some()) {
+                return Err(format!("ended at once; see {}", log.display()));
+            }
+            if server.answers() {
+                return Ok(server);
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        Err(format!("is not ready after 240 s; see {}", log.display()))
+    }
+
+    fn answers(&self) -> bool {
+        let Ok(mut socket) = TcpStream::connect(("127.0.0.1", self.port)) else { return false };
+        let _ = socket.set_read_timeout(Some(Duration::from_secs(10)));
+        let request = format!(
+            "GET /v1/models HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {KEY}\r\nconnection: close\r\n\r\n"
+        );
+        let mut answer = [0; 12];
+        socket.write_all(request.as_bytes()).is_ok()
+            && socket.read_exact(&mut answer).is_ok()
+            && answer.ends_with(b" 200")
+    }
+
+    fn base_url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").expect("port").local_addr().expect("address").port()
+}
+
+/// What `install.sh` made.
+fn installed() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/servers");
+    folder.join("gemma.gguf").is_file().then_some(folder)
+}
+
+/// A call that nothing explains: the file, the call, and what the agent wants.
+struct Failing {
+    path: &'static str,
+    file: String,
+    old: &'static str,
+    new: &'static str,
+    /// `None` where nothing may be written.
+    right: Option<String>,
+}
+
+fn failing() -> Vec<Failing> {
+    let stale = |path, file: &str, old, new, from: &str, to: &str| Failing {
+        path,
+        file: file.into(),
+        old,
+        new,
+        right: Some(file.replace(from, to)),
+    };
+    let mut long = String::new();
+    for n in 0..60 {
+        long.push_str(&format!("func step{n}(value int) int {{\n\treturn value*{n} + 1\n}}\n\n"));
+    }
+    long.push_str("func limit(value int) int {\n\treturn min(value, 4500)\n}\n");
+    vec![
+        Failing { path: "lib.rs", file: FILE.into(), old: OLD, new: NEW, right: Some(after()) },
+        stale(
+            "options.js",
+            "const options = {\n  retries: 2,\n  timeout: 4500,\n};\n",
+            "  timeout: 3000,\n",
+            "  timeout: 8000,\n",
+            "4500",
+            "8000",
+        ),
+        stale(
+            "load.py",
+            "def load(path):\n    limit = 20\n    return read(path, limit)\n",
+            "    limit = 10  # lines\n",
+            "    limit = 50\n",
+            "20",
+            "50",
+        ),
+        stale("one.yaml", "replicas: 4\n", "replicas: 2\n", "replicas: 6\n", "4", "6"),
+        stale(
+            "limit.go",
+            &long,
+            "\treturn min(value, 3000)\n",
+            "\treturn min(value, 8000)\n",
+            "4500",
+            "8000",
+        ),
+        Failing {
+            path: "nothing.rs",
+            file: FILE.into(),
+            old: "impl Display for Basket {\n    fn fmt(&self) {}\n}",
+            new: "impl Debug for Basket {\n    fn fmt(&self) {}\n}",
+            right: None,
+        },
+    ]
+}
+
+/// Each call as a dry run, then for good, in one process.
+fn run(server: &Server) -> String {
+    let calls = failing();
+    let bench = Bench::with(calls[0].path, &calls[0].file);
+    let mut input = String::new();
+    for call in &calls {
+        bench.put(call.path, &call.file);
+        for dry_run in [true, false] {
+            let arguments = json!({"path": call.path, "old_str": call.old, "new_str": call.new});
+            input.push_str(&json!({"dry_run": dry_run, "arguments": arguments}).to_string());
+            input.push('\n');
+        }
+    }
+    let mut child = restitch(bench.root.path(), bench.state.path())
+        .env("OPENAI_BASE_URL", server.base_url())
+        .env("OPENAI_API_KEY", KEY)
+        .env("RESTITCH_MODEL", "gemma")
+        .env("RESTITCH_LOG", "debug")
+        .arg("batch")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("runs");
+    let mut stdin = child.stdin.take().expect("stdin");
+    let feed = std::thread::spawn(move || stdin.write_all(input.as_bytes()));
+    let output = child.wait_with_output().expect("ends");
+    feed.join().expect("feeds").expect("written");
+    let logs = String::from_utf8_lossy(&output.stderr);
+    let replies: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(replies.len(), 2 * calls.len(), "{logs}");
+
+    let name = server.name;
+    let (mut written, mut requests, mut slowest, mut hits) = (0, 0, 0, 0);
+    let mut outcomes = std::collections::BTreeMap::<String, u32>::new();
+    for (call, replies) in calls.iter().zip(replies.chunks(2)) {
+        let now = bench.read(call.path);
+        if now != call.file {
+            assert_eq!(Some(&now), call.right.as_ref(), "{name}: wrong bytes: {}", replies[1]);
+            written += 1;
+        }
+        for reply in replies {
+            for attempt in reply["report"]["attempts"].as_array().into_iter().flatten() {
+                let detail = attempt["detail"].as_str().expect("detail");
+                assert!(!detail.contains("the server answered"), "{name}: {reply}");
+                let outcome = attempt["outcome"].as_str().expect("outcome");
+                *outcomes.entry(outcome.to_owned()).or_default() += 1;
+            }
+            let model = &reply["report"]["model"];
+            let count = |name: &str| model[name].as_u64().unwrap_or(0);
+            assert!(count("calls") <= 4, "{name}: {reply}");
+            assert!(count("millis") <= 41_000, "{name}: {BUDGET:?} are all there is: {reply}");
+            assert!(
+                count("completion_tokens") <= count("calls") * MOST_ANSWER,
+                "{name}: an answer without end: {reply}"
+            );
+            requests += count("calls");
+            slowest = slowest.max(count("millis"));
+        }
+        // What passed, and that nothing is like it, is known the second time.
+        let kept = |reply: &Value| {
+            let attempts = reply["report"]["attempts"].as_array();
+            attempts.is_some_and(|attempts| {
+                !attempts.is_empty()
+                    && attempts.iter().all(|attempt| {
+                        attempt["outcome"] == "accepted" || attempt["outcome"] == "declined"
+                    })
+            })
+        };
+        if kept(&replies[0]) {
+            let model = &replies[1]["report"]["model"];
+            assert_eq!(model["calls"], 0, "{name}: asked again: {}", replies[1]);
+            assert!(model["cached"].as_u64() > Some(0), "{name}: {}", replies[1]);
+            hits += 1;
+        }
+    }
+    let lacks = logs.matches("the server lacks this").count();
+    assert!(lacks <= 3, "{name}: what it lacks is remembered\n{logs}");
+    format!(
+        "{name}: {} calls, {requests} requests, {lacks} of them not taken in the first form; answers {outcomes:?}; \
+         {written} written, 0 wrong; {hits} answers kept and found again; slowest {:.1} s",
+        replies.len(),
+        f64::from(u32::try_from(slowest).unwrap_or(u32::MAX)) / 1000.0
+    )
+}
+
+fn doctor(server: &Server) -> String {
+    let bench = Bench::with("lib.rs", FILE);
+    let mut command = restitch(bench.root.path(), bench.state.path());
+    command.env("OPENAI_API_KEY", KEY).args(["--base-url", &server.base_url()]);
+    let output = command.args(["--model", "gemma", "doctor"]).output().expect("runs");
+    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let findings = found["findings"].as_array().expect("findings");
+    let of_the_model = findings
+        .iter()
+        .filter(|finding| matches!(finding["what"].as_str(), Some("endpoint" | "context")));
+    of_the_model
+        .map(|finding| {
+            assert!(finding["detail"].as_str().is_some_and(|text| !text.is_empty()), "{found}");
+            format!("\n  {}: {} {}", finding["what"], finding["outcome"], finding["detail"])
+        })
+        .collect()
+}
+
+fn check(server: &Server) {
+    println!("{}", run(server));
+    println!("  doctor on {}:{}", server.name, doctor(server));
+}
+
+#[test]
+fn failing_edits_against_real_servers() {
+    let skipped = |what: &str, why: &str| println!("skipped: {what}: {why}");
+    let hint = "tests/it/model/servers/run.sh installs and runs it";
+    if std::env::var_os("RESTITCH_LONG").is_none() {
+        return skipped("3 real servers", &format!("a long proof; {hint}"));
+    }
+    let Some(folder) = installed() else {
+        return skipped("3 real servers", &format!("none is installed; {hint}"));
+    };
+    let python = folder.join("venv/bin/python");
+    let serve = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/model/servers/serve.py");
+    let model = folder.join("gemma.gguf");
+
+    let port = free_port();
+    let mut command = Command::new(&python);
+    command.arg(&serve).arg("llama").arg(&model).arg(port.to_string());
+    match Server::start("llama-server", &folder, &mut command, port) {
+        Ok(llama) => {
+            check(&llama);
+            let (port, config) = (free_port(), folder.join("litellm.yaml"));
+            let text = format!(
+                "model_list:\n  - model_name: gemma\n    litellm_params:\n      model: openai/gemma\n      api_base: {}\n      api_key: none\ngeneral_settings:\n  master_key: {KEY}\n",
+                llama.base_url()
+            );
+            std::fs::write(&config, text).expect("written");
+            let mut command = Command::new(&python);
+            command
+                .arg(&serve)
+                .arg(folder.join("venv/bin/litellm"))
+                .arg("--config")
+                .arg(&config)
+                .args(["--host", "127.0.0.1", "--port"]);
+            command.arg(port.to_string());
+            match Server::start("LiteLLM", &folder, &mut command, port) {
+                Ok(proxy) => check(&proxy),
+                Err(why) => skipped("LiteLLM", &why),
+            }
+        }
+        Err(why) => skipped("llama-server and LiteLLM", &why),
+    }
+
+    let port = free_port();
+    let mut command = Command::new(&python);
+    command.arg(&serve).arg(&python);
+    command.args(["-m", "llama_cpp.server", "--host", "127.0.0.1", "--n_ctx", "8192", "--model"]);
+    command.arg(&model).args(["--port", &port.to_string()]);
+    match Server::start("llama-cpp-python", &folder, &mut command, port) {
+        Ok(server) => check(&server),
+        Err(why) => skipped("llama-cpp-python", &why),
+    }
+}
