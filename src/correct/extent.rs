@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::port::{Ask, Window};
 
 /// The object around an answer, its fields and numbers.
-const FRAME_TOKENS: usize = 256;
+const FRAME_TOKENS: usize = 160;
 /// Bytes a token: code with escapes in JSON, by the worse tokenizers.
 const BYTES_A_TOKEN: usize = 2;
 /// No answer is longer, whatever was asked.

@@ -16,8 +16,8 @@ use super::*;
 
 /// The key of the proxy, which wants one.
 const KEY: &str = "sk-for-the-proxy-on-loopback-1f6c";
-/// What a call may take at most, as it is by default.
-const BUDGET: Duration = Duration::from_secs(40);
+/// What a call may take at most, in seconds: the machine may be busy with other things.
+const BUDGET: u64 = 90;
 /// Longer than any answer to these questions needs to be, in tokens.
 const MOST_ANSWER: u64 = 1000;
 
@@ -94,8 +94,8 @@ struct Failing {
     file: String,
     old: &'static str,
     new: &'static str,
-    /// `None` where nothing may be written.
-    right: Option<String>,
+    /// What may be in the file afterwards; it may also be as before.
+    right: Vec<String>,
 }
 
 fn failing() -> Vec<Failing> {
@@ -104,15 +104,17 @@ fn failing() -> Vec<Failing> {
         file: file.into(),
         old,
         new,
-        right: Some(file.replace(from, to)),
+        right: vec![file.replace(from, to)],
     };
+    let twice = "function a() {\n  start();\n}\n\nfunction b() {\n  start();\n}\n";
+    let (first, second) = twice.split_at(twice.len() / 2);
     let mut long = String::new();
-    for n in 0..60 {
+    for n in 0..30 {
         long.push_str(&format!("func step{n}(value int) int {{\n\treturn value*{n} + 1\n}}\n\n"));
     }
     long.push_str("func limit(value int) int {\n\treturn min(value, 4500)\n}\n");
     vec![
-        Failing { path: "lib.rs", file: FILE.into(), old: OLD, new: NEW, right: Some(after()) },
+        Failing { path: "lib.rs", file: FILE.into(), old: OLD, new: NEW, right: vec![after()] },
         stale(
             "options.js",
             "const options = {\n  retries: 2,\n  timeout: 4500,\n};\n",
@@ -129,7 +131,16 @@ fn failing() -> Vec<Failing> {
             "20",
             "50",
         ),
-        stale("one.yaml", "replicas: 4\n", "replicas: 2\n", "replicas: 6\n", "4", "6"),
+        Failing {
+            path: "twice.js",
+            file: twice.into(),
+            old: "  start();",
+            new: "  begin();",
+            right: vec![
+                first.replace("start", "begin") + second,
+                first.to_owned() + &second.replace("start", "begin"),
+            ],
+        },
         stale(
             "limit.go",
             &long,
@@ -143,7 +154,7 @@ fn failing() -> Vec<Failing> {
             file: FILE.into(),
             old: "impl Display for Basket {\n    fn fmt(&self) {}\n}",
             new: "impl Debug for Basket {\n    fn fmt(&self) {}\n}",
-            right: None,
+            right: Vec::new(),
         },
     ]
 }
@@ -161,11 +172,16 @@ fn run(server: &Server) -> String {
             input.push('\n');
         }
     }
+    let config = bench.state.path().join("model.toml");
+    let section = format!("[model]\ntimeout = {BUDGET}\nchoose = \"model\"\n");
+    std::fs::write(&config, section).expect("written");
     let mut child = restitch(bench.root.path(), bench.state.path())
         .env("OPENAI_BASE_URL", server.base_url())
         .env("OPENAI_API_KEY", KEY)
         .env("RESTITCH_MODEL", "gemma")
         .env("RESTITCH_LOG", "debug")
+        .arg("--config")
+        .arg(&config)
         .arg("batch")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -189,20 +205,21 @@ fn run(server: &Server) -> String {
     for (call, replies) in calls.iter().zip(replies.chunks(2)) {
         let now = bench.read(call.path);
         if now != call.file {
-            assert_eq!(Some(&now), call.right.as_ref(), "{name}: wrong bytes: {}", replies[1]);
+            assert!(call.right.contains(&now), "{name}: wrong bytes: {}", replies[1]);
             written += 1;
         }
         for reply in replies {
             for attempt in reply["report"]["attempts"].as_array().into_iter().flatten() {
                 let detail = attempt["detail"].as_str().expect("detail");
                 assert!(!detail.contains("the server answered"), "{name}: {reply}");
-                let outcome = attempt["outcome"].as_str().expect("outcome");
-                *outcomes.entry(outcome.to_owned()).or_default() += 1;
+                let outcome =
+                    format!("{}: {detail}", attempt["outcome"].as_str().expect("outcome"));
+                *outcomes.entry(outcome).or_default() += 1;
             }
             let model = &reply["report"]["model"];
             let count = |name: &str| model[name].as_u64().unwrap_or(0);
             assert!(count("calls") <= 4, "{name}: {reply}");
-            assert!(count("millis") <= 41_000, "{name}: {BUDGET:?} are all there is: {reply}");
+            assert!(count("millis") <= BUDGET * 1000 + 1000, "{name}: out of time: {reply}");
             assert!(
                 count("completion_tokens") <= count("calls") * MOST_ANSWER,
                 "{name}: an answer without end: {reply}"
@@ -230,8 +247,8 @@ fn run(server: &Server) -> String {
     let lacks = logs.matches("the server lacks this").count();
     assert!(lacks <= 3, "{name}: what it lacks is remembered\n{logs}");
     format!(
-        "{name}: {} calls, {requests} requests, {lacks} of them not taken in the first form; answers {outcomes:?}; \
-         {written} written, 0 wrong; {hits} answers kept and found again; slowest {:.1} s",
+        "{name}: {} calls, {requests} requests, {lacks} of them not taken in the first form; \
+         {written} written, 0 wrong; {hits} answers kept and found again; slowest {:.1} s; answers: {outcomes:#?}",
         replies.len(),
         f64::from(u32::try_from(slowest).unwrap_or(u32::MAX)) / 1000.0
     )
