@@ -163,7 +163,7 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let millis = start.elapsed().as_millis();
     let answers = match &tried {
         Ok(_) => true,
-        Err(refusal) => refusal.attempts.last().is_some_and(|attempt| understood(attempt)),
+        Err(refusal) => refusal.attempts.last().is_some_and(understood),
     };
     findings.push(match tried {
         Ok(report) => answered(&client, &report, millis),

@@ -107,7 +107,7 @@ impl<C> Limited<C> {
         }
         match circuit.closed_until {
             Some(until) if now < until => Err(CorrectorError::Skipped(format!(
-                "the endpoint failed {} times in a row and is left alone for another {} s; send the call again then",
+                "there was no usable answer {} times in a row, and the endpoint is left alone for another {} s; send the call again then",
                 circuit.failures,
                 seconds(until)
             ))),

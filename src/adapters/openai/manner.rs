@@ -97,7 +97,9 @@ impl Manner {
             Lack::Schema if self.mode < AnswerMode::JsonObject => {
                 Some(simpler(AnswerMode::JsonObject))
             }
-            Lack::NumberBounds | Lack::Schema | Lack::Form => self.mode.simpler().map(simpler),
+            Lack::NumberBounds | Lack::Schema | Lack::Form | Lack::Unnamed => {
+                self.mode.simpler().map(simpler)
+            }
         }
     }
 }
@@ -118,6 +120,8 @@ pub enum Lack {
     Schema,
     /// This form of answers.
     Form,
+    /// Something, most likely the form: the error says nothing.
+    Unnamed,
 }
 
 impl Lack {
@@ -156,8 +160,7 @@ impl Lack {
         if no_model {
             return None;
         }
-        // An error of the request that says nothing: most likely the form.
-        matches!(status, 400 | 404 | 415 | 422 | 501).then_some(Self::Form)
+        matches!(status, 400 | 404 | 415 | 422 | 501).then_some(Self::Unnamed)
     }
 }
 
@@ -221,7 +224,7 @@ mod tests {
             ),
             (400, "This response_format type is unavailable now", Some(Lack::Form)),
             (500, "failed to parse grammar", Some(Lack::Form)),
-            (422, r#"{"detail": []}"#, Some(Lack::Form)),
+            (422, r#"{"detail": []}"#, Some(Lack::Unnamed)),
             (500, "oops", None),
             (
                 400,
@@ -240,9 +243,15 @@ mod tests {
 
     #[test]
     fn what_is_left_out_is_bounded() {
-        for lack in
-            [Lack::Room, Lack::Cap, Lack::Temperature, Lack::NumberBounds, Lack::Schema, Lack::Form]
-        {
+        for lack in [
+            Lack::Room,
+            Lack::Cap,
+            Lack::Temperature,
+            Lack::NumberBounds,
+            Lack::Schema,
+            Lack::Form,
+            Lack::Unnamed,
+        ] {
             let mut manner = Manner::first("http://127.0.0.1/v1");
             let mut steps = 0;
             while let Some(next) = manner.without(lack) {

@@ -257,7 +257,8 @@ impl OpenAi {
         usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<ChatReply, ChatError> {
         let mut manner = self.manner();
-        let mut refused = false;
+        // A form that is left out by guess has to be proven wrong by one that is taken.
+        let mut guessed = false;
         // A model that rambled once says nothing about its server.
         let mut rambled = false;
         let mut unreadable = 0;
@@ -267,19 +268,27 @@ impl OpenAi {
                 Ok(answer) => answer,
                 Err(Failure::Final(error)) => return Err(error),
                 // Not a failure of the server: it does not know this form.
-                Err(Failure::Lacks(lack, why)) => match manner.without(lack) {
-                    Some(simpler) if budget.has_requests() => {
-                        tracing::debug!(?lack, "the server lacks this; asking without");
-                        (manner, refused) = (simpler, true);
-                        continue;
+                Err(Failure::Lacks(lack, why)) => {
+                    let Some(simpler) = manner.without(lack) else {
+                        return Err(ChatError::Failed(why));
+                    };
+                    tracing::debug!(?lack, "the server lacks this; asking without");
+                    guessed |= lack == Lack::Unnamed;
+                    manner = simpler;
+                    if !guessed && !rambled {
+                        self.learnt(manner);
                     }
-                    _ => return Err(ChatError::Failed(why)),
-                },
+                    if !budget.has_requests() {
+                        return Err(ChatError::Failed(why));
+                    }
+                    continue;
+                }
             };
             // Whatever the model made of it: the server takes this form, and not the last one.
-            if refused {
+            if guessed && !rambled {
                 self.learnt(manner);
             }
+            guessed = false;
             count_tokens(&answer, budget);
             let (next, trouble) = match content(&answer) {
                 Ok(content) if usable(&content) => {
@@ -290,7 +299,9 @@ impl OpenAi {
                 }
                 Ok(_) => (manner.without(Lack::Form), UNREADABLE.to_owned()),
                 Err(Unread::CutOff { thinking: true }) if !manner.thinks => {
-                    (Some(Manner { thinks: true, ..manner }), CUT_OFF.to_owned())
+                    let thinking = Manner { thinks: true, ..manner };
+                    self.learnt(thinking);
+                    (Some(thinking), CUT_OFF.to_owned())
                 }
                 Err(Unread::CutOff { .. }) => {
                     rambled = true;
@@ -301,7 +312,7 @@ impl OpenAi {
             unreadable += 1;
             match next {
                 Some(next) if unreadable < self.limits.attempts && budget.has_requests() => {
-                    (manner, refused) = (next, false);
+                    manner = next;
                 }
                 _ => return Err(ChatError::Failed(trouble)),
             }

@@ -99,6 +99,26 @@ fn what_a_server_lacks_is_asked_for_once() {
     }
 }
 
+/// A server that lacks more than one call may find out: the next one goes on from there.
+#[test]
+fn what_an_error_names_is_kept_though_the_call_ends_before_an_answer() {
+    let server = unless(|seen| {
+        for field in ["temperature", "max_tokens", "max_completion_tokens"] {
+            if seen.body.get(field).is_some() {
+                return says(400, &format!("unknown field `{field}`"));
+            }
+        }
+        (seen.format() == "json_schema").then(|| says(400, "use json_object"))?
+    });
+    let bench = Bench::with("lib.rs", FILE);
+    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    assert_eq!(reply["report"]["attempts"][0]["outcome"], "failed", "{reply}");
+    assert_eq!(server.seen().len(), 4);
+    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    assert_eq!(bench.read("lib.rs"), after(), "{reply}");
+    assert_eq!(server.seen().len(), 6);
+}
+
 /// A model that cannot answer is no reason to ask its server for the same form again.
 #[test]
 fn what_a_server_lacks_is_remembered_though_no_answer_can_be_read() {

@@ -129,3 +129,52 @@ fn the_tally_counts_by_tool_client_and_model_and_holds_no_content() {
         assert!(!record.contains(content), "{content}: {record}");
     }
 }
+
+/// What comes over MCP counts for the client that says its name, what a hook tries for the hook.
+#[test]
+fn sessions_and_hooks_are_counted_under_their_clients() {
+    let bench = Bench::with("lib.rs", FILE);
+    let feed = |arguments: &[&str], lines: &[Value]| {
+        let mut child = super::wire::plain(bench.root.path(), bench.state.path())
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("runs");
+        let mut stdin = child.stdin.take().expect("stdin");
+        for line in lines {
+            writeln!(stdin, "{line}").expect("written");
+        }
+        drop(stdin);
+        child.wait_with_output().expect("ends");
+    };
+    let call =
+        json!({"path": "lib.rs", "old_str": "    items.len()", "new_str": "    items.len() + 1"});
+    feed(
+        &["mcp"],
+        &[
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": {"name": "some-editor", "version": "3"}}}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+                "params": {"name": "edit_file", "arguments": call}}),
+        ],
+    );
+    let tried = json!({"hook_event_name": "PreToolUse", "cwd": bench.root.path(), "tool_name": "Edit",
+        "tool_input": {"file_path": "lib.rs", "old_string": "\titems.len() + 1", "new_string": "\titems.len()"}});
+    feed(&["hook", "claude"], &[tried]);
+    let output = restitch(bench.root.path(), bench.state.path())
+        .args(["log", "--stats"])
+        .output()
+        .expect("runs");
+    let counted: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let names: Vec<_> = counted["groups"]
+        .as_array()
+        .expect("groups")
+        .iter()
+        .map(|group| (group["tool"].as_str(), group["client"].as_str(), group["applied"].as_u64()))
+        .collect();
+    assert!(names.contains(&(Some("edit_file"), Some("some-editor"), Some(1))), "{counted}");
+    assert!(names.contains(&(Some("Edit"), Some("hook claude"), Some(1))), "{counted}");
+}
