@@ -83,7 +83,7 @@ impl<C> Limited<C> {
     fn enter(&self, bytes: usize) -> Result<(), CorrectorError> {
         let mut circuit = self.circuit();
         let now = Instant::now();
-        let seconds = |until: Instant| (until - now).as_secs() + 1;
+        let seconds = |until: Instant| (until - now).as_millis().div_ceil(1000);
         if let Some((long, until)) = circuit.too_long.filter(|(long, _)| bytes >= *long) {
             if now < until {
                 return Err(CorrectorError::Skipped(format!(

@@ -153,7 +153,6 @@ struct Call {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a resolution is boxed as a whole")]
 enum State {
     CorrectOld { refusal: Refusal, survey: Survey },
     AdjustNew { refusal: Refusal, conflict: Conflicted },

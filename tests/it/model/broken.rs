@@ -280,7 +280,15 @@ async fn dropping_the_call_stops_everything_and_writes_nothing() {
         let options = CallOptions::default();
         let call = request();
         let edit = engine.edit_file(&path, &call, &options);
-        assert!(tokio::time::timeout(Duration::from_millis(300), edit).await.is_err());
+        let asked = async {
+            while server.seen().is_empty() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::select! {
+            done = edit => panic!("{done:?}"),
+            () = asked => {}
+        }
         tokio::time::sleep(Duration::from_millis(100)).await;
         assert_eq!(bench.read("lib.rs"), FILE);
         assert_eq!(server.seen().len(), 1);
