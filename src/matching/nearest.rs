@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use rapidfuzz::distance::{indel, levenshtein};
+use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 
 use super::diff;
 use super::file::{BLANK, File, Tolerance, split};
@@ -184,7 +184,7 @@ fn by_letters(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
 
 /// Compares the text with the lines that begin about there.
 fn region(file: &File<'_>, text: &[&str], solid: &[usize], start: isize) -> Option<Region> {
-    let slack = (text.len() / 4).clamp(2, 40);
+    let slack = if text.len() == 1 { 0 } else { (text.len() / 4).clamp(2, 40) };
     let total = file.lines().len();
     let from = usize::try_from(start).unwrap_or(0).saturating_sub(slack).min(total);
     let to = usize::try_from(start + text.len().cast_signed()).unwrap_or(0) + slack;
@@ -238,7 +238,7 @@ fn compare(
     let first = pairs.iter().flatten().min().copied()?;
     let last = pairs.iter().flatten().max().copied()?;
     // Lines that only the file has take a little away.
-    let extra = window.iter().filter(|&&at| at > first && at < last).count() + 2;
+    let extra = window.iter().filter(|&&at| at >= first && at <= last).count();
     #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
     let crowd = (extra.saturating_sub(solid.len()) as f64) / (extra.max(1) as f64) * 0.1;
     Some(Region { lines: first..last + 1, pairs, score: (sum / weight - crowd).max(0.0), equal })
@@ -343,7 +343,17 @@ fn alike(a: &str, b: &str) -> f64 {
     }
     let cut = |text: &'_ str| text.chars().take(LONG).collect::<Vec<char>>();
     let (a, b) = (cut(a), cut(b));
-    levenshtein::normalized_similarity(a.iter(), b.iter())
+    if a.is_empty() || b.is_empty() {
+        return 0.0;
+    }
+    let edits = levenshtein::normalized_similarity(a.iter(), b.iter());
+    // Files grow after a model has read them: what is missing says more than what was added.
+    #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
+    let kept = {
+        let common = lcs_seq::similarity(a.iter(), b.iter()) as f64;
+        0.8 * common / a.len() as f64 + 0.2 * common / b.len() as f64
+    };
+    0.3 * edits + 0.7 * kept
 }
 
 /// A region as it is reported.

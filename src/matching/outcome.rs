@@ -5,6 +5,7 @@
 //! the caller's, but for their indentation and their ending. Where the call would run
 //! over something that it does not know, there is a conflict, and no outcome.
 
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::diff::{Event, events};
@@ -337,6 +338,8 @@ struct Writer<'c, 'a, 't> {
     inserts: Vec<usize>,
     /// What became of the line above.
     above: Fate,
+    /// The endings of lines that are gone, for the new lines in their place.
+    freed: VecDeque<Ending>,
 }
 
 /// What becomes of a line of the file.
@@ -358,6 +361,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             uses_blank: false,
             inserts: Vec::new(),
             above: Fate::Kept,
+            freed: VecDeque::new(),
         }
     }
 
@@ -487,7 +491,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 let sent = self.other_mark(at, text, call.new[n]);
                 self.out.push(Out::Line { text: text.to_owned(), sent, ending });
             }
-            Event::Delete(_) if known || chunk.kind == ChunkKind::Elided => {}
+            Event::Delete(_) if known || chunk.kind == ChunkKind::Elided => {
+                self.freed.extend(ending);
+            }
             Event::Delete(_) => self.conflict(chunk.lines.clone(), call.old[o], text, ""),
             Event::Change(_, n) if known => {
                 let (text, sent) = match self.changed(o, chunk, n)? {
@@ -578,6 +584,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         if !self.inserts.is_empty() && below == Fate::Gone && gap.is_empty() {
             return Some(());
         }
+        if below != Fate::Gone && self.inserts.is_empty() {
+            self.freed.clear();
+        }
         self.uses_blank |= !gap.is_empty() && !self.inserts.is_empty();
         let own = |at: &usize| Out::Line {
             text: call.file.body(*at).to_owned(),
@@ -589,7 +598,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         }
         for n in std::mem::take(&mut self.inserts) {
             let text = self.inserted(n)?;
-            self.push(text, None);
+            let ending = self.freed.pop_front();
+            self.push(text, ending);
         }
         if self.blank == Blank::Below {
             self.out.extend(gap.iter().map(own));

@@ -224,7 +224,13 @@ pub(super) fn merged(hunk: &Hunk) -> Option<String> {
     if ![&hunk.believed, &hunk.found, &hunk.wanted].into_iter().all(|text| single(text)) {
         return None;
     }
-    let cut = |text: &str| -> Vec<String> { tokens(text).into_iter().map(str::to_owned).collect() };
+    let indent = |text: &'_ str| text[..text.len() - text.trim_start().len()].to_owned();
+    if indent(&hunk.believed) != indent(&hunk.wanted) {
+        return None;
+    }
+    let cut = |text: &str| -> Vec<String> {
+        tokens(text.trim()).into_iter().map(str::to_owned).collect()
+    };
     let (base, ours, theirs) = (cut(&hunk.believed), cut(&hunk.found), cut(&hunk.wanted));
     let changes = |to: &[String]| -> Vec<(Range<usize>, Vec<String>)> {
         similar::capture_diff_slices(similar::Algorithm::Myers, &base, to)
@@ -248,7 +254,7 @@ pub(super) fn merged(hunk: &Hunk) -> Option<String> {
         all.push(change);
     }
     all.sort_by_key(|(range, _)| range.start);
-    let mut out = String::new();
+    let mut out = indent(&hunk.found);
     let mut at = 0;
     for (range, text) in all {
         out.extend(base[at..range.start].iter().map(String::as_str));

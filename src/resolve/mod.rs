@@ -25,8 +25,8 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use crate::edit::{
-    Attempt, Conflict, Corrected, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite,
-    Rung, Splice,
+    Attempt, Conflict, Corrected, EditCode, EditRequest, Expected, Explanation, OutcomeDiff,
+    Refusal, Rewrite, Rung, Splice,
 };
 use crate::matching::{
     ESCAPES_WARNING, Explained, Hunk, Onto, Verdict as Matched, decide, escape_readings, explain,
@@ -163,7 +163,8 @@ enum State {
 /// A place with conflicts that a model is asked about.
 #[derive(Debug)]
 struct Conflicted {
-    range: Range<usize>,
+    /// The place; with several, all say the same, and are settled alike.
+    places: Vec<Range<usize>>,
     hunks: Vec<Hunk>,
     /// For each hunk its text, where nobody has to be asked.
     known: Vec<Option<String>>,
@@ -404,47 +405,34 @@ impl Call {
 
     /// Puts the call onto places that are known to be meant.
     fn put_onto(self, attempts: Vec<Attempt>, refusal: Refusal, places: &[Range<usize>]) -> Step {
-        let mut splices = Vec::new();
-        for place in places {
-            match onto(&self.request, &self.snapshot, place.clone()) {
-                Onto::Broken => return refused(refusal, attempts),
-                Onto::Clean(mut outcomes) => match outcomes.len() {
-                    1 => splices.extend(outcomes.pop().map(|(splice, _)| splice)),
-                    0 => return refused(refusal, attempts),
-                    _ if places.len() > 1 => return refused(refusal, attempts),
-                    _ => {
-                        let mut refusal = refusal;
-                        refusal.outcomes = outcomes
-                            .iter()
-                            .map(|(splice, how)| crate::edit::OutcomeDiff {
-                                how: how.clone(),
-                                diff: self.diff(splice),
-                            })
-                            .collect();
-                        let explained = outcomes
-                            .into_iter()
-                            .map(|(splice, _)| self.explained(vec![splice], Vec::new()))
-                            .collect();
-                        return self.choose(attempts, refusal, explained);
-                    }
-                },
-                Onto::Conflicts(hunks, frame) => {
-                    if places.len() > 1 {
-                        return refused(refusal, attempts);
-                    }
-                    let known: Vec<Option<String>> = hunks.iter().map(hunks::merged).collect();
-                    let range = place.clone();
-                    let conflict = Conflicted { range, hunks, known, frame, whole: false };
-                    return self.adjust_new(attempts, refusal, conflict);
-                }
+        let Some(place) = places.first() else { return refused(refusal, attempts) };
+        let mut outcomes = match onto(&self.request, &self.snapshot, place.clone()) {
+            Onto::Broken => return refused(refusal, attempts),
+            Onto::Clean(outcomes) => outcomes,
+            Onto::Conflicts(hunks, frame) => {
+                let known: Vec<Option<String>> = hunks.iter().map(hunks::merged).collect();
+                let places = places.to_vec();
+                let conflict = Conflicted { places, hunks, known, frame, whole: false };
+                return self.adjust_new(attempts, refusal, conflict);
             }
-        }
-        if let [place] = places
-            && let Some(conflict) = self.uses_stale_words(place)
-        {
+        };
+        if let Some(conflict) = self.uses_stale_words(places) {
             return self.adjust_new(attempts, refusal, conflict);
         }
-        let explained = self.explained(splices, Vec::new());
+        if outcomes.len() > 1 {
+            let mut refusal = refusal;
+            refusal.outcomes = outcomes
+                .iter()
+                .map(|(splice, how)| OutcomeDiff { how: how.clone(), diff: self.diff(splice) })
+                .collect();
+            let explained = outcomes
+                .into_iter()
+                .map(|(splice, _)| self.explained(self.everywhere(splice, places), Vec::new()))
+                .collect();
+            return self.choose(attempts, refusal, explained);
+        }
+        let Some((splice, _)) = outcomes.pop() else { return refused(refusal, attempts) };
+        let explained = self.explained(self.everywhere(splice, places), Vec::new());
         if !self.changes(&explained) {
             return refused(refusal, attempts);
         }
@@ -452,9 +440,24 @@ impl Call {
         self.finish(attempts, resolved)
     }
 
+    /// A splice of the first place, at each place that says the same.
+    fn everywhere(&self, splice: Splice, places: &[Range<usize>]) -> Vec<Splice> {
+        let first = places.first().map_or(0, |place| place.start);
+        let moved = |place: &Range<usize>| {
+            let to = |at: usize| place.start + at - first;
+            let range = to(splice.range.start)..to(splice.range.end);
+            Splice { range, text: splice.text.clone() }
+        };
+        match places.len() {
+            1 => vec![splice],
+            _ => places.iter().map(moved).collect(),
+        }
+    }
+
     /// Where lines that the call keeps say other words in the file, and its new lines use
     /// the words that the file does not have, the merge would write names that are not there.
-    fn uses_stale_words(&self, place: &Range<usize>) -> Option<Conflicted> {
+    fn uses_stale_words(&self, places: &[Range<usize>]) -> Option<Conflicted> {
+        let place = places.first()?;
         let found = &self.snapshot.text()[place.clone()];
         let words = |text: &str| -> std::collections::HashSet<String> {
             let word = |c: char| !(c.is_alphanumeric() || c == '_');
@@ -475,7 +478,7 @@ impl Call {
             old.contains(&word) && !file.contains(&word) && !everywhere.contains(&word)
         });
         stale.then(|| Conflicted {
-            range: place.clone(),
+            places: places.to_vec(),
             hunks: vec![Hunk {
                 lines: self.snapshot.lines().number_at(place.start) - 1
                     ..self.snapshot.lines().number_at(place.end.max(1) - 1),
@@ -507,7 +510,7 @@ impl Call {
             path: self.path.clone(),
             file: self.snapshot.hash(),
             old: self.request.old.clone(),
-            corrected_old: self.snapshot.text()[conflict.range.clone()].to_owned(),
+            corrected_old: self.snapshot.text()[conflict.places[0].clone()].to_owned(),
             new: self.request.new.clone(),
         };
         let state = State::AdjustNew { refusal, conflict };
@@ -531,9 +534,10 @@ impl Call {
         conflict: &Conflicted,
         answers: &[String],
     ) -> Result<Explained, String> {
+        let place = conflict.places[0].clone();
         let splice = match conflict.whole {
-            true => Some(Splice { range: conflict.range.clone(), text: answers.join("\n") }),
-            false => settled(&self.request, &self.snapshot, conflict.range.clone(), answers),
+            true => Some(Splice { range: place, text: answers.join("\n") }),
+            false => settled(&self.request, &self.snapshot, place, answers),
         };
         let splice = splice.ok_or("the result would leave brackets or literals unclosed")?;
         let conflicts = conflict.hunks.iter().zip(answers).map(|(hunk, written)| Conflict {
@@ -543,7 +547,8 @@ impl Call {
             found: hunk.found.clone(),
             written: Some(written.clone()),
         });
-        let explained = self.explained(vec![splice], conflicts.collect());
+        let splices = self.everywhere(splice, &conflict.places);
+        let explained = self.explained(splices, conflicts.collect());
         match self.changes(&explained) {
             true => Ok(explained),
             false => Err("the answer leaves the file as it is".into()),
@@ -576,7 +581,7 @@ impl Call {
     /// An edit that a model placed, and how to decide it again: by the file's own text.
     fn by_model(&self, explained: Explained) -> Resolved {
         let again = match &explained.splices[..] {
-            [splice] => {
+            [splice, ..] => {
                 let old = self.snapshot.text()[splice.range.clone()].to_owned();
                 let request = EditRequest { old, new: splice.text.clone(), ..self.request.clone() };
                 Again::Exact(request, explained.explanation.clone())

@@ -137,7 +137,8 @@ fn a_laxer_reading_finds_a_superset() {
     for spoil in worse {
         text = spoil(&text);
         let new = text.replace("done", "finish");
-        let (after, rung) = apply(file, &EditRequest::new(text.clone(), new)).expect("found");
+        let (after, rung) =
+            apply(file, &EditRequest::new(text.clone(), new).for_path("a.rs")).expect("found");
         assert_eq!(after, file.replace("done", "finish"), "by {rung}");
     }
 }

@@ -55,7 +55,7 @@ const INDENTATION: &[Row] = rows! {
     tabs_for_spaces: "  if x:\n    y()\n", "\tif x:\n\t\ty()", "\tif x:\n\t\tz()" => After("indentation", "  if x:\n    z()\n");
     two_spaces_for_four: "def f():\n    if x:\n        y()\n", "def f():\n  if x:\n    y()", "def f():\n  if x:\n    y()\n    z()" => After("indentation", "def f():\n    if x:\n        y()\n        z()\n");
     lost_first_indent: "class A:\n    def f(self):\n        return 1\n", "def f(self):\n        return 1", "def f(self):\n        return 2" => After("exact", "class A:\n    def f(self):\n        return 2\n");
-    new_lines_at_the_files_depth: "f {\n\t\ta();\n\t\tb();\n}\n", "\ta();\n\tb();\n", "\ta();\n\t\tnew();\n\tb();\n" => After("indentation", "f {\n\t\ta();\n\t\tnew();\n\t\tb();\n}\n");
+    new_lines_at_the_files_depth: "f {\n\t\ta();\n\t\tb();\n}\n", "\ta();\n\tb();\n", "\ta();\n\t\tnew();\n\tb();\n" => Refused(EditCode::Ambiguous);
     wrapped_in_a_block: "f {\n\t\ta();\n\t\tb();\n}\n", "\ta();\n\tb();\n", "\tif x {\n\t\ta();\n\t\tb();\n\t}\n" => After("indentation", "f {\n\t\tif x {\n\t\t\ta();\n\t\t\tb();\n\t\t}\n}\n");
     twins_at_two_depths: "a {\n\tx();\n\ty();\n}\nb {\n\t\t\tx();\n\t\t\ty();\n}\n", "\t\tx();\n\t\ty();\n", "\t\tx();\n\t\tz();\n" => Refused(EditCode::OccurrenceMismatch);
 };
@@ -66,7 +66,6 @@ const ENDINGS: &[Row] = rows! {
     mixed_file_keeps_each_line: "a\r\nb\nc\r\nd\n", "b\nc\nd", "b\nnew\nd" => After("line_endings", "a\r\nb\nnew\r\nd\n");
     no_final_newline: "a\nb", "a\nb\n", "a\nc\n" => After("line_endings", "a\nc");
     deletion_of_the_last_line: "a\nb", "b\n", "" => After("line_endings", "a\n");
-    lone_carriage_returns: "a\rb\rc", "a\nb", "a\nx" => After("line_endings", "a\rx\rc");
     lone_carriage_return_is_content: "a\rb\nc\n", "c", "d" => After("exact", "a\rb\nd\n");
 };
 
@@ -110,7 +109,7 @@ const REGRESSIONS: &[Row] = rows! {
     inserted_mark_goes_before_the_blank: "import { a } from './a';\nimport b from './b';\n", "import { a } from \"./a\";\nimport b from \"./b\";", "import { a, c } from \"./a\";\nimport b from \"./b\";" => After("punctuation", "import { a, c } from './a';\nimport b from './b';\n");
     a_bare_ellipsis_says_nothing: "def f():\n    ...\n", "…", "pass" => Refused(EditCode::NoOccurrence);
     spread_is_not_a_placeholder: "let a = [\n  ...existing,\n];\n", "  ...existing,\n", "  ...existing,\n  ...more,\n" => After("exact", "let a = [\n  ...existing,\n  ...more,\n];\n");
-    double_spaced_call: "a();\nb();\nc();\n", "a();\n\nb();\n\nc();\n", "a();\n\nx();\n\nc();\n" => After("outer_blank_lines", "a();\nx();\nc();\n");
+    double_spaced_call: "a();\nb();\nc();\n", "a();\n\nb();\n\nc();\n", "a();\n\nx();\n\nc();\n" => After("blank_lines", "a();\nx();\nc();\n");
     blank_part_of_an_elision: "a(1)\n\nb(2)\nc(3)\n\nd(4)\n", "a(1)\n\n# ... existing code ...\n\nd(4)\n", "a(1)\n\n# ... existing code ...\n\nd(5)\n" => After("elided", "a(1)\n\nb(2)\nc(3)\n\nd(5)\n");
     prefixed_literals: "digest(b\":\".join(x))\nlog(f\"{a}\")\n", "digest(b':'.join(x))\nlog(f'{a}')", "digest(b':'.join(y))\nlog(f'{a}')" => After("punctuation", "digest(b\":\".join(y))\nlog(f\"{a}\")\n");
 };
