@@ -2,7 +2,7 @@
 //! the machine, ratios less so.
 //!
 //! `cargo bench --bench matching`, or one part: `cargo bench --bench matching -- exact`
-//! (`miss`, `growth`, `memory`).
+//! (`miss`, `growth`, `shapes`, `memory`).
 #![allow(
     clippy::expect_used,
     clippy::print_stdout,
@@ -157,7 +157,7 @@ fn growth() {
                 let new = old.replacen("let", "var", 1);
                 (old, new)
             };
-            let request = EditRequest::new(old, new);
+            let request = EditRequest::new(old, new).for_path("a.rs");
             let snapshot = Snapshot::from_text(text);
             let outcome = match explain(&request, &snapshot) {
                 Ok(explained) => explained.explanation.rung.as_str(),
@@ -183,6 +183,71 @@ fn growth() {
     let missing: Vec<&str> =
         LADDER.iter().map(|rung| rung.as_str()).filter(|id| !known.contains(id)).collect();
     assert!(missing.is_empty(), "no text for {missing:?}");
+}
+
+/// Shapes that are known to be hard: each at a size and at twice the size.
+fn shapes() {
+    let stale = |count: usize| {
+        let text = file(count * 100);
+        let mut old: Vec<&str> = text.lines().skip(20).take(count).collect();
+        old[count / 2] = "    let stale = gone();";
+        let new = format!("{}\nmore();\n", old.join("\n").replace("gone", "other"));
+        (EditRequest::new(old.join("\n") + "\n", new), text)
+    };
+    let periodic = |count: usize| {
+        let text = "a();\nb();\n".repeat(count * 10);
+        let old = "  a();\n  b();\n".repeat(count / 2);
+        (EditRequest::new(old.clone(), old.replacen('a', "c", 1)), text)
+    };
+    let equal = |count: usize| {
+        let old = "  same();\n".repeat(count);
+        (EditRequest::new(old.clone(), format!("{old}  more();\n")), "same();\n".repeat(count * 10))
+    };
+    let long = |count: usize| {
+        let text = format!(
+            "{}needle(a, b);{}\n",
+            "x = 1; ".repeat(count * 10),
+            "y = 2; ".repeat(count * 10)
+        );
+        (EditRequest::new("needle(a,b)", "pin(a,b)"), text)
+    };
+    let escaped = |count: usize| {
+        let text = file(count * 500);
+        let old: String = text.lines().take(count).map(|l| format!("{l}\n")).collect();
+        let old = old.replace('\n', "\\n");
+        (EditRequest::new(old.clone(), old.replacen("let", "var", 1)), text)
+    };
+    let blanks = |count: usize| {
+        let text = file(count * 100);
+        let old = lines(&text, |l| format!("    {l}  "));
+        (EditRequest::new(old.clone(), old.replacen("let", "var", 1)), text)
+    };
+    type Shape<'a> = (&'a str, &'a dyn Fn(usize) -> (EditRequest, String));
+    let all: &[Shape<'_>] = &[
+        ("a stale line", &stale),
+        ("periodic text", &periodic),
+        ("equal lines", &equal),
+        ("one long line", &long),
+        ("escaped lines", &escaped),
+        ("the whole file, blanks and depth off", &blanks),
+    ];
+    for (name, make) in all {
+        let calls = [1_000, 2_000].map(|count| {
+            let (request, text) = make(count);
+            (request.for_path("a.rs"), Snapshot::from_text(text))
+        });
+        let [one, two] = &calls;
+        let run = |(request, snapshot): &(EditRequest, Snapshot)| {
+            black_box(explain(request, snapshot).is_ok());
+        };
+        let times = least(5, || run(one), || run(two));
+        println!(
+            "shape  {name:<38} 1000 lines {:>9.1?}   2000 lines {:>9.1?}   ratio {:.2} (target 2.3)",
+            times[0],
+            times[1],
+            times[1].as_secs_f64() / times[0].as_secs_f64()
+        );
+    }
 }
 
 /// What a whole edit of a file takes at most, in a process of its own.
@@ -238,7 +303,7 @@ fn main() {
     if let Some(at) = arguments.iter().position(|a| a == "--edit") {
         return edit_alone(arguments[at + 1].parse().expect("bytes"));
     }
-    let parts = ["exact", "miss", "growth", "memory"];
+    let parts = ["exact", "miss", "growth", "shapes", "memory"];
     let only: Vec<&str> =
         parts.into_iter().filter(|part| arguments.iter().any(|a| a == part)).collect();
     let wanted = |part| only.is_empty() || only.contains(&part);
@@ -253,6 +318,9 @@ fn main() {
     }
     if wanted("growth") {
         growth();
+    }
+    if wanted("shapes") {
+        shapes();
     }
     if wanted("memory") {
         memory(100_000_000);

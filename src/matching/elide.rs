@@ -44,7 +44,7 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
         .iter()
         .map(|&(from, to)| {
             let sought = Sought { lines: &old[from..to], whole_lines: true, closed: true };
-            place::places(file, sought, tolerance)
+            place::places(file, sought, tolerance).list
         })
         .collect();
     let mut chains: Vec<Vec<usize>> = (0..found[0].len()).map(|at| vec![at]).collect();

@@ -71,9 +71,10 @@ pub(super) fn choose(
     new: &str,
     found: &Found,
 ) -> Result<Vec<Range<usize>>, Refusal> {
-    let lines: Vec<usize> =
-        found.all.iter().map(|place| file.snapshot.lines().number_at(place.start)).collect();
-    let too_many = || Err(refuse::too_many(request, &lines, found.overlapping));
+    let lines = || -> Vec<usize> {
+        found.all.iter().map(|place| file.snapshot.lines().number_at(place.start)).collect()
+    };
+    let too_many = || Err(refuse::too_many(request, &lines(), found.overlapping));
     match request.expected {
         Expected::All => Ok(found.all.clone()),
         Expected::Exactly(count) if count.get() == found.all.len() => {
@@ -82,7 +83,7 @@ pub(super) fn choose(
                 false => Ok(found.all.clone()),
             }
         }
-        Expected::Exactly(count) if count.get() == 1 => match nearest_line(request, &lines) {
+        Expected::Exactly(count) if count.get() == 1 => match nearest_line(request, &lines()) {
             Some(at) if !found.overlapping => Ok(vec![found.all[at].clone()]),
             _ => too_many(),
         },
@@ -205,7 +206,6 @@ fn review_exact(
 ) -> Vec<String> {
     let (text, old) = (file.text, request.old.as_str());
     let mut out = Vec::new();
-    let line = file.snapshot.lines().number_at(place.start);
     let before = text[..place.start].chars().next_back();
     let after = text[place.end..].chars().next();
     let word = |c: Option<char>| c.is_some_and(is_word);
@@ -215,6 +215,7 @@ fn review_exact(
         && word(old.chars().next_back())
         && old.chars().next_back() != new.chars().next_back();
     if cut_head || cut_tail {
+        let line = file.snapshot.lines().number_at(place.start);
         out.push(format!(
             "old_str begins or ends amid a word of line {line}; only that part was replaced"
         ));
@@ -271,17 +272,29 @@ fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String>
 /// A line beside the place that `new_str` has at its edge and `old_str` has not.
 fn repeats(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Option<usize> {
     let says = |line: &str| line.trim().chars().filter(|c| is_word(*c)).count() >= 4;
-    let first = file.line_at(place.start);
-    let last = file.line_at(place.end.saturating_sub(1).max(place.start));
     let solid = |line: &&str| !line.trim().is_empty();
-    let (new_first, new_last) = (new.lines().find(solid)?, new.lines().rev().find(solid)?);
-    let above = first.checked_sub(1).map(|at| (at, file.body(at)));
-    let below = (last + 1 < file.lines().len()).then(|| (last + 1, file.body(last + 1)));
-    let same = |line: Option<(usize, &str)>, own: &str| {
-        line.filter(|(_, line)| line.trim() == own.trim() && says(own)).map(|(at, _)| at + 1)
+    if new.lines().count() < 2 {
+        return None;
+    }
+    let (first, last) = (new.lines().find(solid)?, new.lines().rev().find(solid)?);
+    let text = file.text;
+    let start = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let end = match text[..place.end].ends_with('\n') {
+        true => place.end,
+        false => text[place.end..].find('\n').map_or(text.len(), |feed| place.end + feed + 1),
     };
-    let held = |line: &str| old.lines().any(|old| old.trim() == line.trim());
-    same(above, new_first)
-        .filter(|_| !held(new_first) && new.lines().count() > 1)
-        .or_else(|| same(below, new_last).filter(|_| !held(new_last) && new.lines().count() > 1))
+    let above = text[..start].lines().next_back().unwrap_or_default();
+    let below = text[end..].lines().next().unwrap_or_default();
+    let repeated = |line: &str, own: &str| {
+        let held = || old.lines().any(|old| old.trim() == own.trim());
+        line.trim() == own.trim() && says(own) && !held()
+    };
+    let at = if repeated(above, first) {
+        start.checked_sub(1)?
+    } else if repeated(below, last) {
+        end
+    } else {
+        return None;
+    };
+    Some(file.snapshot.lines().number_at(at))
 }

@@ -135,7 +135,7 @@ fn find(file: &File<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Place> {
     {
         lines = rest;
     }
-    place::places(file, Sought { lines, whole_lines: true, closed: true }, tolerance)
+    place::places(file, Sought { lines, whole_lines: true, closed: true }, tolerance).list
 }
 
 /// Whether another part of the file has more lines of the call to the last byte than the

@@ -44,7 +44,7 @@ use crate::text::{Ending, Snapshot, counted};
 
 use align::Aligned;
 use file::{File, Tolerance, split};
-use place::{ChunkKind, Place, Sought};
+use place::{ChunkKind, Place, Places, Sought};
 use reading::{NewText, Reading};
 
 pub(crate) use escaped::{WARNING as ESCAPES_WARNING, readings as escape_readings};
@@ -266,7 +266,7 @@ impl Call<'_, '_> {
             Tolerance::Spacing => Rung::Spacing,
             Tolerance::Punctuation => Rung::Punctuation,
         };
-        (!places.is_empty()).then(|| self.conclude(reading, &places, rung))
+        (!places.list.is_empty()).then(|| self.conclude(reading, &places, rung))
     }
 
     /// A reading stands in the file character for character.
@@ -291,14 +291,18 @@ impl Call<'_, '_> {
     }
 
     /// Decides between the places that a rung found.
-    fn conclude(self, reading: &Reading, places: &[Place], rung: Rung) -> Verdict {
-        let lines: Vec<usize> = places.iter().map(|place| place.lines().start + 1).collect();
-        let too_many = || Verdict::Refused(refuse::too_many(self.request, &lines, false));
+    fn conclude(self, reading: &Reading, places: &Places, rung: Rung) -> Verdict {
+        let lines = &places.lines;
+        let too_many = || Verdict::Refused(refuse::too_many(self.request, lines, false));
+        if !places.is_complete() {
+            return too_many();
+        }
+        let places = &places.list;
         let chosen: Vec<&Place> = match self.request.expected {
             Expected::All => places.iter().collect(),
             Expected::Exactly(count) if count.get() == places.len() => places.iter().collect(),
             Expected::Exactly(count) if count.get() == 1 => {
-                match exact::nearest_line(self.request, &lines) {
+                match exact::nearest_line(self.request, lines) {
                     Some(at) => vec![&places[at]],
                     None => return too_many(),
                 }
@@ -477,8 +481,8 @@ impl Call<'_, '_> {
             return None;
         }
         readings.iter().find_map(|reading| {
-            let places = reflow::places(self.file, &split(&reading.old));
-            (!places.is_empty()).then(|| self.conclude(reading, &places, Rung::Reflowed))
+            let places = Places::of(reflow::places(self.file, &split(&reading.old)));
+            (!places.list.is_empty()).then(|| self.conclude(reading, &places, Rung::Reflowed))
         })
     }
 

@@ -95,36 +95,72 @@ pub(super) struct Sought<'a> {
     pub(super) closed: bool,
 }
 
+/// The places of a text.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// Each of them, or the first ones where they are too many to be looked at line by line.
+    pub(super) list: Vec<Place>,
+    /// Where each begins, as lines of the file from 1.
+    pub(super) lines: Vec<usize>,
+}
+
+impl Places {
+    pub(super) fn of(list: Vec<Place>) -> Self {
+        let lines = list.iter().map(|place| place.lines().start + 1).collect();
+        Self { list, lines }
+    }
+
+    /// Places that begin at some lines (from 0), made one by one.
+    fn starting(starts: &[usize], size: usize, make: impl Fn(usize) -> Place) -> Self {
+        let few = match starts.len().saturating_mul(size) > MOST_CELLS {
+            true => &starts[..starts.len().min(FEW)],
+            false => starts,
+        };
+        let list = few.iter().map(|start| make(*start)).collect();
+        Self { list, lines: starts.iter().map(|start| start + 1).collect() }
+    }
+
+    /// Whether every place is in the list.
+    pub(super) fn is_complete(&self) -> bool {
+        self.list.len() == self.lines.len()
+    }
+}
+
+/// Lines of all places together that are looked at.
+const MOST_CELLS: usize = 2_000_000;
+/// Places that are looked at where all would be too many.
+const FEW: usize = 4;
+
 /// Every place where the text stands at a tolerance.
-pub(super) fn places(file: &File<'_>, sought: Sought<'_>, tolerance: Tolerance) -> Vec<Place> {
+pub(super) fn places(file: &File<'_>, sought: Sought<'_>, tolerance: Tolerance) -> Places {
     let Sought { lines, whole_lines, closed } = sought;
     let solid: Vec<usize> = (0..lines.len()).filter(|&at| !lines[at].trim().is_empty()).collect();
     if solid.is_empty() {
-        return Vec::new();
+        return Places::default();
     }
     // Brackets and dots alone do not tell where they stand.
     let wordless = !lines.iter().any(|line| line.contains(is_word));
     if wordless && tolerance > Tolerance::TrailingBlanks {
-        return Vec::new();
+        return Places::default();
     }
     let whole = if tolerance.skips_blank_lines() {
         with_any_blank_lines(file, lines, &solid, tolerance)
     } else {
         let keys: Vec<u64> = lines.iter().map(|line| tolerance.key(line)).collect();
-        let starts = occurrences(&keys, file.keys(tolerance)).into_iter();
+        let starts = occurrences(&keys, file.keys(tolerance));
         let place = |start: usize| Place {
             chunks: (0..lines.len()).map(|at| Chunk::same(at, start + at, file)).collect(),
             tolerance,
         };
-        starts.map(place).collect()
+        Places::starting(&starts, lines.len(), place)
     };
-    if !whole.is_empty() || whole_lines || closed && lines.len() == 1 {
+    if !whole.list.is_empty() || whole_lines || closed && lines.len() == 1 {
         return whole;
     }
-    match lines {
+    Places::of(match lines {
         [line] => within_lines(file, line, tolerance),
         _ => with_cut_ends(file, lines, closed, tolerance),
-    }
+    })
 }
 
 fn with_any_blank_lines(
@@ -132,7 +168,7 @@ fn with_any_blank_lines(
     lines: &[&str],
     solid: &[usize],
     tolerance: Tolerance,
-) -> Vec<Place> {
+) -> Places {
     let all = file.keys(tolerance);
     let text: Vec<u64> = file.solid().iter().map(|&at| all[at]).collect();
     let keys: Vec<u64> = solid.iter().map(|&at| tolerance.key(lines[at])).collect();
@@ -156,7 +192,10 @@ fn with_any_blank_lines(
         above.extend(chunks);
         Place { chunks: above, tolerance }
     };
-    occurrences(&keys, &text).into_iter().map(place).collect()
+    let starts = occurrences(&keys, &text);
+    let mut out = Places::starting(&starts, lines.len(), place);
+    out.lines = starts.iter().map(|start| file.solid()[*start] + 1).collect();
+    out
 }
 
 /// Blank lines of both sides between two lines: one for one, and what is left alone.
@@ -279,6 +318,7 @@ fn within_lines(file: &File<'_>, old: &str, tolerance: Tolerance) -> Vec<Place> 
     let Some(fold) = fold else { return Vec::new() };
     let text = |chars: &[fold::Canonical]| chars.iter().map(|c| c.c).collect::<String>();
     let sought = text(&fold::canonical(old.trim(), fold));
+    let count = sought.chars().count();
     let finder = memchr::memmem::Finder::new(&sought);
     let mut out = Vec::new();
     for &line in file.solid() {
@@ -292,7 +332,7 @@ fn within_lines(file: &File<'_>, old: &str, tolerance: Tolerance) -> Vec<Place> 
                 offset += chars[at].c.len_utf8();
                 at += 1;
             }
-            let range = at..at + sought.chars().count();
+            let range = at..at + count;
             if splits_word(&chars, &range) {
                 continue;
             }
@@ -353,7 +393,7 @@ mod tests {
         let file = File::new(&snapshot, None);
         let sought = Sought { lines, whole_lines: false, closed: false };
         let places = places(&file, sought, tolerance);
-        places.iter().map(|place| text[place.range()].to_owned()).collect()
+        places.list.iter().map(|place| text[place.range()].to_owned()).collect()
     }
 
     #[test]

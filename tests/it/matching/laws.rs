@@ -142,3 +142,106 @@ fn a_laxer_reading_finds_a_superset() {
         assert_eq!(after, file.replace("done", "finish"), "by {rung}");
     }
 }
+
+/// Texts of every kind: code, prose, data that looks binary, line endings of both kinds.
+const TEXTS: &[(&str, &str)] = &[
+    (
+        "go",
+        "package a\n\nfunc f(x int) error {\n\tif x > 1 {\n\t\treturn fmt.Errorf(\"a\\n%d\", x)\n\t}\n\treturn nil\n}\n",
+    ),
+    (
+        "python",
+        "class A:\n    \"\"\"Doc.\"\"\"\n\n    def f(self, x):\n        return x + 'y\\t'  # z\n\n\nprint(A().f(\"1\"))\n",
+    ),
+    ("rust", "fn main() {\r\n    let s = r#\"a\\n\"#;\r\n    println!(\"{s}\");\r\n}\r\n"),
+    (
+        "typescript",
+        "export const a = (b: string) => `x ${b}`;\n// ... and so on\nconst re = /\\d+\\n/;\r\nlet c = 'd';\n",
+    ),
+    ("json", "{\n  \"a\": \"b\\n\",\n  \"c\": [1, 2, 3],\n  \"d\": {}\n}\n"),
+    (
+        "markdown",
+        "# Title\n\n* one\n* two “quoted” – and\u{a0}more\n\n```sh\nnpm i\n```\n1|2|3\n+ item\n- item\n",
+    ),
+    ("yaml", "a:\n  - b: 1\n    c: \"x\"\r\n  - d\n"),
+    ("none", "\u{1}\u{7f}\t \\x00 &lt;b&gt; \\u0041 ]]>\u{fffd}\n\n\n   \n\rend"),
+];
+
+/// Pieces of new texts that look like every mistake there is.
+const PIECES: &[&str] = &[
+    "x", " ", "\n", "\t", "\\n", "\\\"", "\"", "'", "```", "+", "- ", "12|", "<<3>>", "&lt;", "“",
+    "…", "// ", "return ", "{", "}", "(", ")", ";", ",", "  ", "\u{a0}", "$1", "\\\\", "def f():",
+    "é",
+];
+
+/// Whatever the text, the piece that is quoted and what replaces it: where the piece stands
+/// once, the result is the plain replacement, with the file's line endings, but for a text
+/// that stands there already and for escapes that the lexer proves to be none.
+#[test]
+fn exact_is_exact_in_a_hundred_thousand_calls() {
+    let mut state = 7_u64;
+    let mut roll = |sides: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).expect("small") % sides.max(1)
+    };
+    let (mut plain, mut applied, mut repaired) = (0, 0, 0);
+    while plain + applied + repaired < 100_000 {
+        let (language, text) = TEXTS[roll(TEXTS.len())];
+        let bounds: Vec<usize> =
+            text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+        let from = roll(bounds.len() - 1);
+        let to = (from + 1 + roll(24)).min(bounds.len() - 1);
+        let (from, to) = (bounds[from], bounds[to]);
+        let old = &text[from..to];
+        let mut rest =
+            text[from + text[from..].chars().next().map_or(1, char::len_utf8)..].find(old);
+        rest = rest.or_else(|| text.find(old).filter(|at| *at != from));
+        if rest.is_some() {
+            continue;
+        }
+        let mut new: String = (0..roll(6)).map(|_| PIECES[roll(PIECES.len())]).collect();
+        if roll(3) == 0 {
+            new = format!("{old}{new}");
+        }
+        if new == old {
+            continue;
+        }
+        let snapshot = Snapshot::from_text(text);
+        let call = EditRequest {
+            language: restitch::language::Language::named(language),
+            ..EditRequest::new(old, new.clone())
+        };
+        let explained = match explain(&call, &snapshot) {
+            Ok(explained) => explained,
+            Err(refusal) => {
+                assert_eq!(
+                    refusal.code,
+                    restitch::edit::EditCode::AlreadyApplied,
+                    "{old:?} {new:?}"
+                );
+                assert!(text.contains(&new), "{old:?} {new:?}");
+                applied += 1;
+                continue;
+            }
+        };
+        assert_eq!(explained.explanation.rung, restitch::edit::Rung::Exact);
+        if explained.explanation.rewrites.contains(&restitch::edit::Rewrite::UnescapeNew) {
+            repaired += 1;
+            continue;
+        }
+        let after =
+            EditPlan::new(&snapshot, explained.splices).expect("fits").text_after(&snapshot);
+        let crlf = new.replace('\n', "\r\n");
+        let wanted = |new: &str| [&text[..from], new, &text[to..]].concat();
+        assert!(
+            after == wanted(&new) || text.contains("\r\n") && after == wanted(&crlf),
+            "{language}: {old:?} by {new:?} gave {after:?}"
+        );
+        plain += 1;
+    }
+    println!(
+        "exact: {plain} plain, {applied} stood there already, {repaired} escapes proven wrong"
+    );
+    assert!(plain > 90_000, "{plain} of 100,000 were plain replacements");
+}
