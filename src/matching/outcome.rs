@@ -569,7 +569,10 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     /// Between two lines of the call: the file's own lines there, and new ones.
     fn boundary(&mut self, gap: &[&Chunk], below: Fate) -> Option<()> {
         let call = self.call;
-        let touched = !self.inserts.is_empty() || self.above != Fate::Kept || below != Fate::Kept;
+        // A line that is changed stays where it is; new ones could go on either side, and what
+        // stands beside a deletion may have belonged to it.
+        let gone = self.above == Fate::Gone || below == Fate::Gone;
+        let touched = !self.inserts.is_empty() || gone;
         for chunk in gap {
             let text = call.place.text(chunk, call.file);
             if touched && !text.trim().is_empty() {

@@ -99,8 +99,13 @@ pub(super) fn check(
         }
         _ => {}
     }
-    if let Some(range) = found.iter().find(|range| !survey.shows(range)) {
-        return other(format!("line {} was not shown", line(range)));
+    // The answer says where; what it says beyond the lines that were shown is not used.
+    for range in &mut found {
+        let shown = survey.shown.iter().map(|w| w.start.max(range.start)..w.end.min(range.end));
+        match shown.filter(|part| part.start < part.end).max_by_key(Range::len) {
+            Some(part) => *range = part,
+            None => return other(format!("line {} was not shown", line(range))),
+        }
     }
     if let Some(range) = found.iter().find(|range| cuts_a_word(file, range)) {
         return other(format!("the answer cuts a word in two at line {}", line(range)));
@@ -114,16 +119,29 @@ pub(super) fn check(
     if let Some(rival) = elsewhere.iter().find(|rival| rival.score > score - MARGIN) {
         return other(format!("line {} is at least as near to old_str", line(&rival.range)));
     }
+    let found = widened(found, survey, file);
     for range in &found {
         let shared = shares(&request.old, &file[range.clone()], file);
         if shared < LEAST_SHARED {
             return other(format!(
-                "only {:.0} % of the rarer words of the answer and old_str are the same",
+                "only {:.0} % of the rarer words of the place and old_str are the same",
                 shared * 100.0
             ));
         }
     }
     Ok(Accepted { found })
+}
+
+/// The whole region that our own search found around the place: the model says where, and
+/// the lines of the call say how far.
+fn widened(found: Vec<Range<usize>>, survey: &Survey, text: &str) -> Vec<Range<usize>> {
+    let [range] = &found[..] else { return found };
+    let overlaps = |region: &&Range<usize>| region.start < range.end && range.start < region.end;
+    let Some(region) = survey.regions.iter().map(|region| &region.range).find(overlaps) else {
+        return found;
+    };
+    let end = text[..region.end].trim_end_matches(['\n', '\r']).len();
+    vec![range.start.min(region.start)..range.end.max(end)]
 }
 
 /// How much of the rarer words of one text stands in the other, whichever way is more.

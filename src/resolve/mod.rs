@@ -242,7 +242,7 @@ impl Resolution {
                 };
                 match corrected::check(&call.request, &call.snapshot, &survey, &reply) {
                     Ok(accepted) => {
-                        let places = call.widened(accepted.found, &survey);
+                        let places = accepted.found;
                         let lines = call.line_of(&places);
                         let verdict =
                             note("accepted", format!("old_str corrected to the text at {lines}"));
@@ -387,22 +387,6 @@ impl Call {
         Step::Ask(Box::new(Resolution { call: self, attempts: Vec::new(), state, ask }))
     }
 
-    /// The whole region that our own search found around the place: the model says where,
-    /// and the lines of the call say how far.
-    fn widened(&self, found: Vec<Range<usize>>, survey: &Survey) -> Vec<Range<usize>> {
-        let text = self.snapshot.text();
-        let widen = |range: Range<usize>| {
-            let covers = found_region(&range, survey);
-            let Some(region) = covers else { return range };
-            let end = text[..region.end].trim_end_matches(['\n', '\r']).len();
-            range.start.min(region.start)..range.end.max(end)
-        };
-        match found.len() {
-            1 => found.into_iter().map(widen).collect(),
-            _ => found,
-        }
-    }
-
     /// Puts the call onto places that are known to be meant.
     fn put_onto(self, attempts: Vec<Attempt>, refusal: Refusal, places: &[Range<usize>]) -> Step {
         let Some(place) = places.first() else { return refused(refusal, attempts) };
@@ -519,7 +503,8 @@ impl Call {
 
     /// Takes from an answer what stands in the place of each conflict.
     fn settle(&self, conflict: &Conflicted, answer: &str) -> Result<Explained, String> {
-        let parts = hunks::parts(&conflict.frame, answer)?;
+        let answer = self.without_surroundings(&conflict.places[0], answer);
+        let parts = hunks::parts(&conflict.frame, &answer)?;
         let mut answers = Vec::new();
         for ((hunk, part), known) in conflict.hunks.iter().zip(parts).zip(&conflict.known) {
             let text = known.clone().unwrap_or_else(|| hunks::at_depth(hunk, &part));
@@ -527,6 +512,28 @@ impl Call {
             answers.push(text);
         }
         self.write_settled(conflict, &answers)
+    }
+
+    /// An answer without the lines above and below the place that it has repeated.
+    fn without_surroundings(&self, place: &Range<usize>, answer: &str) -> String {
+        let text = self.snapshot.text();
+        let mut lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
+        let below: Vec<&str> = text[place.end..].lines().skip(1).take(lines.len()).collect();
+        let above: Vec<&str> = text[..place.start].lines().rev().take(lines.len()).collect();
+        let same = |a: &&str, b: &str| a.trim() == b.trim();
+        let echoed = (1..=below.len()).rev().find(|&count| {
+            let tail = &lines[lines.len() - count..];
+            tail.iter().zip(&below).all(|(a, b)| same(a, b))
+                && tail.iter().any(|l| !l.trim().is_empty())
+        });
+        lines.truncate(lines.len() - echoed.unwrap_or(0));
+        let echoed = (1..=above.len().min(lines.len())).rev().find(|&count| {
+            let head = &lines[..count];
+            head.iter().rev().zip(&above).all(|(a, b)| same(a, b))
+                && head.iter().any(|l| !l.trim().is_empty())
+        });
+        lines.drain(..echoed.unwrap_or(0));
+        lines.join("\n")
     }
 
     fn write_settled(
@@ -664,12 +671,6 @@ impl Call {
             Expected::All => "any number".into(),
         }
     }
-}
-
-/// The best region of our search that a place is in.
-fn found_region<'s>(range: &Range<usize>, survey: &'s Survey) -> Option<&'s Range<usize>> {
-    let overlaps = |region: &Range<usize>| region.start < range.end && range.start < region.end;
-    survey.regions.iter().map(|region| &region.range).find(|region| overlaps(region))
 }
 
 /// A settled conflict in one line.

@@ -54,11 +54,6 @@ impl Survey {
         let windows = shown.iter().map(|range| window(snapshot, range)).collect();
         Self { regions, windows, shown }
     }
-
-    /// Whether some window holds all of `range`.
-    pub(super) fn shows(&self, range: &Range<usize>) -> bool {
-        self.shown.iter().any(|w| w.start <= range.start && range.end <= w.end)
-    }
 }
 
 fn window(snapshot: &Snapshot, range: &Range<usize>) -> Window {
@@ -158,6 +153,7 @@ mod tests {
         assert!(sent * 20 < text.len(), "{sent} of {}", text.len());
         assert_eq!(survey.windows[0].start_line, 1);
         assert!(survey.regions[0].score > 0.8, "{:?}", survey.regions[0]);
-        assert!(survey.shows(&survey.regions[0].range));
+        let region = &survey.regions[0].range;
+        assert!(survey.shown.iter().any(|w| w.start <= region.start && region.end <= w.end));
     }
 }
