@@ -20,6 +20,7 @@ mod mcp;
 mod model;
 mod past;
 mod read;
+mod root;
 mod schema;
 mod search;
 mod settings;
@@ -28,6 +29,7 @@ mod signals;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 use exit::Exit;
@@ -39,6 +41,12 @@ pub fn main() -> ExitCode {
         // Clients take 2, the usual code of wrong usage, as "block this call".
         Err(error) if is_hook() && error.use_stderr() => {
             return Exit::Failed(error.to_string()).report();
+        }
+        // No command at all: help, and nothing that blocks. A client that drops the arguments
+        // of a hook runs us like this.
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            return ExitCode::from(1);
         }
         Err(error) => error.exit(),
     };
@@ -79,6 +87,6 @@ async fn run(cli: Cli) -> Exit {
         }
         Command::Init(args) => init::run(&common, &args).await,
         Command::Harness(args) => harness::run(&common, args).await,
-        Command::Doctor => doctor::run(&common).await,
+        Command::Doctor(args) => doctor::run(&common, &args).await,
     }
 }

@@ -5,7 +5,7 @@
 //! single object where a list is wanted, a path beside a list whose items want it.
 //! Refused, with the nearest name: anything that would have to be ignored.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::schema::{branches, properties, required, takes};
 use crate::edit::{EditCode, Refusal};
@@ -74,6 +74,16 @@ pub const SYNONYMS: &[&[&str]] = &[
     &["snapshot", "snapshot_id", "snapshotId", "hash"],
 ];
 
+/// Optional arguments of which an empty value says something, by tool. In every other one it
+/// is the filler of a client that makes all arguments required.
+const EMPTY_COUNTS: &[(&str, &[&str])] = &[
+    ("edit_lines", &["start_line", "end_line", "new_content"]),
+    (
+        "str_replace_based_edit_tool",
+        &["old_str", "new_str", "file_text", "insert_text", "insert_line"],
+    ),
+];
+
 /// Descriptions of the intent: accepted from tools that send one, and unused.
 const UNUSED: &[&str] = &["instruction", "instructions", "explanation", "description", "reason"];
 
@@ -126,6 +136,10 @@ impl Place<'_> {
         Self { tool: self.tool, at: format!("{}{dot}{name}", self.at) }
     }
 
+    fn counts_empty(&self, name: &str) -> bool {
+        EMPTY_COUNTS.iter().any(|(tool, names)| *tool == self.tool && names.contains(&name))
+    }
+
     fn name(&self, name: &str) -> String {
         self.below(name).at
     }
@@ -144,11 +158,14 @@ fn object(
     let (exact, other): (Vec<_>, Vec<_>) =
         given.into_iter().partition(|(name, _)| known.contains_key(name));
     for (name, value) in exact.into_iter().chain(other) {
-        let nullable = |ours: &str| known[ours].get("nullable") == Some(&Value::Bool(true));
         if value.is_null() {
-            // Null is a value only where the tool says so; elsewhere it means "left out".
-            if let Some(ours) = resolve(&name, known, &out).filter(|ours| nullable(ours)) {
-                out.insert(ours.to_owned(), Value::Null);
+            // Null means "left out"; a list that cannot be left out has nothing in it.
+            let list = |ours: &&str| {
+                required(schema).any(|must| must == *ours)
+                    && branches(&known[*ours]).iter().any(|branch| takes(branch, "array"))
+            };
+            if let Some(ours) = resolve(&name, known, &out).filter(list) {
+                out.insert(ours.to_owned(), json!([]));
             }
             continue;
         }
@@ -165,7 +182,15 @@ fn object(
             }
             return Err(unknown(place, schema, &name));
         };
+        let optional = !required(schema).any(|must| must == ours);
+        let filler = |value: &Value| optional && is_empty(value) && !place.counts_empty(ours);
+        if filler(&value) {
+            continue;
+        }
         let value = coerce(&place.below(ours), &known[ours], value)?;
+        if filler(&value) {
+            continue;
+        }
         match out.get(ours) {
             Some(before) if *before != value => {
                 return Err(invalid(format!(
@@ -205,6 +230,16 @@ fn resolve<'a>(
         groups.flat_map(|group| known.keys().filter(|ours| group.contains(&ours.as_str())));
     let first = candidates.clone().find(|ours| !taken.contains_key(*ours));
     first.or_else(|| candidates.next()).map(String::as_str)
+}
+
+/// Whether a client that must send something would send this for nothing.
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        _ => false,
+    }
 }
 
 fn item_properties(schema: &Value) -> Option<&Map<String, Value>> {
@@ -412,8 +447,6 @@ fn escape_controls(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::tools;
 
@@ -455,9 +488,54 @@ mod tests {
             read("edit_file", raw),
             Ok(json!({"path": "a", "old_str": "x\n", "new_str": "\ty"}))
         );
-        for bad in ["seven", "7.5", ""] {
+        for bad in ["seven", "7.5"] {
             let call = json!({"path": "a", "old_str": "x", "new_str": "y", "near_line": bad});
             assert!(read("edit_file", call).is_err(), "{bad}");
+        }
+    }
+
+    /// Clients that make every argument required send something for those not meant.
+    #[test]
+    fn fillers_are_not_given() {
+        for (tool, call, read_as) in [
+            (
+                "edit_file",
+                json!({"path": "a", "old_str": "", "new_str": "", "expected_replacements": 0, "replace_all": false, "near_line": "0"}),
+                json!({"path": "a", "old_str": "", "new_str": "", "replace_all": false}),
+            ),
+            (
+                "read_file",
+                json!({"path": "a", "offset": 3, "limit": 0, "ranges": [], "style": "", "column": 0, "id_letters": 0}),
+                json!({"path": "a", "offset": 3}),
+            ),
+            ("undo", json!({"revision": 0}), json!({})),
+            (
+                "search",
+                json!({"keyword": "x", "path": "", "context": 0, "glob": "", "case_sensitive": null}),
+                json!({"keyword": "x"}),
+            ),
+            (
+                "hashline_edit",
+                json!({"path": "a", "edits": [{"op": "append", "pos": "", "end": "", "lines": null}], "delete": false, "rename": "", "snapshot": ""}),
+                json!({"path": "a", "edits": [{"op": "append", "lines": []}], "delete": false}),
+            ),
+            (
+                "edit_lines",
+                json!({"path": "a", "start_line": 1, "end_line": 0, "new_content": "", "edits": []}),
+                json!({"path": "a", "start_line": 1, "end_line": 0, "new_content": ""}),
+            ),
+            (
+                "str_replace_based_edit_tool",
+                json!({"command": "insert", "path": "a", "insert_line": 0, "insert_text": "x", "view_range": []}),
+                json!({"command": "insert", "path": "a", "insert_line": 0, "insert_text": "x"}),
+            ),
+            (
+                "multi_edit",
+                json!({"edits": [{"path": "a", "old_str": "x", "new_str": "", "expected_replacements": 0}]}),
+                json!({"edits": [{"path": "a", "old_str": "x", "new_str": ""}]}),
+            ),
+        ] {
+            assert_eq!(read(tool, call.clone()), Ok(read_as), "{call}");
         }
     }
 

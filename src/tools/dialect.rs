@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::ToolReply;
+use super::{ToolReply, ToolSpec};
 use crate::edit::EditCode;
 
 /// Whose words the answers use.
@@ -57,9 +57,29 @@ impl Dialect {
         Self::ALL.iter().copied().find(|dialect| dialect.as_str() == name)
     }
 
+    /// The tool whose form its models know.
+    pub fn edit_tool(self) -> &'static str {
+        match self {
+            Self::Restitch => "edit_file",
+            Self::Anthropic => "str_replace_based_edit_tool",
+            Self::ClaudeCode | Self::Opencode => "edit",
+            Self::Gemini => "replace",
+            Self::Codex => "apply_patch",
+        }
+    }
+
     /// The answer in these words.
-    pub(super) fn reword(self, arguments: &Map<String, Value>, mut reply: ToolReply) -> ToolReply {
+    pub(super) fn reword(
+        self,
+        tool: &ToolSpec,
+        arguments: &Map<String, Value>,
+        mut reply: ToolReply,
+    ) -> ToolReply {
         let Some(code) = reply.code else { return reply };
+        // These words name the tool.
+        if self == Self::Codex && tool.name != self.edit_tool() {
+            return reply;
+        }
         let Some(phrase) = phrase(self, code) else { return reply };
         let Some(first) = fill(phrase, arguments, &reply.report) else { return reply };
         let rest = reply.message.split_once('\n').map_or("", |(_, rest)| rest);

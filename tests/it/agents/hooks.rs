@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::server::{Ran, restitch};
+use super::server::{Ran, restitch, restitch_at};
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
 
@@ -106,6 +106,8 @@ async fn hooks_end_with_zero_or_one() {
     let dir = workspace();
     let run = async |args: &[&str], stdin: &str| -> Ran { restitch(dir.path(), args, stdin).await };
     for (args, stdin, code) in [
+        // A client that drops the arguments.
+        (&[][..], "{}", 1),
         (&["hook"][..], "", 1),
         (&["hook", "nobody", "PreToolUse"], "{}", 1),
         (&["hook", "claude", "PreToolUse", "--no-such-flag"], "{}", 1),
@@ -129,10 +131,55 @@ async fn hooks_end_with_zero_or_one() {
     assert_eq!(run(&["hook", "claude", "PreToolUse"], &deep).await.code, 1);
 }
 
+/// What lets edits through is written when the user agrees, and named with its reason when not;
+/// doctor tries the edit.
+#[tokio::test]
+async fn permissions_are_asked_for_and_checked() {
+    let dir = workspace();
+    let root = dir.path();
+    let home = root.join("home");
+    std::fs::create_dir(&home).expect("home");
+    let run = async |args: &[&str]| restitch_at(root, &home, args).await;
+    for (client, file, permission, trust) in [
+        ("claude", ".claude/settings.json", "\"mcp__restitch\"", ".claude.json"),
+        (
+            "codex",
+            ".codex/config.toml",
+            "default_tools_approval_mode = \"approve\"",
+            ".codex/config.toml",
+        ),
+        ("gemini", ".gemini/settings.json", "\"trust\": true", ".gemini/trustedFolders.json"),
+    ] {
+        let written = run(&["init", client, "--write"]).await;
+        assert_eq!(written.code, 0, "{}", written.stdout);
+        assert!(written.stdout.contains("for you to agree to"), "{}", written.stdout);
+        assert!(written.stdout.contains(permission), "{}", written.stdout);
+        let text = std::fs::read_to_string(root.join(file)).expect("file");
+        assert!(!text.contains(permission), "{text}");
+        let doubts = run(&["doctor", "--client", client]).await;
+        assert_eq!(doubts.code, 3, "{}", doubts.stdout);
+        assert!(doubts.stdout.contains("--allow-edits"), "{}", doubts.stdout);
+        let agreed = run(&["init", client, "--write", "--allow-edits"]).await;
+        assert_eq!(agreed.code, 0, "{}", agreed.stdout);
+        let text = std::fs::read_to_string(root.join(file)).expect("file");
+        assert!(text.contains(permission), "{text}");
+        let text = std::fs::read_to_string(home.join(trust)).expect("file");
+        let project = root.canonicalize().expect("root");
+        assert!(text.contains(&project.display().to_string()), "{text}");
+        let well = run(&["doctor", "--client", client]).await;
+        assert!(well.stdout.contains("edits a file"), "{}", well.stdout);
+        assert!(!well.stdout.contains("bad   permission"), "{}", well.stdout);
+    }
+    let unknown = run(&["doctor", "--client", "nobody"]).await;
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
+}
+
 /// `init` prints for every client, and merging keeps what is there.
 #[tokio::test]
 async fn init_prints_and_merges() {
-    for client in ["claude", "codex", "gemini", "cursor", "vscode", "opencode", "zed"] {
+    for client in
+        ["claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen"]
+    {
         let dir = workspace();
         let printed = restitch(dir.path(), &["init", client], "").await;
         assert_eq!(printed.code, 0, "{client}: {}", printed.stderr);
