@@ -42,11 +42,11 @@ pub fn main() -> ExitCode {
         Err(error) if is_hook() && error.use_stderr() => {
             return Exit::Failed(error.to_string()).report();
         }
-        // No command at all: help, and nothing that blocks. A client that drops the arguments
-        // of a hook runs us like this.
+        // No command at all: help on stderr, and nothing that blocks. A client that drops the
+        // arguments of a hook runs us like this, and takes any other code for a denial.
         Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             let _ = error.print();
-            return ExitCode::from(1);
+            return ExitCode::SUCCESS;
         }
         Err(error) => error.exit(),
     };

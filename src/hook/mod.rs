@@ -160,6 +160,8 @@ struct Wanted {
 const TOOLS: &[(&[&str], [&str; 4])] = &[
     (&["replace"], ["file_path", "old_string", "new_string", "allow_multiple"]),
     (&["Edit"], ["file_path", "old_string", "new_string", "replace_all"]),
+    // Copilot CLI, which runs the hooks of Claude Code's settings too.
+    (&["Edit", "edit"], ["path", "old_str", "new_str", "replace_all"]),
     (
         &["replace_string_in_file", "replaceStringInFile"],
         ["filePath", "oldString", "newString", "replaceAll"],
@@ -168,7 +170,9 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
 ];
 
 fn wanted(tool: &str, given: &Value) -> Option<Wanted> {
-    let (_, [path, old, new, all]) = TOOLS.iter().find(|(names, _)| names.contains(&tool))?;
+    let (_, [path, old, new, all]) = TOOLS
+        .iter()
+        .find(|(names, [path, ..])| names.contains(&tool) && given.get(path).is_some())?;
     let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
     let mut request = EditRequest::new(text(old)?, text(new)?);
     let count = given.get("expected_replacements").and_then(Value::as_u64).unwrap_or(1);

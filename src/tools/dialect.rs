@@ -57,13 +57,13 @@ impl Dialect {
         Self::ALL.iter().copied().find(|dialect| dialect.as_str() == name)
     }
 
-    /// The tool whose form its models know.
+    /// The tool whose form its models know. Gemini CLI keeps everything called `replace` from
+    /// a model that nobody watches, so its form is offered under another name.
     pub fn edit_tool(self) -> &'static str {
         match self {
             Self::Restitch => "edit_file",
             Self::Anthropic => "str_replace_based_edit_tool",
-            Self::ClaudeCode | Self::Opencode => "edit",
-            Self::Gemini => "replace",
+            Self::ClaudeCode | Self::Opencode | Self::Gemini => "edit",
             Self::Codex => "apply_patch",
         }
     }
@@ -175,7 +175,7 @@ pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
     (
         Dialect::Codex,
         EditCode::NoOccurrence,
-        "apply_patch verification failed: Failed to find expected lines in {path}:\n{old}",
+        "apply_patch verification failed: Failed to find expected lines in {path}: {message}",
     ),
     (
         Dialect::Codex,

@@ -267,7 +267,7 @@ fn gemini(folder: &str) -> Client {
             json!({
                 "mcpServers": { "restitch": {
                     "command": "restitch",
-                    "args": start(Some("gemini"), &tools("replace"), settings),
+                    "args": start(Some("gemini"), &tools("edit"), settings),
                 }},
                 "hooks": {
                     "BeforeTool": [{ "matcher": "replace", "hooks": [on("BeforeTool")] }],
@@ -303,7 +303,7 @@ fn copilot(folder: &str) -> Client {
         allowing: vec![home(
             ".copilot",
             Some("COPILOT_HOME"),
-            ("settings.json", Content::Json(json!({ "trustedFolders": [folder] }))),
+            ("config.json", Content::Json(json!({ "trustedFolders": [folder] }))),
         )],
         without: "Copilot CLI does not start the server in a folder that is not trusted",
         note: "Copilot CLI asks before each edit; `copilot --allow-tool=restitch` lets them through, also with -p.",

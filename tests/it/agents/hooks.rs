@@ -106,8 +106,6 @@ async fn hooks_end_with_zero_or_one() {
     let dir = workspace();
     let run = async |args: &[&str], stdin: &str| -> Ran { restitch(dir.path(), args, stdin).await };
     for (args, stdin, code) in [
-        // A client that drops the arguments.
-        (&[][..], "{}", 1),
         (&["hook"][..], "", 1),
         (&["hook", "nobody", "PreToolUse"], "{}", 1),
         (&["hook", "claude", "PreToolUse", "--no-such-flag"], "{}", 1),
@@ -127,6 +125,10 @@ async fn hooks_end_with_zero_or_one() {
         assert_eq!(ran.stdout, "", "{args:?}");
         assert_eq!(code == 1, !ran.stderr.is_empty(), "{args:?}");
     }
+    // A client that drops the arguments; Copilot CLI takes 1 for a denial, too.
+    let bare = run(&[], "{}").await;
+    assert_eq!((bare.code, bare.stdout.as_str()), (0, ""));
+    assert!(bare.stderr.contains("Usage: restitch"), "{}", bare.stderr);
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(run(&["hook", "claude", "PreToolUse"], &deep).await.code, 1);
 }

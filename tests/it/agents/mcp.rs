@@ -126,7 +126,7 @@ fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
         ("anthropic", "str_replace_based_edit_tool"),
         ("claude-code", "edit"),
         ("opencode", "edit"),
-        ("gemini", "replace"),
+        ("gemini", "edit"),
         ("codex", "apply_patch"),
     ] {
         let mut session = Session::with(binary(dir.path()), &["--dialect", dialect], json!({}));

@@ -53,7 +53,7 @@ async fn dialects_word_refusals_as_their_tools_do() {
         (Dialect::Opencode, "Could not find oldString in the file."),
         (
             Dialect::Codex,
-            "apply_patch verification failed: Failed to find expected lines in src/a.rs:\nnowhere({a})",
+            "apply_patch verification failed: Failed to find expected lines in src/a.rs: ",
         ),
     ] {
         let tools = toolbox(&[("src/a.rs", FILE)]).speaking(dialect);
