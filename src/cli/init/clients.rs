@@ -117,13 +117,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                         "inputs": [],
                     }),
                 ),
-                json_in(
-                    ".github/hooks/restitch.json",
-                    json!({ "hooks": {
-                        "PreToolUse": [hook("vscode", "PreToolUse", ".github/hooks/restitch.json", 30)],
-                        "PostToolUse": [hook("vscode", "PostToolUse", ".github/hooks/restitch.json", 30)],
-                    }}),
-                ),
+                github_hooks(),
             ],
             allowing: Vec::new(),
             without: "",
@@ -288,18 +282,33 @@ fn gemini(folder: &str) -> Client {
     }
 }
 
+/// Hooks that VS Code and Copilot CLI both run.
+fn github_hooks() -> File {
+    let file = ".github/hooks/restitch.json";
+    json_in(
+        file,
+        json!({ "hooks": {
+            "PreToolUse": [hook("vscode", "PreToolUse", file, 30)],
+            "PostToolUse": [hook("vscode", "PostToolUse", file, 30)],
+        }}),
+    )
+}
+
 fn copilot(folder: &str) -> Client {
     Client {
         name: "copilot",
-        files: vec![json_in(
-            ".mcp.json",
-            json!({ "mcpServers": { "restitch": {
-                "type": "stdio",
-                "command": "restitch",
-                "args": start(None, &tools("edit_file"), ".mcp.json"),
-                "env": {},
-            }}}),
-        )],
+        files: vec![
+            json_in(
+                ".mcp.json",
+                json!({ "mcpServers": { "restitch": {
+                    "type": "stdio",
+                    "command": "restitch",
+                    "args": start(None, &tools("edit_file"), ".mcp.json"),
+                    "env": {},
+                }}}),
+            ),
+            github_hooks(),
+        ],
         allowing: vec![home(
             ".copilot",
             Some("COPILOT_HOME"),

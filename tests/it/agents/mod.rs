@@ -1,6 +1,7 @@
 //! What agents meet: tool forms, dialects, MCP, hooks, the guard and the agent.
 
 mod agent;
+mod clients;
 mod hooks;
 mod mcp;
 mod server;

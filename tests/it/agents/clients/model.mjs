@@ -37,7 +37,8 @@ const resolve = (name, names) => {
   const wanted = name.startsWith("restitch:") ? name.slice(9) : undefined
   const plain = (one) => (one?.namespace ? one.namespace + "." + one.name : String(one))
   const full = names.find((one) => (wanted ? new RegExp("restitch.*[^a-z]" + wanted + "$").test(plain(one)) : plain(one) === name))
-  return full ?? (wanted ? "mcp__restitch__" + wanted : name)
+  const bare = names.find((one) => plain(one) === wanted)
+  return full ?? bare ?? (wanted ? "mcp__restitch__" + wanted : name)
 }
 
 const next = (wire, body) => {
