@@ -243,7 +243,7 @@ fn codex(folder: &str) -> Client {
             ),
         ],
         without: "Codex asks before each edit, and without somebody to ask (`codex exec`) it does not edit; in a folder that is not trusted it ignores the project's configuration",
-        note: "Codex asks you to trust the hooks once.",
+        note: "Codex asks you to trust the hooks once. Some of its models find MCP tools by searching for them.",
     }
 }
 

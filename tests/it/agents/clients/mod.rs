@@ -285,7 +285,10 @@ fn turns(client: &Real, root: &Path) -> Vec<Value> {
             json!({ "tool": "restitch:apply_patch", "arguments": { "patch": patch } })
         }
     };
-    let mut turns = vec![
+    // Codex lets the models it knows search for the tools of servers.
+    let search = json!({ "search": "restitch edit a file, read it, search, undo" });
+    let mut turns = if client.name == "Codex" { vec![search] } else { Vec::new() };
+    turns.extend([
         json!({ "tool": "restitch:read_file", "arguments": { "path": "src/app.py" } }),
         edit(old, new),
         edit("nothing like this is here", "x"),
@@ -293,7 +296,7 @@ fn turns(client: &Real, root: &Path) -> Vec<Value> {
             { "path": "src/app.py", "old_str": "import math", "new_str": "import cmath" },
         ]}}),
         json!({ "tool": "restitch:undo", "arguments": {} }),
-    ];
+    ]);
     turns.extend(client.own.iter().flat_map(|(own, _)| own(root)));
     turns.push(json!({ "text": "done" }));
     turns

@@ -2,7 +2,8 @@
 // responses, OpenAI chat completions, Gemini. For real clients that think they talk to one.
 //
 // model.mjs SCRIPT FOLDER
-// SCRIPT is a JSON list of turns: {"tool": NAME, "arguments": {...}}, {"text": "..."}. A tool
+// SCRIPT is a JSON list of turns: {"tool": NAME, "arguments": {...}}, {"search": "..."} for tools,
+// {"text": "..."}. A tool
 // "restitch:NAME" is the declared tool of restitch that ends in NAME, under whatever name the
 // client declares it. Each request is kept in FOLDER as N-WIRE.json. The port is printed.
 import { readFileSync, writeFileSync } from "node:fs"
@@ -16,8 +17,9 @@ let kept = 0
 const declared = {
   anthropic: (body) => (body.tools ?? []).map((tool) => tool.name),
   chat: (body) => (body.tools ?? []).map((tool) => tool.function?.name),
+  // Tools that the model has searched for stand in the answer to that.
   responses: (body) =>
-    (body.tools ?? []).flatMap((tool) =>
+    [...(body.tools ?? []), ...items(body).flatMap((item) => (item.type === "tool_search_output" ? item.tools : []))].flatMap((tool) =>
       tool.type === "namespace" ? tool.tools.map((one) => ({ namespace: tool.name, name: one.name })) : [tool.name],
     ),
   gemini: (body) => (body.tools ?? []).flatMap((tool) => tool.functionDeclarations ?? []).map((tool) => tool.name),
@@ -27,16 +29,17 @@ const declared = {
 const answered = {
   anthropic: (body) => count(body.messages, (message) => blocks(message.content).filter((block) => block.type === "tool_result").length),
   chat: (body) => count(body.messages, (message) => (message.role === "tool" ? 1 : 0)),
-  responses: (body) => count(Array.isArray(body.input) ? body.input : [], (item) => (/_call_output$/.test(item.type ?? "") ? 1 : 0)),
+  responses: (body) => count(items(body), (item) => (/_output$/.test(item.type ?? "") ? 1 : 0)),
   gemini: (body) => count(body.contents, (content) => (content.parts ?? []).filter((part) => part.functionResponse).length),
 }
+const items = (body) => (Array.isArray(body.input) ? body.input : [])
 const blocks = (content) => (Array.isArray(content) ? content : [])
 const count = (list, of) => (list ?? []).reduce((sum, item) => sum + of(item), 0)
 
 const resolve = (name, names) => {
   const wanted = name.startsWith("restitch:") ? name.slice(9) : undefined
   const plain = (one) => (one?.namespace ? one.namespace + "." + one.name : String(one))
-  const full = names.find((one) => (wanted ? new RegExp("restitch.*[^a-z]" + wanted + "$").test(plain(one)) : plain(one) === name))
+  const full = names.find((one) => (wanted ? new RegExp("restitch[^a-z]+" + wanted + "$").test(plain(one)) : plain(one) === name))
   const bare = names.find((one) => plain(one) === wanted)
   return full ?? bare ?? (wanted ? "mcp__restitch__" + wanted : name)
 }
@@ -79,7 +82,9 @@ const play = {
   },
   responses(body, turn, response) {
     const named = typeof turn.tool === "string" ? { name: turn.tool } : turn.tool
-    const item = !turn.tool
+    const item = turn.search
+      ? { type: "tool_search_call", id: "ts_" + id(), call_id: id(), status: "completed", execution: "client", arguments: { query: turn.search, limit: 8 } }
+      : !turn.tool
       ? { type: "message", id: "msg_" + id(), role: "assistant", status: "completed", content: [{ type: "output_text", text: turn.text, annotations: [] }] }
       : turn.input !== undefined
         ? { type: "custom_tool_call", id: "ctc_" + id(), call_id: id(), status: "completed", ...named, input: turn.input }

@@ -84,7 +84,9 @@ fn declarations(body: &Value) -> Vec<(String, Value)> {
     let mut out = Vec::new();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let named = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
-    for tool in list(&body["tools"]) {
+    // Some models search for tools and find them in an answer.
+    let found = list(&body["input"]).into_iter().flat_map(|item| list(&item["tools"]));
+    for tool in list(&body["tools"]).into_iter().chain(found) {
         if tool["type"] == "namespace" {
             let space = named(&tool);
             out.extend(
@@ -143,7 +145,11 @@ fn answers(body: &Value) -> Vec<String> {
 /// The text of an answer, whether it comes as one or in parts.
 fn plain(content: &Value) -> String {
     match content {
-        Value::String(text) => text.clone(),
+        Value::String(text) => match serde_json::from_str(text) {
+            // Some clients hand on the parts as JSON.
+            Ok(parts @ Value::Array(_)) if text.starts_with("[{\"type\"") => plain(&parts),
+            _ => text.clone(),
+        },
         Value::Array(parts) => {
             parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
         }
