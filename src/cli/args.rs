@@ -255,7 +255,8 @@ pub(crate) struct HookArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// claude, codex, gemini, copilot, cursor, vscode, opencode, zed or qwen.
+    /// claude, codex, gemini, copilot, cursor, vscode, opencode, zed, qwen, cline, kimi, amp,
+    /// crush, goose or vibe.
     pub(crate) client: String,
     /// Merge it into the project's files instead of printing it.
     #[arg(long)]

@@ -7,6 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::fillers;
 use super::schema::{branches, properties, required, takes};
 use crate::edit::{EditCode, Refusal};
 
@@ -74,16 +75,6 @@ pub const SYNONYMS: &[&[&str]] = &[
     &["snapshot", "snapshot_id", "snapshotId", "hash"],
 ];
 
-/// Optional arguments of which an empty value says something, by tool. In every other one it
-/// is the filler of a client that makes all arguments required.
-const EMPTY_COUNTS: &[(&str, &[&str])] = &[
-    ("edit_lines", &["start_line", "end_line", "new_content"]),
-    (
-        "str_replace_based_edit_tool",
-        &["old_str", "new_str", "file_text", "insert_text", "insert_line"],
-    ),
-];
-
 /// Descriptions of the intent: accepted from tools that send one, and unused.
 const UNUSED: &[&str] = &["instruction", "instructions", "explanation", "description", "reason"];
 
@@ -136,10 +127,6 @@ impl Place<'_> {
         Self { tool: self.tool, at: format!("{}{dot}{name}", self.at) }
     }
 
-    fn counts_empty(&self, name: &str) -> bool {
-        EMPTY_COUNTS.iter().any(|(tool, names)| *tool == self.tool && names.contains(&name))
-    }
-
     fn name(&self, name: &str) -> String {
         self.below(name).at
     }
@@ -183,7 +170,7 @@ fn object(
             return Err(unknown(place, schema, &name));
         };
         let optional = !required(schema).any(|must| must == ours);
-        let filler = |value: &Value| optional && is_empty(value) && !place.counts_empty(ours);
+        let filler = |value: &Value| optional && fillers::is_filler(place.tool, ours, value);
         if filler(&value) {
             continue;
         }
@@ -230,16 +217,6 @@ fn resolve<'a>(
         groups.flat_map(|group| known.keys().filter(|ours| group.contains(&ours.as_str())));
     let first = candidates.clone().find(|ours| !taken.contains_key(*ours));
     first.or_else(|| candidates.next()).map(String::as_str)
-}
-
-/// Whether a client that must send something would send this for nothing.
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        _ => false,
-    }
 }
 
 fn item_properties(schema: &Value) -> Option<&Map<String, Value>> {
@@ -491,51 +468,6 @@ mod tests {
         for bad in ["seven", "7.5"] {
             let call = json!({"path": "a", "old_str": "x", "new_str": "y", "near_line": bad});
             assert!(read("edit_file", call).is_err(), "{bad}");
-        }
-    }
-
-    /// Clients that make every argument required send something for those not meant.
-    #[test]
-    fn fillers_are_not_given() {
-        for (tool, call, read_as) in [
-            (
-                "edit_file",
-                json!({"path": "a", "old_str": "", "new_str": "", "expected_replacements": 0, "replace_all": false, "near_line": "0"}),
-                json!({"path": "a", "old_str": "", "new_str": "", "replace_all": false}),
-            ),
-            (
-                "read_file",
-                json!({"path": "a", "offset": 3, "limit": 0, "ranges": [], "style": "", "column": 0, "id_letters": 0}),
-                json!({"path": "a", "offset": 3}),
-            ),
-            ("undo", json!({"revision": 0}), json!({})),
-            (
-                "search",
-                json!({"keyword": "x", "path": "", "context": 0, "glob": "", "case_sensitive": null}),
-                json!({"keyword": "x"}),
-            ),
-            (
-                "hashline_edit",
-                json!({"path": "a", "edits": [{"op": "append", "pos": "", "end": "", "lines": null}], "delete": false, "rename": "", "snapshot": ""}),
-                json!({"path": "a", "edits": [{"op": "append", "lines": []}], "delete": false}),
-            ),
-            (
-                "edit_lines",
-                json!({"path": "a", "start_line": 1, "end_line": 0, "new_content": "", "edits": []}),
-                json!({"path": "a", "start_line": 1, "end_line": 0, "new_content": ""}),
-            ),
-            (
-                "str_replace_based_edit_tool",
-                json!({"command": "insert", "path": "a", "insert_line": 0, "insert_text": "x", "view_range": []}),
-                json!({"command": "insert", "path": "a", "insert_line": 0, "insert_text": "x"}),
-            ),
-            (
-                "multi_edit",
-                json!({"edits": [{"path": "a", "old_str": "x", "new_str": "", "expected_replacements": 0}]}),
-                json!({"edits": [{"path": "a", "old_str": "x", "new_str": ""}]}),
-            ),
-        ] {
-            assert_eq!(read(tool, call.clone()), Ok(read_as), "{call}");
         }
     }
 

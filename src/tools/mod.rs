@@ -10,6 +10,7 @@ mod edit;
 mod edit_file;
 mod edit_lines;
 pub mod export;
+mod fillers;
 mod guarded;
 mod hashline_edit;
 mod lines_argument;

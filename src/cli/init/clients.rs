@@ -38,8 +38,10 @@ pub(crate) enum Place {
 }
 
 /// Their names on the command line.
-pub(crate) const CLIENTS: &[&str] =
-    &["claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen"];
+pub(crate) const CLIENTS: &[&str] = &[
+    "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen", "cline",
+    "kimi", "amp", "crush", "goose", "vibe",
+];
 
 fn project(path: &'static str, content: Content) -> File {
     File { place: Place::Project, path, content }
@@ -155,8 +157,100 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             without: "Qwen Code asks before each edit, and without somebody to ask (`qwen -p`) it does not edit",
             note: "",
         },
+        "kimi" => Client {
+            name: "kimi",
+            files: vec![plain_server(".kimi-code/mcp.json", "mcpServers")],
+            allowing: Vec::new(),
+            without: "",
+            note: "Kimi Code asks before each edit; \"Approve for this session\" lets them through. Written from its documentation, not tried.",
+        },
+        "amp" => Client {
+            name: "amp",
+            files: vec![plain_server(".amp/settings.json", "amp.mcpServers")],
+            allowing: Vec::new(),
+            without: "",
+            note: "Amp asks for a server of the workspace once. Written from its documentation, not tried.",
+        },
+        "crush" => Client {
+            name: "crush",
+            files: vec![json_in(
+                "crush.json",
+                json!({
+                    "$schema": "https://charm.land/crush.json",
+                    "mcp": { "restitch": {
+                        "type": "stdio",
+                        "command": "restitch",
+                        "args": start(None, &tools("edit_file"), "crush.json"),
+                    }},
+                }),
+            )],
+            allowing: Vec::new(),
+            without: "",
+            note: "Crush asks before each edit. Written from its documentation, not tried.",
+        },
+        "cline" => cline(),
+        "goose" => goose(),
+        "vibe" => vibe(),
         _ => return None,
     })
+}
+
+/// A server in a JSON file of the project, under the client's key for servers.
+fn plain_server(path: &'static str, key: &str) -> File {
+    let args = start(None, &tools("edit_file"), path);
+    json_in(path, json!({ key: { "restitch": { "command": "restitch", "args": args } } }))
+}
+
+/// How a client starts the server whose configuration is the user's and not the project's.
+fn start_anywhere() -> [String; 3] {
+    ["mcp".to_owned(), "--tools".to_owned(), tools("edit_file")]
+}
+
+fn cline() -> Client {
+    let file = |server: Value| {
+        let content = Content::Json(json!({ "mcpServers": { "restitch": server } }));
+        home(".cline/data/settings", None, ("cline_mcp_settings.json", content))
+    };
+    let all: Vec<String> = tools("edit_file").split(',').map(str::to_owned).collect();
+    Client {
+        name: "cline",
+        files: vec![file(json!({
+            "command": "restitch", "args": start_anywhere(), "disabled": false,
+        }))],
+        allowing: vec![file(json!({ "autoApprove": all }))],
+        without: "Cline asks before each edit",
+        note: "This is the file of Cline's command line; for the extension, paste it under MCP Servers, Configure.",
+    }
+}
+
+fn goose() -> Client {
+    let args = json!(start_anywhere());
+    let text = format!(
+        "extensions:\n  restitch:\n    name: restitch\n    type: stdio\n    cmd: restitch\n    args: {args}\n    enabled: true\n    timeout: 300\n"
+    );
+    Client {
+        name: "goose",
+        files: vec![home(".config/goose", None, ("config.yaml", Content::Yaml(text)))],
+        allowing: Vec::new(),
+        without: "",
+        note: "Goose edits without a question in its mode `auto`, which is its default. Written from its documentation, not tried.",
+    }
+}
+
+fn vibe() -> Client {
+    let args = json!(start_anywhere());
+    let server = format!(
+        "name = \"restitch\"\ntransport = \"stdio\"\ncommand = \"restitch\"\nargs = {args}\n"
+    );
+    let content = Content::Toml(vec![("[[mcp_servers]]".to_owned(), server)]);
+    Client {
+        name: "vibe",
+        // A configuration of the project would hide the user's whole one.
+        files: vec![home(".vibe", None, ("config.toml", content))],
+        allowing: Vec::new(),
+        without: "",
+        note: "Vibe asks before each edit. Written from its documentation, not tried.",
+    }
 }
 
 fn claude(folder: &str) -> Client {

@@ -11,6 +11,8 @@ pub(crate) enum Content {
     Json(Value),
     /// TOML tables: the header, and its lines.
     Toml(Vec<(String, String)>),
+    /// YAML, which is printed to be merged by hand where there is a file.
+    Yaml(String),
     /// A file of our own.
     Ours(&'static str),
 }
@@ -25,6 +27,7 @@ impl Content {
                     tables.iter().map(|(header, body)| format!("{header}\n{body}")).collect();
                 tables.join("\n")
             }
+            Self::Yaml(text) => text.clone(),
             Self::Ours(text) => (*text).to_owned(),
         }
     }
@@ -42,6 +45,7 @@ impl Content {
                     |table: Option<toml::Table>| table.and_then(|t| serde_json::to_value(t).ok());
                 matches!((json(theirs), json(ours)), (Some(theirs), Some(ours)) if holds(&theirs, &ours))
             }
+            Self::Yaml(ours) => text.contains(ours.as_str()),
             Self::Ours(ours) => text == *ours,
         }
     }
@@ -69,11 +73,21 @@ impl Content {
                 let parsed: toml::Table = toml::from_str(text).map_err(|error| not_toml(&error))?;
                 let mut out = text.to_owned();
                 for (header, body) in tables {
-                    add_table(&mut out, &parsed, header, body);
+                    if header.starts_with("[[") && !self.is_in(text) {
+                        append(&mut out, header, body);
+                    } else if !header.starts_with("[[") {
+                        add_table(&mut out, &parsed, header, body);
+                    }
                 }
                 toml::from_str::<toml::Table>(&out).map_err(|error| not_toml(&error))?;
                 Ok(out)
             }
+            Self::Yaml(ours) if text.contains(ours.as_str()) => Ok(text.to_owned()),
+            Self::Yaml(_) => Err(Refusal::new(
+                EditCode::InvalidArguments,
+                "it is YAML with something in it, which is not merged here",
+            )
+            .hint("Merge it by hand.")),
             // A file of ours is brought up to date.
             Self::Ours(ours) => Ok((*ours).to_owned()),
         }
@@ -88,10 +102,7 @@ fn not_toml(error: &toml::de::Error) -> Refusal {
 /// Adds a table, or to the table that is there the lines whose keys it lacks.
 fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
     let Some(at) = out.lines().position(|line| line.trim() == header) else {
-        let gap = if out.is_empty() || out.ends_with("\n\n") { "" } else { "\n" };
-        let end = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
-        out.push_str(&format!("{end}{gap}{header}\n{body}"));
-        return;
+        return append(out, header, body);
     };
     let table = toml::from_str::<toml::Table>(&format!("{header}\n{body}")).unwrap_or_default();
     let missing = missing_keys(&table, parsed);
@@ -102,6 +113,13 @@ fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
     let below: usize = out.split_inclusive('\n').take(at + 1).map(str::len).sum();
     let end = if out[..below].ends_with('\n') || lines.is_empty() { "" } else { "\n" };
     out.insert_str(below, &format!("{end}{lines}"));
+}
+
+/// Adds a table at the end.
+fn append(out: &mut String, header: &str, body: &str) {
+    let gap = if out.is_empty() || out.ends_with("\n\n") { "" } else { "\n" };
+    let end = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
+    out.push_str(&format!("{end}{gap}{header}\n{body}"));
 }
 
 /// The keys of the innermost table that `theirs` lacks in the same place.

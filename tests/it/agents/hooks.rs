@@ -179,23 +179,50 @@ async fn permissions_are_asked_for_and_checked() {
 /// `init` prints for every client, and merging keeps what is there.
 #[tokio::test]
 async fn init_prints_and_merges() {
-    for client in
-        ["claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen"]
-    {
+    for client in [
+        "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen",
+        "cline", "kimi", "amp", "crush", "goose", "vibe",
+    ] {
         let dir = workspace();
-        let printed = restitch(dir.path(), &["init", client], "").await;
+        let home = dir.path().join("home");
+        let run = async |args: &[&str]| restitch_at(dir.path(), &home, args).await;
+        let printed = run(&["init", client]).await;
         assert_eq!(printed.code, 0, "{client}: {}", printed.stderr);
         assert!(printed.stdout.contains("restitch"), "{client}");
-        let first = restitch(dir.path(), &["init", client, "--write"], "").await;
+        let first = run(&["init", client, "--write"]).await;
         assert_eq!(first.code, 0, "{client}: {}{}", first.stdout, first.stderr);
         assert!(first.stdout.contains(": created"), "{client}: {}", first.stdout);
-        let again = restitch(dir.path(), &["init", client, "--write"], "").await;
+        let again = run(&["init", client, "--write"]).await;
         assert!(
             !again.stdout.contains(": created") && !again.stdout.contains(": merged"),
             "{client}: {}",
             again.stdout
         );
     }
+    // Tables of a list stand side by side, and YAML is left to the user.
+    let dir = workspace();
+    let home = dir.path().join("home");
+    for (file, text) in [
+        (".vibe/config.toml", "[[mcp_servers]]\nname = \"other\"\n"),
+        (".config/goose/config.yaml", "extensions: {}\n"),
+    ] {
+        let file = home.join(file);
+        std::fs::create_dir_all(file.parent().expect("folder")).expect("folder");
+        std::fs::write(file, text).expect("file");
+    }
+    let vibe = restitch_at(dir.path(), &home, &["init", "vibe", "--write"]).await;
+    assert_eq!(vibe.code, 0, "{}", vibe.stdout);
+    let text = std::fs::read_to_string(home.join(".vibe/config.toml")).expect("file");
+    assert!(
+        text.starts_with(
+            "[[mcp_servers]]\nname = \"other\"\n\n[[mcp_servers]]\nname = \"restitch\"\n"
+        ),
+        "{text}"
+    );
+    let goose = restitch_at(dir.path(), &home, &["init", "goose", "--write"]).await;
+    assert_eq!(goose.code, 1, "{}", goose.stdout);
+    let text = std::fs::read_to_string(home.join(".config/goose/config.yaml")).expect("file");
+    assert_eq!(text, "extensions: {}\n");
     let dir = workspace();
     std::fs::create_dir(dir.path().join(".gemini")).expect("folder");
     let file = dir.path().join(".gemini/settings.json");

@@ -5,5 +5,6 @@ mod clients;
 mod hooks;
 mod mcp;
 mod server;
+mod sessions;
 mod snapshots;
 mod tools;

@@ -33,9 +33,12 @@ struct Real {
     init: Option<&'static str>,
     edit: Form,
     /// What it does with its own tool, and what becomes of that.
-    own: Option<(fn(&Path) -> Vec<Value>, Own)>,
+    own: Option<(OwnCalls, Own)>,
     command: fn(&Run) -> Command,
 }
+
+/// Calls of a client's own tools, for a project in that folder.
+type OwnCalls = fn(&Path) -> Vec<Value>;
 
 /// The form in which its model edits.
 #[derive(Clone, Copy)]
