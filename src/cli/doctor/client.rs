@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 use super::super::args::Common;
+use super::super::init::Content;
 use super::super::init::clients::{Client, client};
 use super::{Finding, Outcome};
 use crate::tools::Dialect;
@@ -103,6 +104,11 @@ fn program() -> Finding {
 fn configured(common: &Common, client: &Client) -> Option<Vec<String>> {
     client.files.iter().find_map(|file| {
         let text = std::fs::read_to_string(file.folder(common)?.join(file.path)).ok()?;
+        if let Content::Yaml(_) = file.content {
+            // The list of arguments is JSON within YAML, as `init` writes it.
+            let mut lists = text.lines().filter_map(|line| line.trim().strip_prefix("args:"));
+            return lists.find_map(|list| arguments(&serde_json::from_str(list).ok()?));
+        }
         let value: Value = serde_json::from_str(&text).ok().or_else(|| {
             toml::from_str::<toml::Table>(&text)
                 .ok()

@@ -100,6 +100,61 @@ async fn rewritten_strings_occur_once() {
     assert_eq!(APP.replace(old, new), APP.replace("item.price", "item.cost"));
 }
 
+/// What the client's own tool lands right is left to it: it reads CRLF lines as LF.
+#[tokio::test]
+async fn lines_that_end_in_crlf_are_no_reason_to_rewrite() {
+    let dir = workspace();
+    let file = dir.path().join("src/crlf.py");
+    std::fs::write(&file, "def f():\r\n    x = 1\r\n    return x\r\n").expect("file");
+    for (client, event, tool) in
+        [("claude", "PreToolUse", "Edit"), ("gemini", "BeforeTool", "replace")]
+    {
+        let input = serde_json::json!({
+            "cwd": dir.path(), "hook_event_name": event, "tool_name": tool,
+            "tool_input": {
+                "file_path": file,
+                "old_string": "    x = 1\n    return x",
+                "new_string": "    x = 2\n    return x",
+            },
+        });
+        let ran = restitch(dir.path(), &["hook", client, event], &input.to_string()).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{client}: {}", ran.stderr);
+    }
+}
+
+/// Gemini CLI shows a model only what the hook after a call says, so that one tells of the
+/// rescue, once.
+#[tokio::test]
+async fn the_hook_after_a_rescue_tells_of_it() {
+    let dir = workspace();
+    let call = |event: &str, given: &Value| {
+        let mut input = serde_json::json!({
+            "session_id": "s", "cwd": dir.path(), "hook_event_name": event,
+            "tool_name": "replace", "tool_input": given,
+        });
+        if event == "AfterTool" {
+            input["tool_response"] =
+                serde_json::json!({ "llmContent": "Successfully modified file" });
+        }
+        input.to_string()
+    };
+    let given = serde_json::json!({
+        "file_path": dir.path().join("src/app.py"),
+        "old_string": "def total(items):\\n    sum = 0\\n",
+        "new_string": "def total(items):\\n    sum = 1\\n",
+    });
+    let before =
+        restitch(dir.path(), &["hook", "gemini", "BeforeTool"], &call("BeforeTool", &given)).await;
+    let answer: Value = serde_json::from_str(&before.stdout).expect(&before.stderr);
+    let rewritten = &answer["hookSpecificOutput"]["tool_input"];
+    let after = async || {
+        restitch(dir.path(), &["hook", "gemini", "AfterTool"], &call("AfterTool", rewritten)).await
+    };
+    let told = after().await.stdout;
+    assert!(told.contains("restitch corrected your edit"), "{told}");
+    assert_eq!(after().await.stdout, "", "told twice");
+}
+
 /// 2 means "block" to the callers: a hook ends with 0 or 1, whatever happens.
 #[tokio::test]
 async fn hooks_end_with_zero_or_one() {
@@ -221,6 +276,11 @@ async fn init_prints_and_merges() {
     );
     let goose = restitch_at(dir.path(), &home, &["init", "goose", "--write"]).await;
     assert_eq!(goose.code, 1, "{}", goose.stdout);
+    let fresh = dir.path().join("fresh");
+    let first = restitch_at(dir.path(), &fresh, &["init", "goose", "--write"]).await;
+    assert_eq!(first.code, 0, "{}", first.stdout);
+    let well = restitch_at(dir.path(), &fresh, &["doctor", "--client", "goose"]).await;
+    assert_eq!(well.code, 0, "{}", well.stdout);
     let text = std::fs::read_to_string(home.join(".config/goose/config.yaml")).expect("file");
     assert_eq!(text, "extensions: {}\n");
     let dir = workspace();
