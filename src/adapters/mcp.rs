@@ -3,11 +3,13 @@
 //!
 //! One handler serves both lifecycles (`initialize`, and the stateless one of
 //! 2026-07-28). A refusal is an answer with `isError`, never a protocol error, since
-//! clients hide those from the model. Roots and sampling are not used: the root comes
-//! from the command line.
+//! clients hide those from the model. Sampling is not used. The answer is text, which is
+//! what a model is to read: several clients show it the structured form instead, as one
+//! line of escaped JSON, so that one is for who asks for it.
 
 mod frames;
 mod http;
+mod session;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,10 +32,12 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use crate::edit::{EditCode, Refusal};
-use crate::engine::{CallOptions, Observer};
+use crate::engine::{CallOptions, Engine, Observer, Undoes};
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
 pub use http::{HttpOptions, serve_http};
+use session::Desk;
+pub use session::Opener;
 
 /// A longer line is not read: no edit is near it, and it would fill the memory.
 const MAX_FRAME: usize = 16 * 1024 * 1024;
@@ -46,12 +50,12 @@ Prefer its edit tools over others and over shell commands. A refusal carries wha
 needs; do not repeat a refused call as it was.";
 
 /// Serves the tools over stdin and stdout until the client closes them.
-pub async fn serve_stdio(toolbox: Toolbox) -> Result<(), String> {
+pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     let (stdin, stdout) = rmcp::transport::stdio();
     let (capped, lines) = tokio::io::duplex(1 << 16);
     tokio::spawn(frames::cap(stdin, capped, MAX_FRAME));
     let transport = AsyncRwTransport::new_server(lines, stdout);
-    let service = match McpServer::new(toolbox).serve(transport).await {
+    let service = match server.serve(transport).await {
         Ok(service) => service,
         // A client that leaves before it says anything is no fault of anyone.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
@@ -64,30 +68,58 @@ pub async fn serve_stdio(toolbox: Toolbox) -> Result<(), String> {
 /// The tools as an MCP server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct McpServer {
-    toolbox: Toolbox,
+    /// The tools before a session has begun, and the session.
+    desk: Arc<Desk>,
+    answers: Answers,
     /// What a client of the older lifecycle has subscribed to; `None` before the first.
     watched: Arc<Mutex<Option<BTreeSet<String>>>>,
+}
+
+/// What an answer holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    Text,
+    TextAndStructure,
 }
 
 impl McpServer {
     /// A server over the tools.
     pub fn new(toolbox: Toolbox) -> Self {
-        Self { toolbox, watched: Arc::default() }
+        let desk = Arc::new(Desk::new(toolbox));
+        Self { desk, answers: Answers::Text, watched: Arc::default() }
     }
 
-    /// The URI of a file below the root.
-    fn uri(&self, path: &str) -> String {
-        format!("file://{}", escaped(&format!("{}/{path}", self.toolbox.engine().root().display())))
+    /// The same server, answering with structured content too and declaring its schemas.
+    #[must_use]
+    pub fn structured(self) -> Self {
+        Self { answers: Answers::TextAndStructure, ..self }
+    }
+
+    /// The same server, whose first answer of a session ends with this line.
+    #[must_use]
+    pub fn telling(self, line: String) -> Self {
+        Self { desk: Arc::new(self.desk.telling(line)), ..self }
+    }
+
+    /// The same server, which works in the folder that its client names as a root.
+    #[must_use]
+    pub fn reopened_by(self, opener: Opener) -> Self {
+        Self { desk: Arc::new(self.desk.reopened_by(opener)), ..self }
+    }
+
+    /// The server for one more session: nothing of another's.
+    fn for_session(&self) -> Self {
+        Self { desk: Arc::new(self.desk.fresh()), watched: Arc::default(), ..self.clone() }
     }
 
     /// Tells a peer of the older lifecycle about the files it watches, until it is gone.
-    fn announce(&self, peer: Peer<RoleServer>) {
-        let Some(mut changes) = self.toolbox.engine().changes() else { return };
-        let server = self.clone();
+    fn announce(&self, engine: &Engine, peer: Peer<RoleServer>) {
+        let Some(mut changes) = engine.changes() else { return };
+        let (server, engine) = (self.clone(), engine.clone());
         tokio::spawn(async move {
             loop {
                 let uris = match changes.recv().await {
-                    Ok(change) => vec![server.uri(&change.path)],
+                    Ok(change) => vec![uri(&engine, &change.path)],
                     // Some were missed: every watched file may have changed.
                     Err(RecvError::Lagged(_)) => server.watched_uris(),
                     Err(RecvError::Closed) => return,
@@ -133,18 +165,20 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.toolbox.listed().map(describe).collect()))
+        let tools = self.desk.toolbox().listed().map(|spec| describe(spec, self.answers));
+        Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let missing = |why: String| ErrorData::resource_not_found(why, None);
         let raw = request.uri.strip_prefix("file://").map(unescaped);
         let raw = raw.ok_or_else(|| missing(format!("`{}` is not a file URI", request.uri)))?;
-        let engine = self.toolbox.engine();
+        let toolbox = self.desk.session(&context).await;
+        let engine = toolbox.engine();
         let path = engine.path(&raw).map_err(|refusal| missing(refusal.text()))?;
         let snapshot = engine.snapshot(&path).await.map_err(|refusal| missing(refusal.text()))?;
         let contents = ResourceContents::text(snapshot.text(), request.uri);
@@ -163,7 +197,8 @@ impl ServerHandler for McpServer {
             first
         };
         if first {
-            self.announce(context.peer);
+            let toolbox = self.desk.session(&context).await;
+            self.announce(toolbox.engine(), context.peer);
         }
         Ok(())
     }
@@ -189,14 +224,15 @@ impl ServerHandler for McpServer {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let wanted = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-        let Some(mut changes) = self.toolbox.engine().changes() else {
+        let engine = self.desk.toolbox().engine();
+        let Some(mut changes) = engine.changes() else {
             context.cancelled().await;
             return Ok(());
         };
         loop {
             let uris = tokio::select! {
                 change = changes.recv() => match change {
-                    Ok(change) => vec![self.uri(&change.path)],
+                    Ok(change) => vec![uri(engine, &change.path)],
                     Err(RecvError::Lagged(_)) => wanted.clone(),
                     Err(RecvError::Closed) => return Ok(()),
                 },
@@ -216,7 +252,7 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (observer, progress) = progress(&context);
-        let toolbox = self.toolbox.observed(observer);
+        let toolbox = self.desk.session(&context).await.observed(observer);
         let toolbox = match context.peer.peer_info() {
             Some(peer) => toolbox.called_by(&peer.client_info.name),
             None => toolbox,
@@ -225,8 +261,8 @@ impl ServerHandler for McpServer {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         // A task of its own: a panic in it is an answer, and dropping it reaches the model call.
         let mut call = tokio::task::JoinSet::new();
-        call.spawn(async move { toolbox.call(&name, arguments, &CallOptions::default()).await });
-        let reply = tokio::select! {
+        call.spawn(async move { toolbox.call(&name, arguments, &options()).await });
+        let mut reply = tokio::select! {
             done = call.join_next() => match done {
                 Some(Ok(reply)) => reply,
                 _ => ToolReply::refused(
@@ -245,8 +281,19 @@ impl ServerHandler for McpServer {
             // answer must not wait for that.
             let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
         }
-        Ok(answer(reply).into())
+        self.desk.tell(&mut reply);
+        Ok(answer(reply, self.answers).into())
     }
+}
+
+/// An undo without a revision is the session's own.
+fn options() -> CallOptions {
+    CallOptions { undoes: Undoes::LastOfSession, ..CallOptions::default() }
+}
+
+/// The URI of a file below the root.
+fn uri(engine: &Engine, path: &str) -> String {
+    format!("file://{}", escaped(&format!("{}/{path}", engine.root().display())))
 }
 
 /// An observer that forwards stages as progress, when the client asked for it, and
@@ -274,24 +321,28 @@ fn progress(
     (Some(observer), Some(forward))
 }
 
-fn answer(reply: ToolReply) -> CallToolResult {
+fn answer(reply: ToolReply, answers: Answers) -> CallToolResult {
     let text = vec![ContentBlock::text(reply.message.clone())];
     let mut result =
         if reply.ok { CallToolResult::success(text) } else { CallToolResult::error(text) };
-    result.structured_content = serde_json::to_value(&reply).ok();
+    if answers == Answers::TextAndStructure {
+        result.structured_content = serde_json::to_value(&reply).ok();
+    }
     result
 }
 
-fn describe(spec: &ToolSpec) -> Tool {
+fn describe(spec: &ToolSpec, answers: Answers) -> Tool {
     let annotations = ToolAnnotations::new()
         .read_only(!spec.writes)
         .destructive(spec.writes)
         .idempotent(!spec.writes)
         .open_world(false);
-    let output = object((spec.output)());
-    Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
-        .with_raw_output_schema(Arc::new(output))
-        .with_annotations(annotations)
+    let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
+        .with_annotations(annotations);
+    match answers {
+        Answers::Text => tool,
+        Answers::TextAndStructure => tool.with_raw_output_schema(Arc::new(object((spec.output)()))),
+    }
 }
 
 fn object(schema: Value) -> Map<String, Value> {

@@ -22,7 +22,7 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let options = CallOptions { dry_run: args.dry_run, request_id: None };
+    let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
     match writeln!(io::stdout().lock(), "{text}") {

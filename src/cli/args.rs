@@ -1,6 +1,6 @@
 //! The arguments, as clap reads them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -17,9 +17,10 @@ pub(crate) struct Cli {
 /// Flags that every command takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
-    /// The folder to work in; nothing outside it is touched.
-    #[arg(long, global = true, value_name = "DIR", default_value = ".")]
-    pub(crate) root: PathBuf,
+    /// The folder to work in; nothing outside it is touched. The current folder when not
+    /// given; `mcp` and `hook` look further (see there).
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(crate) root: Option<PathBuf>,
     /// Print JSON.
     #[arg(long, global = true)]
     pub(crate) json: bool,
@@ -49,6 +50,13 @@ pub(crate) struct Common {
     /// configuration); relative to the root, a folder stands for all in it. Repeatable.
     #[arg(long, global = true, value_name = "PATH")]
     pub(crate) allow_protected: Vec<String>,
+}
+
+impl Common {
+    /// The folder to work in.
+    pub(crate) fn root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new("."))
+    }
 }
 
 /// What a finished edit promises.
@@ -94,7 +102,14 @@ pub(crate) enum Command {
     /// Replay, score and make test cases of failed edits.
     Harness(super::harness::HarnessArgs),
     /// Look at root, state and model, and say what is wrong with them.
-    Doctor,
+    Doctor(DoctorArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Look at the configuration of this client instead, and try an edit as it would make it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) client: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -115,7 +130,7 @@ pub(crate) struct EditArgs {
     pub(crate) new: String,
     /// How often the text occurs and shall be replaced.
     #[arg(long, value_name = "N", conflicts_with = "all")]
-    pub(crate) expect: Option<usize>,
+    pub(crate) expect: Option<std::num::NonZeroUsize>,
     /// Replace every occurrence.
     #[arg(long)]
     pub(crate) all: bool,
@@ -137,7 +152,7 @@ pub(crate) struct BatchArgs {
     pub(crate) dry_run: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct McpArgs {
     /// Serve streamable HTTP at this loopback address instead (127.0.0.1:8484, or a port).
     #[arg(long, value_name = "ADDR")]
@@ -154,6 +169,24 @@ pub(crate) struct McpArgs {
     /// Guard the session: exploration before edits, task_complete, no endless repeats.
     #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = ["strict", "soft"])]
     pub(crate) guard: Option<String>,
+    /// The tools to offer, separated by commas; `default` and `all` stand for sets.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', num_args = 1)]
+    pub(crate) tools: Vec<String>,
+    /// Answer programs too: structured content beside the text, and output schemas.
+    #[arg(long)]
+    pub(crate) structured: bool,
+    #[command(flatten)]
+    pub(crate) found: FoundBy,
+}
+
+/// How a server or a hook finds its folder when nobody names it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FoundBy {
+    /// The root is the nearest folder, from the current one up, that holds this file: the
+    /// client's configuration, as `init` writes it. `--root` and what the client itself names
+    /// go before it; the git top level and the current folder come after.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) root_of: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -224,15 +257,22 @@ pub(crate) struct HookArgs {
     pub(crate) client: String,
     /// The event; taken from the input when left out.
     pub(crate) event: Option<String>,
+    #[command(flatten)]
+    pub(crate) found: FoundBy,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// claude, codex, gemini, cursor, vscode, opencode or zed.
+    /// claude, codex, gemini, copilot, cursor, vscode, opencode, zed, qwen, cline, kimi, amp,
+    /// crush, goose or vibe.
     pub(crate) client: String,
     /// Merge it into the project's files instead of printing it.
     #[arg(long)]
     pub(crate) write: bool,
+    /// Let the client use restitch's tools without a question, and mark this folder as trusted
+    /// in your own configuration of it where the client wants that.
+    #[arg(long)]
+    pub(crate) allow_edits: bool,
 }
 
 #[derive(Debug, Args)]

@@ -61,7 +61,7 @@ async fn answer(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolRe
         return (id, malformed("`arguments` is missing".into()));
     };
     let request_id = request.get("request_id").and_then(Value::as_str).map(str::to_owned);
-    let options = CallOptions { dry_run: dry || dry_run, request_id };
+    let options = CallOptions { dry_run: dry || dry_run, request_id, ..CallOptions::default() };
     let reply = toolbox.call(&tool, arguments, &options).await;
     (id, reply)
 }

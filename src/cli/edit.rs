@@ -24,7 +24,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     };
     let mut arguments = json!({ "path": args.path, "old_str": old, "new_str": new });
     if let Some(count) = args.expect {
-        arguments["expected_replacements"] = count.into();
+        arguments["expected_replacements"] = count.get().into();
     }
     if args.all {
         arguments["replace_all"] = true.into();
@@ -32,7 +32,11 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     if let Some(line) = args.near {
         arguments["near_line"] = line.into();
     }
-    let options = CallOptions { dry_run: args.dry_run, request_id: args.request_id };
+    let options = CallOptions {
+        dry_run: args.dry_run,
+        request_id: args.request_id,
+        ..CallOptions::default()
+    };
     let reply = toolbox.call("edit_file", arguments, &options).await;
     let mut out = io::stdout().lock();
     let written = if common.json {

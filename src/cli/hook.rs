@@ -3,14 +3,15 @@
 //! It ends with 0 or 1 and nothing else: 2 would block the client's call.
 
 use std::io::{self, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::args::{Common, HookArgs};
+use super::root::Root;
 use super::settings;
-use crate::hook::{Client, respond, workspace};
+use crate::hook::{Client, Notes, respond, workspace};
 
 /// Below the shortest limit that a client sets for its hooks.
 const LIMIT: Duration = Duration::from_secs(25);
@@ -34,13 +35,15 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     let event = args.event.or_else(|| named.and_then(Value::as_str).map(str::to_owned));
     let event = event.ok_or("the hook's input names no event; give it on the command line")?;
     let mut common = common.clone();
-    if let Some(folder) = workspace(&input) {
-        common.root = PathBuf::from(folder);
-    }
+    let current = workspace(&input).unwrap_or(".");
+    let root =
+        Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new(current));
+    common.root = Some(root.folder);
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     // A task of its own, so that even a panic ends as silence and not as another code.
+    let notes = Notes::in_folder(settings::state_folder().map(|state| state.join("hooks")));
     let engine = toolbox.engine().called_by(&format!("hook {}", client.as_str()));
-    let work = tokio::spawn(async move { respond(client, &event, &input, &engine).await });
+    let work = tokio::spawn(async move { respond(client, &event, &input, &engine, &notes).await });
     let answer = match tokio::time::timeout(LIMIT, work).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => return Err("the hook stopped with an internal error".into()),

@@ -7,26 +7,25 @@ use std::path::Path;
 
 use super::args::{Common, McpArgs};
 use super::exit::Exit;
+use super::root::Root;
 use super::settings;
-use crate::adapters::mcp::{self, HttpOptions};
+use crate::adapters::mcp::{self, HttpOptions, McpServer, Opener};
 use crate::session::Policy;
-use crate::tools::Toolbox;
+use crate::tools::{Offer, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
-    let toolbox = match settings::toolbox(common) {
+    let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
+    let toolbox = match toolbox(common, &args, &root) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let toolbox = match args.guard.as_deref() {
-        None => toolbox,
-        Some("soft") => toolbox.guarded(Policy::soft()),
-        Some(_) => toolbox.guarded(Policy::strict()),
-    };
+    let server = McpServer::new(toolbox).telling(root.to_string());
+    let server = if args.structured { server.structured() } else { server };
     let token = if args.token_file.is_some() { Token::InFile } else { Token::Shown };
     let served = match &args.http {
-        None => mcp::serve_stdio(toolbox).await,
+        None => mcp::serve_stdio(server.reopened_by(opener(common, &args, root))).await,
         Some(address) => match http_options(address, &args) {
-            Ok(options) => serve_http(toolbox, options, token).await,
+            Ok(options) => serve_http(server, options, token).await,
             Err(message) => return Exit::usage(message),
         },
     };
@@ -34,6 +33,28 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
         Ok(()) => Exit::Done,
         Err(message) => Exit::fault(message),
     }
+}
+
+/// The tools over `root`, as the flags want them.
+fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit> {
+    let offer = Offer::parse(&args.tools, settings::dialect(common)?).map_err(Exit::usage)?;
+    let common = Common { root: Some(root.folder.clone()), ..common.clone() };
+    let toolbox = settings::toolbox(&common)?.offering(offer);
+    Ok(match args.guard.as_deref() {
+        None => toolbox,
+        Some("soft") => toolbox.guarded(Policy::soft()),
+        Some(_) => toolbox.guarded(Policy::strict()),
+    })
+}
+
+/// What opens the folder that a client names.
+fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
+    let (common, args) = (common.clone(), args.clone());
+    Box::new(move |named| {
+        let root = root.clone().named(named);
+        let toolbox = toolbox(&common, &args, &root).ok()?;
+        Some((toolbox, root.to_string()))
+    })
 }
 
 fn http_options(address: &str, args: &McpArgs) -> Result<HttpOptions, String> {
@@ -63,9 +84,9 @@ enum Token {
     InFile,
 }
 
-async fn serve_http(toolbox: Toolbox, options: HttpOptions, shown: Token) -> Result<(), String> {
+async fn serve_http(server: McpServer, options: HttpOptions, shown: Token) -> Result<(), String> {
     let token = options.token.clone();
-    mcp::serve_http(toolbox, options, move |address| {
+    mcp::serve_http(server, options, move |address| {
         let mut err = io::stderr().lock();
         // Nobody to tell is no reason to stop.
         let _ = writeln!(err, "listening on http://{address}/mcp");

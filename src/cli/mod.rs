@@ -20,6 +20,7 @@ mod mcp;
 mod model;
 mod past;
 mod read;
+mod root;
 mod schema;
 mod search;
 mod settings;
@@ -29,6 +30,7 @@ mod tally;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 use exit::Exit;
@@ -40,6 +42,12 @@ pub fn main() -> ExitCode {
         // Clients take 2, the usual code of wrong usage, as "block this call".
         Err(error) if is_hook() && error.use_stderr() => {
             return Exit::Failed(error.to_string()).report();
+        }
+        // No command at all: help on stderr, and nothing that blocks. A client that drops the
+        // arguments of a hook runs us like this, and takes any other code for a denial.
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
         }
         Err(error) => error.exit(),
     };
@@ -81,6 +89,6 @@ async fn run(cli: Cli) -> Exit {
         }
         Command::Init(args) => init::run(&common, &args).await,
         Command::Harness(args) => harness::run(&common, args).await,
-        Command::Doctor => doctor::run(&common).await,
+        Command::Doctor(args) => doctor::run(&common, &args).await,
     }
 }

@@ -179,7 +179,7 @@ fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
             return Err(Exit::usage(format!("cannot read {}: {error}", path.display())));
         }
     };
-    if !asked_for && is_below(&path, &common.root) {
+    if !asked_for && is_below(&path, common.root()) {
         tracing::warn!(
             file = %path.display(),
             "the configuration lies in the workspace and is left out; --config names another"
@@ -193,11 +193,11 @@ fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
             .map_or(1, |span| text.get(..span.start).unwrap_or_default().matches('\n').count() + 1);
         Exit::usage(format!("{}, line {line}: {}", path.display(), error.message()))
     })?;
-    if is_below(&path, &common.root) {
+    if is_below(&path, common.root()) {
         return Err(Exit::usage(format!(
             "the configuration {} lies in the workspace {}, which must not choose where code is sent; keep it elsewhere",
             path.display(),
-            common.root.display()
+            common.root().display()
         )));
     }
     Ok((file.model, path))

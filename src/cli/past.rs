@@ -17,7 +17,7 @@ pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Exit {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let options = CallOptions { dry_run: args.dry_run, request_id: None };
+    let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("undo", json!({ "revision": args.revision }), &options).await;
     print(common, &reply)
 }

@@ -13,8 +13,8 @@ use crate::tools::{Dialect, Toolbox};
 
 /// The tools over the folder that the flags name.
 pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
-    let store = DiskStore::open_with(&common.root, disk_options(common)).map_err(|error| {
-        Exit::usage(format!("cannot open the root {}: {error}", common.root.display()))
+    let store = DiskStore::open_with(common.root(), disk_options(common)).map_err(|error| {
+        Exit::usage(format!("cannot open the root {}: {error}", common.root().display()))
     })?;
     let settings = model::settings(common)?;
     let mut engine = Engine::builder(store).policy(settings.policy).allowance(settings.allowance);
@@ -43,14 +43,15 @@ fn disk_options(common: &Common) -> DiskOptions {
 }
 
 /// The folder for history and journals, as the XDG rules have it.
-fn state_folder() -> Option<PathBuf> {
+pub(crate) fn state_folder() -> Option<PathBuf> {
     let folder = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     folder("RESTITCH_STATE_DIR")
         .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("restitch")))
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/restitch")))
 }
 
-fn dialect(common: &Common) -> Result<Dialect, Exit> {
+/// The dialect that the flags name.
+pub(crate) fn dialect(common: &Common) -> Result<Dialect, Exit> {
     let Some(name) = &common.dialect else { return Ok(Dialect::default()) };
     Dialect::parse(name).ok_or_else(|| {
         let known: Vec<_> = Dialect::ALL.iter().map(|dialect| dialect.as_str()).collect();

@@ -309,10 +309,8 @@ impl EditReport {
         if e.rung != Rung::Exact && !e.rewrites.is_empty() {
             out.push_str(&format!(" Matched by `{}` ({}).", e.rung, e.rewrites_in_words()));
         }
-        for line in v.before_context.iter().chain(&v.edited_preview).chain(&v.after_context) {
-            out.push('\n');
-            out.push_str(&clip(line, 160));
-        }
+        let shown = v.before_context.iter().chain(&v.edited_preview).chain(&v.after_context);
+        push_lines(&mut out, shown, 160);
         self.push_tail(&mut out);
         clip(&out, MAX_TEXT)
     }
@@ -331,10 +329,7 @@ impl EditReport {
             ),
             _ => return self.text(),
         };
-        for line in self.anchors.iter().take(MAX_ANCHORS_SHOWN) {
-            out.push('\n');
-            out.push_str(&clip(line, 100));
-        }
+        push_lines(&mut out, self.anchors.iter().take(MAX_ANCHORS_SHOWN), 100);
         if self.anchors.len() > MAX_ANCHORS_SHOWN {
             out.push_str("\n… more anchors in the report, or read these lines …");
         }
@@ -360,6 +355,22 @@ impl EditReport {
             out.push_str("\nNote: ");
             out.push_str(warning);
         }
+    }
+}
+
+/// Numbered lines, each on a line of its own, `…` where some between them are not shown.
+fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, most: usize) {
+    let mut next = None;
+    for line in lines {
+        let digits = line.trim_start_matches('<');
+        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        let number: Option<usize> = digits[..end].parse().ok();
+        if next.is_some() && number != next {
+            out.push_str("\n…");
+        }
+        next = number.map(|number| number + 1);
+        out.push('\n');
+        out.push_str(&clip(line, most));
     }
 }
 

@@ -36,6 +36,18 @@ pub struct CallOptions {
     pub dry_run: bool,
     /// The caller's id for this request; a repeat answers with the first result.
     pub request_id: Option<String>,
+    /// Which edit an undo without a revision takes back.
+    pub undoes: Undoes,
+}
+
+/// Which edit an undo without a revision takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Undoes {
+    /// The last one of the root, from whatever process.
+    #[default]
+    LastOfRoot,
+    /// The last one of this session, never another's.
+    LastOfSession,
 }
 
 /// Applies edits. Cheap to clone.
@@ -243,6 +255,9 @@ impl Engine {
         let report = reported(done);
         if report.durability != Durability::DryRun {
             self.record(&edit, &report);
+        }
+        if let Some(revision) = report.revision {
+            self.ledger.committed(revision);
         }
         report
     }

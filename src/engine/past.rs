@@ -2,21 +2,46 @@
 
 use tokio::sync::broadcast;
 
-use super::{CallOptions, Engine};
-use crate::edit::{EditReport, Refusal, WorkPath};
+use super::{CallOptions, Engine, Undoes};
+use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
 use crate::port::{Change, Revision, UndoHow};
 
 impl Engine {
-    /// Takes back a commit: the last one that still stands, or the one named. Answers with
-    /// the revision that was undone and a report for each file.
+    /// Takes back a commit: the one named, or the last one that still stands (of the root or
+    /// of this session, as the options say). Answers with the revision that was undone and a
+    /// report for each file.
     pub async fn undo(
         &self,
         revision: Option<u64>,
         options: &CallOptions,
     ) -> Result<(u64, Vec<EditReport>), Refusal> {
         let how = if options.dry_run { UndoHow::Rehearse } else { UndoHow::Write };
+        let revision = match (revision, options.undoes) {
+            (None, Undoes::LastOfSession) => Some(self.last_of_session().await?),
+            (given, _) => given,
+        };
         let undone = self.store.undo(revision, how).await?;
         Ok((undone.revision, undone.committed.into_iter().map(|done| self.noted(done)).collect()))
+    }
+
+    /// The newest commit of this session that still stands.
+    async fn last_of_session(&self) -> Result<u64, Refusal> {
+        let nothing = || {
+            Refusal::new(
+                EditCode::NoChange,
+                "there is nothing to undo: no edit of this session still stands",
+            )
+            .hint("To take back an older edit, name its revision.")
+        };
+        let own = self.ledger.revisions();
+        if own.is_empty() {
+            return Err(nothing());
+        }
+        let stands = |entry: &&Revision| {
+            own.contains(&entry.revision) && entry.undoes.is_none() && entry.undone_by.is_none()
+        };
+        let log = self.store.log().await?;
+        log.iter().find(stands).map(|entry| entry.revision).ok_or_else(nothing)
     }
 
     /// The commits that can be undone or were, newest first.

@@ -6,6 +6,7 @@
 //! A hook never writes a file, never blocks a call that it does not understand, and
 //! stays silent when the call is fine as it is.
 
+mod notes;
 mod pair;
 mod patch;
 
@@ -17,6 +18,9 @@ use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::engine::{CallOptions, Engine};
 use crate::text::Snapshot;
 use crate::tools::ToolReply;
+use patch::PatchTrial;
+
+pub use notes::Notes;
 
 /// Whose hook it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,7 +88,13 @@ pub fn workspace(input: &Value) -> Option<&str> {
 }
 
 /// What the hook prints; `None` for nothing, which lets the call go on as it is.
-pub async fn respond(client: Client, event: &str, input: &Value, engine: &Engine) -> Option<Value> {
+pub async fn respond(
+    client: Client,
+    event: &str,
+    input: &Value,
+    engine: &Engine,
+    notes: &Notes,
+) -> Option<Value> {
     let name = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
     let name = name.and_then(Value::as_str).unwrap_or(event);
     let calls: Vec<&Value> = match when(event)? {
@@ -96,10 +106,19 @@ pub async fn respond(client: Client, event: &str, input: &Value, engine: &Engine
         let tool = call.get("tool_name").and_then(Value::as_str)?;
         let given = call.get("tool_input")?;
         if when(event)? == When::Before {
-            return before(client, name, tool, given, engine).await;
+            let answer = before(client, name, tool, given, engine).await;
+            if client == Client::Gemini
+                && let Some(answer) = &answer
+            {
+                notes.leave(input, answer);
+            }
+            return answer;
         }
+        let left = if client == Client::Gemini { notes.take(input, given) } else { None };
         if failed(call) {
             context.extend(advice(tool, given, engine).await);
+        } else {
+            context.extend(left);
         }
     }
     (!context.is_empty()).then(|| add_context(client, name, &context.join("\n\n")))
@@ -144,6 +163,8 @@ struct Wanted {
 const TOOLS: &[(&[&str], [&str; 4])] = &[
     (&["replace"], ["file_path", "old_string", "new_string", "allow_multiple"]),
     (&["Edit"], ["file_path", "old_string", "new_string", "replace_all"]),
+    // Copilot CLI, which runs the hooks of Claude Code's settings too.
+    (&["Edit", "edit"], ["path", "old_str", "new_str", "replace_all"]),
     (
         &["replace_string_in_file", "replaceStringInFile"],
         ["filePath", "oldString", "newString", "replaceAll"],
@@ -152,7 +173,9 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
 ];
 
 fn wanted(tool: &str, given: &Value) -> Option<Wanted> {
-    let (names, [path, old, new, all]) = TOOLS.iter().find(|(names, _)| names.contains(&tool))?;
+    let (names, [path, old, new, all]) = TOOLS
+        .iter()
+        .find(|(names, [path, ..])| names.contains(&tool) && given.get(path).is_some())?;
     let tool = names.iter().find(|name| **name == tool)?;
     let text = |name: &str| given.get(name).and_then(Value::as_str).map(str::to_owned);
     let mut request = EditRequest::new(text(old)?, text(new)?);
@@ -207,14 +230,48 @@ async fn trial(engine: &Engine, wanted: &Wanted) -> Option<Trial> {
     Some(Trial::As { old, new, how })
 }
 
-/// What a tool does that takes the strings as they are.
+/// What the clients' own tools do: they take the strings as they are, and read and write a
+/// file of CRLF lines as if its lines ended in LF.
 fn plain(before: &Snapshot, request: &EditRequest) -> Option<String> {
-    let count = before.text().matches(&request.old).count();
+    let crlf = before.line_ending() == "crlf";
+    let read = |text: &str| if crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
+    let (text, old, new) = (read(before.text()), read(&request.old), read(&request.new));
+    let count = text.matches(&old).count();
     let fits = match request.expected {
         Expected::All => count > 0,
         Expected::Exactly(wanted) => count == wanted.get(),
     };
-    fits.then(|| before.text().replace(&request.old, &request.new))
+    let after = fits.then(|| text.replace(&old, &new))?;
+    Some(if crlf { after.replace('\n', "\r\n") } else { after })
+}
+
+/// Whether it is the edit itself that is refused, and not the place of the file, its kind or
+/// its protection, on which the client has a mind of its own.
+fn is_about_the_edit(code: EditCode) -> bool {
+    !matches!(
+        code,
+        EditCode::InvalidPath
+            | EditCode::FileNotFound
+            | EditCode::ReadError
+            | EditCode::WriteError
+            | EditCode::CreateExisting
+            | EditCode::Conflict
+            | EditCode::NotText
+            | EditCode::TooLarge
+            | EditCode::Blocked
+            | EditCode::Unencodable
+            | EditCode::InvalidArguments
+    )
+}
+
+/// Whether a call that is refused here must not reach the client's own tool. Some of these
+/// tools look for similar text and would write to the wrong place; the others only ever take
+/// the text as it is, and need to be held back only from what would spoil the file.
+fn is_denied(client: Client, code: EditCode) -> bool {
+    match client {
+        Client::Gemini | Client::Codex | Client::Opencode => is_about_the_edit(code),
+        Client::Claude | Client::VsCode => matches!(code, EditCode::Omission | EditCode::Syntax),
+    }
 }
 
 /// The path as the engine takes it, when the client's root is another name for ours.
@@ -234,10 +291,15 @@ async fn before(
     engine: &Engine,
 ) -> Option<Value> {
     if tool == "apply_patch" {
-        let (field, fixed) = patch::repaired(given, engine).await?;
-        let mut input = given.as_object()?.clone();
-        input.insert(field.to_owned(), fixed.into());
-        return Some(rewrite(client, event, input, "the patch's context, as it is in the files"));
+        return match patch::tried(given, engine).await? {
+            PatchTrial::Same => None,
+            PatchTrial::As(field, fixed) => {
+                let mut input = given.as_object()?.clone();
+                input.insert(field.to_owned(), fixed.into());
+                Some(rewrite(client, event, input, "the lines as they are in the files"))
+            }
+            PatchTrial::Refused(refusal) => denial(client, event, &refusal),
+        };
     }
     let wanted = wanted(tool, given)?;
     match trial(engine, &wanted).await? {
@@ -257,40 +319,45 @@ async fn before(
             }
             Some(rewrite(client, event, input, &how))
         }
-        // The client would write this; the engine will not.
-        Trial::Refused(refusal)
-            if matches!(refusal.code, EditCode::Omission | EditCode::Syntax) =>
-        {
-            Some(deny(client, event, &refusal.text()))
-        }
-        Trial::Refused(_) => None,
+        Trial::Refused(refusal) => denial(client, event, &refusal),
     }
+}
+
+fn denial(client: Client, event: &str, refusal: &Refusal) -> Option<Value> {
+    is_denied(client, refusal.code).then(|| deny(client, event, &refusal.text()))
 }
 
 /// The rewritten call in the client's form.
 fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) -> Value {
-    let reason = format!("restitch corrected the call ({how})");
+    let reason = rescue(how);
     match client {
         Client::Gemini => json!({
             "decision": "allow",
             "reason": reason,
             "hookSpecificOutput": { "hookEventName": event, "tool_input": input },
         }),
-        // Codex takes a rewrite only with `allow`, and no other key.
+        // Codex takes a rewrite only with `allow`.
         Client::Codex => json!({ "hookSpecificOutput": {
             "hookEventName": event,
             "permissionDecision": "allow",
             "updatedInput": input,
+            "additionalContext": reason,
         }}),
-        // `ask`: a rewritten call is still the user's to approve.
+        // Without a decision, the user's own mode decides about the rewritten call.
         Client::Claude | Client::VsCode => json!({ "hookSpecificOutput": {
             "hookEventName": event,
-            "permissionDecision": "ask",
-            "permissionDecisionReason": reason,
             "updatedInput": input,
+            "additionalContext": reason,
         }}),
         Client::Opencode => json!({ "args": input, "note": reason }),
     }
+}
+
+/// What the model is told about a call that was rewritten.
+fn rescue(how: &str) -> String {
+    format!(
+        "restitch corrected your edit before it ran: old text and new text were read as the file has them ({how})."
+    )
 }
 
 fn deny(client: Client, event: &str, reason: &str) -> Value {
@@ -318,11 +385,12 @@ const MAX_ADVICE: usize = 4_000;
 /// What to tell the model about a call that its own tool refused.
 async fn advice(tool: &str, given: &Value, engine: &Engine) -> Option<String> {
     let text = if tool == "apply_patch" {
-        match patch::repaired(given, engine).await {
-            Some((_, fixed)) => {
+        match patch::tried(given, engine).await? {
+            PatchTrial::Same => return None,
+            PatchTrial::As(_, fixed) => {
                 format!("restitch found where the patch belongs. Send this patch:\n{fixed}")
             }
-            None => return None,
+            PatchTrial::Refused(refusal) => format!("restitch on the patch: {}", refusal.text()),
         }
     } else {
         let wanted = wanted(tool, given)?;

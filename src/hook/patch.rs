@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::edit::Rung;
+use crate::edit::{Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 use crate::patch::{Change, Patch, render};
 use crate::tools::prepare_patch;
@@ -11,21 +11,39 @@ use crate::tools::prepare_patch;
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
-/// The field that holds the patch and the patch written again; `None` when it is fine
-/// as it is, or cannot be helped.
-pub(super) async fn repaired(given: &Value, engine: &Engine) -> Option<(&'static str, String)> {
-    let field = ["command", "input", "patch"]
+/// How a patch comes out here.
+pub(super) enum PatchTrial {
+    /// The client's own reader does the same.
+    Same,
+    /// It applies, but only in this form: the field that holds it, and its text.
+    As(&'static str, String),
+    /// It does not apply, and why.
+    Refused(Box<Refusal>),
+}
+
+/// Tries the patch of a call; `None` where it cannot be helped.
+pub(super) async fn tried(given: &Value, engine: &Engine) -> Option<PatchTrial> {
+    let field = ["command", "input", "patch", "patchText"]
         .into_iter()
         .find(|name| given.get(name).is_some_and(Value::is_string))?;
     let text = given[field].as_str()?;
     let (start, end) = (text.find(BEGIN)?, text.rfind(END)? + END.len());
     let patch = Patch::parse(text.get(start..end)?, None).ok()?;
-    let batch = prepare_patch(engine, &patch).await.ok()?;
+    let batch = match prepare_patch(engine, &patch).await {
+        Ok(batch) => batch,
+        Err(refusal) => return Some(PatchTrial::Refused(Box::new(refusal))),
+    };
     if batch.iter().all(|edit| {
         matches!(edit.explanation().rung, Rung::Exact | Rung::Create | Rung::Delete | Rung::Move)
     }) {
-        return None;
+        return Some(PatchTrial::Same);
     }
+    let fixed = rewritten(&patch, batch, engine).await?;
+    Some(PatchTrial::As(field, format!("{}{fixed}{}", &text[..start], &text[end..])))
+}
+
+/// The patch in the files' own words.
+async fn rewritten(patch: &Patch, batch: Vec<VerifiedEdit>, engine: &Engine) -> Option<String> {
     let layer = engine.staged();
     layer.commit(batch, &CallOptions::default()).await.ok()?;
     let mut out = format!("{BEGIN}\n");
@@ -55,5 +73,5 @@ pub(super) async fn repaired(given: &Value, engine: &Engine) -> Option<(&'static
         }
     }
     out.push_str(END);
-    Some((field, format!("{}{out}{}", &text[..start], &text[end..])))
+    Some(out)
 }

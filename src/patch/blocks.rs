@@ -3,11 +3,17 @@
 use super::{Change, FilePatch, Hunk, HunkLine, malformed};
 use crate::edit::Refusal;
 
-/// Whether a line opens a block.
-pub(super) fn is_search(line: &str) -> bool {
+/// How many of a mark a line begins with, and the word behind them.
+fn marked(line: &str, mark: u8) -> Option<&str> {
     let line = line.trim_end();
-    let marks = line.bytes().take_while(|b| *b == b'<').count();
-    (5..=9).contains(&marks) && matches!(line[marks..].trim(), "SEARCH" | "ORIGINAL" | "")
+    let marks = line.bytes().take_while(|b| *b == mark).count();
+    (5..=9).contains(&marks).then(|| line[marks..].trim_matches([' ', '>']))
+}
+
+/// Whether a line opens a block. Dashes do too, in front of the word.
+pub(super) fn is_search(line: &str) -> bool {
+    matches!(marked(line, b'<'), Some("SEARCH" | "ORIGINAL" | ""))
+        || matches!(marked(line, b'-'), Some("SEARCH"))
 }
 
 fn is_divider(line: &str) -> bool {
@@ -16,9 +22,26 @@ fn is_divider(line: &str) -> bool {
 }
 
 fn is_replace(line: &str) -> bool {
-    let line = line.trim_end();
-    let marks = line.bytes().take_while(|b| *b == b'>').count();
-    (5..=9).contains(&marks) && matches!(line[marks..].trim(), "REPLACE" | "UPDATED" | "")
+    matches!(marked(line, b'>'), Some("REPLACE" | "UPDATED" | ""))
+        || matches!(marked(line, b'+'), Some("REPLACE"))
+}
+
+/// A line of a block without the backslash that keeps it from being taken for a mark.
+fn unescaped(line: &str) -> &str {
+    match line.strip_prefix('\\') {
+        Some(rest)
+            if is_search(rest) || is_divider(rest) || is_replace(rest) || is_dashes(rest) =>
+        {
+            rest
+        }
+        _ => line,
+    }
+}
+
+/// The line between a line number and the text.
+fn is_dashes(line: &str) -> bool {
+    let line = line.trim();
+    line.len() >= 5 && line.bytes().all(|b| b == b'-')
 }
 
 pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Refusal> {
@@ -45,8 +68,9 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
             }
             match line.trim().strip_prefix(":start_line:") {
                 Some(number) if search.is_empty() => near_line = number.trim().parse().ok(),
-                _ if search.is_empty() && near_line.is_some() && line.trim() == "-------" => {}
-                _ => search.push(line),
+                _ if search.is_empty() && line.trim().starts_with(":end_line:") => {}
+                _ if search.is_empty() && near_line.is_some() && is_dashes(line) => {}
+                _ => search.push(unescaped(line)),
             }
         }
         let mut replace = Vec::new();
@@ -58,7 +82,7 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
             if is_search(line) || is_divider(line) {
                 return Err(cut_off());
             }
-            replace.push(line);
+            replace.push(unescaped(line));
         }
         let path = current.clone().ok_or_else(|| {
             malformed("a search/replace block has no file")
@@ -94,12 +118,35 @@ fn file_name(line: &str) -> Option<String> {
     let name = name.trim_matches(['`', '*', '"', '\'', ':']).trim();
     let fence = line.trim().starts_with("```");
     let plain = !name.is_empty() && !name.contains(char::is_whitespace) && !name.contains("://");
-    (plain && !fence && (name.contains('.') || name.contains('/'))).then(|| name.to_owned())
+    // `...` between two blocks is an ellipsis.
+    let spelled = name.contains(char::is_alphanumeric) && name.contains(['.', '/']);
+    (plain && !fence && spelled).then(|| name.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn dashes_and_pluses_mark_a_block_and_a_backslash_unmarks_a_line() {
+        let cline = "------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n";
+        let roo = "<<<<<<< SEARCH\n:start_line:3\n:end_line:5\n-------\na\n\\=======\n\\>>>>>>> REPLACE\n=======\nb\n\\=======\n\\<<<<<<< SEARCH\n>>>>>>> REPLACE\n";
+        for (text, old, new, near) in [
+            (cline, &["a"][..], &["b"][..], None),
+            (
+                roo,
+                &["a", "=======", ">>>>>>> REPLACE"],
+                &["b", "=======", "<<<<<<< SEARCH"],
+                Some(3),
+            ),
+        ] {
+            let files = parse(text, Some("x")).expect(text);
+            let Change::Update { hunks, .. } = &files[0].change else { panic!("update") };
+            assert_eq!(hunks[0].old(), old, "{text}");
+            assert_eq!(hunks[0].new_lines(), new, "{text}");
+            assert_eq!(hunks[0].near_line, near, "{text}");
+        }
+    }
 
     #[test]
     fn blocks_name_their_files_in_several_ways() {
@@ -110,6 +157,9 @@ mod tests {
         }
         assert!(parse(block, None).is_err());
         assert_eq!(parse(block, Some("x")).expect("path")[0].path, "x");
+        let both = format!("src/a.rs\n{block}...\n{block}");
+        let files = parse(&both, None).expect("blocks");
+        assert_eq!(files[1].path, "src/a.rs", "an ellipsis names no file");
         assert!(parse("a.rs\n<<<<<<< SEARCH\na\n=======\nb\n", None).is_err());
     }
 }

@@ -7,6 +7,7 @@
 //! unified diffs are hints that break ties, never places.
 
 mod blocks;
+mod headers;
 mod resolve;
 mod unified;
 mod v4a;
@@ -98,7 +99,7 @@ impl Patch {
     /// Reads a patch in any of the three forms. `path` names the file for blocks that name none.
     pub fn parse(text: &str, path: Option<&str>) -> Result<Self, Refusal> {
         let text = &without_wrapping(text);
-        let files = if text.lines().any(|line| line.trim_end() == v4a::BEGIN) {
+        let files = if text.lines().any(v4a::is_begin) {
             v4a::parse(text)?
         } else if text.lines().any(blocks::is_search) {
             blocks::parse(text, path)?
@@ -137,9 +138,7 @@ fn without_wrapping(text: &str) -> String {
     if lines.len() > 2
         && lines.first().is_some_and(fence)
         && lines.last().is_some_and(|last| *last == "```")
-        && lines
-            .get(1)
-            .is_some_and(|line| line.trim_end() == v4a::BEGIN || line.starts_with("--- "))
+        && lines.get(1).is_some_and(|line| v4a::is_begin(line) || line.starts_with("--- "))
     {
         lines.remove(0);
         lines.pop();

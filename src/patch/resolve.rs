@@ -1,9 +1,9 @@
 //! Finding each hunk of a file: as it is, on whole lines; else by the ladder.
 
-use super::{Hunk, HunkLine};
+use super::{Hunk, HunkLine, headers};
 use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
 use crate::matching::{Explained, explain};
-use crate::text::{Ending, Snapshot};
+use crate::text::{Ending, LineSpan, Snapshot};
 
 /// Places every hunk against the same version of the file. All or nothing.
 pub fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
@@ -30,12 +30,14 @@ pub fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal
 fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, usize), Refusal> {
     let old = hunk.old();
     let total = snapshot.lines().total();
-    let header = header_line(snapshot, &hunk.headers, from);
+    let bounds = headers::bounds(snapshot, hunk, from)?;
     if old.is_empty() {
-        let after = match (header, hunk.headers.is_empty()) {
-            (Header::At(line), _) => line,
-            (_, true) => total,
-            (_, false) => return Err(no_header(hunk)),
+        let after = match bounds.as_slice() {
+            // A line number is a hint, and alone no place.
+            [] if hunk.near_line.is_some_and(|line| line < total) => return Err(no_context()),
+            [] => total,
+            [only] => only.header,
+            _ => return Err(headers::not_once(hunk, &bounds)),
         };
         return Ok((exact(splices(snapshot, hunk, after + 1)), after + 1));
     }
@@ -43,15 +45,22 @@ fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, us
         old.iter().enumerate().all(|(i, line)| snapshot.line(start + i) == Some(*line))
             && (!hunk.at_end || start + old.len() > total)
     };
+    let span = |start: usize| LineSpan { start, end: start + old.len() - 1 };
     let last = (total + 1).saturating_sub(old.len());
     let all: Vec<usize> = (1..=last).filter(|&start| fits(start)).collect();
-    let below: Vec<usize> = all.iter().copied().filter(|&start| start >= from).collect();
+    let bounded: Vec<usize> =
+        all.iter().copied().filter(|&start| headers::admit(&bounds, span(start))).collect();
+    if bounded.is_empty() && !all.is_empty() {
+        return Err(headers::elsewhere(hunk, &bounds, &all));
+    }
+    let below: Vec<usize> = bounded.iter().copied().filter(|&start| start >= from).collect();
     // The order of the hunks excludes places; when it excludes all, the patch is out of order.
-    let open = if below.is_empty() { &all } else { &below };
-    let chosen = match (open.as_slice(), header) {
+    let open = if below.is_empty() { &bounded } else { &below };
+    let chosen = match (open.as_slice(), bounds.as_slice()) {
         ([], _) => None,
         ([only], _) => Some(*only),
-        (many, Header::At(line)) => many.iter().copied().find(|&start| start > line),
+        // Within one header's bounds the first place is meant.
+        (many, [_]) => many.first().copied(),
         (many, _) => nearest(many, hunk.near_line),
     };
     if let Some(start) = chosen {
@@ -67,8 +76,22 @@ fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, us
         return Err(refusal);
     }
     let explained = by_ladder(snapshot, hunk, &old)?;
-    let end = explained.splices.iter().map(|s| snapshot.lines().number_at(s.range.end)).max();
+    let lines = |splice: &Splice| {
+        let number = |at: usize| snapshot.lines().number_at(at);
+        (number(splice.range.start), number(splice.range.end))
+    };
+    if let Some(first) = explained.splices.iter().map(|splice| lines(splice).0).min()
+        && !headers::admit(&bounds, span(first))
+    {
+        return Err(headers::elsewhere(hunk, &bounds, &[first]));
+    }
+    let end = explained.splices.iter().map(|splice| lines(splice).1).max();
     Ok((explained, end.unwrap_or(from).max(from)))
+}
+
+fn no_context() -> Refusal {
+    Refusal::new(EditCode::NoOccurrence, "the hunk only adds lines and has none of the file's")
+        .hint("Give context lines around the new ones; a line number alone is not taken.")
 }
 
 fn exact(splices: Vec<Splice>) -> Explained {
@@ -85,52 +108,6 @@ fn nearest(places: &[usize], hint: Option<usize>) -> Option<usize> {
         [(first, place), (second, _), ..] if first * 2 < *second => Some(*place),
         _ => None,
     }
-}
-
-enum Header {
-    None,
-    At(usize),
-    Missing,
-}
-
-/// The line of the innermost header, each looked for below the one before.
-fn header_line(snapshot: &Snapshot, headers: &[String], from: usize) -> Header {
-    if headers.is_empty() {
-        return Header::None;
-    }
-    let total = snapshot.lines().total();
-    let mut at = 0;
-    for (depth, header) in headers.iter().enumerate() {
-        let wanted = header.trim();
-        let same = |line: &usize| snapshot.line(*line).is_some_and(|text| text.trim() == wanted);
-        let begins =
-            |line: &usize| snapshot.line(*line).is_some_and(|text| text.trim().starts_with(wanted));
-        let start = if depth == 0 { 1 } else { at + 1 };
-        let found: Vec<usize> = (start..=total).filter(same).collect();
-        let found = if found.is_empty() { (start..=total).filter(begins).collect() } else { found };
-        // Below an outer header the first one is meant; the outermost must be plain.
-        let first = match found.as_slice() {
-            [] => return Header::Missing,
-            [only] => *only,
-            many if depth > 0 => many[0],
-            many => match many.iter().copied().filter(|&line| line >= from).collect::<Vec<_>>()[..]
-            {
-                [only] => only,
-                _ => return Header::None,
-            },
-        };
-        at = first;
-    }
-    Header::At(at)
-}
-
-fn no_header(hunk: &Hunk) -> Refusal {
-    let header = hunk.headers.last().map(String::as_str).unwrap_or_default();
-    Refusal::new(
-        EditCode::NoOccurrence,
-        format!("the line `{header}` of the @@ header is not in the file, or not only once"),
-    )
-    .hint("Give context lines around the new lines instead.")
 }
 
 /// The changed runs of a hunk whose first old line is line `start`.
@@ -274,5 +251,59 @@ mod tests {
         let inside = apply("    call();\n", "-call();\n+done();\n");
         assert!(inside.is_err() || inside.as_deref() == Ok("    done();\n"), "{inside:?}");
         assert!(apply("a\n", "@@ nowhere\n+x\n").is_err());
+    }
+
+    const TWO: &str = "def a():\n    x = 1\n    return x\n\ndef b():\n    x = 2\n    return x\n\ndef c():\n    x = 3\n    return x\n";
+
+    /// A hunk goes where its header says, or nowhere.
+    #[test]
+    fn headers_bound_the_place() {
+        let inside = apply(TWO, "@@ def b():\n-    return x\n+    return 2 * x\n");
+        assert_eq!(
+            inside.as_deref().map_err(ToString::to_string),
+            Ok(TWO.replacen("x = 2\n    return x", "x = 2\n    return 2 * x", 1).as_str())
+        );
+        for (body, says) in [
+            // It fits only above its header, and only below the header's own lines.
+            ("@@ def b():\n-    x = 1\n+    x = 9\n", "line 1"),
+            ("@@ def b():\n-    x = 3\n+    x = 9\n", "line 9"),
+            // So does a hunk that is not there as it is.
+            ("@@ def b():\n-  x = 1\n-  return x\n+  x = 9\n+  return x\n", "`def b():`"),
+            ("@@ def bb():\n-    x = 2\n+    x = 9\n", "`def b():`"),
+            ("@@ def b():\n@@ x = 1\n-    return x\n+    return 9\n", "x = "),
+        ] {
+            let refused = apply(TWO, body).expect_err(body);
+            assert_eq!(refused.code, EditCode::NoOccurrence, "{body}");
+            let text = refused.text();
+            assert!(text.contains(says) || says.starts_with("line"), "{body}: {text}");
+        }
+        let spoiled = apply(TWO, "@@ def b():\n-  x = 2\n+  x = 9\n");
+        assert_eq!(
+            spoiled.as_deref().map_err(ToString::to_string),
+            Ok(TWO.replace("x = 2", "x = 9").as_str())
+        );
+    }
+
+    /// Of two headers that read the same, the one whose lines the hunk fits.
+    #[test]
+    fn equal_headers_are_told_apart_by_the_hunk_and_by_those_around() {
+        let file = "class A:\n    def run(self):\n        return 1\n\nclass B:\n    def run(self):\n        return 2\n";
+        let after = file.replace("return 2", "return 9");
+        for body in [
+            "@@ def run(self):\n-        return 2\n+        return 9\n",
+            "@@ class B:\n@@ def run(self):\n-        return 2\n+        return 9\n",
+        ] {
+            assert_eq!(
+                apply(file, body).as_deref().map_err(ToString::to_string),
+                Ok(after.as_str()),
+                "{body}"
+            );
+        }
+        let wrong = "@@ class A:\n@@ def run(self):\n-        return 2\n+        return 9\n";
+        assert!(apply(file, wrong).is_err());
+        let braces = "void a()\n{\n    x();\n}\n\nvoid b()\n{\npublic:\n    x();\n}\n";
+        let body = "@@ void b()\n-    x();\n+    y();\n";
+        let after = "void a()\n{\n    x();\n}\n\nvoid b()\n{\npublic:\n    y();\n}\n";
+        assert_eq!(apply(braces, body).as_deref().map_err(ToString::to_string), Ok(after));
     }
 }

@@ -8,7 +8,7 @@ use super::{Change, FilePatch, Hunk, HunkLine, malformed};
 use crate::edit::Refusal;
 use crate::text::Snapshot;
 
-pub(super) const BEGIN: &str = "*** Begin Patch";
+const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const ADD: &str = "*** Add File: ";
 const DELETE: &str = "*** Delete File: ";
@@ -16,11 +16,22 @@ const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
 
+/// Whether a line opens a patch; blanks before it do not matter.
+pub(super) fn is_begin(line: &str) -> bool {
+    line.trim() == BEGIN
+}
+
 pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
-    let mut lines = text.lines().skip_while(|line| line.trim_end() != BEGIN).skip(1).peekable();
+    let mut lines = text.lines().skip_while(|line| !is_begin(line)).skip(1).peekable();
     let mut files = Vec::new();
+    let last = text.lines().rfind(|line| !line.trim().is_empty());
+    // With blanks before it, only the last line of all is the end and not a line of context.
+    let is_end = |line: &str| {
+        line.trim_end() == END
+            || line.trim() == END && last.is_some_and(|last| std::ptr::eq(last, line))
+    };
     let is_section = |line: &str| {
-        [ADD, DELETE, UPDATE].iter().any(|mark| line.starts_with(mark)) || line.trim_end() == END
+        [ADD, DELETE, UPDATE].iter().any(|mark| line.starts_with(mark)) || is_end(line)
     };
     loop {
         let Some(line) = lines.next() else {
@@ -29,7 +40,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
             )
             .hint("The patch may have been cut off; send it whole."));
         };
-        if line.trim_end() == END {
+        if is_end(line) {
             return Ok(files);
         }
         if let Some(path) = line.strip_prefix(ADD) {

@@ -7,7 +7,7 @@
 //! Limits: 12 versions a file and 64 MiB in all; what is older is forgotten, and an
 //! anchor from there is answered as stale.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::edit::{Span, WorkPath};
@@ -54,6 +54,7 @@ struct State {
     files: HashMap<WorkPath, File>,
     clock: u64,
     bytes: usize,
+    revisions: BTreeSet<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +68,16 @@ impl Ledger {
         // A panic elsewhere can at worst leave out a version, and a lost version only
         // makes an anchor stale.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// This session made the commit of that number.
+    pub fn committed(&self, revision: u64) {
+        self.state().revisions.insert(revision);
+    }
+
+    /// The numbers of the commits that this session made.
+    pub fn revisions(&self) -> BTreeSet<u64> {
+        self.state().revisions.clone()
     }
 
     /// Lines of this version were shown to the caller.

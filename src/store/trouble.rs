@@ -18,7 +18,7 @@ pub(super) fn is(error: &io::Error, any_of: &[Errno]) -> bool {
 pub(super) fn missing(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
-        .hint("Check the path with list_files, or create the file with an empty old_str.")
+        .hint("Search for a part of the path, or create the file with an empty old_str.")
 }
 
 pub(super) fn exists(path: &WorkPath) -> Refusal {
@@ -58,7 +58,7 @@ pub(super) fn unreachable(path: &WorkPath, error: &io::Error) -> Refusal {
             "Correct the links, or name the file itself.",
         ),
         Some(Errno::NOTDIR) => {
-            invalid("goes through a file as if it were a folder", "Check the path with list_files.")
+            invalid("goes through a file as if it were a folder", "Search for a part of the path.")
         }
         Some(Errno::ISDIR) => invalid("is a folder, not a file", "Name a file in it."),
         Some(Errno::NAMETOOLONG) => {
@@ -85,7 +85,7 @@ pub(super) fn not_a_file(path: &WorkPath, why: NotAFile) -> Refusal {
         NotAFile::Kind(kind) => {
             Refusal::new(EditCode::InvalidPath, format!("`{path}` is {kind}, not a regular file"))
                 .at(path.as_str())
-                .hint("Only regular files can be read and edited. Check the path with list_files.")
+                .hint("Only regular files can be read and edited. Search for a part of the path.")
         }
         NotAFile::Moved => conflict(path, "was moved again and again while it was opened"),
         NotAFile::Io(error) => unreadable(path, &error),

@@ -5,8 +5,9 @@
 //! single object where a list is wanted, a path beside a list whose items want it.
 //! Refused, with the nearest name: anything that would have to be ignored.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::fillers;
 use super::schema::{branches, properties, required, takes};
 use crate::edit::{EditCode, Refusal};
 
@@ -144,11 +145,14 @@ fn object(
     let (exact, other): (Vec<_>, Vec<_>) =
         given.into_iter().partition(|(name, _)| known.contains_key(name));
     for (name, value) in exact.into_iter().chain(other) {
-        let nullable = |ours: &str| known[ours].get("nullable") == Some(&Value::Bool(true));
         if value.is_null() {
-            // Null is a value only where the tool says so; elsewhere it means "left out".
-            if let Some(ours) = resolve(&name, known, &out).filter(|ours| nullable(ours)) {
-                out.insert(ours.to_owned(), Value::Null);
+            // Null means "left out"; a list that cannot be left out has nothing in it.
+            let list = |ours: &&str| {
+                required(schema).any(|must| must == *ours)
+                    && branches(&known[*ours]).iter().any(|branch| takes(branch, "array"))
+            };
+            if let Some(ours) = resolve(&name, known, &out).filter(list) {
+                out.insert(ours.to_owned(), json!([]));
             }
             continue;
         }
@@ -165,7 +169,15 @@ fn object(
             }
             return Err(unknown(place, schema, &name));
         };
+        let optional = !required(schema).any(|must| must == ours);
+        let filler = |value: &Value| optional && fillers::is_filler(place.tool, ours, value);
+        if filler(&value) {
+            continue;
+        }
         let value = coerce(&place.below(ours), &known[ours], value)?;
+        if filler(&value) {
+            continue;
+        }
         match out.get(ours) {
             Some(before) if *before != value => {
                 return Err(invalid(format!(
@@ -412,8 +424,6 @@ fn escape_controls(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::tools;
 
@@ -455,7 +465,7 @@ mod tests {
             read("edit_file", raw),
             Ok(json!({"path": "a", "old_str": "x\n", "new_str": "\ty"}))
         );
-        for bad in ["seven", "7.5", ""] {
+        for bad in ["seven", "7.5"] {
             let call = json!({"path": "a", "old_str": "x", "new_str": "y", "near_line": bad});
             assert!(read("edit_file", call).is_err(), "{bad}");
         }

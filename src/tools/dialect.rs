@@ -7,7 +7,7 @@ use std::fmt;
 
 use serde_json::{Map, Value};
 
-use super::ToolReply;
+use super::{ToolReply, ToolSpec};
 use crate::edit::EditCode;
 
 /// Whose words the answers use.
@@ -57,9 +57,29 @@ impl Dialect {
         Self::ALL.iter().copied().find(|dialect| dialect.as_str() == name)
     }
 
+    /// The tool whose form its models know. Gemini CLI keeps everything called `replace` from
+    /// a model that nobody watches, so its form is offered under another name.
+    pub fn edit_tool(self) -> &'static str {
+        match self {
+            Self::Restitch => "edit_file",
+            Self::Anthropic => "str_replace_based_edit_tool",
+            Self::ClaudeCode | Self::Opencode | Self::Gemini => "edit",
+            Self::Codex => "apply_patch",
+        }
+    }
+
     /// The answer in these words.
-    pub(super) fn reword(self, arguments: &Map<String, Value>, mut reply: ToolReply) -> ToolReply {
+    pub(super) fn reword(
+        self,
+        tool: &ToolSpec,
+        arguments: &Map<String, Value>,
+        mut reply: ToolReply,
+    ) -> ToolReply {
         let Some(code) = reply.code else { return reply };
+        // These words name the tool.
+        if self == Self::Codex && tool.name != self.edit_tool() {
+            return reply;
+        }
         let Some(phrase) = phrase(self, code) else { return reply };
         let Some(first) = fill(phrase, arguments, &reply.report) else { return reply };
         let rest = reply.message.split_once('\n').map_or("", |(_, rest)| rest);
@@ -155,7 +175,7 @@ pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
     (
         Dialect::Codex,
         EditCode::NoOccurrence,
-        "apply_patch verification failed: Failed to find expected lines in {path}:\n{old}",
+        "apply_patch verification failed: Failed to find expected lines in {path}: {message}",
     ),
     (
         Dialect::Codex,

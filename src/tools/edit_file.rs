@@ -27,11 +27,11 @@ pub(super) struct EditFileArguments {
     pub(super) old_str: String,
     /// The text to put in its place.
     pub(super) new_str: String,
-    /// How often old_str occurs and shall be replaced; 1 unless said otherwise.
+    /// How often old_str occurs; 1 unless said otherwise.
     pub(super) expected_replacements: Option<usize>,
     /// Replace every occurrence.
     pub(super) replace_all: Option<bool>,
-    /// A line near which the text stands; breaks a tie between equal places.
+    /// A line near which the text stands; breaks a tie.
     pub(super) near_line: Option<usize>,
 }
 

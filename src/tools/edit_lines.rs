@@ -47,7 +47,11 @@ struct Edit {
 
 impl Arguments {
     fn changes(self) -> Result<Vec<LineChange>, Refusal> {
-        let single = (self.start_line, self.end_line, self.new_content);
+        // Beside a list, zeros and an empty text are the fillers of a strict client.
+        let beside = self.edits.is_some();
+        let line = |line: Option<usize>| line.filter(|&line| !(beside && line == 0));
+        let content = self.new_content.filter(|lines| !(beside && lines.is_empty()));
+        let single = (line(self.start_line), line(self.end_line), content);
         let edits = match (self.edits, single) {
             (Some(edits), (None, None, None)) => edits,
             (None, (Some(start_line), Some(end_line), Some(new_content))) => {

@@ -86,7 +86,6 @@ fn declare(format: Format, tool: &ToolSpec) -> Value {
             "name": name,
             "description": description,
             "inputSchema": (tool.input)(),
-            "outputSchema": (tool.output)(),
             "annotations": {
                 "readOnlyHint": !tool.writes,
                 "destructiveHint": tool.writes,
@@ -123,15 +122,6 @@ pub fn strict(schema: Value) -> Value {
     let Value::Object(mut object) = schema else { return schema };
     for keyword in NOT_STRICT {
         object.remove(*keyword);
-    }
-    if object.remove("nullable") == Some(Value::Bool(true)) {
-        return nullable(strict(Value::Object(object)));
-    }
-    if let Some(options) = object.remove("oneOf") {
-        object.insert("anyOf".into(), options);
-    }
-    if let Some(only) = object.remove("const") {
-        object.insert("enum".into(), json!([only]));
     }
     if let Some(Value::Array(options)) = object.remove("anyOf") {
         object.insert("anyOf".into(), options.into_iter().map(strict).collect());
@@ -176,27 +166,24 @@ fn nullable(schema: Value) -> Value {
     Value::Object(object)
 }
 
-/// The subset of JSON schema that Gemini's declarations take.
+/// The subset of JSON schema that Gemini's declarations take. Input schemas are in it but for
+/// `additionalProperties`; what else may stand in one is left out.
 fn gemini(schema: Value) -> Value {
     const KNOWN: &[&str] =
-        &["type", "description", "properties", "required", "items", "enum", "anyOf", "nullable"];
+        &["type", "description", "properties", "required", "items", "enum", "anyOf"];
     let Value::Object(object) = schema else { return schema };
-    let object = object.into_iter().map(|(key, value)| match (key.as_str(), value) {
-        ("oneOf", value) => ("anyOf".to_owned(), value),
-        ("const", value) => ("enum".to_owned(), json!([value])),
-        (_, value) => (key, value),
-    });
-    let kept = object.filter(|(key, _)| KNOWN.contains(&key.as_str())).map(|(key, value)| {
-        let value = match (key.as_str(), value) {
-            ("properties", Value::Object(all)) => {
-                Value::Object(all.into_iter().map(|(k, v)| (k, gemini(v))).collect())
-            }
-            ("items", value) => gemini(value),
-            ("anyOf", Value::Array(all)) => all.into_iter().map(gemini).collect(),
-            (_, value) => value,
-        };
-        (key, value)
-    });
+    let kept =
+        object.into_iter().filter(|(key, _)| KNOWN.contains(&key.as_str())).map(|(key, value)| {
+            let value = match (key.as_str(), value) {
+                ("properties", Value::Object(all)) => {
+                    Value::Object(all.into_iter().map(|(k, v)| (k, gemini(v))).collect())
+                }
+                ("items", value) => gemini(value),
+                ("anyOf", Value::Array(all)) => all.into_iter().map(gemini).collect(),
+                (_, value) => value,
+            };
+            (key, value)
+        });
     Value::Object(kept.collect())
 }
 
@@ -204,6 +191,92 @@ fn gemini(schema: Value) -> Value {
 mod tests {
     use super::*;
     use crate::tools::TOOLS;
+
+    /// What every interface takes: one type a value, words as `enum`, a union only as `anyOf`
+    /// with whole branches and nothing beside it.
+    fn plain(schema: &Value, at: &str) {
+        let object = schema.as_object().unwrap_or_else(|| panic!("{at}: not a schema: {schema}"));
+        if let Some(options) = object.get("anyOf") {
+            assert_eq!(object.len(), 1, "{at}: a union has nothing beside it: {schema}");
+            for option in options.as_array().expect("branches") {
+                assert!(option.get("anyOf").is_none(), "{at}: a union within a union");
+                plain(option, &format!("{at}|"));
+            }
+            return;
+        }
+        let kind = object.get("type").and_then(Value::as_str);
+        let kind = kind.unwrap_or_else(|| panic!("{at}: one type, not {schema}"));
+        for (keyword, value) in object {
+            let fits = match keyword.as_str() {
+                "type" | "description" => value.is_string(),
+                "properties" | "required" => kind == "object",
+                "additionalProperties" => kind == "object" && value == false,
+                "items" => kind == "array",
+                "enum" => kind == "string" && value.as_array().is_some_and(|all| !all.is_empty()),
+                _ => false,
+            };
+            assert!(fits, "{at}: {keyword} in {schema}");
+        }
+        assert_eq!(kind == "array", object.contains_key("items"), "{at}: {schema}");
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            plain(property, &format!("{at}.{name}"));
+        }
+        for name in super::super::schema::required(schema) {
+            assert!(schema["properties"].get(name).is_some(), "{at}: {name} is required");
+        }
+        if let Some(items) = object.get("items") {
+            plain(items, &format!("{at}[]"));
+        }
+    }
+
+    /// Anthropic's `input_schema` and MCP's `inputSchema` are the plain form, and at the top
+    /// an object without a union; a name has 64 letters, digits, `_` and `-` at most.
+    #[test]
+    fn the_plain_form_suits_anthropic_and_mcp() {
+        for tool in TOOLS {
+            let schema = (tool.input)();
+            assert_eq!(schema["type"], "object", "{}", tool.name);
+            plain(&schema, tool.name);
+        }
+    }
+
+    /// Google's `Schema`: types by name, `items` within arrays, `enum` of strings, no
+    /// `additionalProperties`; `anyOf` stands alone.
+    #[test]
+    fn gemini_gets_what_its_types_know() {
+        fn known(schema: &Value, at: &str) {
+            for (keyword, value) in schema.as_object().expect(at) {
+                match keyword.as_str() {
+                    "type" => assert!(value.is_string(), "{at}: {value}"),
+                    "description" | "required" | "enum" => {}
+                    "items" => known(value, at),
+                    "anyOf" => value.as_array().expect(at).iter().for_each(|one| known(one, at)),
+                    "properties" => {
+                        value.as_object().expect(at).values().for_each(|one| known(one, at));
+                    }
+                    other => panic!("{at}: {other}"),
+                }
+            }
+        }
+        for tool in TOOLS {
+            let schema = gemini((tool.input)());
+            known(&schema, tool.name);
+            let mut ours = (tool.input)();
+            without_closing(&mut ours);
+            assert_eq!(schema, ours, "{}: nothing else is lost", tool.name);
+        }
+    }
+
+    fn without_closing(schema: &mut Value) {
+        match schema {
+            Value::Object(object) => {
+                object.remove("additionalProperties");
+                object.values_mut().for_each(without_closing);
+            }
+            Value::Array(items) => items.iter_mut().for_each(without_closing),
+            _ => {}
+        }
+    }
 
     /// The rules of strict mode, as OpenAI documents them.
     fn check(schema: &Value, at: &str) {

@@ -26,6 +26,15 @@ impl Lines {
         if entry.is_empty() { vec![String::new()] } else { split_lines(entry) }
     }
 
+    /// Whether there is nothing in it.
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Many(entries) => entries.is_empty(),
+            Self::One(text) => text.is_empty(),
+            Self::None => true,
+        }
+    }
+
     /// As lines, where an empty string is one blank line.
     pub(super) fn into_lines(self) -> Vec<String> {
         match self {
@@ -54,7 +63,10 @@ impl JsonSchema for Lines {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["array", "string"], "items": { "type": "string" }, "nullable": true })
+        json_schema!({ "anyOf": [
+            { "type": "array", "items": { "type": "string" } },
+            { "type": "string" },
+        ]})
     }
 }
 

@@ -10,10 +10,12 @@ mod edit;
 mod edit_file;
 mod edit_lines;
 pub mod export;
+mod fillers;
 mod guarded;
 mod hashline_edit;
 mod lines_argument;
 mod multi_edit;
+mod offer;
 mod read_file;
 mod replace;
 mod reply;
@@ -39,6 +41,7 @@ pub(crate) use guarded::paths_of;
 
 pub use arguments::SYNONYMS;
 pub use dialect::{Dialect, PHRASES};
+pub use offer::Offer;
 pub use reply::ToolReply;
 
 /// What a tool gets.
@@ -115,6 +118,11 @@ pub const TOOLS: &[ToolSpec] = &[
 /// Other tools' names for ours.
 const TOOL_NAMES: &[(&str, &str)] = &[
     ("Edit", "edit"),
+    ("Edit", "edit_file"),
+    ("edit", "edit_file"),
+    ("replace", "edit_file"),
+    ("edit_file", "edit"),
+    ("edit_file", "replace"),
     ("str_replace", "edit_file"),
     ("search_replace", "edit_file"),
     ("replace_string_in_file", "edit_file"),
@@ -150,12 +158,13 @@ pub struct Toolbox {
     engine: Engine,
     dialect: Dialect,
     guard: Option<GuardedCalls>,
+    offer: Offer,
 }
 
 impl Toolbox {
     /// Tools over an engine.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, dialect: Dialect::default(), guard: None }
+        Self { engine, dialect: Dialect::default(), guard: None, offer: Offer::default() }
     }
 
     /// The same tools, answering in the words of `dialect`.
@@ -168,6 +177,19 @@ impl Toolbox {
     #[must_use]
     pub fn guarded(self, policy: Policy) -> Self {
         Self { guard: Some(GuardedCalls::new(policy)), ..self }
+    }
+
+    /// The same tools, of which so many are offered.
+    #[must_use]
+    pub fn offering(self, offer: Offer) -> Self {
+        Self { offer, ..self }
+    }
+
+    /// The same tools with a record of their own: what is shown, edited and undone is one
+    /// session's. A guard stays shared.
+    #[must_use]
+    pub fn session(&self) -> Self {
+        Self { engine: self.engine.session(), ..self.clone() }
     }
 
     /// The session's guard, when there is one.
@@ -198,10 +220,13 @@ impl Toolbox {
     /// The tools to offer to a model.
     pub fn listed(&self) -> impl Iterator<Item = &'static ToolSpec> {
         TOOLS.iter().filter(|tool| match tool.listed {
-            Listed::Always => true,
-            Listed::In(dialect) => dialect == self.dialect,
             Listed::Guarded => self.guard.is_some(),
             Listed::Staged => self.engine.staging().is_some(),
+            Listed::Always | Listed::In(_) => {
+                // A guard asks for exploration, so it offers the tool to begin with.
+                let explores = self.guard.is_some() && tool.name == "list_files";
+                self.offer.has(tool, self.dialect) || explores && self.offer == Offer::Usual
+            }
         })
     }
 
@@ -222,15 +247,16 @@ impl Toolbox {
                 guard.guard().miscalled();
             }
         };
-        let Some(tool) = find(name) else {
+        let Some(tool) = self.find(name) else {
             miscalled();
-            return ToolReply::refused(no_such_tool(name));
+            return ToolReply::refused(self.no_such_tool(name));
         };
         let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
             Ok(arguments) => arguments,
             Err(refusal) => {
                 miscalled();
-                return self.dialect.reword(&Map::new(), ToolReply::refused(refusal));
+                let refused = ToolReply::refused(refusal);
+                return self.dialect.reword(tool, &Map::new(), refused);
             }
         };
         let request = options.request_id.as_deref().filter(|_| tool.writes && !options.dry_run);
@@ -246,7 +272,7 @@ impl Toolbox {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
         };
-        let reply = self.dialect.reword(&arguments, reply);
+        let reply = self.dialect.reword(tool, &arguments, reply);
         // A refusal is not remembered: the same request may succeed once its cause is gone.
         if let (Some(id), true) = (request, reply.ok)
             && let Ok(answer) = serde_json::to_string(&reply)
@@ -255,16 +281,27 @@ impl Toolbox {
         }
         reply
     }
-}
 
-fn no_such_tool(name: &str) -> Refusal {
-    let known: Vec<_> = TOOLS.iter().map(|tool| tool.name).collect();
-    let nearest = arguments::nearest(name, &known).unwrap_or_default();
-    Refusal::new(
-        EditCode::InvalidArguments,
-        format!("there is no tool `{name}`; the nearest is `{nearest}`"),
-    )
-    .hint(format!("Use one of: {}.", known.join(", ")))
+    /// The tool that a call means. One that is not listed can be called all the same, unless
+    /// somebody chose what there is.
+    fn find(&self, name: &str) -> Option<&'static ToolSpec> {
+        if !matches!(self.offer, Offer::Chosen(_)) {
+            return find(name);
+        }
+        let offered = |name: &str| self.listed().find(|tool| tool.name == name);
+        let mut others = TOOL_NAMES.iter().filter(|(other, _)| *other == name);
+        offered(name).or_else(|| others.find_map(|(_, ours)| offered(ours)))
+    }
+
+    fn no_such_tool(&self, name: &str) -> Refusal {
+        let known: Vec<_> = self.listed().map(|tool| tool.name).collect();
+        let nearest = arguments::nearest(name, &known).unwrap_or_default();
+        Refusal::new(
+            EditCode::InvalidArguments,
+            format!("there is no tool `{name}`; the nearest is `{nearest}`"),
+        )
+        .hint(format!("Use one of: {}.", known.join(", ")))
+    }
 }
 
 /// Reads typed arguments; the error names the field.

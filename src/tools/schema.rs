@@ -1,7 +1,8 @@
 //! JSON schemas of the tools: what goes in, what comes out.
 //!
-//! Input schemas are kept plain (an optional number is a number that may be left
-//! out, not `["integer", "null"]`), because clients mishandle unions. Output
+//! Input schemas are kept to what every interface takes: one type a value, lists of words as
+//! `enum`, a union only as `anyOf` with whole branches and nothing beside it. An optional
+//! number is a number that may be left out, not `["integer", "null"]`. Output
 //! schemas cover refusals too, so that a refusal conforms as well as a success.
 
 use schemars::generate::SchemaSettings;
@@ -68,7 +69,7 @@ fn quiet(schema: &mut Schema) {
 /// Makes optional values plain ones that may be left out.
 fn plain(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
-    for noise in ["title", "format", "default"] {
+    for noise in ["title", "format", "default", "minimum"] {
         object.remove(noise);
     }
     if let Some(Value::Array(types)) = object.get_mut("type") {
@@ -90,7 +91,28 @@ fn plain(schema: &mut Schema) {
     }
     if object.contains_key("properties") {
         object.insert("additionalProperties".into(), false.into());
+        // The tool, or the list it is in, says what it is.
+        object.remove("description");
     }
+    words(object);
+    // Some interfaces take nothing beside a union: what it is about is said in its first branch.
+    if object.contains_key("anyOf")
+        && let Some(about) = object.remove("description")
+        && let Some(Value::Array(options)) = object.get_mut("anyOf")
+        && let Some(Value::Object(first)) = options.first_mut()
+    {
+        first.insert("description".into(), about);
+    }
+}
+
+/// Turns a choice among constants into a plain list of words.
+fn words(object: &mut Map<String, Value>) {
+    let Some(Value::Array(options)) = object.get("oneOf") else { return };
+    let consts: Option<Vec<Value>> = options.iter().map(|one| one.get("const").cloned()).collect();
+    let Some(consts) = consts else { return };
+    object.remove("oneOf");
+    object.insert("type".into(), "string".into());
+    object.insert("enum".into(), Value::Array(consts));
 }
 
 /// The properties of an object schema.

@@ -108,7 +108,10 @@ async fn edit(
 }
 
 async fn insert(call: Call<'_>, given: &TextEditorArguments) -> Result<EditReport, Refusal> {
-    let text = need(given.insert_text.clone().or(given.new_str.clone()), "insert", "insert_text")?;
+    let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let text = said(&given.insert_text).or(said(&given.new_str));
+    let text = text.or(given.insert_text.clone()).or(given.new_str.clone());
+    let text = need(text, "insert", "insert_text")?;
     let line = need(given.insert_line, "insert", "insert_line")?;
     let path = call.engine.path(&given.path)?;
     let edit =

@@ -17,7 +17,6 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::{MAX_FRAME, McpServer};
 use crate::text::ContentHash;
-use crate::tools::Toolbox;
 
 /// How the server is reached.
 #[derive(Debug, Clone)]
@@ -34,7 +33,7 @@ pub struct HttpOptions {
 
 /// Serves until the process ends. `ready` is told the address.
 pub async fn serve_http(
-    toolbox: Toolbox,
+    server: McpServer,
     options: HttpOptions,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), String> {
@@ -59,8 +58,7 @@ pub async fn serve_http(
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
     let sessions = Arc::new(LocalSessionManager::default());
-    let service =
-        StreamableHttpService::new(move || Ok(McpServer::new(toolbox.clone())), sessions, config);
+    let service = StreamableHttpService::new(move || Ok(server.for_session()), sessions, config);
     let token = ContentHash::of(options.token.trim().as_bytes());
     let door = from_fn(move |request: Request, next: Next| admit(token, request, next));
     let router = Router::new().route_service("/mcp", service).layer(door);

@@ -57,7 +57,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
             ids.join(", ")
         ));
     }
-    let dir = common.root.join(&args.dir);
+    let dir = common.root().join(&args.dir);
     let entries = match load(&dir) {
         Ok(entries) => select(entries, args.filter.as_deref(), None),
         Err(error) => {
@@ -93,7 +93,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     }
     if let Some(out) = &args.out {
         let written = serde_json::to_string(&results).map_err(io::Error::other);
-        if let Err(error) = written.and_then(|text| std::fs::write(common.root.join(out), text)) {
+        if let Err(error) = written.and_then(|text| std::fs::write(common.root().join(out), text)) {
             return Exit::fault(format!("cannot write {}: {error}", out.display()));
         }
     }
@@ -115,7 +115,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
 }
 
 pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
-    let dir = common.root.join(&args.dir);
+    let dir = common.root().join(&args.dir);
     let entries = match load(&dir) {
         Ok(entries) => select(entries, args.filter.as_deref(), None),
         Err(error) => {
@@ -128,7 +128,7 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
     let rivals: Vec<Result> = match &args.compare {
         None => Vec::new(),
         Some(file) => {
-            let read = std::fs::read_to_string(common.root.join(file));
+            let read = std::fs::read_to_string(common.root().join(file));
             match read.and_then(|text| serde_json::from_str(&text).map_err(io::Error::other)) {
                 Ok(rivals) => rivals,
                 Err(error) => {
@@ -141,7 +141,7 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
         let (judged, files) = entry.judge_files();
         (entry.clone(), judged, files)
     });
-    let out = common.root.join(&args.html);
+    let out = common.root().join(&args.html);
     let written = std::fs::write(&out, page(&seen, &rivals));
     let said = written
         .and_then(|()| writeln!(io::stdout().lock(), "{} cases in {}", seen.len(), out.display()));

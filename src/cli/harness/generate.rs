@@ -58,7 +58,7 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     if made.is_empty() {
         return Exit::usage("the material has no edit that these ways can spoil");
     }
-    let out = common.root.join(&args.out);
+    let out = common.root().join(&args.out);
     match write(&made, &out) {
         Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
         Ok(()) => {

@@ -61,7 +61,7 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     };
     let saved = match &args.save {
         None => None,
-        Some(dir) => match save(&failed, &common.root.join(dir)) {
+        Some(dir) => match save(&failed, &common.root().join(dir)) {
             Ok(saved) => Some((saved, dir)),
             Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
         },

@@ -65,7 +65,7 @@ pub(crate) fn bless(common: &Common, args: RunArgs) -> Exit {
 }
 
 pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
-    let dir = common.root.join(&args.dir);
+    let dir = common.root().join(&args.dir);
     let entries = match load(&dir) {
         Ok(entries) => entries,
         Err(error) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::server::{Ran, restitch};
+use super::server::{Ran, restitch, restitch_at};
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
 
@@ -100,6 +100,61 @@ async fn rewritten_strings_occur_once() {
     assert_eq!(APP.replace(old, new), APP.replace("item.price", "item.cost"));
 }
 
+/// What the client's own tool lands right is left to it: it reads CRLF lines as LF.
+#[tokio::test]
+async fn lines_that_end_in_crlf_are_no_reason_to_rewrite() {
+    let dir = workspace();
+    let file = dir.path().join("src/crlf.py");
+    std::fs::write(&file, "def f():\r\n    x = 1\r\n    return x\r\n").expect("file");
+    for (client, event, tool) in
+        [("claude", "PreToolUse", "Edit"), ("gemini", "BeforeTool", "replace")]
+    {
+        let input = serde_json::json!({
+            "cwd": dir.path(), "hook_event_name": event, "tool_name": tool,
+            "tool_input": {
+                "file_path": file,
+                "old_string": "    x = 1\n    return x",
+                "new_string": "    x = 2\n    return x",
+            },
+        });
+        let ran = restitch(dir.path(), &["hook", client, event], &input.to_string()).await;
+        assert_eq!((ran.code, ran.stdout.as_str()), (0, ""), "{client}: {}", ran.stderr);
+    }
+}
+
+/// Gemini CLI shows a model only what the hook after a call says, so that one tells of the
+/// rescue, once.
+#[tokio::test]
+async fn the_hook_after_a_rescue_tells_of_it() {
+    let dir = workspace();
+    let call = |event: &str, given: &Value| {
+        let mut input = serde_json::json!({
+            "session_id": "s", "cwd": dir.path(), "hook_event_name": event,
+            "tool_name": "replace", "tool_input": given,
+        });
+        if event == "AfterTool" {
+            input["tool_response"] =
+                serde_json::json!({ "llmContent": "Successfully modified file" });
+        }
+        input.to_string()
+    };
+    let given = serde_json::json!({
+        "file_path": dir.path().join("src/app.py"),
+        "old_string": "def total(items):\\n    sum = 0\\n",
+        "new_string": "def total(items):\\n    sum = 1\\n",
+    });
+    let before =
+        restitch(dir.path(), &["hook", "gemini", "BeforeTool"], &call("BeforeTool", &given)).await;
+    let answer: Value = serde_json::from_str(&before.stdout).expect(&before.stderr);
+    let rewritten = &answer["hookSpecificOutput"]["tool_input"];
+    let after = async || {
+        restitch(dir.path(), &["hook", "gemini", "AfterTool"], &call("AfterTool", rewritten)).await
+    };
+    let told = after().await.stdout;
+    assert!(told.contains("restitch corrected your edit"), "{told}");
+    assert_eq!(after().await.stdout, "", "told twice");
+}
+
 /// 2 means "block" to the callers: a hook ends with 0 or 1, whatever happens.
 #[tokio::test]
 async fn hooks_end_with_zero_or_one() {
@@ -125,28 +180,109 @@ async fn hooks_end_with_zero_or_one() {
         assert_eq!(ran.stdout, "", "{args:?}");
         assert_eq!(code == 1, !ran.stderr.is_empty(), "{args:?}");
     }
+    // A client that drops the arguments; Copilot CLI takes 1 for a denial, too.
+    let bare = run(&[], "{}").await;
+    assert_eq!((bare.code, bare.stdout.as_str()), (0, ""));
+    assert!(bare.stderr.contains("Usage: restitch"), "{}", bare.stderr);
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     assert_eq!(run(&["hook", "claude", "PreToolUse"], &deep).await.code, 1);
+}
+
+/// What lets edits through is written when the user agrees, and named with its reason when not;
+/// doctor tries the edit.
+#[tokio::test]
+async fn permissions_are_asked_for_and_checked() {
+    let dir = workspace();
+    let root = dir.path();
+    let home = root.join("home");
+    std::fs::create_dir(&home).expect("home");
+    let run = async |args: &[&str]| restitch_at(root, &home, args).await;
+    for (client, file, permission, trust) in [
+        ("claude", ".claude/settings.json", "\"mcp__restitch\"", ".claude.json"),
+        (
+            "codex",
+            ".codex/config.toml",
+            "default_tools_approval_mode = \"approve\"",
+            ".codex/config.toml",
+        ),
+        ("gemini", ".gemini/settings.json", "\"trust\": true", ".gemini/trustedFolders.json"),
+    ] {
+        let written = run(&["init", client, "--write"]).await;
+        assert_eq!(written.code, 0, "{}", written.stdout);
+        assert!(written.stdout.contains("for you to agree to"), "{}", written.stdout);
+        assert!(written.stdout.contains(permission), "{}", written.stdout);
+        let text = std::fs::read_to_string(root.join(file)).expect("file");
+        assert!(!text.contains(permission), "{text}");
+        let doubts = run(&["doctor", "--client", client]).await;
+        assert_eq!(doubts.code, 3, "{}", doubts.stdout);
+        assert!(doubts.stdout.contains("--allow-edits"), "{}", doubts.stdout);
+        let agreed = run(&["init", client, "--write", "--allow-edits"]).await;
+        assert_eq!(agreed.code, 0, "{}", agreed.stdout);
+        let text = std::fs::read_to_string(root.join(file)).expect("file");
+        assert!(text.contains(permission), "{text}");
+        let text = std::fs::read_to_string(home.join(trust)).expect("file");
+        let project = root.canonicalize().expect("root");
+        assert!(text.contains(&project.display().to_string()), "{text}");
+        let well = run(&["doctor", "--client", client]).await;
+        assert!(well.stdout.contains("edits a file"), "{}", well.stdout);
+        assert!(!well.stdout.contains("bad   permission"), "{}", well.stdout);
+    }
+    let unknown = run(&["doctor", "--client", "nobody"]).await;
+    assert_eq!(unknown.code, 2, "{}", unknown.stderr);
 }
 
 /// `init` prints for every client, and merging keeps what is there.
 #[tokio::test]
 async fn init_prints_and_merges() {
-    for client in ["claude", "codex", "gemini", "cursor", "vscode", "opencode", "zed"] {
+    for client in [
+        "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen",
+        "cline", "kimi", "amp", "crush", "goose", "vibe",
+    ] {
         let dir = workspace();
-        let printed = restitch(dir.path(), &["init", client], "").await;
+        let home = dir.path().join("home");
+        let run = async |args: &[&str]| restitch_at(dir.path(), &home, args).await;
+        let printed = run(&["init", client]).await;
         assert_eq!(printed.code, 0, "{client}: {}", printed.stderr);
         assert!(printed.stdout.contains("restitch"), "{client}");
-        let first = restitch(dir.path(), &["init", client, "--write"], "").await;
+        let first = run(&["init", client, "--write"]).await;
         assert_eq!(first.code, 0, "{client}: {}{}", first.stdout, first.stderr);
         assert!(first.stdout.contains(": created"), "{client}: {}", first.stdout);
-        let again = restitch(dir.path(), &["init", client, "--write"], "").await;
+        let again = run(&["init", client, "--write"]).await;
         assert!(
             !again.stdout.contains(": created") && !again.stdout.contains(": merged"),
             "{client}: {}",
             again.stdout
         );
     }
+    // Tables of a list stand side by side, and YAML is left to the user.
+    let dir = workspace();
+    let home = dir.path().join("home");
+    for (file, text) in [
+        (".vibe/config.toml", "[[mcp_servers]]\nname = \"other\"\n"),
+        (".config/goose/config.yaml", "extensions: {}\n"),
+    ] {
+        let file = home.join(file);
+        std::fs::create_dir_all(file.parent().expect("folder")).expect("folder");
+        std::fs::write(file, text).expect("file");
+    }
+    let vibe = restitch_at(dir.path(), &home, &["init", "vibe", "--write"]).await;
+    assert_eq!(vibe.code, 0, "{}", vibe.stdout);
+    let text = std::fs::read_to_string(home.join(".vibe/config.toml")).expect("file");
+    assert!(
+        text.starts_with(
+            "[[mcp_servers]]\nname = \"other\"\n\n[[mcp_servers]]\nname = \"restitch\"\n"
+        ),
+        "{text}"
+    );
+    let goose = restitch_at(dir.path(), &home, &["init", "goose", "--write"]).await;
+    assert_eq!(goose.code, 1, "{}", goose.stdout);
+    let fresh = dir.path().join("fresh");
+    let first = restitch_at(dir.path(), &fresh, &["init", "goose", "--write"]).await;
+    assert_eq!(first.code, 0, "{}", first.stdout);
+    let well = restitch_at(dir.path(), &fresh, &["doctor", "--client", "goose"]).await;
+    assert_eq!(well.code, 0, "{}", well.stdout);
+    let text = std::fs::read_to_string(home.join(".config/goose/config.yaml")).expect("file");
+    assert_eq!(text, "extensions: {}\n");
     let dir = workspace();
     std::fs::create_dir(dir.path().join(".gemini")).expect("folder");
     let file = dir.path().join(".gemini/settings.json");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-fn binary(root: &Path) -> Command {
+pub(crate) fn binary(root: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
     command.arg("--root").arg(root).env("RESTITCH_STATE_DIR", root.join(".state"));
     for name in ["OPENAI_API_KEY", "OPENAI_BASE_URL", "RESTITCH_MODEL", "RESTITCH_CONFIG"] {
@@ -17,14 +17,14 @@ fn binary(root: &Path) -> Command {
     command
 }
 
-fn workspace() -> tempfile::TempDir {
+pub(crate) fn workspace() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("folder");
     std::fs::write(dir.path().join("a.txt"), "one\ntwo\nthree\n").expect("file");
     dir
 }
 
 /// A server on pipes, spoken to by hand.
-struct Session {
+pub(crate) struct Session {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
@@ -38,9 +38,15 @@ impl Drop for Session {
 }
 
 impl Session {
-    fn start(mut command: Command) -> Self {
+    pub(crate) fn start(command: Command) -> Self {
+        Self::with(command, &[], json!({}))
+    }
+
+    /// A session of a client with these capabilities.
+    pub(crate) fn with(mut command: Command, flags: &[&str], capabilities: Value) -> Self {
         let mut child = command
             .arg("mcp")
+            .args(flags)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -50,24 +56,36 @@ impl Session {
         let stdout = BufReader::new(child.stdout.take().expect("piped"));
         let mut session = Self { child, stdin, stdout };
         session.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-            "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+            "protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": {"name": "t", "version": "1"},
         }}));
         assert_eq!(session.receive()["result"]["serverInfo"]["name"], "restitch");
         session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         session
     }
 
-    fn send(&mut self, message: &Value) {
+    pub(crate) fn send(&mut self, message: &Value) {
         writeln!(self.stdin, "{message}").expect("written");
     }
 
-    fn receive(&mut self) -> Value {
+    pub(crate) fn receive(&mut self) -> Value {
         let mut line = String::new();
         self.stdout.read_line(&mut line).expect("read");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("stdout holds {line:?}: {error}"))
     }
 
-    fn call(&mut self, id: u64, tool: &str, arguments: Value) {
+    /// The text of a call's answer, and the whole answer.
+    pub(crate) fn answer(&mut self, tool: &str, arguments: Value) -> (String, Value) {
+        self.call(1, tool, arguments);
+        let answer = self.receive()["result"].take();
+        (answer["content"][0]["text"].as_str().unwrap_or_default().to_owned(), answer)
+    }
+
+    pub(crate) fn listed(&mut self) -> Value {
+        self.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/list"}));
+        self.receive()["result"].take()
+    }
+
+    pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: Value) {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": {"name": tool, "arguments": arguments}}));
     }
@@ -244,7 +262,7 @@ impl Drop for Http {
 impl Http {
     fn start(root: &Path) -> Self {
         let mut child = binary(root)
-            .args(["mcp", "--http", "127.0.0.1:0"])
+            .args(["mcp", "--http", "127.0.0.1:0", "--structured", "--tools", "all"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -461,10 +479,11 @@ fn official_clients_over_stdio() {
         for (calls, flags) in
             [(every_tool(), &[][..]), (guarded_and_staged(), &["--guard", "--stage"][..])]
         {
+            let flags = [flags, &["--structured", "--tools", "all"]].concat();
             let dir = workspace();
             let root = dir.path().display().to_string();
             let server = ["stdio", env!("CARGO_BIN_EXE_restitch"), "mcp", "--root", &root];
-            drive(name, &client, &calls, &[&server[..], flags].concat(), dir.path());
+            drive(name, &client, &calls, &[&server[..], &flags].concat(), dir.path());
         }
     }
 }

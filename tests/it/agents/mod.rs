@@ -1,8 +1,10 @@
 //! What agents meet: tool forms, dialects, MCP, hooks, the guard and the agent.
 
 mod agent;
+mod clients;
 mod hooks;
 mod mcp;
 mod server;
+mod sessions;
 mod snapshots;
 mod tools;

@@ -89,7 +89,21 @@ pub(crate) struct Ran {
 
 /// Runs the binary in `root` with nothing of this process's environment that matters.
 pub(crate) async fn restitch(root: &Path, args: &[&str], stdin: &str) -> Ran {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+    ran(Command::new(env!("CARGO_BIN_EXE_restitch")), root, args, stdin).await
+}
+
+/// The same for a user with this home folder, and the binary on the path.
+pub(crate) async fn restitch_at(root: &Path, home: &Path, args: &[&str]) -> Ran {
+    let binary = Path::new(env!("CARGO_BIN_EXE_restitch"));
+    let mut command = Command::new(binary);
+    command.env("HOME", home).env("PATH", binary.parent().expect("folder"));
+    for name in ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"] {
+        command.env_remove(name);
+    }
+    ran(command, root, args, "").await
+}
+
+async fn ran(mut command: Command, root: &Path, args: &[&str], stdin: &str) -> Ran {
     command
         .args(args)
         .current_dir(root)

@@ -53,12 +53,25 @@ async fn dialects_word_refusals_as_their_tools_do() {
         (Dialect::Opencode, "Could not find oldString in the file."),
         (
             Dialect::Codex,
-            "apply_patch verification failed: Failed to find expected lines in src/a.rs:\nnowhere({a})",
+            "apply_patch verification failed: Failed to find expected lines in src/a.rs: ",
         ),
     ] {
         let tools = toolbox(&[("src/a.rs", FILE)]).speaking(dialect);
-        let arguments = json!({ "path": "src/a.rs", "old_str": "nowhere({a})", "new_str": "x" });
-        let reply = call(&tools, "edit_file", arguments).await;
+        // Codex's words name its tool, so they are its alone.
+        let (tool, arguments) = match dialect {
+            Dialect::Codex => (
+                "apply_patch",
+                json!({ "patch": "*** Begin Patch\n*** Update File: src/a.rs\n@@\n-nowhere({a})\n+x\n*** End Patch" }),
+            ),
+            _ => (
+                "edit_file",
+                json!({ "path": "src/a.rs", "old_str": "nowhere({a})", "new_str": "x" }),
+            ),
+        };
+        let plain = json!({ "path": "src/a.rs", "old_str": "nowhere({a})", "new_str": "x" });
+        let other = call(&tools, "edit_file", plain).await.message;
+        assert!(!other.contains("apply_patch"), "{dialect}: {other}");
+        let reply = call(&tools, tool, arguments).await;
         assert!(!reply.ok);
         assert!(reply.message.starts_with(first), "{dialect}: {}", reply.message);
         assert_eq!(reply.report["code"], "EDIT_NO_OCCURRENCE_FOUND", "{dialect}");

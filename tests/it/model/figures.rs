@@ -119,7 +119,7 @@ async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
         let engine = engine.clone();
         calls.spawn(async move {
             let path = engine.path("lib.rs").expect("path");
-            let options = CallOptions { dry_run: true, request_id: None };
+            let options = CallOptions { dry_run: true, ..CallOptions::default() };
             engine.edit_file(&path, &request(), &options).await
         });
     }

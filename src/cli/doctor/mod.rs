@@ -1,6 +1,8 @@
 //! `restitch doctor`: looks at what a call would meet, tries the model on an example
 //! that holds nothing of the user's, and says what to do about what it finds.
 
+mod client;
+
 use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,8 +11,9 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::time::timeout;
 
-use super::args::Common;
+use super::args::{Common, DoctorArgs};
 use super::exit::Exit;
+use super::init::no_client;
 use super::model::{self, ModelSettings};
 use crate::adapters::openai::{AnswerCap, Lack, OpenAi, WireError};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
@@ -50,7 +53,23 @@ impl Finding {
     }
 }
 
-pub(crate) async fn run(common: &Common) -> Exit {
+pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Exit {
+    let findings = match &args.client {
+        None => general(common).await,
+        Some(name) => match client::findings(common, name).await {
+            Some(findings) => findings,
+            None => return no_client(name),
+        },
+    };
+    let bad = findings.iter().any(|finding| finding.outcome == Outcome::Bad);
+    match print(common, &findings, bad) {
+        Ok(()) if bad => Exit::fault("not everything is well; see above"),
+        Ok(()) => Exit::Done,
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}
+
+async fn general(common: &Common) -> Vec<Finding> {
     let mut findings = vec![
         Finding::good(
             "restitch",
@@ -69,12 +88,7 @@ pub(crate) async fn run(common: &Common) -> Exit {
             "Correct the setting that is named.",
         )),
     }
-    let bad = findings.iter().any(|finding| finding.outcome == Outcome::Bad);
-    match print(common, &findings, bad) {
-        Ok(()) if bad => Exit::fault("not everything is well; see above"),
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-    }
+    findings
 }
 
 fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
@@ -97,12 +111,12 @@ fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
 }
 
 fn root(common: &Common) -> Finding {
-    match DiskStore::open(&common.root) {
-        Ok(_) => Finding::good("root", common.root.display().to_string()),
+    match DiskStore::open(common.root()) {
+        Ok(_) => Finding::good("root", common.root().display().to_string()),
         Err(error) => Finding::not_good(
             "root",
             Outcome::Bad,
-            format!("{}: {error}", common.root.display()),
+            format!("{}: {error}", common.root().display()),
             "Name a folder that exists with --root.",
         ),
     }
@@ -337,5 +351,5 @@ async fn example(
         "pub fn total(items: &[Item]) -> f64 {",
         "pub fn total(items: &[Item], discount: f64) -> f64 {",
     );
-    engine.edit_file(&path, &call, &CallOptions { dry_run: true, request_id: None }).await
+    engine.edit_file(&path, &call, &CallOptions { dry_run: true, ..CallOptions::default() }).await
 }

@@ -1,0 +1,212 @@
+//! `restitch doctor --client NAME`: whether an edit that this client makes would go through.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+
+use super::super::args::Common;
+use super::super::init::Content;
+use super::super::init::clients::{Client, client};
+use super::{Finding, Outcome};
+use crate::tools::Dialect;
+
+/// A server that takes longer to start is of no use to a client either.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What was found; `None` for a client that nobody knows.
+pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
+    let project = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());
+    let client = client(&name.to_ascii_lowercase(), &project)?;
+    let mut out = vec![program()];
+    let write = format!("Run `restitch init {} --write` here.", client.name);
+    for file in &client.files {
+        out.push(if file.is_there(common) {
+            Finding::good("configuration", file.shown())
+        } else {
+            let detail = format!("{} is not as `init` writes it", file.shown());
+            Finding::not_good("configuration", outcome(common, &client), detail, write.clone())
+        });
+    }
+    for file in &client.allowing {
+        out.push(if file.is_there(common) {
+            Finding::good("permission", file.shown())
+        } else {
+            Finding::not_good(
+                "permission",
+                Outcome::Bad,
+                format!("{} does not give it: {}", file.shown(), client.without),
+                format!("If that is not what you want, run `restitch init {} --write --allow-edits` here.", client.name),
+            )
+        });
+    }
+    out.push(match configured(common, &client) {
+        None => Finding::not_good(
+            "server",
+            Outcome::Bad,
+            "no configuration of this client starts restitch",
+            write,
+        ),
+        Some(args) => match tokio::time::timeout(LIMIT, trial(&args)).await {
+            Ok(Ok(tool)) => Finding::good(
+                "edit",
+                format!("`{tool}` edits a file, started with {}", args.join(" ")),
+            ),
+            Ok(Err(why)) => Finding::not_good(
+                "edit",
+                Outcome::Bad,
+                format!("started with {}: {why}", args.join(" ")),
+                "Correct the arguments in the client's configuration.",
+            ),
+            Err(_) => Finding::not_good(
+                "edit",
+                Outcome::Bad,
+                format!("started with {}: no answer in {} s", args.join(" "), LIMIT.as_secs()),
+                "Run it by hand and read what it says on stderr.",
+            ),
+        },
+    });
+    Some(out)
+}
+
+/// A file that differs from ours may be somebody's choice, as long as it starts the server.
+fn outcome(common: &Common, client: &Client) -> Outcome {
+    if configured(common, client).is_some() { Outcome::Warning } else { Outcome::Bad }
+}
+
+/// The program that the configurations name.
+fn program() -> Finding {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let named: Option<PathBuf> = std::env::split_paths(&path)
+        .map(|folder| folder.join("restitch"))
+        .find(|file| file.is_file());
+    let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
+    match named {
+        None => Finding::not_good(
+            "program",
+            Outcome::Bad,
+            "`restitch` is not on the PATH, so the client cannot start it",
+            "Install it with `cargo install --path .`, or put its folder on the PATH.",
+        ),
+        Some(named) if own.is_some() && named.canonicalize().ok() != own => Finding::not_good(
+            "program",
+            Outcome::Warning,
+            format!("the client starts {}, which is not this program", named.display()),
+            "Put this one first on the PATH, or ask that one.",
+        ),
+        Some(named) => Finding::good("program", named.display().to_string()),
+    }
+}
+
+/// The arguments with which the client starts the server, from its own files.
+fn configured(common: &Common, client: &Client) -> Option<Vec<String>> {
+    client.files.iter().find_map(|file| {
+        let text = std::fs::read_to_string(file.folder(common)?.join(file.path)).ok()?;
+        if let Content::Yaml(_) = file.content {
+            // The list of arguments is JSON within YAML, as `init` writes it.
+            let mut lists = text.lines().filter_map(|line| line.trim().strip_prefix("args:"));
+            return lists.find_map(|list| arguments(&serde_json::from_str(list).ok()?));
+        }
+        let value: Value = serde_json::from_str(&text).ok().or_else(|| {
+            toml::from_str::<toml::Table>(&text)
+                .ok()
+                .and_then(|table| serde_json::to_value(table).ok())
+        })?;
+        arguments(&value)
+    })
+}
+
+/// The list of arguments that begins with `mcp`, after the program where that is in it.
+fn arguments(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::Array(items) => {
+            let words: Option<Vec<String>> =
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+            let words = words.unwrap_or_default();
+            let from = words.iter().position(|word| word == "mcp").filter(|&at| at < 2);
+            from.map(|at| words[at..].to_vec()).or_else(|| items.iter().find_map(arguments))
+        }
+        Value::Object(entries) => entries.values().find_map(arguments),
+        _ => None,
+    }
+}
+
+/// Starts the server as the client does, but on a folder of its own, and edits a file there.
+async fn trial(args: &[String]) -> Result<String, String> {
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let file = folder.path().join("trial.txt");
+    std::fs::write(&file, "    one\n    two\n").map_err(|error| error.to_string())?;
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut child = tokio::process::Command::new(own)
+        .args(args)
+        .arg("--root")
+        .arg(folder.path())
+        .current_dir(folder.path())
+        .env("RESTITCH_STATE_DIR", folder.path().join(".state"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| format!("it does not start: {error}"))?;
+    let (Some(mut stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err("it has no pipes".into());
+    };
+    let mut lines = BufReader::new(stdout).lines();
+    let mut ask = async |message: Value| -> Result<Value, String> {
+        let line = format!("{message}\n");
+        stdin.write_all(line.as_bytes()).await.map_err(|error| error.to_string())?;
+        match lines.next_line().await {
+            Ok(Some(line)) => serde_json::from_str(&line).map_err(|error| error.to_string()),
+            _ => Err("it ended without an answer".into()),
+        }
+    };
+    let tried: Result<String, String> = async {
+        ask(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": {"name": "restitch doctor", "version": env!("CARGO_PKG_VERSION")},
+        }}))
+        .await?;
+        let listed = ask(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await?;
+        let listed = listed["result"]["tools"].as_array().cloned().unwrap_or_default();
+        let offered = |name: &&str| listed.iter().any(|tool| tool["name"] == **name);
+        let tool = Dialect::ALL.iter().map(|dialect| dialect.edit_tool()).find(offered);
+        let tool = tool.ok_or("it offers no edit tool; see --tools")?;
+        let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+            "params": {"name": tool, "arguments": edit(tool)}});
+        let answer = ask(call).await?;
+        match std::fs::read_to_string(&file) {
+            Ok(text) if text == "    one\n    2\n" => Ok(tool.to_owned()),
+            _ => {
+                Err(answer["result"]["content"][0]["text"].as_str().unwrap_or("no text").to_owned())
+            }
+        }
+    }
+    .await;
+    if tried.is_err() {
+        let _ = child.start_kill();
+        if let Ok(out) = child.wait_with_output().await
+            && let said = String::from_utf8_lossy(&out.stderr)
+            && !said.trim().is_empty()
+        {
+            return tried.map_err(|why| format!("{why}: {}", said.trim()));
+        }
+    }
+    tried
+}
+
+/// The same edit in the form of each edit tool, too shallow by four blanks.
+fn edit(tool: &str) -> Value {
+    match tool {
+        "apply_patch" => {
+            json!({ "patch": "*** Begin Patch\n*** Update File: trial.txt\n@@\n one\n-two\n+2\n*** End Patch" })
+        }
+        "str_replace_based_edit_tool" => {
+            json!({ "command": "str_replace", "path": "trial.txt", "old_str": "one\ntwo", "new_str": "one\n2" })
+        }
+        "edit_file" => json!({ "path": "trial.txt", "old_str": "one\ntwo", "new_str": "one\n2" }),
+        _ => json!({ "file_path": "trial.txt", "old_string": "one\ntwo", "new_string": "one\n2" }),
+    }
+}

@@ -1,0 +1,438 @@
+//! Each client's configuration: where it is, what goes in, and what lets an edit through.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::merge::Content;
+
+/// A client program.
+pub(crate) struct Client {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// What is always written.
+    pub(crate) files: Vec<File>,
+    /// What the user agrees to with `--allow-edits`.
+    pub(crate) allowing: Vec<File>,
+    /// What becomes of an edit without that.
+    pub(crate) without: &'static str,
+    /// What else to know.
+    pub(crate) note: &'static str,
+}
+
+/// A file of a client's configuration.
+pub(crate) struct File {
+    pub(crate) place: Place,
+    /// Below that place.
+    pub(crate) path: &'static str,
+    pub(crate) content: Content,
+}
+
+/// Whose configuration it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The project's.
+    Project,
+    /// The user's, below the home folder, or in the folder that a variable names.
+    Home { folder: &'static str, variable: Option<&'static str> },
+}
+
+/// Their names on the command line.
+pub(crate) const CLIENTS: &[&str] = &[
+    "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen", "cline",
+    "kimi", "amp", "crush", "goose", "vibe",
+];
+
+fn project(path: &'static str, content: Content) -> File {
+    File { place: Place::Project, path, content }
+}
+
+fn home(
+    folder: &'static str,
+    variable: Option<&'static str>,
+    file: (&'static str, Content),
+) -> File {
+    File { place: Place::Home { folder, variable }, path: file.0, content: file.1 }
+}
+
+fn json_in(path: &'static str, value: Value) -> File {
+    project(path, Content::Json(value))
+}
+
+/// How the client starts the server: in which words it answers, which tools it offers, and
+/// which file tells it the project's folder.
+fn start(dialect: Option<&str>, tools: &str, configuration: &str) -> Vec<String> {
+    let mut args = vec!["mcp".to_owned()];
+    if let Some(dialect) = dialect {
+        args.extend(["--dialect".to_owned(), dialect.to_owned()]);
+    }
+    args.extend(["--tools", tools, "--root-of", configuration].map(str::to_owned));
+    args
+}
+
+/// The tools for a client whose models know `edit` as the edit tool.
+fn tools(edit: &str) -> String {
+    format!("{edit},multi_edit,read_file,search,undo")
+}
+
+/// A hook's command as one string: some clients drop separate arguments.
+fn hook(client: &str, event: &str, configuration: &str, timeout: u32) -> Value {
+    json!({
+        "type": "command",
+        "command": format!("restitch hook {client} {event} --root-of {configuration}"),
+        "timeout": timeout,
+    })
+}
+
+/// The client of that name, for a project in `folder`.
+pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
+    let folder = folder.display().to_string();
+    Some(match name {
+        "claude" | "claude-code" => claude(&folder),
+        "codex" => codex(&folder),
+        "gemini" => gemini(&folder),
+        "copilot" => copilot(&folder),
+        "cursor" => Client {
+            name: "cursor",
+            files: vec![json_in(
+                ".cursor/mcp.json",
+                json!({ "mcpServers": { "restitch": {
+                    "command": "restitch",
+                    "args": start(None, &tools("edit_file"), ".cursor/mcp.json"),
+                }}}),
+            )],
+            allowing: Vec::new(),
+            without: "",
+            note: "Cursor asks before each MCP tool until auto-run is on for it (Settings, Agents). Its hooks cannot rewrite an edit; the MCP tools do the work.",
+        },
+        "vscode" => Client {
+            name: "vscode",
+            files: vec![
+                json_in(
+                    ".vscode/mcp.json",
+                    json!({
+                        "servers": { "restitch": {
+                            "type": "stdio",
+                            "command": "restitch",
+                            "args": start(None, &tools("edit_file"), ".vscode/mcp.json"),
+                        }},
+                        "inputs": [],
+                    }),
+                ),
+                github_hooks(),
+            ],
+            allowing: Vec::new(),
+            without: "",
+            note: "VS Code asks before each tool; \"Always allow\" in that question lets restitch go on. Agent hooks are a preview in VS Code; the MCP server works without them.",
+        },
+        "opencode" => opencode(),
+        "zed" => Client {
+            name: "zed",
+            files: vec![json_in(
+                ".zed/settings.json",
+                json!({ "context_servers": { "restitch": {
+                    "source": "custom",
+                    "command": "restitch",
+                    "args": start(None, &tools("edit_file"), ".zed/settings.json"),
+                    "env": {},
+                }}}),
+            )],
+            allowing: Vec::new(),
+            without: "",
+            note: "Zed shows the server under Agent settings, where it can be switched on and its tools allowed.",
+        },
+        "qwen" | "qwen-code" => Client {
+            name: "qwen",
+            files: vec![json_in(
+                ".qwen/settings.json",
+                json!({ "mcpServers": { "restitch": {
+                    "command": "restitch",
+                    "args": start(Some("claude-code"), &tools("edit"), ".qwen/settings.json"),
+                }}}),
+            )],
+            allowing: vec![json_in(
+                ".qwen/settings.json",
+                json!({ "mcpServers": { "restitch": { "trust": true } } }),
+            )],
+            without: "Qwen Code asks before each edit, and without somebody to ask (`qwen -p`) it does not edit",
+            note: "",
+        },
+        "kimi" => Client {
+            name: "kimi",
+            files: vec![plain_server(".kimi-code/mcp.json", "mcpServers")],
+            allowing: Vec::new(),
+            without: "",
+            note: "Kimi Code asks before each edit; \"Approve for this session\" lets them through. Written from its documentation, not tried.",
+        },
+        "amp" => Client {
+            name: "amp",
+            files: vec![plain_server(".amp/settings.json", "amp.mcpServers")],
+            allowing: Vec::new(),
+            without: "",
+            note: "Amp asks for a server of the workspace once. Written from its documentation, not tried.",
+        },
+        "crush" => Client {
+            name: "crush",
+            files: vec![json_in(
+                "crush.json",
+                json!({
+                    "$schema": "https://charm.land/crush.json",
+                    "mcp": { "restitch": {
+                        "type": "stdio",
+                        "command": "restitch",
+                        "args": start(None, &tools("edit_file"), "crush.json"),
+                    }},
+                }),
+            )],
+            allowing: Vec::new(),
+            without: "",
+            note: "Crush asks before each edit. Written from its documentation, not tried.",
+        },
+        "cline" => cline(),
+        "goose" => goose(),
+        "vibe" => vibe(),
+        _ => return None,
+    })
+}
+
+/// A server in a JSON file of the project, under the client's key for servers.
+fn plain_server(path: &'static str, key: &str) -> File {
+    let args = start(None, &tools("edit_file"), path);
+    json_in(path, json!({ key: { "restitch": { "command": "restitch", "args": args } } }))
+}
+
+/// How a client starts the server whose configuration is the user's and not the project's.
+fn start_anywhere() -> [String; 3] {
+    ["mcp".to_owned(), "--tools".to_owned(), tools("edit_file")]
+}
+
+fn cline() -> Client {
+    let file = |server: Value| {
+        let content = Content::Json(json!({ "mcpServers": { "restitch": server } }));
+        home(".cline/data/settings", None, ("cline_mcp_settings.json", content))
+    };
+    let all: Vec<String> = tools("edit_file").split(',').map(str::to_owned).collect();
+    Client {
+        name: "cline",
+        files: vec![file(json!({
+            "command": "restitch", "args": start_anywhere(), "disabled": false,
+        }))],
+        allowing: vec![file(json!({ "autoApprove": all }))],
+        without: "Cline asks before each edit",
+        note: "This is the file of Cline's command line; for the extension, paste it under MCP Servers, Configure.",
+    }
+}
+
+fn goose() -> Client {
+    let args = json!(start_anywhere());
+    let text = format!(
+        "extensions:\n  restitch:\n    name: restitch\n    type: stdio\n    cmd: restitch\n    args: {args}\n    enabled: true\n    timeout: 300\n"
+    );
+    Client {
+        name: "goose",
+        files: vec![home(".config/goose", None, ("config.yaml", Content::Yaml(text)))],
+        allowing: Vec::new(),
+        without: "",
+        note: "Goose edits without a question in its mode `auto`, which is its default. Written from its documentation, not tried.",
+    }
+}
+
+fn vibe() -> Client {
+    let args = json!(start_anywhere());
+    let server = format!(
+        "name = \"restitch\"\ntransport = \"stdio\"\ncommand = \"restitch\"\nargs = {args}\n"
+    );
+    let content = Content::Toml(vec![("[[mcp_servers]]".to_owned(), server)]);
+    Client {
+        name: "vibe",
+        // A configuration of the project would hide the user's whole one.
+        files: vec![home(".vibe", None, ("config.toml", content))],
+        allowing: Vec::new(),
+        without: "",
+        note: "Vibe asks before each edit. Written from its documentation, not tried.",
+    }
+}
+
+fn claude(folder: &str) -> Client {
+    let settings = ".claude/settings.json";
+    let on = |event: &str| hook("claude", event, settings, 30);
+    Client {
+        name: "claude",
+        files: vec![
+            json_in(
+                ".mcp.json",
+                json!({ "mcpServers": { "restitch": {
+                    "type": "stdio",
+                    "command": "restitch",
+                    "args": start(Some("claude-code"), &tools("edit"), ".mcp.json"),
+                    "env": {},
+                    "alwaysLoad": true,
+                }}}),
+            ),
+            json_in(
+                settings,
+                json!({ "hooks": {
+                    "PreToolUse": [{ "matcher": "Edit", "hooks": [on("PreToolUse")] }],
+                    "PostToolUseFailure": [{ "matcher": "Edit", "hooks": [on("PostToolUseFailure")] }],
+                    "PostToolBatch": [{ "hooks": [on("PostToolBatch")] }],
+                }}),
+            ),
+        ],
+        allowing: vec![
+            json_in(settings, json!({ "permissions": { "allow": ["mcp__restitch"] } })),
+            home(
+                "",
+                Some("CLAUDE_CONFIG_DIR"),
+                (
+                    ".claude.json",
+                    Content::Json(
+                        json!({ "projects": { folder: { "hasTrustDialogAccepted": true } } }),
+                    ),
+                ),
+            ),
+        ],
+        without: "Claude Code asks before each edit, and without somebody to ask (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
+        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json.",
+    }
+}
+
+fn codex(folder: &str) -> Client {
+    let config = ".codex/config.toml";
+    let args = start(Some("codex"), &tools("apply_patch"), config);
+    let on = |event: &str| hook("codex", event, ".codex/hooks.json", 30);
+    let server = |line: String| Content::Toml(vec![("[mcp_servers.restitch]".to_owned(), line)]);
+    Client {
+        name: "codex",
+        files: vec![
+            project(
+                config,
+                Content::Toml(vec![
+                    (
+                        "[mcp_servers.restitch]".to_owned(),
+                        format!("command = \"restitch\"\nargs = {}\n", json!(args)),
+                    ),
+                    ("[features]".to_owned(), "hooks = true\n".to_owned()),
+                ]),
+            ),
+            json_in(
+                ".codex/hooks.json",
+                json!({ "hooks": {
+                    "PreToolUse": [{ "matcher": "apply_patch", "hooks": [on("PreToolUse")] }],
+                    "PostToolUse": [{ "matcher": "apply_patch", "hooks": [on("PostToolUse")] }],
+                }}),
+            ),
+        ],
+        allowing: vec![
+            project(config, server("default_tools_approval_mode = \"approve\"\n".to_owned())),
+            home(
+                ".codex",
+                Some("CODEX_HOME"),
+                (
+                    "config.toml",
+                    Content::Toml(vec![(
+                        format!("[projects.{}]", json!(folder)),
+                        "trust_level = \"trusted\"\n".to_owned(),
+                    )]),
+                ),
+            ),
+        ],
+        without: "Codex asks before each edit, and without somebody to ask (`codex exec`) it does not edit; in a folder that is not trusted it ignores the project's configuration",
+        note: "Codex asks you to trust the hooks once. Some of its models find MCP tools by searching for them.",
+    }
+}
+
+fn gemini(folder: &str) -> Client {
+    let settings = ".gemini/settings.json";
+    let on = |event: &str| {
+        let mut hook = hook("gemini", event, settings, 30_000);
+        hook["name"] = "restitch".into();
+        hook
+    };
+    Client {
+        name: "gemini",
+        files: vec![json_in(
+            settings,
+            json!({
+                "mcpServers": { "restitch": {
+                    "command": "restitch",
+                    "args": start(Some("gemini"), &tools("edit"), settings),
+                }},
+                "hooks": {
+                    "BeforeTool": [{ "matcher": "replace", "hooks": [on("BeforeTool")] }],
+                    "AfterTool": [{ "matcher": "replace", "hooks": [on("AfterTool")] }],
+                },
+            }),
+        )],
+        allowing: vec![
+            json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
+            home(
+                ".gemini",
+                None,
+                ("trustedFolders.json", Content::Json(json!({ folder: "TRUST_FOLDER" }))),
+            ),
+        ],
+        without: "Gemini CLI asks before each edit, and without somebody to ask (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
+        note: "The hook corrects Gemini's own `replace` before it runs, and holds back what restitch refuses.",
+    }
+}
+
+/// Hooks that VS Code and Copilot CLI both run.
+fn github_hooks() -> File {
+    let file = ".github/hooks/restitch.json";
+    json_in(
+        file,
+        json!({ "hooks": {
+            "PreToolUse": [hook("vscode", "PreToolUse", file, 30)],
+            "PostToolUse": [hook("vscode", "PostToolUse", file, 30)],
+        }}),
+    )
+}
+
+fn copilot(folder: &str) -> Client {
+    Client {
+        name: "copilot",
+        files: vec![
+            json_in(
+                ".mcp.json",
+                json!({ "mcpServers": { "restitch": {
+                    "type": "stdio",
+                    "command": "restitch",
+                    "args": start(None, &tools("edit_file"), ".mcp.json"),
+                    "env": {},
+                }}}),
+            ),
+            github_hooks(),
+        ],
+        allowing: vec![home(
+            ".copilot",
+            Some("COPILOT_HOME"),
+            ("config.json", Content::Json(json!({ "trustedFolders": [folder] }))),
+        )],
+        without: "Copilot CLI does not start the server in a folder that is not trusted",
+        note: "Copilot CLI asks before each edit; `copilot --allow-tool=restitch` lets them through, also with -p.",
+    }
+}
+
+fn opencode() -> Client {
+    let mut command = start(Some("opencode"), &tools("edit"), "opencode.json");
+    command.insert(0, "restitch".to_owned());
+    Client {
+        name: "opencode",
+        files: vec![
+            json_in(
+                "opencode.json",
+                json!({
+                    "$schema": "https://opencode.ai/config.json",
+                    "mcp": { "restitch": { "type": "local", "command": command, "enabled": true } },
+                }),
+            ),
+            project(
+                ".opencode/plugin/restitch.js",
+                Content::Ours(include_str!("../../hook/opencode.js")),
+            ),
+        ],
+        allowing: Vec::new(),
+        without: "",
+        note: "The plugin corrects opencode's own `edit` and `apply_patch` before they run. opencode allows MCP tools unless its `permission` says otherwise.",
+    }
+}

@@ -1,0 +1,188 @@
+//! Merging what a client needs into a file: what is missing is added, and nothing that is there
+//! changes.
+
+use serde::Serialize as _;
+use serde_json::Value;
+
+use crate::edit::{EditCode, Refusal};
+
+/// What a file is to hold.
+pub(crate) enum Content {
+    Json(Value),
+    /// TOML tables: the header, and its lines.
+    Toml(Vec<(String, String)>),
+    /// YAML, which is printed to be merged by hand where there is a file.
+    Yaml(String),
+    /// A file of our own.
+    Ours(&'static str),
+}
+
+impl Content {
+    /// As a file of its own.
+    pub(crate) fn printed(&self) -> String {
+        match self {
+            Self::Json(value) => pretty(value, "  "),
+            Self::Toml(tables) => {
+                let tables: Vec<_> =
+                    tables.iter().map(|(header, body)| format!("{header}\n{body}")).collect();
+                tables.join("\n")
+            }
+            Self::Yaml(text) => text.clone(),
+            Self::Ours(text) => (*text).to_owned(),
+        }
+    }
+
+    /// Whether a file holds it: all of it, with these values.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        match self {
+            Self::Json(ours) => {
+                serde_json::from_str(text).is_ok_and(|theirs: Value| holds(&theirs, ours))
+            }
+            Self::Toml(_) => {
+                let read = |text: &str| toml::from_str::<toml::Table>(text).ok();
+                let (theirs, ours) = (read(text), read(&self.printed()));
+                let json =
+                    |table: Option<toml::Table>| table.and_then(|t| serde_json::to_value(t).ok());
+                matches!((json(theirs), json(ours)), (Some(theirs), Some(ours)) if holds(&theirs, &ours))
+            }
+            Self::Yaml(ours) => text.contains(ours.as_str()),
+            Self::Ours(ours) => text == *ours,
+        }
+    }
+
+    /// In a file that is there already.
+    pub(crate) fn printed_into(&self, text: &str) -> Result<String, Refusal> {
+        match self {
+            Self::Json(ours) => {
+                let mut theirs: Value = serde_json::from_str(text).map_err(|error| {
+                    Refusal::new(
+                        EditCode::InvalidArguments,
+                        format!("it is not plain JSON: {error}"),
+                    )
+                    .hint("Merge it by hand; comments and trailing commas would be lost.")
+                })?;
+                let before = theirs.clone();
+                add_missing(&mut theirs, ours);
+                if theirs == before {
+                    return Ok(text.to_owned());
+                }
+                let end = if text.ends_with('\n') { "\n" } else { "" };
+                Ok(format!("{}{end}", pretty(&theirs, indent_of(text)).trim_end()))
+            }
+            Self::Toml(tables) => {
+                let parsed: toml::Table = toml::from_str(text).map_err(|error| not_toml(&error))?;
+                let mut out = text.to_owned();
+                for (header, body) in tables {
+                    if header.starts_with("[[") && !self.is_in(text) {
+                        append(&mut out, header, body);
+                    } else if !header.starts_with("[[") {
+                        add_table(&mut out, &parsed, header, body);
+                    }
+                }
+                toml::from_str::<toml::Table>(&out).map_err(|error| not_toml(&error))?;
+                Ok(out)
+            }
+            Self::Yaml(ours) if text.contains(ours.as_str()) => Ok(text.to_owned()),
+            Self::Yaml(_) => Err(Refusal::new(
+                EditCode::InvalidArguments,
+                "it is YAML with something in it, which is not merged here",
+            )
+            .hint("Merge it by hand.")),
+            // A file of ours is brought up to date.
+            Self::Ours(ours) => Ok((*ours).to_owned()),
+        }
+    }
+}
+
+fn not_toml(error: &toml::de::Error) -> Refusal {
+    Refusal::new(EditCode::InvalidArguments, format!("the TOML does not parse: {error}"))
+        .hint("Mend it, or merge by hand.")
+}
+
+/// Adds a table, or to the table that is there the lines whose keys it lacks.
+fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
+    let Some(at) = out.lines().position(|line| line.trim() == header) else {
+        return append(out, header, body);
+    };
+    let table = toml::from_str::<toml::Table>(&format!("{header}\n{body}")).unwrap_or_default();
+    let missing = missing_keys(&table, parsed);
+    let lines = body.lines().filter(|line| {
+        line.split_once('=').is_some_and(|(key, _)| missing.contains(&key.trim().to_owned()))
+    });
+    let lines: String = lines.map(|line| format!("{line}\n")).collect();
+    let below: usize = out.split_inclusive('\n').take(at + 1).map(str::len).sum();
+    let end = if out[..below].ends_with('\n') || lines.is_empty() { "" } else { "\n" };
+    out.insert_str(below, &format!("{end}{lines}"));
+}
+
+/// Adds a table at the end.
+fn append(out: &mut String, header: &str, body: &str) {
+    let gap = if out.is_empty() || out.ends_with("\n\n") { "" } else { "\n" };
+    let end = if out.is_empty() || out.ends_with('\n') { "" } else { "\n" };
+    out.push_str(&format!("{end}{gap}{header}\n{body}"));
+}
+
+/// The keys of the innermost table that `theirs` lacks in the same place.
+fn missing_keys(ours: &toml::Table, theirs: &toml::Table) -> Vec<String> {
+    ours.iter()
+        .flat_map(|(key, value)| match (value, theirs.get(key)) {
+            (toml::Value::Table(ours), Some(toml::Value::Table(theirs))) => {
+                missing_keys(ours, theirs)
+            }
+            (_, Some(_)) => Vec::new(),
+            (toml::Value::Table(ours), None) => missing_keys(ours, &toml::Table::new()),
+            (_, None) => vec![key.clone()],
+        })
+        .collect()
+}
+
+/// Adds keys and list items that are missing; what is there stays.
+fn add_missing(theirs: &mut Value, ours: &Value) {
+    match (theirs, ours) {
+        (Value::Object(theirs), Value::Object(ours)) => {
+            for (key, value) in ours {
+                match theirs.get_mut(key) {
+                    Some(existing) => add_missing(existing, value),
+                    None => drop(theirs.insert(key.clone(), value.clone())),
+                }
+            }
+        }
+        (Value::Array(theirs), Value::Array(ours)) => {
+            for value in ours {
+                if !theirs.contains(value) {
+                    theirs.push(value.clone());
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether `theirs` has everything of `ours`.
+fn holds(theirs: &Value, ours: &Value) -> bool {
+    match (theirs, ours) {
+        (Value::Object(theirs), Value::Object(ours)) => {
+            ours.iter().all(|(key, value)| theirs.get(key).is_some_and(|own| holds(own, value)))
+        }
+        (Value::Array(theirs), Value::Array(ours)) => {
+            ours.iter().all(|value| theirs.iter().any(|own| holds(own, value)))
+        }
+        (theirs, ours) => theirs == ours,
+    }
+}
+
+fn pretty(value: &Value, indent: &str) -> String {
+    let mut out = Vec::new();
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
+    let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);
+    match value.serialize(&mut serializer) {
+        Ok(()) => String::from_utf8_lossy(&out).into_owned() + "\n",
+        Err(_) => format!("{value}\n"),
+    }
+}
+
+/// The indentation that a JSON file uses.
+fn indent_of(text: &str) -> &str {
+    let indented = text.lines().find(|line| line.starts_with([' ', '\t']));
+    indented.map_or("  ", |line| &line[..line.len() - line.trim_start().len()])
+}

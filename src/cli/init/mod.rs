@@ -1,0 +1,151 @@
+//! `restitch init CLIENT`: the client's configuration, printed or merged.
+//!
+//! Merging adds what is missing and changes nothing that is there. A file that is not
+//! plain JSON (comments, say) is left alone and its part is printed. What lets edits through
+//! without a question is written only when the user asks for it, and named when not.
+
+pub(super) mod clients;
+mod merge;
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use super::args::{Common, InitArgs};
+use super::exit::Exit;
+use super::settings;
+use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
+use crate::engine::{CallOptions, Engine};
+use clients::{CLIENTS, Client, File, Place, client};
+pub(super) use merge::Content;
+
+pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
+    let project = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());
+    let Some(client) = client(&args.client.to_ascii_lowercase(), &project) else {
+        return no_client(&args.client);
+    };
+    let mut text = String::new();
+    let mut refused = false;
+    let agreed: &[File] = if args.allow_edits { &client.allowing } else { &[] };
+    for file in client.files.iter().chain(agreed) {
+        if !args.write {
+            let _ = writeln!(text, "# {}\n{}", file.shown(), file.content.printed());
+            continue;
+        }
+        match write(common, file).await {
+            Ok(done) => {
+                let _ = writeln!(text, "{}: {done}", file.shown());
+            }
+            Err(why) => {
+                refused = true;
+                let _ = writeln!(
+                    text,
+                    "{}: not changed: {why}\nAdd this by hand:\n{}",
+                    file.shown(),
+                    file.content.printed()
+                );
+            }
+        }
+    }
+    let mark = if args.write { "" } else { "# " };
+    if !args.allow_edits && !client.allowing.is_empty() {
+        text.push_str(&not_agreed(&client, mark));
+    }
+    if !client.note.is_empty() {
+        let _ = writeln!(text, "{mark}{}", client.note);
+    }
+    if args.write {
+        let _ = writeln!(text, "Check it with: restitch doctor --client {}", client.name);
+    }
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Ok(()) if refused => Exit::Refused,
+        Ok(()) => Exit::Done,
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}
+
+/// The end when a client is not known.
+pub(super) fn no_client(name: &str) -> Exit {
+    Exit::usage(format!("there is no client `{name}`; use one of: {}", CLIENTS.join(", ")))
+}
+
+/// What was left out, and why it matters.
+fn not_agreed(client: &Client, mark: &str) -> String {
+    let mut out = format!(
+        "{mark}Not included, since it is for you to agree to: {}. --allow-edits adds:\n",
+        client.without
+    );
+    for file in &client.allowing {
+        let _ = writeln!(out, "{mark}  {}", file.shown());
+        for line in file.content.printed().lines() {
+            let _ = writeln!(out, "{mark}    {line}");
+        }
+    }
+    out
+}
+
+/// Merges one file through the same store as any edit.
+async fn write(common: &Common, file: &File) -> Result<&'static str, String> {
+    let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
+    if file.place != Place::Project {
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    }
+    let mut common = Common { root: Some(folder), stage: false, ..common.clone() };
+    // Some stores protect these folders from models; the user names them here.
+    common.allow_protected.push(file.path.to_owned());
+    let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
+    merge(toolbox.engine(), file).await.map_err(|refusal| refusal.text())
+}
+
+/// Adds what is missing to one file.
+async fn merge(engine: &Engine, file: &File) -> Result<&'static str, Refusal> {
+    let path = engine.path(file.path)?;
+    let why = Explanation::plain(Rung::Init);
+    let (edit, done) = match engine.snapshot(&path).await {
+        Err(refusal) if refusal.code == EditCode::FileNotFound => {
+            (VerifiedEdit::create(path, &file.content.printed(), why)?, "created")
+        }
+        Err(refusal) => return Err(refusal),
+        Ok(snapshot) => {
+            let after = file.content.printed_into(snapshot.text())?;
+            if after == snapshot.text() {
+                return Ok("has it already");
+            }
+            let plan = EditPlan::whole_file(&snapshot, &after);
+            (VerifiedEdit::new(path, &snapshot, plan, why)?, "merged")
+        }
+    };
+    engine.commit(vec![edit], &CallOptions::default()).await?;
+    Ok(done)
+}
+
+impl File {
+    /// The folder that its path is below.
+    pub(super) fn folder(&self, common: &Common) -> Option<PathBuf> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        match self.place {
+            Place::Project => Some(common.root().to_path_buf()),
+            Place::Home { folder, variable: name } => name
+                .and_then(variable)
+                .map(PathBuf::from)
+                .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(folder))),
+        }
+    }
+
+    /// Its name for people.
+    pub(super) fn shown(&self) -> String {
+        match self.place {
+            Place::Project => self.path.to_owned(),
+            Place::Home { folder: "", .. } => format!("~/{}", self.path),
+            Place::Home { folder, .. } => format!("~/{folder}/{}", self.path),
+        }
+    }
+
+    /// Whether the file on the disk holds it all.
+    pub(super) fn is_there(&self, common: &Common) -> bool {
+        let text =
+            self.folder(common).map(|folder| std::fs::read_to_string(folder.join(self.path)));
+        matches!(text, Some(Ok(text)) if self.content.is_in(&text))
+    }
+}

@@ -1,0 +1,182 @@
+//! What a model saw of restitch: from the requests that the scripted model received.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::Value;
+
+/// The tools of restitch as the client declared them, and the answers as it gave them.
+pub(super) struct Seen {
+    /// The names and the bytes of each declaration.
+    tools: Vec<(String, usize)>,
+    /// The bytes of all of them.
+    pub(super) declared: usize,
+    /// The answers of all tools, in order.
+    pub(super) answers: Vec<String>,
+    /// The last request, as text.
+    pub(super) whole: String,
+}
+
+impl Seen {
+    /// Reads the requests of one run; the one with the most answers is the last.
+    pub(super) fn read(folder: &Path, project: &Path) -> Self {
+        let mut last = (Vec::new(), Value::Null);
+        let mut files: Vec<_> = std::fs::read_dir(folder)
+            .expect("requests")
+            .map(|entry| entry.expect("entry").path())
+            .filter(|path| path.file_name().is_some_and(|name| name != "script.json"))
+            .collect();
+        files.sort();
+        for file in files {
+            let text = std::fs::read_to_string(file).expect("request");
+            let body: Value = serde_json::from_str(&text).expect("JSON");
+            let answers = answers(&body);
+            if answers.len() >= last.0.len() && !declarations(&body).is_empty() {
+                last = (answers, body);
+            }
+        }
+        let (answers, body) = last;
+        let root = project.display().to_string();
+        let mut tools: Vec<(String, usize)> = declarations(&body)
+            .into_iter()
+            .map(|(name, tool)| (name, tool.to_string().len()))
+            .filter(|(name, _)| {
+                name.contains("restitch") || !body.to_string().contains("restitch_")
+            })
+            .collect();
+        if tools.iter().any(|(name, _)| name.contains("restitch")) {
+            tools.retain(|(name, _)| name.contains("restitch"));
+        }
+        tools.sort();
+        Self {
+            declared: tools.iter().map(|(_, bytes)| bytes).sum(),
+            tools,
+            answers: answers.iter().map(|text| steady(&text.replace(&root, "$ROOT"))).collect(),
+            whole: body.to_string(),
+        }
+    }
+
+    /// Whether the model is offered restitch's tool of that name.
+    pub(super) fn offers(&self, tool: &str) -> bool {
+        self.tools.iter().any(|(name, _)| {
+            name.strip_suffix(tool).is_some_and(|head| {
+                head.is_empty()
+                    || !head.ends_with(|c: char| c.is_ascii_alphabetic()) && head != "multi_"
+            })
+        })
+    }
+
+    /// For a reader of snapshots.
+    pub(super) fn text(&self) -> String {
+        let mut out = format!("{} bytes of declarations\n", self.declared);
+        for (name, bytes) in &self.tools {
+            let _ = writeln!(out, "  {name} {bytes}");
+        }
+        for (number, answer) in self.answers.iter().enumerate() {
+            let _ = writeln!(out, "\n-- answer {}, {} bytes\n{answer}", number + 1, answer.len());
+        }
+        out
+    }
+}
+
+/// The tools of a request with their names, in any of the four interfaces.
+fn declarations(body: &Value) -> Vec<(String, Value)> {
+    let mut out = Vec::new();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let named = |tool: &Value| tool["name"].as_str().unwrap_or_default().to_owned();
+    // Some models search for tools and find them in an answer.
+    let found = list(&body["input"]).into_iter().flat_map(|item| list(&item["tools"]));
+    for tool in list(&body["tools"]).into_iter().chain(found) {
+        if tool["type"] == "namespace" {
+            let space = named(&tool);
+            out.extend(
+                list(&tool["tools"])
+                    .into_iter()
+                    .map(|one| (format!("{space}.{}", named(&one)), one)),
+            );
+        } else if tool["functionDeclarations"].is_array() {
+            out.extend(
+                list(&tool["functionDeclarations"]).into_iter().map(|one| (named(&one), one)),
+            );
+        } else if tool["function"].is_object() {
+            out.push((named(&tool["function"]), tool["function"].clone()));
+        } else {
+            out.push((named(&tool), tool));
+        }
+    }
+    out
+}
+
+/// The answers of tools in a request, in any of the four interfaces.
+fn answers(body: &Value) -> Vec<String> {
+    let mut out = Vec::new();
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    for message in list(&body["messages"]) {
+        if message["role"] == "tool" {
+            out.push(plain(&message["content"]));
+        }
+        for block in list(&message["content"]) {
+            if block["type"] == "tool_result" {
+                out.push(plain(&block["content"]));
+            }
+        }
+    }
+    for item in list(&body["input"]) {
+        if item["type"].as_str().is_some_and(|kind| kind.ends_with("_call_output")) {
+            out.push(plain(&item["output"]));
+        }
+    }
+    for content in list(&body["contents"]) {
+        for part in list(&content["parts"]) {
+            let response = &part["functionResponse"]["response"];
+            if response.is_object() {
+                let text = if response["output"].is_null() {
+                    &response["error"]
+                } else {
+                    &response["output"]
+                };
+                out.push(plain(text));
+            }
+        }
+    }
+    out
+}
+
+/// The text of an answer, whether it comes as one or in parts.
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => match serde_json::from_str(text) {
+            // Some clients hand on the parts as JSON.
+            Ok(parts @ Value::Array(_)) if text.starts_with("[{\"type\"") => plain(&parts),
+            _ => text.clone(),
+        },
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// The text without what changes from run to run.
+fn steady(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let reminder = ["<system-reminder>", "</system-reminder>", "<total_tokens>"];
+        if reminder.iter().any(|mark| line.starts_with(mark)) {
+            continue;
+        }
+        match line.split_once("Wall time: ") {
+            Some((head, _)) => out.push_str(&format!("{head}Wall time: …")),
+            None => out.push_str(line),
+        }
+        out.push('\n');
+    }
+    let out = out.trim_end();
+    match out.split_once("Took back revision ") {
+        Some((head, tail)) => {
+            let rest = tail.trim_start_matches(|c: char| c.is_ascii_digit());
+            format!("{head}Took back revision …{rest}")
+        }
+        None => out.to_owned(),
+    }
+}

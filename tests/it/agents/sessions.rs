@@ -1,0 +1,151 @@
+//! What one session over MCP is offered and told: the tools, the form of the answers, the root,
+//! and an undo of its own.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::mcp::{Session, binary, workspace};
+
+fn names(listed: &Value) -> Vec<&str> {
+    let tools = listed["tools"].as_array().expect("tools");
+    tools.iter().map(|tool| tool["name"].as_str().expect("name")).collect()
+}
+
+/// A model reads the text; the structured form is for who asks for it.
+#[test]
+fn answers_are_text_unless_asked() {
+    let dir = workspace();
+    for (flags, structured) in [(&[][..], false), (&["--structured"][..], true)] {
+        let mut session = Session::with(binary(dir.path()), flags, json!({}));
+        let listed = session.listed();
+        for tool in listed["tools"].as_array().expect("tools") {
+            assert_eq!(tool.get("outputSchema").is_some(), structured, "{tool}");
+        }
+        for (tool, arguments) in [
+            ("read_file", json!({"path": "a.txt"})),
+            ("edit_file", json!({"path": "a.txt", "old_str": "nowhere", "new_str": "x"})),
+        ] {
+            let (text, answer) = session.answer(tool, arguments);
+            assert!(!text.is_empty());
+            assert_eq!(answer.get("structuredContent").is_some(), structured, "{answer}");
+        }
+    }
+}
+
+/// What a session offers: one edit tool in the client's words and what goes with it, small.
+#[test]
+fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
+    let dir = workspace();
+    for (dialect, edit) in [
+        ("restitch", "edit_file"),
+        ("anthropic", "str_replace_based_edit_tool"),
+        ("claude-code", "edit"),
+        ("opencode", "edit"),
+        ("gemini", "edit"),
+        ("codex", "apply_patch"),
+    ] {
+        let mut session = Session::with(binary(dir.path()), &["--dialect", dialect], json!({}));
+        let listed = session.listed();
+        let mut offered = names(&listed);
+        offered.sort_unstable();
+        let mut wanted = vec![edit, "multi_edit", "read_file", "search", "undo"];
+        wanted.sort_unstable();
+        assert_eq!(offered, wanted, "{dialect}");
+        let size = listed.to_string().len();
+        println!("{dialect}: {size} bytes of declarations");
+        assert!(size <= 6 * 1024, "{dialect}: {size} bytes of declarations");
+    }
+    let mut guarded = Session::with(binary(dir.path()), &["--guard", "--stage"], json!({}));
+    let listed = guarded.listed();
+    for tool in ["list_files", "task_complete", "staging"] {
+        assert!(names(&listed).contains(&tool), "{tool}");
+    }
+    let mut chosen =
+        Session::with(binary(dir.path()), &["--tools", "edit_file,hashline_edit"], json!({}));
+    assert_eq!(names(&chosen.listed()), ["edit_file", "hashline_edit"]);
+    let (text, answer) = chosen.answer("read_file", json!({"path": "a.txt"}));
+    assert_eq!(answer["isError"], true);
+    assert!(text.contains("Use one of: edit_file, hashline_edit."), "{text}");
+    let (text, _) = chosen
+        .answer("Edit", json!({"file_path": "a.txt", "old_string": "one", "new_string": "1"}));
+    assert!(text.starts_with("Edited a.txt"), "another name of one that is offered: {text}");
+    let wrong = binary(dir.path()).args(["mcp", "--tools", "edit_fil"]).output().expect("ends");
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&wrong.stderr).contains("there is no tool `edit_fil`"));
+}
+
+/// Undo takes back what this session did, and nothing of another process.
+#[test]
+fn undo_is_the_sessions_own() {
+    let dir = workspace();
+    let file = dir.path().join("a.txt");
+    let edit = |old: &str, new: &str| json!({"path": "a.txt", "old_str": old, "new_str": new});
+    let other = |args: &[&str]| {
+        let out = binary(dir.path()).args(args).output().expect("ends");
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    };
+    other(&["edit", "a.txt", "--old", "one", "--new", "eins"]);
+    let mut session = Session::start(binary(dir.path()));
+    let (text, answer) = session.answer("undo", json!({"revision": 0}));
+    assert_eq!(answer["isError"], true);
+    assert!(text.contains("nothing to undo"), "{text}");
+    session.answer("edit_file", edit("two", "zwei"));
+    other(&["edit", "a.txt", "--old", "three", "--new", "drei"]);
+    session.answer("undo", json!({}));
+    assert_eq!(std::fs::read_to_string(&file).expect("file"), "eins\ntwo\ndrei\n");
+    let (text, _) = session.answer("undo", json!({}));
+    assert!(text.contains("nothing to undo"), "{text}");
+    // The command line's undo is the root's.
+    other(&["undo"]);
+    assert_eq!(std::fs::read_to_string(&file).expect("file"), "eins\ntwo\nthree\n");
+}
+
+/// The root: what the client says, within --root where that is given; else the folder of the
+/// configuration, the git top level, the current folder. The first answer says which.
+#[test]
+fn the_root_is_found_and_said() {
+    let dir = workspace();
+    let top = dir.path().canonicalize().expect("root");
+    let deep = top.join("src/deep");
+    std::fs::create_dir_all(&deep).expect("folders");
+    std::fs::write(top.join("src/.mcp.json"), "{}").expect("file");
+    std::fs::write(deep.join("b.txt"), "b\n").expect("file");
+    let start = |flags: &[&str], capabilities: Value| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+        command.current_dir(&deep).env("RESTITCH_STATE_DIR", top.join(".state"));
+        Session::with(command, flags, capabilities)
+    };
+    let said = |session: &mut Session| {
+        let (first, _) = session.answer("search", json!({"keyword": "b"}));
+        let (second, _) = session.answer("search", json!({"keyword": "b"}));
+        assert!(!second.contains("Root: "), "{second}");
+        first.lines().last().unwrap_or_default().to_owned()
+    };
+    let current = said(&mut start(&[], json!({})));
+    assert!(
+        current.starts_with(&format!("Root: {} (the current folder)", deep.display())),
+        "{current}"
+    );
+    std::fs::create_dir(top.join(".git")).expect("git");
+    let git = said(&mut start(&[], json!({})));
+    assert!(git.starts_with(&format!("Root: {} (the git top level)", top.display())), "{git}");
+    let found = said(&mut start(&["--root-of", ".mcp.json"], json!({})));
+    let wanted = format!("Root: {} (the folder of .mcp.json)", top.join("src").display());
+    assert!(found.starts_with(&wanted), "{found}");
+    let given = said(&mut start(&["--root-of", ".mcp.json", "--root", ".."], json!({})));
+    assert!(given.starts_with(&format!("Root: {} (--root)", top.join("src").display())), "{given}");
+    for (flags, named, root) in [
+        (&[][..], top.join("src"), "(the client's root)"),
+        (&["--root", "."], top.join("src"), "(--root)"),
+    ] {
+        let mut session = start(flags, json!({"roots": {}}));
+        session.call(1, "search", json!({"keyword": "b"}));
+        let asked = session.receive();
+        assert_eq!(asked["method"], "roots/list");
+        let roots = json!({"roots": [{"uri": format!("file://{}", named.display())}]});
+        session.send(&json!({"jsonrpc": "2.0", "id": asked["id"], "result": roots}));
+        let text = session.receive()["result"]["content"][0]["text"].to_string();
+        assert!(text.contains(root), "{text}");
+    }
+}
