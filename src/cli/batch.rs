@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead as _, Write as _};
 
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::args::{BatchArgs, Common};
@@ -9,7 +11,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
-use crate::tools::{ToolReply, Toolbox};
+use crate::tools::{self, ToolReply, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
@@ -38,6 +40,18 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     }
 }
 
+/// What stands around the arguments in a line. What is not known here is refused, since
+/// ignoring it could mean to write where nothing was to be written.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Around {
+    /// The tool; `edit_file` when left out.
+    tool: Option<String>,
+    /// Decide and report, but write nothing.
+    dry_run: Option<bool>,
+    /// The same id again answers with the first result.
+    request_id: Option<String>,
+}
+
 async fn answer(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolReply) {
     let malformed =
         |message: String| {
@@ -45,23 +59,24 @@ async fn answer(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolRe
                 r#"Send one object a line: {"id": 1, "tool": "edit_file", "arguments": {…}}."#,
             ))
         };
-    let mut request = match serde_json::from_slice::<Value>(line) {
-        Ok(Value::Object(request)) => request,
+    let mut around = match serde_json::from_slice::<Value>(line) {
+        Ok(Value::Object(around)) => around,
         Ok(_) => return (Value::Null, malformed("the request is not a JSON object".into())),
         Err(error) => return (Value::Null, malformed(format!("the request is not JSON: {error}"))),
     };
-    let id = request.get("id").cloned().unwrap_or(Value::Null);
-    let tool = match request.get("tool") {
-        None | Some(Value::Null) => "edit_file".to_owned(),
-        Some(Value::String(tool)) => tool.clone(),
-        Some(_) => return (id, malformed("`tool` is not a string".into())),
-    };
-    let dry = request.get("dry_run").and_then(Value::as_bool).unwrap_or(false);
-    let Some(arguments) = request.remove("arguments") else {
+    let id = around.remove("id").unwrap_or(Value::Null);
+    let Some(arguments) = around.remove("arguments") else {
         return (id, malformed("`arguments` is missing".into()));
     };
-    let request_id = request.get("request_id").and_then(Value::as_str).map(str::to_owned);
-    let options = CallOptions { dry_run: dry || dry_run, request_id };
-    let reply = toolbox.call(&tool, arguments, &options).await;
+    let around: Around = match tools::read_around("batch", around) {
+        Ok(around) => around,
+        Err(refusal) => return (id, ToolReply::refused(refusal)),
+    };
+    let options = CallOptions {
+        dry_run: around.dry_run.unwrap_or(false) || dry_run,
+        request_id: around.request_id.map(Into::into),
+    };
+    let tool = around.tool.as_deref().unwrap_or("edit_file");
+    let reply = toolbox.call(tool, arguments, &options).await;
     (id, reply)
 }

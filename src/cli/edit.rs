@@ -32,7 +32,8 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     if let Some(line) = args.near {
         arguments["near_line"] = line.into();
     }
-    let options = CallOptions { dry_run: args.dry_run, request_id: args.request_id };
+    let options =
+        CallOptions { dry_run: args.dry_run, request_id: args.request_id.map(Into::into) };
     let reply = toolbox.call("edit_file", arguments, &options).await;
     let mut out = io::stdout().lock();
     let written = if common.json {

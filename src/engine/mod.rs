@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector};
+use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId};
 use crate::resolve::Policy;
 use crate::session::{Ledger, Unread};
 use crate::store::StagingStore;
@@ -33,7 +33,7 @@ pub struct CallOptions {
     /// Decide and report, but write nothing.
     pub dry_run: bool,
     /// The caller's id for this request; a repeat answers with the first result.
-    pub request_id: Option<String>,
+    pub request_id: Option<RequestId>,
 }
 
 /// Applies edits. Cheap to clone.

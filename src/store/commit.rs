@@ -27,7 +27,7 @@ use super::metadata::Metadata;
 use super::replace::{holds, read_known};
 use super::trouble;
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
-use crate::port::Committed;
+use crate::port::{Committed, RequestId};
 use crate::text::Content;
 
 /// An edit to commit, and what undo adds to it.
@@ -49,7 +49,7 @@ impl From<VerifiedEdit> for Order {
 /// The circumstances of a commit.
 #[derive(Debug)]
 pub(super) struct How<'a> {
-    pub(super) request: Option<&'a str>,
+    pub(super) request: Option<&'a RequestId>,
     pub(super) undoes: Option<u64>,
     /// Set when nobody waits for the result any more.
     pub(super) abandoned: &'a AtomicBool,
@@ -102,8 +102,14 @@ impl Disk {
         how: &How<'_>,
     ) -> Result<Vec<Committed>, Refusal> {
         let Some(first) = orders.first() else { return Ok(Vec::new()) };
-        if let Some(entry) = how.request.and_then(|id| self.by_request(id)) {
-            return self.recorded(&entry);
+        self.stand()?;
+        if let Some(request) = how.request
+            && let Some(entry) = self.by_request(request)
+        {
+            return match entry.is_of(request, orders) {
+                true => self.recorded(&entry),
+                false => Err(request.reused()),
+            };
         }
         self.recover();
         let deadline = Instant::now() + self.options.lock_wait;
@@ -153,6 +159,14 @@ impl Disk {
                 }
                 return Err(trouble::conflict(job.edit.path(), "has this very change already"));
             }
+        }
+        if self.reopened.swap(false, Ordering::AcqRel)
+            && let Some(job) = jobs.first_mut()
+        {
+            job.warnings.push(format!(
+                "the root {} was replaced by another folder since the last edit; this edit is in the new one",
+                self.root.path().display()
+            ));
         }
         // The waiting is over; from here to the end a signal lets us finish.
         let _under_way = UNDER_WAY.read().unwrap_or_else(PoisonError::into_inner);

@@ -19,7 +19,7 @@ use super::undo::{Later, take_out};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, VerifiedEdit, WorkPath, WriteMethod,
 };
-use crate::port::{Committed, Revision, RevisionFile, UndoHow, Undone};
+use crate::port::{Committed, RequestId, Revision, RevisionFile, UndoHow, Undone};
 use crate::text::{ContentHash, Snapshot};
 
 /// What made a version of a file: a revision, or a program that is not restitch.
@@ -42,6 +42,7 @@ impl Disk {
         abandoned: &AtomicBool,
     ) -> Result<Undone, Refusal> {
         let history = self.kept_history()?;
+        self.stand()?;
         self.recover();
         let mut attempts = 0;
         loop {
@@ -250,10 +251,10 @@ impl Disk {
     }
 
     /// The commit that was made for a request id.
-    pub(super) fn by_request(&self, id: &str) -> Option<Entry> {
+    pub(super) fn by_request(&self, request: &RequestId) -> Option<Entry> {
         let entries = self.history.as_ref()?.entries().ok()?;
         entries.into_iter().rev().find(|entry| {
-            entry.request.as_deref() == Some(id)
+            entry.request.as_deref() == Some(request.as_str())
                 && (entry.done || entry.files.iter().all(|file| self.happened(file)))
         })
     }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::schema::{branches, properties, required, takes};
 use crate::edit::{EditCode, Refusal};
+use crate::text::ContentHash;
 
 /// Names that mean the same. An unknown name stands for the one name of its group
 /// that the tool knows.
@@ -72,6 +73,8 @@ pub const SYNONYMS: &[&[&str]] = &[
     &["insert_line", "insertLine", "line"],
     &["view_range", "viewRange", "range"],
     &["snapshot", "snapshot_id", "snapshotId", "hash"],
+    &["dry_run", "dryRun", "dry-run", "dryrun"],
+    &["request_id", "requestId", "request-id"],
 ];
 
 /// Descriptions of the intent: accepted from tools that send one, and unused.
@@ -99,6 +102,13 @@ pub(super) fn canonical(
         given = inner;
     }
     object(&Place { tool, at: String::new() }, schema, given)
+}
+
+/// What a call asks for, whatever the order of its arguments.
+pub(super) fn digest(tool: &str, arguments: &Map<String, Value>) -> ContentHash {
+    let mut sorted = Value::Object(arguments.clone());
+    sorted.sort_all_objects();
+    ContentHash::of(format!("{tool}\n{sorted}").as_bytes())
 }
 
 fn not_an_object(tool: &str, schema: &Value) -> Refusal {

@@ -31,7 +31,7 @@ use serde_json::{Map, Value};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
-use crate::port::BoxFuture;
+use crate::port::{BoxFuture, Recalled};
 use crate::session::{Guard, Policy};
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
@@ -217,14 +217,20 @@ impl Toolbox {
                 return self.dialect.reword(&Map::new(), ToolReply::refused(refusal));
             }
         };
-        let request = options.request_id.as_deref().filter(|_| tool.writes && !options.dry_run);
-        if let Some(answer) = match request {
-            Some(id) => self.engine.recall(id).await,
-            None => None,
-        } && let Some(reply) = ToolReply::from_json(&answer)
-        {
-            return reply;
+        let request = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
+        let request = request.map(|id| id.asking(arguments::digest(tool.name, &arguments)));
+        if let Some(request) = &request {
+            match self.engine.recall(request).await {
+                Recalled::Unknown => {}
+                Recalled::Answer(answer) => {
+                    if let Some(reply) = ToolReply::from_json(&answer) {
+                        return reply;
+                    }
+                }
+                Recalled::Other => return ToolReply::refused(request.reused()),
+            }
         }
+        let options = &CallOptions { request_id: request.clone(), ..options.clone() };
         let call = Call { engine: &self.engine, arguments: &arguments, options };
         let reply = match &self.guard {
             Some(guard) => guard.run(tool, call).await,
@@ -232,13 +238,22 @@ impl Toolbox {
         };
         let reply = self.dialect.reword(&arguments, reply);
         // A refusal is not remembered: the same request may succeed once its cause is gone.
-        if let (Some(id), true) = (request, reply.ok)
+        if let (Some(request), true) = (&request, reply.ok)
             && let Ok(answer) = serde_json::to_string(&reply)
         {
-            self.engine.remember(id, answer).await;
+            self.engine.remember(request, answer).await;
         }
         reply
     }
+}
+
+/// Reads what stands around a tool call, as leniently as the arguments of a tool.
+pub(crate) fn read_around<T>(what: &str, given: Map<String, Value>) -> Result<T, Refusal>
+where
+    T: serde::de::DeserializeOwned + schemars::JsonSchema,
+{
+    let schema = schema::input::<T>();
+    parse(what, &arguments::canonical(what, &schema, Value::Object(given))?)
 }
 
 fn no_such_tool(name: &str) -> Refusal {
