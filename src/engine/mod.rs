@@ -22,7 +22,7 @@ use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector, R
 use crate::resolve::Policy;
 use crate::session::{Ledger, Unread};
 use crate::store::StagingStore;
-use crate::text::Snapshot;
+use crate::text::{Encoding, NotText, Snapshot};
 
 pub use lines::HashlineRequest;
 pub use progress::{Observer, Stage};
@@ -47,6 +47,7 @@ pub struct Engine {
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     unread: Unread,
+    encoding: Option<Encoding>,
 }
 
 /// What one call may spend on a model.
@@ -124,6 +125,7 @@ impl Engine {
                 staging: None,
                 ledger: Arc::default(),
                 unread: Unread::default(),
+                encoding: None,
             },
         }
     }
@@ -136,6 +138,12 @@ impl Engine {
             observer: observer.clone(),
         };
         Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
+    }
+
+    /// The same engine, reading every file in the encoding that the caller names.
+    #[must_use]
+    pub fn reading_as(&self, encoding: Encoding) -> Self {
+        Self { encoding: Some(encoding), ..self.clone() }
     }
 
     /// The same engine over a staging layer: edits stay in memory until they are
@@ -183,10 +191,18 @@ impl Engine {
         self.reached(Stage::Read, path.as_str());
         let bytes = self.store.load(path).await?;
         self.reached(Stage::Locate, path.as_str());
-        Snapshot::decode(bytes).map_err(|why| {
+        let decoded = match self.encoding {
+            Some(encoding) => Snapshot::decode_as(bytes, encoding),
+            None => Snapshot::decode(bytes),
+        };
+        decoded.map_err(|why| {
+            let hint = match why {
+                NotText::NotThat(_) => "Give another `encoding`, or leave it out.",
+                _ => "Only text files can be edited here.",
+            };
             Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
                 .at(path.as_str())
-                .hint("Only text files can be edited here.")
+                .hint(hint)
         })
     }
 

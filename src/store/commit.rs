@@ -338,9 +338,9 @@ impl Disk {
             return Ok(Some(entry));
         }
         let conflict = |why: &str| trouble::conflict(&path, why);
-        let now = held
-            .bytes
-            .snapshot()
+        let now = before
+            .decode_alike(held.bytes.to_vec())
+            .ok()
             .ok_or_else(|| conflict("was changed by another program and is no text now"))?;
         match job.edit.rebase(&now) {
             None => Err(conflict("was changed by another program after it was read")),

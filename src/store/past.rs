@@ -182,9 +182,6 @@ impl Disk {
             })
             .collect();
         let explanation = Explanation::plain("undo");
-        let snapshot = |bytes: Vec<u8>| {
-            Snapshot::decode(bytes).map_err(|_| in_the_way(&path, entry, Maker::Somebody))
-        };
         let first_later =
             || later.first().map_or(Maker::Somebody, |(e, _)| Maker::Revision(e.revision));
         let restored = |before: Option<Snapshot>, after: After| {
@@ -193,7 +190,7 @@ impl Disk {
         let is_as_left = now.as_deref().map(ContentHash::of) == file.after;
         match (&file.before, now) {
             (None, Some(now)) if is_as_left => {
-                let edit = restored(Some(snapshot(now)?), After::Removed);
+                let edit = restored(Some(Snapshot::of_any(now)), After::Removed);
                 Ok(Order { edit, metadata: None, folders: file.made.clone() })
             }
             (Some(before), None) if is_as_left => {
@@ -203,7 +200,7 @@ impl Disk {
             }
             (Some(before), Some(now)) if is_as_left => {
                 let bytes = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
-                Ok(restored(Some(snapshot(now)?), After::Content(bytes.into())).into())
+                Ok(restored(Some(Snapshot::of_any(now)), After::Content(bytes.into())).into())
             }
             (Some(before), Some(now)) => {
                 let Some(after) = file.after else {
@@ -216,7 +213,7 @@ impl Disk {
                     .ok_or_else(|| in_the_way(&path, entry, first_later()))?;
                 let bytes = take_out(&old, &new, &versions)
                     .map_err(|maker| in_the_way(&path, entry, maker))?;
-                Ok(restored(Some(snapshot(now)?), After::Content(bytes.into())).into())
+                Ok(restored(Some(Snapshot::of_any(now)), After::Content(bytes.into())).into())
             }
             _ => Err(in_the_way(&path, entry, first_later())),
         }
@@ -278,7 +275,7 @@ impl Disk {
                     history.bytes(hash, now.as_deref()).map_err(|error| unreadable(&error))
                 };
                 let before = match &file.before {
-                    Some(version) => Snapshot::decode(read(version.sha256)?).ok(),
+                    Some(version) => Some(Snapshot::of_any(read(version.sha256)?)),
                     None => None,
                 };
                 let (after, method) = match (file.after, &file.before) {

@@ -210,6 +210,10 @@ impl Toolbox {
             miscalled();
             return ToolReply::refused(no_such_tool(name));
         };
+        let (arguments, encoding) = match arguments::take_encoding(arguments) {
+            Ok(taken) => taken,
+            Err(refusal) => return ToolReply::refused(refusal),
+        };
         let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
             Ok(arguments) => arguments,
             Err(refusal) => {
@@ -218,7 +222,7 @@ impl Toolbox {
             }
         };
         let request = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
-        let request = request.map(|id| id.asking(arguments::digest(tool.name, &arguments)));
+        let request = request.map(|id| id.asking(arguments::digest(tool.name, &arguments, encoding)));
         if let Some(request) = &request {
             match self.engine.recall(request).await {
                 Recalled::Unknown => {}
@@ -231,7 +235,9 @@ impl Toolbox {
             }
         }
         let options = &CallOptions { request_id: request.clone(), ..options.clone() };
-        let call = Call { engine: &self.engine, arguments: &arguments, options };
+        let named = encoding.map(|encoding| self.engine.reading_as(encoding));
+        let engine = named.as_ref().unwrap_or(&self.engine);
+        let call = Call { engine, arguments: &arguments, options };
         let reply = match &self.guard {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,

@@ -4,6 +4,7 @@
 mod p01_repeated_requests;
 mod p02_envelope;
 mod p03_moved_root;
+mod p04_encodings;
 mod p14_state;
 
 use std::fs;
