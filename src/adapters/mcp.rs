@@ -6,6 +6,7 @@
 //! clients hide those from the model. Roots and sampling are not used: the root comes
 //! from the command line.
 
+mod desk;
 mod frames;
 mod http;
 
@@ -27,12 +28,13 @@ use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Observer};
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
+use desk::Desk;
 pub use http::{HttpOptions, serve_http};
 
 /// A longer line is not read: no edit is near it, and it would fill the memory.
@@ -48,16 +50,24 @@ needs; do not repeat a refused call as it was.";
 /// Serves the tools over stdin and stdout until the client closes them.
 pub async fn serve_stdio(toolbox: Toolbox) -> Result<(), String> {
     let (stdin, stdout) = rmcp::transport::stdio();
-    let (capped, lines) = tokio::io::duplex(1 << 16);
-    tokio::spawn(frames::cap(stdin, capped, MAX_FRAME));
-    let transport = AsyncRwTransport::new_server(lines, stdout);
-    let service = match McpServer::new(toolbox).serve(transport).await {
+    let (to_server, requests) = tokio::io::duplex(1 << 16);
+    let (answers, from_server) = tokio::io::duplex(1 << 16);
+    let (back, refused) = mpsc::channel(16);
+    let traffic = frames::Traffic::new();
+    let over = traffic.over();
+    tokio::spawn(frames::let_in(stdin, to_server, back, traffic.clone(), MAX_FRAME));
+    let out = tokio::spawn(frames::let_out(from_server, stdout, refused, traffic));
+    let server = McpServer { over: Some(over), ..McpServer::new(toolbox) };
+    let transport = AsyncRwTransport::new_server(requests, answers);
+    let service = match server.serve(transport).await {
         Ok(service) => service,
         // A client that leaves before it says anything is no fault of anyone.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(format!("the MCP session did not start: {error}")),
     };
     service.waiting().await.map_err(|error| format!("the MCP session failed: {error}"))?;
+    // The last answers; a client that does not take them is not waited for.
+    let _ = tokio::time::timeout(frames::LAST_ANSWER, out).await;
     Ok(())
 }
 
@@ -67,12 +77,20 @@ pub struct McpServer {
     toolbox: Toolbox,
     /// What a client of the older lifecycle has subscribed to; `None` before the first.
     watched: Arc<Mutex<Option<BTreeSet<String>>>>,
+    desk: Desk,
+    /// Becomes true when nobody waits for any answer any more.
+    over: Option<watch::Receiver<bool>>,
 }
 
 impl McpServer {
     /// A server over the tools.
     pub fn new(toolbox: Toolbox) -> Self {
-        Self { toolbox, watched: Arc::default() }
+        Self { toolbox, watched: Arc::default(), desk: Desk::new(), over: None }
+    }
+
+    /// The server for one more session: the same tools on the same threads.
+    fn session(&self) -> Self {
+        Self { watched: Arc::default(), ..self.clone() }
     }
 
     /// The URI of a file below the root.
@@ -125,7 +143,7 @@ impl ServerHandler for McpServer {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(frames::unknown_method(request.method, MAX_FRAME))
+        Err(frames::unknown_method(request.method))
     }
 
     async fn list_tools(
@@ -219,22 +237,23 @@ impl ServerHandler for McpServer {
         let toolbox = self.toolbox.observed(observer);
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        // A task of its own: a panic in it is an answer, and dropping it reaches the model call.
-        let mut call = tokio::task::JoinSet::new();
-        call.spawn(async move { toolbox.call(&name, arguments, &CallOptions::default()).await });
+        // Dropping the work reaches the model call and a commit that has not begun; a panic
+        // in it is an answer.
+        let work = self.desk.run(move || async move {
+            toolbox.call(&name, arguments, &CallOptions::default()).await
+        });
         let reply = tokio::select! {
-            done = call.join_next() => match done {
-                Some(Ok(reply)) => reply,
-                _ => ToolReply::refused(
-                    Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
-                        .hint("Nothing is known about the outcome: read the file before the next edit."),
-                ),
-            },
+            done = work => done.unwrap_or_else(|| ToolReply::refused(
+                Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
+                    .hint("Nothing is known about the outcome: read the file before the next edit."),
+            )),
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
+            () = closed(self.over.clone()) => {
+                return Err(ErrorData::internal_error("the client closed its side", None));
+            }
         };
-        drop(call);
         // Progress arrives before the answer it belongs to.
         if let Some(progress) = progress {
             // After the client closed its side nobody takes progress any more, and the
@@ -242,6 +261,14 @@ impl ServerHandler for McpServer {
             let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
         }
         Ok(answer(reply).into())
+    }
+}
+
+/// Waits until nobody waits for any answer any more.
+async fn closed(over: Option<watch::Receiver<bool>>) {
+    let Some(mut over) = over else { return std::future::pending().await };
+    if over.wait_for(|over| *over).await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 

@@ -1,6 +1,6 @@
 //! `restitch batch`: one request a line, one reply a line, in order.
 
-use std::io::{self, BufRead as _, Write as _};
+use std::io::{self, BufRead, Write as _};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,22 +22,69 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match lines.read_until(b'\n', &mut line) {
+        match read_line(&mut lines, &mut line) {
             Ok(0) => return Exit::Done,
+            Ok(length) if length > MOST_LINE => {
+                let reply = malformed(format!(
+                    "the line has {length} bytes; at most {} MiB are read",
+                    MOST_LINE >> 20
+                ));
+                if let Err(error) = print(&Value::Null, &reply) {
+                    return Exit::fault(format!("cannot write to stdout: {error}"));
+                }
+                continue;
+            }
             Ok(_) if line.trim_ascii().is_empty() => continue,
             Ok(_) => {}
             Err(error) => return Exit::fault(format!("cannot read stdin: {error}")),
         }
         let (id, reply) = answer(&toolbox, &line, args.dry_run).await;
-        let out = json!({
-            "id": id, "ok": reply.ok, "code": reply.code, "message": reply.message, "report": reply.report,
-        });
-        let mut stdout = io::stdout().lock();
-        // Flushed at once: a client may wait for this reply before it sends the next request.
-        if let Err(error) = writeln!(stdout, "{out}").and_then(|()| stdout.flush()) {
+        if let Err(error) = print(&id, &reply) {
             return Exit::fault(format!("cannot write to stdout: {error}"));
         }
     }
+}
+
+/// A longer line is not kept: no edit is near it, and it would fill the memory.
+const MOST_LINE: usize = 16 << 20;
+
+/// Reads a line and answers with its length; of one that is too long nothing is kept.
+fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
+    let mut length = 0;
+    loop {
+        let piece = match from.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        let end = memchr::memchr(b'\n', piece);
+        let taken = end.map_or(piece.len(), |at| at + 1);
+        length += taken;
+        if length <= MOST_LINE {
+            line.extend_from_slice(&piece[..taken]);
+        } else {
+            *line = Vec::new();
+        }
+        from.consume(taken);
+        if taken == 0 || end.is_some() {
+            return Ok(length);
+        }
+    }
+}
+
+fn print(id: &Value, reply: &ToolReply) -> io::Result<()> {
+    let out = json!({
+        "id": id, "ok": reply.ok, "code": reply.code, "message": reply.message, "report": reply.report,
+    });
+    let mut stdout = io::stdout().lock();
+    // Flushed at once: a client may wait for this reply before it sends the next request.
+    writeln!(stdout, "{out}").and_then(|()| stdout.flush())
+}
+
+fn malformed(message: String) -> ToolReply {
+    ToolReply::refused(
+        Refusal::new(EditCode::InvalidArguments, message)
+            .hint(r#"Send one object a line: {"id": 1, "tool": "edit_file", "arguments": {…}}."#),
+    )
 }
 
 /// What stands around the arguments in a line. What is not known here is refused, since
@@ -53,12 +100,6 @@ struct Around {
 }
 
 async fn answer(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolReply) {
-    let malformed =
-        |message: String| {
-            ToolReply::refused(Refusal::new(EditCode::InvalidArguments, message).hint(
-                r#"Send one object a line: {"id": 1, "tool": "edit_file", "arguments": {…}}."#,
-            ))
-        };
     let mut around = match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(around)) => around,
         Ok(_) => return (Value::Null, malformed("the request is not a JSON object".into())),

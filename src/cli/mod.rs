@@ -47,12 +47,14 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
     };
-    runtime
-        .block_on(async {
-            signals::heed();
-            run(cli).await
-        })
-        .report()
+    let exit = runtime.block_on(async {
+        signals::heed();
+        run(cli).await
+    });
+    // Work that nobody waits for any more is not waited for, except for a commit.
+    signals::finish_commits();
+    runtime.shutdown_background();
+    exit.report()
 }
 
 fn is_hook() -> bool {

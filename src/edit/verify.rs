@@ -168,7 +168,9 @@ fn uncertain(doubts: &[&str], written: &str, before: &Snapshot) -> Refusal {
     let new: String = new.into_iter().take(8).collect();
     let names = doubts.iter().take(12).copied().collect::<Vec<_>>().join(", ");
     let message = match doubts.len() {
-        0 | 1 => format!("the file's encoding is not known (it may be {names}), so `{new}` was not written"),
+        0 | 1 => format!(
+            "the file's encoding is not known (it may be {names}), so `{new}` was not written"
+        ),
         _ => format!(
             "the file's encoding is not certain: its bytes fit {names}, which do not agree about `{new}`"
         ),

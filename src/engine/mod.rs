@@ -221,6 +221,10 @@ impl Engine {
         for edit in &batch {
             self.reached(Stage::Write, edit.path().as_str());
         }
+        // A caller that is gone by now is noticed here, before anything is written.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            tokio::task::yield_now().await;
+        }
         let commit = CommitOptions { request_id: options.request_id.clone() };
         let committed = self.store.commit(batch, commit).await?;
         Ok(committed.into_iter().map(|done| self.noted(done)).collect())

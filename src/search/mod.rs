@@ -8,6 +8,7 @@
 //! Limits: in UTF-16 without a byte order mark nothing is found, and in legacy
 //! encodings only ASCII terms are.
 
+mod exclude;
 mod query;
 mod rank;
 mod scan;

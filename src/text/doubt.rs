@@ -186,7 +186,8 @@ fn odd_places(text: &str) -> usize {
                     // One-byte kana come in words of their own.
                     odd += usize::from(a.is_lowercase() && b.is_uppercase() || x == HalfKana);
                 }
-                (Some(Ideographs), Some(Kana | Hangul)) | (Some(Kana | Hangul), Some(Ideographs)) => {}
+                (Some(Ideographs), Some(Kana | Hangul))
+                | (Some(Kana | Hangul), Some(Ideographs)) => {}
                 (Some(_), Some(_)) => odd += 1,
                 _ => {}
             }
@@ -232,7 +233,8 @@ fn rare_ideographs(encoding: Encoding, text: &str) -> usize {
             let mut character = [0; 4];
             let (bytes, _, _) = web.encode(c.encode_utf8(&mut character));
             let lead = bytes.first().copied().unwrap_or(0);
-            let trail_is_common = web != encoding_rs::GBK || bytes.get(1).is_some_and(|b| *b >= 0xa1);
+            let trail_is_common =
+                web != encoding_rs::GBK || bytes.get(1).is_some_and(|b| *b >= 0xa1);
             !(first..=last).contains(&lead) || !trail_is_common
         })
         .count();

@@ -49,20 +49,22 @@ impl Encoding {
                 Some(table) => Self::Table(table),
                 None => {
                     let web = encoding_rs::Encoding::for_label(plain.as_bytes());
-                    let web = web.or_else(|| encoding_rs::Encoding::for_label(
-                        match plain.as_str() {
-                            "mac-roman" => "macintosh",
-                            "mac-cyrillic" => "x-mac-cyrillic",
-                            _ => plain.strip_prefix("cp").map_or("", |number| match number {
-                                "932" => "shift_jis",
-                                "936" => "gbk",
-                                "949" => "euc-kr",
-                                "950" => "big5",
-                                _ => plain.as_str(),
-                            }),
-                        }
-                        .as_bytes(),
-                    ));
+                    let web = web.or_else(|| {
+                        encoding_rs::Encoding::for_label(
+                            match plain.as_str() {
+                                "mac-roman" => "macintosh",
+                                "mac-cyrillic" => "x-mac-cyrillic",
+                                _ => plain.strip_prefix("cp").map_or("", |number| match number {
+                                    "932" => "shift_jis",
+                                    "936" => "gbk",
+                                    "949" => "euc-kr",
+                                    "950" => "big5",
+                                    _ => plain.as_str(),
+                                }),
+                            }
+                            .as_bytes(),
+                        )
+                    });
                     let web = web.filter(|web| web.output_encoding() == *web)?;
                     Self::Legacy(web)
                 }
@@ -146,7 +148,10 @@ impl Serialize for Encoding {
     }
 }
 
-pub(super) fn strict_legacy(encoding: &'static encoding_rs::Encoding, text: &str) -> Option<Vec<u8>> {
+pub(super) fn strict_legacy(
+    encoding: &'static encoding_rs::Encoding,
+    text: &str,
+) -> Option<Vec<u8>> {
     let (bytes, _, unmappable) = encoding.encode(text);
     let back = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
     (!unmappable && back.as_deref() == Some(text)).then(|| bytes.into_owned())

@@ -18,8 +18,8 @@ mod tables;
 
 pub use content::Content;
 pub use encoding::{Encoding, NotText, Unencodable};
-pub use tables::Table;
 pub use hash::ContentHash;
 pub use lines::{Ending, Line, LineIndex, LineSpan};
 pub(crate) use lines::{counted, lines as each_line};
 pub use snapshot::Snapshot;
+pub use tables::Table;

@@ -162,9 +162,8 @@ mod tests {
     fn every_table_has_all_upper_bytes_and_comes_back() {
         for table in &TABLES {
             assert_eq!(table.upper().count(), 128, "{}", table.name);
-            let bytes: Vec<u8> = (0..=0xff)
-                .filter(|byte| table.decode(&[*byte]).is_some())
-                .collect();
+            let bytes: Vec<u8> =
+                (0..=0xff).filter(|byte| table.decode(&[*byte]).is_some()).collect();
             let text = table.decode(&bytes).expect("text");
             assert_eq!(table.encode(&text), Ok(bytes), "{}", table.name);
         }

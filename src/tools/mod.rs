@@ -222,7 +222,8 @@ impl Toolbox {
             }
         };
         let request = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
-        let request = request.map(|id| id.asking(arguments::digest(tool.name, &arguments, encoding)));
+        let request =
+            request.map(|id| id.asking(arguments::digest(tool.name, &arguments, encoding)));
         if let Some(request) = &request {
             match self.engine.recall(request).await {
                 Recalled::Unknown => {}

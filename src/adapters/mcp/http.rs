@@ -59,8 +59,8 @@ pub async fn serve_http(
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
     let sessions = Arc::new(LocalSessionManager::default());
-    let service =
-        StreamableHttpService::new(move || Ok(McpServer::new(toolbox.clone())), sessions, config);
+    let server = McpServer::new(toolbox);
+    let service = StreamableHttpService::new(move || Ok(server.session()), sessions, config);
     let token = ContentHash::of(options.token.trim().as_bytes());
     let door = from_fn(move |request: Request, next: Next| admit(token, request, next));
     let router = Router::new().route_service("/mcp", service).layer(door);

@@ -5,6 +5,9 @@ mod p01_repeated_requests;
 mod p02_envelope;
 mod p03_moved_root;
 mod p04_encodings;
+mod p06_responsive;
+mod p08_ignore_files;
+mod p09_frames;
 mod p14_state;
 
 use std::fs;

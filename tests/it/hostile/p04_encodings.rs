@@ -49,7 +49,8 @@ fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
         for sentence in sentences {
             for c in new.chars() {
                 let file = format!("f{at}-{}-{}", sentence.len(), u32::from(c));
-                let whole = |value: &str| encode(&format!("name = {sentence}\nkey = {value}\nend\n"));
+                let whole =
+                    |value: &str| encode(&format!("name = {sentence}\nkey = {value}\nend\n"));
                 world.write(&file, whole("old"));
                 let call = json!({ "path": file, "old_str": "key = old", "new_str": format!("key = {c}") });
                 requests.push(json!({ "arguments": call }));
@@ -82,7 +83,9 @@ fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
         assert_eq!(world.bytes(file), *right, "{name}: {reply}");
         guided += 1;
     }
-    println!("{written} written right at once, {refused} refused, {guided} of those written right once the encoding was named");
+    println!(
+        "{written} written right at once, {refused} refused, {guided} of those written right once the encoding was named"
+    );
     assert!(written * 3 > refused, "too cautious to be of use: {written} written");
 }
 
@@ -92,7 +95,8 @@ fn characters_that_the_file_has_are_written_and_ascii_always() {
     let encoding = Encoding::named("macintosh").expect("known");
     let text = |value: &str| encoding.encode(&format!("café {value}\n")).expect("fits");
     world.write("f", text("old"));
-    let reply = &world.batch(&[json!({ "arguments": { "path": "f", "old_str": "old", "new_str": "new" } })])[0];
+    let reply = &world
+        .batch(&[json!({ "arguments": { "path": "f", "old_str": "old", "new_str": "new" } })])[0];
     assert_eq!(reply["ok"], true, "{reply}");
     assert_eq!(world.bytes("f"), text("new"));
 }

@@ -1,0 +1,90 @@
+//! No call stops a server: while calls take long, pings, cancellations and the end of the
+//! session are heard.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{Talk, World};
+
+/// A deadline that users rely on.
+const HEARD: Duration = Duration::from_secs(2);
+
+/// Calls that keep every thread busy for a while: large files of which the caller remembers
+/// nearly everything a little wrong.
+fn busy(world: &World, talk: &mut Talk, calls: u64) {
+    for n in 0..calls {
+        let line =
+            |at: u64, quote: char| format!("  let it{at} = {quote}don{quote}t {at}{n}{quote};\n");
+        let file: String = (0..12_000).map(|at| line(at, '’')).collect();
+        let old: String = (0..12_000).map(|at| line(at + at % 7 / 6, '\'')).collect();
+        let name = format!("big{n}");
+        world.write(&name, &file);
+        talk.start_call(
+            100 + n,
+            "edit_file",
+            json!({ "path": name, "old_str": old, "new_str": "x" }),
+        );
+    }
+    std::thread::sleep(Duration::from_millis(300));
+}
+
+#[test]
+fn a_ping_and_a_cancellation_are_heard_while_calls_take_long() {
+    let world = World::new();
+    world.write("small", "one\n");
+    let mut mcp = world.mcp();
+    busy(&world, &mut mcp, 3);
+    for n in 0..5 {
+        let id = format!("ping{n}");
+        let start = Instant::now();
+        mcp.ping(&id);
+        mcp.answer(&Value::from(id), HEARD);
+        println!("a ping was answered after {:?}", start.elapsed());
+    }
+    for n in 0..3 {
+        mcp.send(&json!({
+            "jsonrpc": "2.0", "method": "notifications/cancelled",
+            "params": { "requestId": 100 + n },
+        }));
+    }
+    mcp.ping("after");
+    mcp.answer(&"after".into(), HEARD);
+    let done =
+        mcp.call(7, "edit_file", json!({ "path": "small", "old_str": "one", "new_str": "two" }));
+    assert_eq!(done["result"]["isError"], false, "{done}");
+}
+
+#[test]
+fn closing_stdin_and_sigterm_end_a_busy_server() {
+    let world = World::new();
+    let mut mcp = world.mcp();
+    busy(&world, &mut mcp, 6);
+    mcp.close_stdin();
+    // The last answers get two seconds each; what then still runs is left behind.
+    let took = mcp.ends_within(Duration::from_secs(20)).expect("the server ends");
+    println!("closing stdin ended the server after {took:?}");
+
+    let mut mcp = world.mcp();
+    busy(&world, &mut mcp, 6);
+    let process = rustix::process::Pid::from_child(&mcp.child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
+    let took = mcp.ends_within(Duration::from_secs(5)).expect("SIGTERM ends it within 5 s");
+    println!("SIGTERM ended the server after {took:?}");
+}
+
+#[test]
+fn more_calls_than_places_are_all_answered_and_a_withdrawn_one_is_not_made() {
+    let world = World::new();
+    world.write("f", "0\n");
+    let mut mcp = world.mcp();
+    for id in 0..300 {
+        mcp.start_call(id, "read_file", json!({ "path": "f" }));
+    }
+    mcp.close_stdin();
+    let mut seen: Vec<u64> =
+        (0..300).map(|_| mcp.next(Duration::from_secs(30))["id"].as_u64().expect("id")).collect();
+    seen.sort_unstable();
+    assert_eq!(seen, (0..300).collect::<Vec<u64>>());
+    assert!(mcp.ends_within(Duration::from_secs(10)).is_some());
+}
