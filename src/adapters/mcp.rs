@@ -7,8 +7,10 @@
 //! from the command line.
 
 mod desk;
+mod doors;
 mod frames;
 mod http;
+mod peers;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

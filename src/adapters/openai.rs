@@ -225,7 +225,12 @@ impl OpenAi {
         }
         // Ignored when another part of the program was first: then there is one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder();
+        if is_loopback(&base_url) {
+            // A proxy would look for the server on its own machine.
+            http = http.no_proxy();
+        }
+        let http = http
             .connect_timeout(limits.connect)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
@@ -557,4 +562,11 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let millis = headers.get("retry-after-ms").and_then(number).map(|ms| ms / 1000.0);
     let seconds = millis.or_else(|| headers.get(RETRY_AFTER).and_then(number))?;
     Duration::try_from_secs_f64(seconds.clamp(0.0, 3600.0)).ok()
+}
+/// Whether an address is on this machine.
+fn is_loopback(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

@@ -75,7 +75,7 @@ fn print(id: &Value, reply: &ToolReply) -> io::Result<()> {
     let out = json!({
         "id": id, "ok": reply.ok, "code": reply.code, "message": reply.message, "report": reply.report,
     });
-    let mut stdout = io::stdout().lock();
+    let mut stdout = super::out::stdout();
     // Flushed at once: a client may wait for this reply before it sends the next request.
     writeln!(stdout, "{out}").and_then(|()| stdout.flush())
 }

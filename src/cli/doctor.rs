@@ -77,7 +77,7 @@ pub(crate) async fn run(common: &Common) -> Exit {
 }
 
 fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = super::out::words();
     if common.json {
         return writeln!(out, "{}", json!({ "ok": !bad, "findings": findings }));
     }

@@ -1,5 +1,6 @@
 //! How the process ends.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use crate::tools::ToolReply;
@@ -46,10 +47,6 @@ impl Exit {
     }
 
     /// Says what is left to say and gives the code.
-    #[expect(
-        clippy::print_stderr,
-        reason = "the one place where a command's last word goes to stderr"
-    )]
     pub(crate) fn report(self) -> ExitCode {
         let (code, message) = match self {
             Self::Done => (0, String::new()),
@@ -59,7 +56,8 @@ impl Exit {
             Self::Fault(message) => (3, message),
         };
         if !message.is_empty() {
-            eprintln!("restitch: {message}");
+            // Nobody to tell is no reason for another code.
+            let _ = super::out::stderr().write_all(format!("restitch: {message}\n").as_bytes());
         }
         ExitCode::from(code)
     }

@@ -18,6 +18,7 @@ mod init;
 mod logs;
 mod mcp;
 mod model;
+mod out;
 mod past;
 mod read;
 mod schema;
@@ -25,6 +26,7 @@ mod search;
 mod settings;
 mod signals;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -39,6 +41,10 @@ pub fn main() -> ExitCode {
         // Clients take 2, the usual code of wrong usage, as "block this call".
         Err(error) if is_hook() && error.use_stderr() => {
             return Exit::Failed(error.to_string()).report();
+        }
+        // What was typed is quoted in the message, and may steer the terminal.
+        Err(error) if error.use_stderr() && quotes_controls() => {
+            return Exit::usage(error.render().to_string()).report();
         }
         Err(error) => error.exit(),
     };
@@ -55,6 +61,12 @@ pub fn main() -> ExitCode {
     signals::finish_commits();
     runtime.shutdown_background();
     exit.report()
+}
+
+fn quotes_controls() -> bool {
+    std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .any(|argument| matches!(crate::text::visible(&argument), Cow::Owned(_)))
 }
 
 fn is_hook() -> bool {

@@ -4,7 +4,7 @@ use tokio::sync::broadcast;
 
 use super::{CallOptions, Engine};
 use crate::edit::{EditReport, Refusal, WorkPath};
-use crate::port::{Change, Recalled, RequestId, Revision, UndoHow};
+use crate::port::{Change, Committed, Recalled, RequestId, Revision, UndoHow};
 
 impl Engine {
     /// Takes back a commit: the last one that still stands, or the one named. Answers with
@@ -38,6 +38,11 @@ impl Engine {
     /// What is known of a request.
     pub async fn recall(&self, request: &RequestId) -> Recalled {
         self.store.recall(request).await
+    }
+
+    /// The reports of commits that were made before.
+    pub fn reports(&self, committed: Vec<Committed>) -> Vec<EditReport> {
+        committed.into_iter().map(super::reported).collect()
     }
 
     /// Remembers the answer to a request.

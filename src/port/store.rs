@@ -67,12 +67,14 @@ impl From<&str> for RequestId {
 }
 
 /// What a store knows about a request id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Recalled {
     /// It was never used, or so long ago that it is forgotten.
     Unknown,
     /// This very request was answered before.
     Answer(String),
+    /// This very request was committed before, and its answer is lost.
+    Committed(Vec<Committed>),
     /// It was used for another request.
     Other,
 }

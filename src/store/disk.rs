@@ -459,8 +459,7 @@ impl FileStore for DiskStore {
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
         let (disk, request) = (self.0.clone(), request.clone());
         Box::pin(async move {
-            let recall = move || Ok(disk.history.as_ref().map(|all| all.recall(&request)));
-            blocking(None, recall).await.ok().flatten().unwrap_or(Recalled::Unknown)
+            blocking(None, move || disk.recall(&request)).await.unwrap_or(Recalled::Unknown)
         })
     }
 

@@ -19,7 +19,7 @@ use super::undo::{Later, take_out};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, VerifiedEdit, WorkPath, WriteMethod,
 };
-use crate::port::{Committed, RequestId, Revision, RevisionFile, UndoHow, Undone};
+use crate::port::{Committed, Recalled, RequestId, Revision, RevisionFile, UndoHow, Undone};
 use crate::text::{ContentHash, Snapshot};
 
 /// What made a version of a file: a revision, or a program that is not restitch.
@@ -253,6 +253,22 @@ impl Disk {
         entries.into_iter().rev().find(|entry| {
             entry.request.as_deref() == Some(request.as_str())
                 && (entry.done || entry.files.iter().all(|file| self.happened(file)))
+        })
+    }
+
+    /// What is known of a request: by its answer, or by its commit where that is lost.
+    pub(super) fn recall(&self, request: &RequestId) -> Result<Recalled, Refusal> {
+        let Some(history) = &self.history else { return Ok(Recalled::Unknown) };
+        match history.recall(request) {
+            Recalled::Unknown => {}
+            known => return Ok(known),
+        }
+        Ok(match self.by_request(request) {
+            None => Recalled::Unknown,
+            Some(entry) if entry.asks.is_some() && entry.asks == request.asks() => {
+                Recalled::Committed(self.recorded(&entry)?)
+            }
+            Some(_) => Recalled::Other,
         })
     }
 

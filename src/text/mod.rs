@@ -13,6 +13,8 @@ mod doubt;
 mod encoding;
 mod hash;
 mod lines;
+mod redact;
+mod shown;
 mod snapshot;
 mod tables;
 
@@ -21,5 +23,7 @@ pub use encoding::{Encoding, NotText, Unencodable};
 pub use hash::ContentHash;
 pub use lines::{Ending, Line, LineIndex, LineSpan};
 pub(crate) use lines::{counted, lines as each_line};
+pub use redact::{keep_secret, keep_secrets_of, redact_all, redacted};
+pub use shown::{quoted, visible};
 pub use snapshot::Snapshot;
 pub use tables::Table;

@@ -33,6 +33,7 @@ use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, Recalled};
 use crate::session::{Guard, Policy};
+use crate::text::{redact_all, redacted};
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
 pub(crate) use guarded::paths_of;
@@ -232,6 +233,14 @@ impl Toolbox {
                         return reply;
                     }
                 }
+                Recalled::Committed(committed) => {
+                    let reports = self.engine.reports(committed);
+                    let reply = match reports.as_slice() {
+                        [only] => ToolReply::edited(only),
+                        several => multi_edit::answered(several),
+                    };
+                    return self.dialect.reword(&arguments, reply);
+                }
                 Recalled::Other => return ToolReply::refused(request.reused()),
             }
         }
@@ -243,7 +252,12 @@ impl Toolbox {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
         };
-        let reply = self.dialect.reword(&arguments, reply);
+        let mut reply = self.dialect.reword(&arguments, reply);
+        // What a model's server echoes is told on; what stands in files is the caller's.
+        if tool.writes || !reply.ok {
+            reply.message = redacted(&reply.message).into_owned();
+            redact_all(&mut reply.report);
+        }
         // A refusal is not remembered: the same request may succeed once its cause is gone.
         if let (Some(request), true) = (&request, reply.ok)
             && let Ok(answer) = serde_json::to_string(&reply)

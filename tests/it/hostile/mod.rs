@@ -8,6 +8,9 @@ mod p04_encodings;
 mod p06_responsive;
 mod p08_ignore_files;
 mod p09_frames;
+mod p10_http;
+mod p12_key;
+mod p13_terminal;
 mod p14_state;
 
 use std::fs;
