@@ -9,6 +9,7 @@ mod p06_responsive;
 mod p08_ignore_files;
 mod p09_frames;
 mod p10_http;
+mod p11_secrets;
 mod p12_key;
 mod p13_terminal;
 mod p14_state;
