@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::args::{Common, InitArgs};
 use super::exit::Exit;
-use super::settings;
+use super::{json_merge, settings};
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 
@@ -252,22 +252,7 @@ impl Content {
 
     fn printed_into(&self, text: &str) -> Result<String, Refusal> {
         match self {
-            Self::Json(ours) => {
-                let mut theirs: Value = serde_json::from_str(text).map_err(|error| {
-                    Refusal::new(
-                        EditCode::InvalidArguments,
-                        format!("it is not plain JSON: {error}"),
-                    )
-                    .hint("Merge it by hand; comments and trailing commas would be lost.")
-                })?;
-                let before = theirs.clone();
-                add_missing(&mut theirs, ours);
-                if theirs == before {
-                    return Ok(text.to_owned());
-                }
-                let end = if text.ends_with('\n') { "\n" } else { "" };
-                Ok(format!("{}{end}", pretty(&theirs, indent_of(text)).trim_end()))
-            }
+            Self::Json(ours) => json_merge::with_missing(text, ours, indent_of(text)),
             Self::Toml(tables) => {
                 let mut out = text.to_owned();
                 for (header, body) in *tables {
@@ -291,29 +276,7 @@ impl Content {
     }
 }
 
-/// Adds keys and list items that are missing; what is there stays.
-fn add_missing(theirs: &mut Value, ours: &Value) {
-    match (theirs, ours) {
-        (Value::Object(theirs), Value::Object(ours)) => {
-            for (key, value) in ours {
-                match theirs.get_mut(key) {
-                    Some(existing) => add_missing(existing, value),
-                    None => drop(theirs.insert(key.clone(), value.clone())),
-                }
-            }
-        }
-        (Value::Array(theirs), Value::Array(ours)) => {
-            for value in ours {
-                if !theirs.contains(value) {
-                    theirs.push(value.clone());
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn pretty(value: &Value, indent: &str) -> String {
+pub(super) fn pretty(value: &Value, indent: &str) -> String {
     let mut out = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);

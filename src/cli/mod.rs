@@ -15,6 +15,7 @@ mod exit;
 mod harness;
 mod hook;
 mod init;
+mod json_merge;
 mod logs;
 mod mcp;
 mod model;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::timeout_at;
 
+use super::limits::admit_places;
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, VerifiedEdit,
@@ -51,6 +52,7 @@ impl Engine {
         request: &EditRequest,
         snapshot: &Snapshot,
     ) -> Result<VerifiedEdit, Refusal> {
+        admit_places(request, snapshot)?;
         let model = match self.corrector.is_available() {
             true => Model::Present(self.policy),
             false => Model::Absent,

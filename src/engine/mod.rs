@@ -4,6 +4,7 @@
 //! and policies are added there.
 
 mod edit_file;
+mod limits;
 mod lines;
 mod multi_edit;
 mod past;

@@ -68,6 +68,17 @@ pub(super) struct Job<'a> {
     pub(super) warnings: Vec<String>,
 }
 
+impl Job<'_> {
+    /// The name in the history and the feed: the real one, by which others find the file, or
+    /// the caller's where that cannot be written down without becoming another's.
+    pub(super) fn name(&self) -> String {
+        match self.place.real.to_str() {
+            Some(real) => real.to_owned(),
+            None => self.order.edit.path().as_str().to_owned(),
+        }
+    }
+}
+
 /// The file as it was found, locked.
 pub(super) struct Held {
     pub(super) file: File,
@@ -261,6 +272,7 @@ impl Disk {
                 },
             };
         }
+        job.place.copy_up();
         let file = match job.place.open(OFlags::RDONLY) {
             Ok(file) => file,
             Err(NotAFile::Moved) => return Ok(false),
@@ -330,7 +342,7 @@ impl Disk {
         }
         if let After::Content(after) = job.edit.after()
             && *after == held.bytes
-            && let Some(entry) = self.last_commit(&job.place.display())
+            && let Some(entry) = self.last_commit(&job.name())
             && entry.files.len() == 1
             && entry.files[0].after == Some(after.hash())
             && entry.files[0].before.as_ref().map(|version| version.sha256) == job.edit.base()
@@ -373,7 +385,7 @@ impl Disk {
         if job.held.is_some() || !holds(&there, after).ok()? {
             return None;
         }
-        let entry = self.last_commit(&job.place.display())?;
+        let entry = self.last_commit(&job.name())?;
         let same = entry.files.len() == 1
             && entry.files[0].before.is_none()
             && entry.files[0].after == Some(after.hash());
@@ -392,7 +404,7 @@ impl Disk {
             .iter()
             .zip(steps)
             .map(|(job, step)| Intent {
-                path: job.place.display(),
+                path: job.name(),
                 before: job.held.as_ref().map(|held| (&held.bytes, held.metadata.clone())),
                 after: match job.edit.after() {
                     After::Content(bytes) => Some(bytes),

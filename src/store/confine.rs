@@ -15,7 +15,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -408,9 +408,13 @@ impl Place {
         }
     }
 
-    /// The real path as text; bytes that are not UTF-8 are replaced.
-    pub(super) fn display(&self) -> String {
-        String::from_utf8_lossy(self.real.as_os_str().as_bytes()).into_owned()
+    /// A file with several names in the lower layer of an overlay gets another identity when
+    /// it is first opened for writing. That happens here, before anybody looks at it.
+    pub(super) fn copy_up(&self) {
+        let names = self.folder.stat(&self.name).map_or(0, |stat| stat.st_nlink);
+        if names > 1 && is_overlay(&self.folder) {
+            let _ = self.open(OFlags::RDWR);
+        }
     }
 }
 
@@ -444,6 +448,17 @@ fn is_kernel_made(file: &File) -> io::Result<bool> {
     ];
     let system = rustix::fs::fstatfs(file)?.f_type as u32;
     Ok(MADE_UP.contains(&system))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the width of the field differs by system")]
+fn is_overlay(folder: &Folder) -> bool {
+    rustix::fs::fstatfs(folder).is_ok_and(|system| system.f_type as u32 == 0x794c_7630)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn is_overlay(_folder: &Folder) -> bool {
+    false
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

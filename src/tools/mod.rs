@@ -252,7 +252,7 @@ impl Toolbox {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
         };
-        let mut reply = self.dialect.reword(&arguments, reply);
+        let mut reply = self.dialect.reword(&arguments, reply.capped());
         // What a model's server echoes is told on; what stands in files is the caller's.
         if tool.writes || !reply.ok {
             reply.message = redacted(&reply.message).into_owned();
