@@ -241,11 +241,18 @@ mod tests {
     #[test]
     fn nothing_is_no_setting_and_something_else_is_refused() {
         let ours = json!({ "hooks": { "Pre": [{ "a": 1 }] } });
-        for nothing in ["{}", "{\"hooks\": null}", "{\"hooks\": []}", "{\"hooks\": {\"Pre\": null}}", "{\"hooks\": {}}"] {
+        for nothing in [
+            "{}",
+            "{\"hooks\": null}",
+            "{\"hooks\": []}",
+            "{\"hooks\": {\"Pre\": null}}",
+            "{\"hooks\": {}}",
+        ] {
             let merged = with_missing(nothing, &ours, "  ").expect(nothing);
             assert_eq!(serde_json::from_str::<Value>(&merged).expect("JSON"), ours, "{nothing}");
         }
-        for wish in ["{\"hooks\": [1]}", "{\"hooks\": \"no\"}", "{\"hooks\": {\"Pre\": 7}}", "[]7"] {
+        for wish in ["{\"hooks\": [1]}", "{\"hooks\": \"no\"}", "{\"hooks\": {\"Pre\": 7}}", "[]7"]
+        {
             assert!(with_missing(wish, &ours, "  ").is_err(), "{wish}");
         }
     }

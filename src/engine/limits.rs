@@ -35,7 +35,9 @@ pub(super) fn admit_places(request: &EditRequest, snapshot: &Snapshot) -> Result
     }
     Err(Refusal::new(
         EditCode::TooLarge,
-        format!("old_str occurs {places} times; at most {MOST_PLACES} places are changed by one edit"),
+        format!(
+            "old_str occurs {places} times; at most {MOST_PLACES} places are changed by one edit"
+        ),
     )
     .hint("Nothing was written. Use a stream editor for a change of that size."))
 }

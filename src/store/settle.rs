@@ -155,9 +155,7 @@ impl Disk {
         let found = displaced.bytes();
         if is_final
             && let (Ok(bytes), Some(history), Some(held)) = (&found, &self.history, &job.held)
-            && history
-                .displaced(revision, &job.name(), bytes, held.metadata.clone())
-                .is_ok()
+            && history.displaced(revision, &job.name(), bytes, held.metadata.clone()).is_ok()
         {
             let _ = displaced.discard();
             job.warnings.push(format!(

@@ -35,9 +35,7 @@ impl Doors {
             return Err(Shut::Host);
         }
         let is_known = |origin: &str| {
-            self.origins
-                .iter()
-                .any(|listed| listed.eq_ignore_ascii_case(origin) || is_origin(origin, listed))
+            self.origins.iter().any(|listed| is_named(origin, listed) || is_origin(origin, listed))
         };
         if !text(header::ORIGIN).is_none_or(is_known) {
             return Err(Shut::Origin);
@@ -91,6 +89,11 @@ impl<'a> Authority<'a> {
                 && listed.port.is_none_or(|port| port == "*" || Some(port) == self.port)
         })
     }
+}
+
+/// An origin without an address, as `null`.
+fn is_named(origin: &str, listed: &str) -> bool {
+    !listed.contains('*') && listed.eq_ignore_ascii_case(origin)
 }
 
 fn is_origin(origin: &str, listed: &str) -> bool {

@@ -15,6 +15,7 @@ mod p11_secrets;
 mod p12_key;
 mod p13_terminal;
 mod p14_state;
+mod storm;
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -48,7 +48,8 @@ fn the_warning_about_an_open_log_says_where_its_later_lines_go() {
         return;
     }
     log.write_all(b"later\n").expect("appended");
-    let kept = names_below(&world.root()).into_iter().find(|name| name.contains("kept")).expect("kept");
+    let kept =
+        names_below(&world.root()).into_iter().find(|name| name.contains("kept")).expect("kept");
     assert!(warnings.contains(kept.rsplit('/').next().expect("name")), "{warnings}");
     assert_eq!(fs::read_to_string(kept).expect("kept"), "first\nlater\n");
     assert_eq!(world.text("app.log"), "FIRST\n");
@@ -70,7 +71,8 @@ fn flags_and_capabilities_are_kept() {
     world.write("g", "one\n");
     let (f, g) = (world.root().join("f"), world.root().join("g"));
     let (f, g) = (f.to_str().expect("path"), g.to_str().expect("path"));
-    let edit = |path: &str| json!({ "arguments": { "path": path, "old_str": "one", "new_str": "two" } });
+    let edit =
+        |path: &str| json!({ "arguments": { "path": path, "old_str": "one", "new_str": "two" } });
     if works("chattr", &["+d", f]) {
         let before = told("lsattr", &[f]);
         assert_eq!(world.batch(&[edit("f")])[0]["ok"], true);
@@ -100,8 +102,8 @@ fn an_attribute_whose_name_is_no_text_stops_no_edit_and_is_kept() {
         skip("attributes with odd names", "no such attributes on this file system");
         return;
     }
-    let reply =
-        &world.batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])[0];
+    let reply = &world
+        .batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])[0];
     assert_eq!(reply["ok"], true, "{reply}");
     let mut value = [0; 8];
     let length = rustix::fs::getxattr(&path, &name[..], &mut value[..]).expect("kept");
@@ -119,7 +121,8 @@ fn a_hard_link_of_a_lower_layer_can_be_edited() {
     fs::hard_link(lower.join("f"), lower.join("g")).expect("link");
     let at = |name: &str| world.above().join(name).display().to_string();
     let merged = at("merged");
-    let options = format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
+    let options =
+        format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
     if !works("mount", &["-t", "overlay", "overlay", "-o", &options, &merged]) {
         skip("overlays", "no overlay can be mounted here");
         return;
