@@ -66,7 +66,7 @@ pub(super) fn stateful(bytes: &[u8]) -> Option<&'static str> {
     let hz = memchr::memmem::find_iter(bytes, b"~{").any(|at| {
         let inside = &bytes[at + 2..];
         let end = memchr::memmem::find(inside, b"~}").unwrap_or(0);
-        end > 0 && end % 2 == 0 && inside[..end].iter().all(|b| (0x21..0x7f).contains(b))
+        end > 0 && end.is_multiple_of(2) && inside[..end].iter().all(|b| (0x21..0x7f).contains(b))
     });
     hz.then_some("HZ-GB-2312")
 }

@@ -27,7 +27,7 @@ fn what_is_no_message_is_answered_and_the_session_goes_on() {
         (call("2", "NaN").into_bytes(), (json!(2), -32700)),
         (call("3", "\"caf\u{e9}\"").replace('é', "\u{1}").into_bytes(), (json!(3), -32700)),
         ([call("4", "\"").as_bytes(), b"\xff\xfe"].concat(), (json!(4), -32700)),
-        (call("5", "\"x\"")[..60].as_bytes().to_vec(), (json!(5), -32700)),
+        (call("5", "\"x\"").as_bytes()[..60].to_vec(), (json!(5), -32700)),
         (b"hello".to_vec(), (Value::Null, -32700)),
         (b"[]".to_vec(), (Value::Null, -32600)),
         (br#"{"id":6,"method":"ping"}"#.to_vec(), (json!(6), -32600)),
