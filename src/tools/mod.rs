@@ -269,6 +269,7 @@ impl Toolbox {
 }
 
 /// Reads what stands around a tool call, as leniently as the arguments of a tool.
+#[cfg(feature = "cli")]
 pub(crate) fn read_around<T>(what: &str, given: Map<String, Value>) -> Result<T, Refusal>
 where
     T: serde::de::DeserializeOwned + schemars::JsonSchema,
