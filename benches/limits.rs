@@ -74,16 +74,15 @@ fn lines(n: usize) -> String {
 
 /// The anchor of a line of [`lines`], counted from 0.
 fn anchor(at: usize) -> String {
-    let mut out = String::new();
     let body = format!("line {at} of the file, {}", at * 7919 % 1000);
-    restitch::hashline::tag::push(&mut out, at + 1, &body, restitch::hashline::tag::Width::Two);
-    out
+    let id: String = restitch::hashline::tag::id(at + 1, &body).into_iter().collect();
+    format!("{}#{id}", at + 1)
 }
 
 /// A call that changes one line and repeats all.
 fn whole(old: &str, n: usize) -> Value {
-    let middle = format!("line {} of", n / 2);
-    let new = old.replacen(&middle, "the line of", 1);
+    let middle = format!("line {} ", n / 2);
+    let new = old.replacen(&middle, "the line ", 1);
     json!({ "path": "f", "old_str": old, "new_str": new })
 }
 
@@ -98,7 +97,8 @@ fn run(shape: &Shape, n: usize) {
     let temp = tempfile::tempdir().expect("temp");
     fs::write(temp.path().join("f"), file).expect("file");
     let tools = Toolbox::new(Engine::builder(DiskStore::open(temp.path()).expect("store")).build());
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("runtime");
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("runtime");
     let start = Instant::now();
     let reply = runtime.block_on(tools.call(tool, call, &CallOptions::default()));
     let time = start.elapsed();

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use restitch::hashline::tag;
 use serde_json::{Value, json};
 
 use super::{Talk, World};
@@ -10,21 +11,24 @@ use super::{Talk, World};
 /// A deadline that users rely on.
 const HEARD: Duration = Duration::from_secs(2);
 
-/// Calls that keep every thread busy for a while: large files of which the caller remembers
-/// nearly everything a little wrong.
+const CALLS: u64 = 60;
+
+/// Calls that keep every thread busy for a while: as many operations as a call may have, on
+/// files with as many lines.
 fn busy(world: &World, talk: &mut Talk, calls: u64) {
+    let line = |at: usize| format!("line {at} of the file");
     for n in 0..calls {
-        let line =
-            |at: u64, quote: char| format!("  let it{at} = {quote}don{quote}t {at}{n}{quote};\n");
-        let file: String = (0..12_000).map(|at| line(at, '’')).collect();
-        let old: String = (0..12_000).map(|at| line(at + at % 7 / 6, '\'')).collect();
         let name = format!("big{n}");
-        world.write(&name, &file);
-        talk.start_call(
-            100 + n,
-            "edit_file",
-            json!({ "path": name, "old_str": old, "new_str": "x" }),
-        );
+        world.write(&name, (1..=3_000).map(|at| line(at) + "\n").collect::<String>());
+        let edits: Vec<Value> = (0..1_000)
+            .map(|at| at * 3 + 1)
+            .map(|at| {
+                let id: String = tag::id(at, &line(at)).into_iter().collect();
+                json!({ "op": "replace", "pos": format!("{at}#{id}"), "lines": ["x"] })
+            })
+            .collect();
+        let call = json!({ "path": name, "edits": edits });
+        talk.start_call(100 + n, "hashline_edit", call);
     }
     std::thread::sleep(Duration::from_millis(300));
 }
@@ -34,7 +38,7 @@ fn a_ping_and_a_cancellation_are_heard_while_calls_take_long() {
     let world = World::new();
     world.write("small", "one\n");
     let mut mcp = world.mcp();
-    busy(&world, &mut mcp, 3);
+    busy(&world, &mut mcp, CALLS);
     for n in 0..5 {
         let id = format!("ping{n}");
         let start = Instant::now();
@@ -42,7 +46,7 @@ fn a_ping_and_a_cancellation_are_heard_while_calls_take_long() {
         mcp.answer(&Value::from(id), HEARD);
         println!("a ping was answered after {:?}", start.elapsed());
     }
-    for n in 0..3 {
+    for n in 0..CALLS {
         mcp.send(&json!({
             "jsonrpc": "2.0", "method": "notifications/cancelled",
             "params": { "requestId": 100 + n },
@@ -59,14 +63,14 @@ fn a_ping_and_a_cancellation_are_heard_while_calls_take_long() {
 fn closing_stdin_and_sigterm_end_a_busy_server() {
     let world = World::new();
     let mut mcp = world.mcp();
-    busy(&world, &mut mcp, 6);
+    busy(&world, &mut mcp, CALLS);
     mcp.close_stdin();
     // The last answers get two seconds each; what then still runs is left behind.
-    let took = mcp.ends_within(Duration::from_secs(20)).expect("the server ends");
+    let took = mcp.ends_within(Duration::from_secs(60)).expect("the server ends");
     println!("closing stdin ended the server after {took:?}");
 
     let mut mcp = world.mcp();
-    busy(&world, &mut mcp, 6);
+    busy(&world, &mut mcp, CALLS);
     let process = rustix::process::Pid::from_child(&mcp.child);
     rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
     let took = mcp.ends_within(Duration::from_secs(5)).expect("SIGTERM ends it within 5 s");
