@@ -49,3 +49,68 @@ impl Desk {
         done.await.ok().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// One thread for everything that is not a call: if a call took it, nothing else would
+    /// be heard.
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_call_that_never_waits_takes_no_thread_of_the_server() {
+        let desk = Desk::new();
+        let mut work = std::pin::pin!(desk.run(|| async {
+            sleep(Duration::from_millis(400));
+            7
+        }));
+        tokio::select! {
+            _ = &mut work => panic!("the server waited for the call"),
+            () = tokio::time::sleep(Duration::from_millis(20)) => {}
+        }
+        assert_eq!(work.await, Some(7));
+        assert_eq!(desk.run(|| async { panic!("in a tool") }).await, None::<u8>);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_call_that_nobody_waits_for_stops_before_it_writes() {
+        let desk = Desk::new();
+        let wrote = Arc::new(AtomicBool::new(false));
+        let flag = wrote.clone();
+        let work = desk.run(move || async move {
+            sleep(Duration::from_millis(100));
+            tokio::task::yield_now().await;
+            flag.store(true, Ordering::Release);
+        });
+        assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
+        // Every place is free again once it has stopped.
+        let most = desk.0.available_permits() + 1;
+        let all = desk.0.acquire_many(u32::try_from(most).expect("few")).await;
+        drop(all.expect("open"));
+        assert!(!wrote.load(Ordering::Acquire), "it went on");
+    }
+
+    #[tokio::test]
+    async fn no_more_calls_than_places_are_worked_on() {
+        let desk = Desk::new();
+        let places = desk.0.available_permits();
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..places * 3 {
+            let (desk, now, most) = (desk.clone(), now.clone(), most.clone());
+            calls.spawn(async move {
+                desk.run(move || async move {
+                    most.fetch_max(now.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
+                    sleep(Duration::from_millis(10));
+                    now.fetch_sub(1, Ordering::AcqRel);
+                })
+                .await
+            });
+        }
+        assert_eq!(calls.join_all().await.len(), places * 3);
+        assert!(most.load(Ordering::Acquire) <= places);
+    }
+}
