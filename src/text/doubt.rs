@@ -37,7 +37,7 @@ pub(super) fn doubts(
     if let Some(stateful) = stateful(bytes) {
         return vec![stateful, "utf-8"];
     }
-    let fitting = fitting(&bytes[..bytes.len().min(SAMPLE)], bytes.len() > SAMPLE, chosen);
+    let fitting = fitting(bytes, chosen);
     let mut ways: Vec<Vec<u8>> = Vec::new();
     let mut names = Vec::new();
     for encoding in fitting {
@@ -72,11 +72,11 @@ pub(super) fn stateful(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// The encodings in which the bytes are plausible text, the chosen one first.
-fn fitting(bytes: &[u8], is_cut: bool, chosen: Option<Encoding>) -> Vec<Encoding> {
+fn fitting(bytes: &[u8], chosen: Option<Encoding>) -> Vec<Encoding> {
     // A sample that was cut in a character of several bytes ends before it.
-    let sample = match is_cut {
-        true => &bytes[..memchr::memrchr(b'\n', bytes).unwrap_or(bytes.len())],
-        false => bytes,
+    let sample = match bytes.get(..SAMPLE) {
+        Some(head) => &head[..memchr::memrchr(b'\n', head).unwrap_or(head.len())],
+        None => bytes,
     };
     let web = WEB.iter().copied().map(Encoding::Legacy);
     let tables = TABLES.iter().map(Encoding::Table);

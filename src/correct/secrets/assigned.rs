@@ -63,7 +63,7 @@ const SETTINGS: &[&str] = &[
 pub(super) fn is_given(line: &str, place: Place) -> bool {
     separators(line).take(12).any(|(at, length)| {
         if let Some((value, weight)) = attribute(line, at) {
-            return fits(value, weight, true);
+            return fits(value, weight, Form::Literal);
         }
         let words = words_before(&line[..at]);
         let Some(weight) = weight(&words) else { return false };
@@ -71,7 +71,10 @@ pub(super) fn is_given(line: &str, place: Place) -> bool {
             && line[..at].ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
             && !line[at + 1..].starts_with([' ', '=']);
         let in_string = line.matches(';').count() >= 2 || is_quoted_at(line, at);
-        let bare = place == Place::Settings || is_shell || in_string;
+        let bare = match place == Place::Settings || is_shell || in_string {
+            true => Form::Literal,
+            false => Form::Code,
+        };
         // `name: Type = value` has its value behind the second mark.
         let rest = &line[at + length..];
         let typed = rest.find('=').map(|equals| &rest[equals + 1..]);
@@ -86,6 +89,15 @@ enum Weight {
     Chosen,
     /// A machine made it.
     Made,
+}
+
+/// What a value is where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The value itself.
+    Literal,
+    /// As likely an expression.
+    Code,
 }
 
 /// The marks between a name and its value, with their lengths: `=`, `:`, `=>`, `>` of a tag,
@@ -222,7 +234,7 @@ fn is_quoted_at(line: &str, at: usize) -> bool {
         .any(|quote| line[..at].matches(*quote).count() % 2 == 1 && line[at..].contains(*quote))
 }
 
-fn is_secret_value(text: &str, weight: Weight, bare: bool) -> bool {
+fn is_secret_value(text: &str, weight: Weight, bare: Form) -> bool {
     let value = text.trim_start_matches(|c: char| c.is_whitespace() || "=>(".contains(c));
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
     let value = match quote {
@@ -236,24 +248,24 @@ fn is_secret_value(text: &str, weight: Weight, bare: bool) -> bool {
         return false;
     }
     if quote.is_some() {
-        return fits(value, weight, true);
+        return fits(value, weight, Form::Literal);
     }
     // A bare value is code as often as not: only one that no expression is counts.
-    if bare {
-        return !value.contains(['(', '[', '{', '<', '&']) && fits(value, weight, true);
+    if bare == Form::Literal {
+        return !value.contains(['(', '[', '{', '<', '&']) && fits(value, weight, Form::Literal);
     }
     value.len() >= 12
         && !value.contains(['(', '[', '{', '<', '&', '.', ':'])
-        && fits(value, weight, false)
+        && fits(value, weight, Form::Code)
 }
 
-/// Whether a value is a secret of that kind; `literal` says that it is no code.
-fn fits(value: &str, weight: Weight, literal: bool) -> bool {
+/// Whether a value is a secret of that kind.
+fn fits(value: &str, weight: Weight, form: Form) -> bool {
     if is_placeholder(value) || value.len() < 4 || is_word_of_code(value) {
         return false;
     }
     match weight {
-        Weight::Chosen if literal => value.len() >= 4 && !is_plain_name(value),
+        Weight::Chosen if form == Form::Literal => value.len() >= 4 && !is_plain_name(value),
         Weight::Chosen => is_random(value) || is_phrase(value),
         Weight::Made => value.len() >= 6 && is_random(value),
     }
