@@ -7,9 +7,12 @@
 //! what a model is to read: several clients show it the structured form instead, as one
 //! line of escaped JSON, so that one is for who asks for it.
 
+mod doors;
 mod frames;
 mod http;
+mod peers;
 mod session;
+mod workers;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +32,7 @@ use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
 use rmcp::transport::async_rw::AsyncRwTransport;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer, Undoes};
@@ -38,6 +41,7 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 pub use http::{HttpOptions, serve_http};
 use session::Desk;
 pub use session::Opener;
+use workers::Workers;
 
 /// A longer line is not read: no edit is near it, and it would fill the memory.
 const MAX_FRAME: usize = 16 * 1024 * 1024;
@@ -52,9 +56,15 @@ needs; do not repeat a refused call as it was.";
 /// Serves the tools over stdin and stdout until the client closes them.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     let (stdin, stdout) = rmcp::transport::stdio();
-    let (capped, lines) = tokio::io::duplex(1 << 16);
-    tokio::spawn(frames::cap(stdin, capped, MAX_FRAME));
-    let transport = AsyncRwTransport::new_server(lines, stdout);
+    let (to_server, requests) = tokio::io::duplex(1 << 16);
+    let (answers, from_server) = tokio::io::duplex(1 << 16);
+    let (back, refused) = mpsc::channel(16);
+    let traffic = frames::Traffic::new();
+    let over = traffic.over();
+    tokio::spawn(frames::let_in(stdin, to_server, back, traffic.clone(), MAX_FRAME));
+    let out = tokio::spawn(frames::let_out(from_server, stdout, refused, traffic));
+    let server = McpServer { over: Some(over), ..server };
+    let transport = AsyncRwTransport::new_server(requests, answers);
     let service = match server.serve(transport).await {
         Ok(service) => service,
         // A client that leaves before it says anything is no fault of anyone.
@@ -62,6 +72,8 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
         Err(error) => return Err(format!("the MCP session did not start: {error}")),
     };
     service.waiting().await.map_err(|error| format!("the MCP session failed: {error}"))?;
+    // The last answers; a client that does not take them is not waited for.
+    let _ = tokio::time::timeout(frames::LAST_ANSWER, out).await;
     Ok(())
 }
 
@@ -73,6 +85,9 @@ pub struct McpServer {
     answers: Answers,
     /// What a client of the older lifecycle has subscribed to; `None` before the first.
     watched: Arc<Mutex<Option<BTreeSet<String>>>>,
+    workers: Workers,
+    /// Becomes true when nobody waits for any answer any more.
+    over: Option<watch::Receiver<bool>>,
 }
 
 /// What an answer holds.
@@ -86,7 +101,8 @@ impl McpServer {
     /// A server over the tools.
     pub fn new(toolbox: Toolbox) -> Self {
         let desk = Arc::new(Desk::new(toolbox));
-        Self { desk, answers: Answers::Text, watched: Arc::default() }
+        let workers = Workers::new();
+        Self { desk, answers: Answers::Text, watched: Arc::default(), workers, over: None }
     }
 
     /// The same server, answering with structured content too and declaring its schemas.
@@ -157,7 +173,7 @@ impl ServerHandler for McpServer {
         request: CustomRequest,
         _context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(frames::unknown_method(request.method, MAX_FRAME))
+        Err(frames::unknown_method(request.method))
     }
 
     async fn list_tools(
@@ -259,22 +275,23 @@ impl ServerHandler for McpServer {
         };
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        // A task of its own: a panic in it is an answer, and dropping it reaches the model call.
-        let mut call = tokio::task::JoinSet::new();
-        call.spawn(async move { toolbox.call(&name, arguments, &options()).await });
+        // Dropping the work reaches the model call and a commit that has not begun; a panic
+        // in it is an answer.
+        let work = self
+            .workers
+            .run(move || async move { toolbox.call(&name, arguments, &options()).await });
         let mut reply = tokio::select! {
-            done = call.join_next() => match done {
-                Some(Ok(reply)) => reply,
-                _ => ToolReply::refused(
-                    Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
-                        .hint("Nothing is known about the outcome: read the file before the next edit."),
-                ),
-            },
+            done = work => done.unwrap_or_else(|| ToolReply::refused(
+                Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
+                    .hint("Nothing is known about the outcome: read the file before the next edit."),
+            )),
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
+            () = closed(self.over.clone()) => {
+                return Err(ErrorData::internal_error("the client closed its side", None));
+            }
         };
-        drop(call);
         // Progress arrives before the answer it belongs to.
         if let Some(progress) = progress {
             // After the client closed its side nobody takes progress any more, and the
@@ -294,6 +311,14 @@ fn options() -> CallOptions {
 /// The URI of a file below the root.
 fn uri(engine: &Engine, path: &str) -> String {
     format!("file://{}", escaped(&format!("{}/{path}", engine.root().display())))
+}
+
+/// Waits until nobody waits for any answer any more.
+async fn closed(over: Option<watch::Receiver<bool>>) {
+    let Some(mut over) = over else { return std::future::pending().await };
+    if over.wait_for(|over| *over).await.is_err() {
+        std::future::pending::<()>().await;
+    }
 }
 
 /// An observer that forwards stages as progress, when the client asked for it, and

@@ -49,7 +49,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         outcome.error = Some("NOT_COMMITTED".to_owned());
         outcome.summary = format!("the staged edits were not committed: {}", refusal.text());
     }
-    let mut out = io::stdout().lock();
+    let mut out = super::out::words();
     let written = if common.json {
         writeln!(out, "{}", json!(outcome))
     } else {

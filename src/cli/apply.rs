@@ -25,7 +25,7 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
     let options = CallOptions { dry_run: args.dry_run, ..CallOptions::default() };
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
-    match writeln!(io::stdout().lock(), "{text}") {
+    match writeln!(super::out::stdout(), "{text}") {
         Ok(()) => Exit::of(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

@@ -34,11 +34,11 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     }
     let options = CallOptions {
         dry_run: args.dry_run,
-        request_id: args.request_id,
+        request_id: args.request_id.map(Into::into),
         ..CallOptions::default()
     };
     let reply = toolbox.call("edit_file", arguments, &options).await;
-    let mut out = io::stdout().lock();
+    let mut out = super::out::stdout();
     let written = if common.json {
         serde_json::to_string(&reply)
             .map_err(io::Error::from)

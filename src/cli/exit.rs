@@ -1,5 +1,6 @@
 //! How the process ends.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use crate::tools::ToolReply;
@@ -51,10 +52,6 @@ impl Exit {
     }
 
     /// Says what is left to say and gives the code.
-    #[expect(
-        clippy::print_stderr,
-        reason = "the one place where a command's last word goes to stderr"
-    )]
     pub(crate) fn report(self) -> ExitCode {
         let (code, message) = match self {
             Self::Done => (0, String::new()),
@@ -65,7 +62,8 @@ impl Exit {
             Self::Signal(code, message) => (u8::try_from(code).unwrap_or(1), message),
         };
         if !message.is_empty() {
-            eprintln!("restitch: {message}");
+            // Nobody to tell is no reason for another code.
+            let _ = super::out::stderr().write_all(format!("restitch: {message}\n").as_bytes());
         }
         ExitCode::from(code)
     }

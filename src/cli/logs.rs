@@ -12,7 +12,7 @@ pub(crate) fn start() {
     let filter = EnvFilter::try_new(&wanted).unwrap_or_else(|_| EnvFilter::new("warn"));
     let own =
         filter_fn(|meta| meta.target() == "restitch" || meta.target().starts_with("restitch::"));
-    let lines = fmt::layer().with_writer(std::io::stderr).with_filter(own);
+    let lines = fmt::layer().with_ansi(false).with_writer(super::out::stderr).with_filter(own);
     // A second start in one process changes nothing.
     let _ = tracing_subscriber::registry().with(filter).with(lines).try_init();
 }

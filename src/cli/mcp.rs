@@ -103,12 +103,33 @@ fn new_token() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
+/// Refuses a token that others can read or replace: then it is no secret.
+#[cfg(unix)]
+fn private(file: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    if fs::metadata(file)?.permissions().mode() & 0o027 == 0 {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::PermissionDenied,
+        "others can read or change it; chmod 600 it, and make a new token if others may have seen it",
+    ))
+}
+
+#[cfg(not(unix))]
+fn private(_file: &Path) -> io::Result<()> {
+    Ok(())
+}
+
 /// The token of the file, which is made for its owner only when it is missing.
 fn kept_token(file: &Path) -> io::Result<String> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
     match fs::read_to_string(file) {
-        Ok(token) => Ok(token.trim().to_owned()),
+        Ok(token) => {
+            private(file).map_err(named)?;
+            Ok(token.trim().to_owned())
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let token = new_token()?;
             let mut options = fs::OpenOptions::new();

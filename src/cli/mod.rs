@@ -15,9 +15,11 @@ mod exit;
 mod harness;
 mod hook;
 mod init;
+mod json_merge;
 mod logs;
 mod mcp;
 mod model;
+mod out;
 mod past;
 mod read;
 mod root;
@@ -27,6 +29,7 @@ mod settings;
 mod signals;
 mod tally;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -49,6 +52,10 @@ pub fn main() -> ExitCode {
             let _ = error.print();
             return ExitCode::SUCCESS;
         }
+        // What was typed is quoted in the message, and may steer the terminal.
+        Err(error) if error.use_stderr() && quotes_controls() => {
+            return Exit::usage(error.render().to_string()).report();
+        }
         Err(error) => error.exit(),
     };
     logs::start();
@@ -56,12 +63,20 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
     };
-    runtime
-        .block_on(async {
-            signals::heed();
-            run(cli).await
-        })
-        .report()
+    let exit = runtime.block_on(async {
+        signals::heed();
+        run(cli).await
+    });
+    // Work that nobody waits for any more is not waited for, except for a commit.
+    signals::finish_commits();
+    runtime.shutdown_background();
+    exit.report()
+}
+
+fn quotes_controls() -> bool {
+    std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .any(|argument| matches!(crate::text::visible(&argument), Cow::Owned(_)))
 }
 
 fn is_hook() -> bool {

@@ -24,6 +24,7 @@ use crate::correct::{
 use crate::engine::Allowance;
 use crate::port::Corrector;
 use crate::resolve::{Adjust, Choice, Policy};
+use crate::text::{keep_secret, keep_secrets_of};
 
 /// The user's configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -129,6 +130,12 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
             (section.api_key.clone(), &config),
         ],
     );
+    if let Some(key) = &key {
+        keep_secret(key);
+    }
+    if let Some(url) = &base_url {
+        keep_secrets_of(url);
+    }
     let wanted = base_url.is_some() || name.is_some() || key.is_some() || section.replay.is_some();
     let off = common.no_model || section.enabled == Some(false);
     let endpoint = (wanted && !off).then(|| Endpoint {

@@ -1,7 +1,7 @@
 //! `restitch undo` and `restitch log`
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
 use serde_json::json;
 
@@ -10,6 +10,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::engine::CallOptions;
 use crate::port::Revision;
+use crate::text::quoted;
 use crate::tools::ToolReply;
 
 pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Exit {
@@ -39,7 +40,7 @@ pub(crate) async fn log(common: &Common) -> Exit {
 
 fn print(common: &Common, reply: &ToolReply) -> Exit {
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
-    let mut out = io::stdout().lock();
+    let mut out = super::out::stdout();
     let written = if text.is_empty() { Ok(()) } else { writeln!(out, "{text}") };
     match written {
         Ok(()) => Exit::of(reply),
@@ -56,7 +57,7 @@ fn describe(revision: &Revision) -> String {
             (_, None) => "removed",
             _ => "edited",
         };
-        let _ = write!(line, "  {what} {}", file.path);
+        let _ = write!(line, "  {what} {}", quoted(&file.path));
     }
     if let Some(of) = revision.undoes {
         let _ = write!(line, "  (undoes {of})");

@@ -52,7 +52,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
 }
 
 fn print(common: &Common, reply: &ToolReply, text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = super::out::stdout();
     if common.json {
         serde_json::to_writer(&mut out, reply)?;
         return writeln!(out);

@@ -32,7 +32,7 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Exit {
         }
     }
     let reply = toolbox.call(tool, arguments, &CallOptions::default()).await;
-    let mut out = io::stdout().lock();
+    let mut out = super::out::stdout();
     let written = if common.json {
         serde_json::to_string(&reply)
             .map_err(io::Error::from)

@@ -31,8 +31,14 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
 }
 
 fn disk_options(common: &Common) -> DiskOptions {
+    let state = state_folder();
+    let stateless = state.is_none().then(|| {
+        "there is no state folder, since none of RESTITCH_STATE_DIR, XDG_STATE_HOME and HOME is set"
+            .to_owned()
+    });
     DiskOptions {
-        state: state_folder(),
+        state,
+        stateless,
         promise: match common.durability {
             DurabilityArg::Durable => Promise::Durable,
             DurabilityArg::Rename => Promise::Rename,

@@ -64,12 +64,18 @@ fn is_ignored(number: i32) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn heed() {}
 
+/// Waits for commits that are under way, and lets no other start.
+pub(crate) fn finish_commits() {
+    #[cfg(unix)]
+    crate::store::quiesce();
+}
+
 #[cfg(unix)]
 #[expect(clippy::exit, reason = "a signal ends the process, as its sender wants")]
 fn end(code: i32) {
     use std::io::Write as _;
 
-    crate::store::quiesce();
+    finish_commits();
     let signal = code - 128;
     // Nobody to tell is no reason to go on.
     let _ = writeln!(

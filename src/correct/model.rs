@@ -34,7 +34,7 @@ impl<M: ChatModel> ModelCorrector<M> {
     }
 
     async fn answer(&self, ask: &Ask, budget: &Budget) -> Result<Reply, CorrectorError> {
-        self.secrets.allow(ask).map_err(CorrectorError::Sensitive)?;
+        let ask = &*self.secrets.cleaned(ask).map_err(CorrectorError::Sensitive)?;
         let kind = ReplyKind::of(ask);
         let rendered = self
             .prompts

@@ -9,6 +9,7 @@ use std::path::{Component, Path};
 use serde::Serialize;
 
 use super::{EditCode, Refusal};
+use crate::text::quoted;
 
 /// A path relative to the root, with `/` between its parts and no `.` or `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -69,9 +70,10 @@ impl WorkPath {
     }
 }
 
+/// For texts: a name with control characters is in quotes.
 impl fmt::Display for WorkPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&quoted(&self.0))
     }
 }
 

@@ -7,7 +7,7 @@ use super::diff::unified_diff;
 use super::verify::{After, VerifiedEdit};
 use super::{Attempt, Conflict, EditPlan, Rewrite, Rung};
 use crate::hashline::tag;
-use crate::text::{ContentHash, LineSpan, Snapshot, counted};
+use crate::text::{ContentHash, LineSpan, Snapshot, counted, quoted};
 
 /// How an edit was understood: which rung matched and what was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -291,11 +291,13 @@ impl EditReport {
             Durability::Durable | Durability::Unknown => "Edited",
         };
         let mut out = match (self.before_sha256, self.after_sha256) {
-            (None, _) => format!("Created {} ({}).", self.path, counted(v.total_lines, "line")),
-            (_, None) => format!("Removed {}.", self.path),
+            (None, _) => {
+                format!("Created {} ({}).", quoted(&self.path), counted(v.total_lines, "line"))
+            }
+            (_, None) => format!("Removed {}.", quoted(&self.path)),
             _ => format!(
                 "{verb} {} at {}: {} replaced by {}, file now has {}.",
-                self.path,
+                quoted(&self.path),
                 LineSpan { start: v.start_line, end: v.end_line },
                 counted(v.lines_replaced, "line"),
                 v.lines_inserted,
@@ -322,7 +324,7 @@ impl EditReport {
             (Some(_), Some(_)) => format!(
                 "{} {}: {} replaced by {}, file now has {}.",
                 if self.durability == Durability::DryRun { "Would edit" } else { "Edited" },
-                self.path,
+                quoted(&self.path),
                 counted(v.lines_replaced, "line"),
                 v.lines_inserted,
                 counted(v.total_lines, "line")

@@ -46,6 +46,15 @@ impl VerifiedEdit {
             return Err(refuse(EditCode::Conflict, "the file changed after the edit was planned")
                 .hint("Send the same call again."));
         }
+        let written: String = plan.splices().iter().map(|splice| splice.text.as_str()).collect();
+        if written.contains('\0') {
+            return Err(refuse(EditCode::InvalidArguments, "new_str holds a NUL character")
+                .hint("Remove the NUL; text files have none."));
+        }
+        let doubts = before.doubts(&written);
+        if !doubts.is_empty() {
+            return Err(uncertain(&doubts, &written, before).at(path.as_str()));
+        }
         let after = plan.bytes_after(before).map_err(|r| r.at(path.as_str()))?;
         if after == before.bytes() {
             return Err(refuse(EditCode::NoChange, "the edit would leave the file as it is").hint(
@@ -64,10 +73,6 @@ impl VerifiedEdit {
                     "the new text does not read back the same in the file's encoding",
                 ));
             }
-        }
-        if after.contains(&0) && !before.bytes().contains(&0) {
-            return Err(refuse(EditCode::InvalidArguments, "new_str holds a NUL character")
-                .hint("Remove the NUL; text files have none."));
         }
         let before = Some(before.clone());
         let after = After::Content(after.into());
@@ -153,6 +158,26 @@ impl fmt::Debug for VerifiedEdit {
             .field("plan", &self.plan)
             .finish_non_exhaustive()
     }
+}
+
+/// The refusal of characters that several encodings of the file would write differently.
+fn uncertain(doubts: &[&str], written: &str, before: &Snapshot) -> Refusal {
+    let is_new = |c: &char| !c.is_ascii() && !before.text().contains(*c);
+    let mut new: Vec<char> = written.chars().filter(is_new).collect();
+    new.dedup();
+    let new: String = new.into_iter().take(8).collect();
+    let names = doubts.iter().take(12).copied().collect::<Vec<_>>().join(", ");
+    let message = match doubts.len() {
+        0 | 1 => format!(
+            "the file's encoding is not known (it may be {names}), so `{new}` was not written"
+        ),
+        _ => format!(
+            "the file's encoding is not certain: its bytes fit {names}, which do not agree about `{new}`"
+        ),
+    };
+    Refusal::new(EditCode::Unencodable, message).hint(
+        "Nothing was written. Send the call again with `encoding` set to the right one of these, or without characters beyond ASCII that the file does not have.",
+    )
 }
 
 fn same_outside(before: &Snapshot, plan: &EditPlan, after: &[u8]) -> bool {

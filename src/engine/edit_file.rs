@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tokio::time::timeout_at;
 
+use super::limits::admit_places;
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
@@ -78,6 +79,7 @@ impl Engine {
         request: &EditRequest,
         snapshot: &Snapshot,
     ) -> Result<(Resolved, ModelUse), Refusal> {
+        admit_places(request, snapshot)?;
         let model = match self.corrector.is_available() {
             true => Model::Present(self.policy),
             false => Model::Absent,

@@ -4,6 +4,7 @@
 //! and policies are added there.
 
 mod edit_file;
+mod limits;
 mod lines;
 mod multi_edit;
 mod note;
@@ -19,11 +20,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector};
+use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId};
 use crate::resolve::Policy;
 use crate::session::{Ledger, Unread};
 use crate::store::StagingStore;
-use crate::text::Snapshot;
+use crate::text::{Encoding, NotText, Snapshot};
 
 pub use lines::HashlineRequest;
 pub use note::{Note, Notes};
@@ -35,7 +36,7 @@ pub struct CallOptions {
     /// Decide and report, but write nothing.
     pub dry_run: bool,
     /// The caller's id for this request; a repeat answers with the first result.
-    pub request_id: Option<String>,
+    pub request_id: Option<RequestId>,
     /// Which edit an undo without a revision takes back.
     pub undoes: Undoes,
 }
@@ -63,6 +64,7 @@ pub struct Engine {
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     unread: Unread,
+    encoding: Option<Encoding>,
 }
 
 /// What one call may spend on a model.
@@ -149,6 +151,7 @@ impl Engine {
                 staging: None,
                 ledger: Arc::default(),
                 unread: Unread::default(),
+                encoding: None,
             },
         }
     }
@@ -175,6 +178,12 @@ impl Engine {
             let client = self.client.as_deref().map(str::to_owned);
             notes(Note { client, ..Note::read(tool, code, report) });
         }
+    }
+
+    /// The same engine, reading every file in the encoding that the caller names.
+    #[must_use]
+    pub fn reading_as(&self, encoding: Encoding) -> Self {
+        Self { encoding: Some(encoding), ..self.clone() }
     }
 
     /// The same engine over a staging layer: edits stay in memory until they are
@@ -222,10 +231,18 @@ impl Engine {
         self.reached(Stage::Read, path.as_str());
         let bytes = self.store.load(path).await?;
         self.reached(Stage::Locate, path.as_str());
-        Snapshot::decode(bytes).map_err(|why| {
+        let decoded = match self.encoding {
+            Some(encoding) => Snapshot::decode_as(bytes, encoding),
+            None => Snapshot::decode(bytes),
+        };
+        decoded.map_err(|why| {
+            let hint = match why {
+                NotText::NotThat(_) => "Give another `encoding`, or leave it out.",
+                _ => "Only text files can be edited here.",
+            };
             Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
                 .at(path.as_str())
-                .hint("Only text files can be edited here.")
+                .hint(hint)
         })
     }
 
@@ -243,6 +260,10 @@ impl Engine {
         }
         for edit in &batch {
             self.reached(Stage::Write, edit.path().as_str());
+        }
+        // A caller that is gone by now is noticed here, before anything is written.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            tokio::task::yield_now().await;
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
         let committed = self.store.commit(batch, commit).await?;

@@ -1,8 +1,10 @@
 //! `multi_edit`: several replacements, in one file or many, all against the files as
 //! they are, all or nothing.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::limits::{MOST_EDITS, too_many};
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
@@ -20,12 +22,12 @@ impl Engine {
             return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
                 .hint("Send at least one edit."));
         }
-        let mut files: Vec<&WorkPath> = Vec::new();
-        for (path, _) in edits {
-            if !files.contains(&path) {
-                files.push(path);
-            }
+        if edits.len() > MOST_EDITS {
+            return Err(too_many("edits", edits.len(), MOST_EDITS));
         }
+        let mut seen = HashSet::new();
+        let files: Vec<&WorkPath> =
+            edits.iter().map(|(path, _)| path).filter(|path| seen.insert(*path)).collect();
         let mut batch: Vec<VerifiedEdit> = Vec::new();
         for path in files {
             let edit = self.prepare_all(path, edits).await.map_err(|mut refusal| {

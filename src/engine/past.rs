@@ -4,7 +4,7 @@ use tokio::sync::broadcast;
 
 use super::{CallOptions, Engine, Undoes};
 use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
-use crate::port::{Change, Revision, UndoHow};
+use crate::port::{Change, Committed, Recalled, RequestId, Revision, UndoHow};
 
 impl Engine {
     /// Takes back a commit: the one named, or the last one that still stands (of the root or
@@ -60,13 +60,18 @@ impl Engine {
         self.store.admit(path).await
     }
 
-    /// The answer that was remembered for a request id.
-    pub async fn recall(&self, request_id: &str) -> Option<String> {
-        self.store.recall(request_id).await
+    /// What is known of a request.
+    pub async fn recall(&self, request: &RequestId) -> Recalled {
+        self.store.recall(request).await
     }
 
-    /// Remembers the answer to a request id.
-    pub async fn remember(&self, request_id: &str, answer: String) {
-        self.store.remember(request_id, answer).await;
+    /// The reports of commits that were made before.
+    pub fn reports(&self, committed: Vec<Committed>) -> Vec<EditReport> {
+        committed.into_iter().map(super::reported).collect()
+    }
+
+    /// Remembers the answer to a request.
+    pub async fn remember(&self, request: &RequestId, answer: String) {
+        self.store.remember(request, answer).await;
     }
 }

@@ -10,7 +10,8 @@ use std::pin::Pin;
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, NoCorrector, Place, Reply, Window};
 pub use store::{
-    Change, CommitOptions, Committed, FileStore, Overlay, Revision, RevisionFile, UndoHow, Undone,
+    Change, CommitOptions, Committed, FileStore, Overlay, Recalled, RequestId, Revision,
+    RevisionFile, UndoHow, Undone,
 };
 
 /// A boxed future, so that the traits stay usable as `dyn`.

@@ -11,12 +11,80 @@ use tokio::sync::broadcast;
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath, WriteMethod};
 use crate::text::ContentHash;
 
+/// A caller's id for one request, and what the request asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RequestId {
+    id: String,
+    /// Digest of the tool and its arguments, where a tool was called.
+    asks: Option<ContentHash>,
+}
+
+impl RequestId {
+    /// An id whose request is known by nothing else.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), asks: None }
+    }
+
+    /// The same id, for a request that is told from others by this digest.
+    #[must_use]
+    pub fn asking(self, asks: ContentHash) -> Self {
+        Self { asks: Some(asks), ..self }
+    }
+
+    /// The id as the caller wrote it.
+    pub fn as_str(&self) -> &str {
+        &self.id
+    }
+
+    /// The digest of what is asked for.
+    pub fn asks(&self) -> Option<ContentHash> {
+        self.asks
+    }
+
+    /// The refusal of an id that stands for another request already.
+    pub fn reused(&self) -> Refusal {
+        Refusal::new(
+            EditCode::InvalidArguments,
+            format!(
+                "request_id `{}` was used before for a call with another tool or other arguments",
+                self.id
+            ),
+        )
+        .hint("Nothing was written. Send this call with a request_id of its own; the same id is only for the same call, delivered again.")
+    }
+}
+
+impl From<String> for RequestId {
+    fn from(id: String) -> Self {
+        Self::new(id)
+    }
+}
+
+impl From<&str> for RequestId {
+    fn from(id: &str) -> Self {
+        Self::new(id)
+    }
+}
+
+/// What a store knows about a request id.
+#[derive(Debug, Clone)]
+pub enum Recalled {
+    /// It was never used, or so long ago that it is forgotten.
+    Unknown,
+    /// This very request was answered before.
+    Answer(String),
+    /// This very request was committed before, and its answer is lost.
+    Committed(Vec<Committed>),
+    /// It was used for another request.
+    Other,
+}
+
 /// How a commit is to be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommitOptions {
     /// A caller's id for this request: the same id again answers with the first
-    /// result and writes nothing.
-    pub request_id: Option<String>,
+    /// result and writes nothing; with another request it is refused.
+    pub request_id: Option<RequestId>,
 }
 
 /// One file of a commit that went through.
@@ -143,15 +211,15 @@ pub trait FileStore: Send + Sync {
         None
     }
 
-    /// The answer that was remembered for a request id.
-    fn recall<'a>(&'a self, request_id: &'a str) -> BoxFuture<'a, Option<String>> {
-        let _ = request_id;
-        Box::pin(async { None })
+    /// What is known of a request.
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+        let _ = request;
+        Box::pin(async { Recalled::Unknown })
     }
 
-    /// Remembers the answer to a request id, for deliveries of the same request.
-    fn remember<'a>(&'a self, request_id: &'a str, answer: String) -> BoxFuture<'a, ()> {
-        let _ = (request_id, answer);
+    /// Remembers the answer to a request, for deliveries of the same request.
+    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
+        let _ = (request, answer);
         Box::pin(async {})
     }
 }
@@ -198,11 +266,11 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         (**self).changes()
     }
 
-    fn recall<'a>(&'a self, request_id: &'a str) -> BoxFuture<'a, Option<String>> {
-        (**self).recall(request_id)
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+        (**self).recall(request)
     }
 
-    fn remember<'a>(&'a self, request_id: &'a str, answer: String) -> BoxFuture<'a, ()> {
-        (**self).remember(request_id, answer)
+    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
+        (**self).remember(request, answer)
     }
 }

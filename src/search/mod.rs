@@ -8,6 +8,7 @@
 //! Limits: in UTF-16 without a byte order mark nothing is found, and in legacy
 //! encodings only ASCII terms are.
 
+mod exclude;
 mod query;
 mod rank;
 mod scan;
@@ -17,7 +18,7 @@ mod walk;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::counted;
+use crate::text::{counted, quoted};
 
 pub use query::{Case, Query};
 pub(crate) use rank::rank;
@@ -184,7 +185,7 @@ impl SearchReport {
         for file in &self.files {
             out.push_str(&format!(
                 "\n\n{} ({}, {}, snapshot {})",
-                file.path,
+                quoted(&file.path),
                 counted(file.match_count, "match"),
                 counted(file.total_lines, "line"),
                 file.snapshot
@@ -216,7 +217,10 @@ impl SearchReport {
             ));
         }
         if !self.paths.is_empty() {
-            out.push_str(&format!("\n\nPaths that match: {}", self.paths.join(", ")));
+            out.push_str(&format!(
+                "\n\nPaths that match: {}",
+                self.paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", ")
+            ));
         }
         if self.total_matches > 0 {
             out.push_str("\n\nThe anchors (LINE#ID) and line numbers can be edited at once; read the lines around first when they matter.");
@@ -231,7 +235,7 @@ impl ListReport {
         let mut out = format!("{} files ({})", self.total, self.skipped.note());
         for file in &self.files {
             out.push('\n');
-            out.push_str(&file.path);
+            out.push_str(&quoted(&file.path));
         }
         if self.truncated {
             out.push_str(&format!(

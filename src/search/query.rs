@@ -48,9 +48,21 @@ struct Terms {
 
 const MOST_TERMS: usize = 64;
 
+/// A keyword or term of more bytes is refused: no line is looked for by so much of it, and
+/// an automaton of many of them takes long to build.
+const MOST_TERM: usize = 1_000;
+
 fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
         .hint("Give words or phrases from single lines, such as a function's name.")
+}
+
+fn too_long(what: &str, term: &str) -> Refusal {
+    Refusal::new(
+        EditCode::TooLarge,
+        format!("{what} has {} bytes; at most {MOST_TERM} are searched for", term.len()),
+    )
+    .hint("Give a telling part of it: a name, or one line.")
 }
 
 impl Query {
@@ -58,6 +70,9 @@ impl Query {
     pub fn keyword(keyword: &str, case: Case) -> Result<Self, Refusal> {
         if keyword.trim().is_empty() {
             return Err(invalid("the keyword is empty"));
+        }
+        if keyword.len() > MOST_TERM {
+            return Err(too_long("the keyword", keyword));
         }
         if keyword.contains(['\n', '\r']) {
             return Err(invalid("the keyword spans lines, but hits are single lines"));
@@ -76,6 +91,9 @@ impl Query {
         let (mut patterns, mut owner, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
         let mut telling = Vec::new();
         for (at, term) in terms.iter().enumerate() {
+            if term.len() > MOST_TERM {
+                return Err(too_long(&format!("term {}", at + 1), term));
+            }
             if term.contains(['\n', '\r']) {
                 return Err(invalid(format!("term {} spans lines", at + 1)));
             }

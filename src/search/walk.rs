@@ -1,5 +1,5 @@
-//! Which files there are: below the root, no links followed, `.git` and what
-//! `.gitignore` excludes left out.
+//! Which files there are: below the root, no links followed, `.git` and what the rules of
+//! the folders exclude left out.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{WalkBuilder, WalkState};
 
+use super::exclude::{Excluded, Kind};
 use super::{ListReport, ListedFile, MOST_LISTED, Skipped};
 use crate::edit::{EditCode, Refusal, WorkPath};
 use crate::port::Overlay;
@@ -93,15 +94,27 @@ impl Scope {
     }
 
     fn builder(&self) -> WalkBuilder {
+        let excluded = Excluded::below(&self.root);
+        let start = self.start.clone();
         let mut builder = WalkBuilder::new(&self.start);
         builder
-            .hidden(false)
+            // The rules are read by us, with more care than the library takes.
+            .standard_filters(false)
             .follow_links(false)
-            .require_git(false)
-            .git_global(false)
-            .parents(self.start != self.root)
-            .filter_entry(|entry| !entry.file_name().eq_ignore_ascii_case(".git"));
+            .filter_entry(move |entry| {
+                // What is named by the caller is looked at, whatever the rules say.
+                entry.path() == start
+                    || !entry.file_name().eq_ignore_ascii_case(".git")
+                        && !excluded.leaves_out(entry.path(), kind(entry))
+            });
         builder
+    }
+}
+
+fn kind(entry: &ignore::DirEntry) -> Kind {
+    match entry.file_type().is_some_and(|kind| kind.is_dir()) {
+        true => Kind::Folder,
+        false => Kind::File,
     }
 }
 

@@ -223,6 +223,9 @@ impl Disk {
                 }
             };
         }
+        if let Err(what) = held.metadata.restore(&target) {
+            job.warnings.push(format!("the write in place took {what} from it; set that again"));
+        }
         Ok(Done::InPlace { target, journal })
     }
 

@@ -27,7 +27,7 @@ use super::metadata::Metadata;
 use super::replace::{holds, read_known};
 use super::trouble;
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit};
-use crate::port::Committed;
+use crate::port::{Committed, RequestId};
 use crate::text::Content;
 
 /// An edit to commit, and what undo adds to it.
@@ -49,7 +49,7 @@ impl From<VerifiedEdit> for Order {
 /// The circumstances of a commit.
 #[derive(Debug)]
 pub(super) struct How<'a> {
-    pub(super) request: Option<&'a str>,
+    pub(super) request: Option<&'a RequestId>,
     pub(super) undoes: Option<u64>,
     /// Set when nobody waits for the result any more.
     pub(super) abandoned: &'a AtomicBool,
@@ -66,6 +66,17 @@ pub(super) struct Job<'a> {
     pub(super) made: Grown,
     pub(super) held: Option<Held>,
     pub(super) warnings: Vec<String>,
+}
+
+impl Job<'_> {
+    /// The name in the history and the feed: the real one, by which others find the file, or
+    /// the caller's where that cannot be written down without becoming another's.
+    pub(super) fn name(&self) -> String {
+        match self.place.real.to_str() {
+            Some(real) => real.to_owned(),
+            None => self.order.edit.path().as_str().to_owned(),
+        }
+    }
 }
 
 /// The file as it was found, locked.
@@ -102,8 +113,14 @@ impl Disk {
         how: &How<'_>,
     ) -> Result<Vec<Committed>, Refusal> {
         let Some(first) = orders.first() else { return Ok(Vec::new()) };
-        if let Some(entry) = how.request.and_then(|id| self.by_request(id)) {
-            return self.recorded(&entry);
+        self.stand()?;
+        if let Some(request) = how.request
+            && let Some(entry) = self.by_request(request)
+        {
+            return match entry.is_of(request, orders) {
+                true => self.recorded(&entry),
+                false => Err(request.reused()),
+            };
         }
         self.recover();
         let deadline = Instant::now() + self.options.lock_wait;
@@ -153,6 +170,14 @@ impl Disk {
                 }
                 return Err(trouble::conflict(job.edit.path(), "has this very change already"));
             }
+        }
+        if self.reopened.swap(false, Ordering::AcqRel)
+            && let Some(job) = jobs.first_mut()
+        {
+            job.warnings.push(format!(
+                "the root {} was replaced by another folder since the last edit; this edit is in the new one",
+                self.root.path().display()
+            ));
         }
         // The waiting is over; from here to the end a signal lets us finish.
         let _under_way = UNDER_WAY.read().unwrap_or_else(PoisonError::into_inner);
@@ -247,6 +272,7 @@ impl Disk {
                 },
             };
         }
+        job.place.copy_up();
         let file = match job.place.open(OFlags::RDONLY) {
             Ok(file) => file,
             Err(NotAFile::Moved) => return Ok(false),
@@ -316,7 +342,7 @@ impl Disk {
         }
         if let After::Content(after) = job.edit.after()
             && *after == held.bytes
-            && let Some(entry) = self.last_commit(&job.place.display())
+            && let Some(entry) = self.last_commit(&job.name())
             && entry.files.len() == 1
             && entry.files[0].after == Some(after.hash())
             && entry.files[0].before.as_ref().map(|version| version.sha256) == job.edit.base()
@@ -324,9 +350,9 @@ impl Disk {
             return Ok(Some(entry));
         }
         let conflict = |why: &str| trouble::conflict(&path, why);
-        let now = held
-            .bytes
-            .snapshot()
+        let now = before
+            .decode_alike(held.bytes.to_vec())
+            .ok()
             .ok_or_else(|| conflict("was changed by another program and is no text now"))?;
         match job.edit.rebase(&now) {
             None => Err(conflict("was changed by another program after it was read")),
@@ -359,7 +385,7 @@ impl Disk {
         if job.held.is_some() || !holds(&there, after).ok()? {
             return None;
         }
-        let entry = self.last_commit(&job.place.display())?;
+        let entry = self.last_commit(&job.name())?;
         let same = entry.files.len() == 1
             && entry.files[0].before.is_none()
             && entry.files[0].after == Some(after.hash());
@@ -378,7 +404,7 @@ impl Disk {
             .iter()
             .zip(steps)
             .map(|(job, step)| Intent {
-                path: job.place.display(),
+                path: job.name(),
                 before: job.held.as_ref().map(|held| (&held.bytes, held.metadata.clone())),
                 after: match job.edit.after() {
                     After::Content(bytes) => Some(bytes),

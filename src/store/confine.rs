@@ -15,10 +15,10 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -181,24 +181,48 @@ pub(super) enum Walk {
 /// The folder that nothing leads out of.
 #[derive(Debug)]
 pub(super) struct Root {
-    folder: Arc<Folder>,
+    folder: RwLock<Arc<Folder>>,
     path: PathBuf,
     walk: Walk,
+}
+
+/// What the path of the root means now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The folder that was opened.
+    Same,
+    /// Another one, which is open from now on.
+    Reopened,
 }
 
 impl Root {
     pub(super) fn open(path: &Path, walk: Walk) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let handle = rustix::fs::open(&path, FOLDER, Mode::empty())?;
-        Ok(Self { folder: Folder::hold(handle)?, path, walk })
+        Ok(Self { folder: RwLock::new(Folder::hold(handle)?), path, walk })
+    }
+
+    /// Looks whether the path of the root still means the folder that is held, and opens
+    /// the one that it means now. A path that is gone, or leads elsewhere, is an error.
+    pub(super) fn look(&self) -> io::Result<Standing> {
+        let now = rustix::fs::stat(&self.path)?;
+        if FileId::of_stat(&now) == self.folder().id() {
+            return Ok(Standing::Same);
+        }
+        if self.path.canonicalize()? != self.path {
+            return Err(Errno::XDEV.into());
+        }
+        let folder = Folder::hold(rustix::fs::open(&self.path, FOLDER, Mode::empty())?)?;
+        *self.folder.write().unwrap_or_else(PoisonError::into_inner) = folder;
+        Ok(Standing::Reopened)
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn folder(&self) -> &Arc<Folder> {
-        &self.folder
+    pub(super) fn folder(&self) -> Arc<Folder> {
+        self.folder.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Finds the folder and name that `path` means. The name itself may be missing.
@@ -231,8 +255,8 @@ impl Root {
     fn place_by_kernel(&self, path: &Path) -> io::Result<Option<Place>> {
         let (Some(name), parent) = (path.file_name(), path.parent()) else { return Ok(None) };
         let folder = match parent.filter(|parent| !parent.as_os_str().is_empty()) {
-            None => self.folder.clone(),
-            Some(parent) => match open_beneath(&self.folder, parent) {
+            None => self.folder(),
+            Some(parent) => match open_beneath(&self.folder(), parent) {
                 Ok(handle) => Folder::hold(handle)?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
                 Err(_) => return Ok(None),
@@ -245,6 +269,7 @@ impl Root {
     }
 
     fn walk(&self, path: &Path, mut missing: Missing<'_>) -> io::Result<Place> {
+        let root = self.folder();
         let mut pending: VecDeque<OsString> = parts(path);
         let mut above: Vec<(Arc<Folder>, OsString)> = Vec::new();
         let mut links = 0;
@@ -253,7 +278,7 @@ impl Root {
                 above.pop().ok_or(Errno::XDEV)?;
                 continue;
             }
-            let here = above.last().map_or(&self.folder, |(folder, _)| folder).clone();
+            let here = above.last().map_or(&root, |(folder, _)| folder).clone();
             if let Some(target) = here.link(&part)? {
                 links += 1;
                 if links > MOST_LINKS {
@@ -383,9 +408,13 @@ impl Place {
         }
     }
 
-    /// The real path as text; bytes that are not UTF-8 are replaced.
-    pub(super) fn display(&self) -> String {
-        String::from_utf8_lossy(self.real.as_os_str().as_bytes()).into_owned()
+    /// A file with several names in the lower layer of an overlay gets another identity when
+    /// it is first opened for writing. That happens here, before anybody looks at it.
+    pub(super) fn copy_up(&self) {
+        let names = self.folder.stat(&self.name).map_or(0, |stat| stat.st_nlink);
+        if names > 1 && is_overlay(&self.folder) {
+            let _ = self.open(OFlags::RDWR);
+        }
     }
 }
 
@@ -419,6 +448,17 @@ fn is_kernel_made(file: &File) -> io::Result<bool> {
     ];
     let system = rustix::fs::fstatfs(file)?.f_type as u32;
     Ok(MADE_UP.contains(&system))
+}
+
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[allow(clippy::unnecessary_cast, reason = "the width of the field differs by system")]
+fn is_overlay(folder: &Folder) -> bool {
+    rustix::fs::fstatfs(folder).is_ok_and(|system| system.f_type as u32 == 0x794c_7630)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn is_overlay(_folder: &Folder) -> bool {
+    false
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]

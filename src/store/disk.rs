@@ -10,7 +10,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use tokio::sync::broadcast;
 
 use super::commit::{How, Order};
-use super::confine::{FileId, NotAFile, Place, Root, Walk};
+use super::confine::{FileId, NotAFile, Place, Root, Standing, Walk};
 use super::feed::Feed;
 use super::history::{History, HistoryLimits};
 use super::in_place::Journals;
@@ -30,7 +30,8 @@ use super::state::State;
 use super::{litter, protect, trouble};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, Revision, UndoHow, Undone,
+    BoxFuture, Change, CommitOptions, Committed, FileStore, Recalled, RequestId, Revision, UndoHow,
+    Undone,
 };
 
 /// What a finished commit promises.
@@ -48,6 +49,8 @@ pub enum Promise {
 pub struct DiskOptions {
     /// Folder for history and journals. Without one nothing can be undone.
     pub state: Option<PathBuf>,
+    /// Why there is no state folder, where that is not the caller's wish: said with edits.
+    pub stateless: Option<String>,
     /// What a finished commit promises.
     pub promise: Promise,
     /// Protected paths, relative to the root, that may be written all the same; a folder
@@ -65,6 +68,7 @@ impl Default for DiskOptions {
     fn default() -> Self {
         Self {
             state: None,
+            stateless: None,
             promise: Promise::Durable,
             allow_protected: Vec::new(),
             max_bytes: 256 << 20,
@@ -103,7 +107,9 @@ pub(super) struct Disk {
     /// When each folder was last searched for litter.
     swept: Mutex<HashMap<FileId, Instant>>,
     /// Protected folders that this root names itself.
-    further: Vec<String>,
+    further: RwLock<Vec<String>>,
+    /// Whether the root was replaced and no commit has said so yet.
+    pub(super) reopened: AtomicBool,
 }
 
 impl DiskStore {
@@ -141,12 +147,12 @@ impl Disk {
                 (Some(state), Some(history), Some(journals), None)
             }
             Some(Err(trouble)) => (None, None, None, Some(trouble)),
-            None => (None, None, None, None),
+            None => (None, None, None, options.stateless.clone()),
         };
         if let Some(trouble) = &state_trouble {
             tracing::warn!("{trouble}; edits cannot be undone");
         }
-        let further = hook_folders(root.path());
+        let further = RwLock::new(hook_folders(&root));
         let disk = Self {
             root,
             options,
@@ -158,6 +164,7 @@ impl Disk {
             revision: AtomicU64::new(0),
             swept: Mutex::default(),
             further,
+            reopened: AtomicBool::new(false),
         };
         disk.recover();
         Ok(disk)
@@ -179,7 +186,25 @@ impl Disk {
         self.recover_batches();
     }
 
+    /// Makes sure that the path of the root still means the folder that is open: work goes
+    /// where callers and searches look.
+    pub(super) fn stand(&self) -> Result<(), Refusal> {
+        match self.root.look() {
+            Ok(Standing::Same) => Ok(()),
+            Ok(Standing::Reopened) => {
+                let root = self.root.path().display();
+                tracing::warn!(%root, "the root was replaced by another folder, which is open now");
+                *self.further.write().unwrap_or_else(PoisonError::into_inner) =
+                    hook_folders(&self.root);
+                self.reopened.store(true, Ordering::Release);
+                Ok(())
+            }
+            Err(error) => Err(trouble::rootless(self.root.path(), &error)),
+        }
+    }
+
     fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
+        self.stand()?;
         self.recover();
         // Between looking and opening the file may be replaced; a few times is bad luck.
         for _ in 0..16 {
@@ -228,7 +253,7 @@ impl Disk {
             let free = free.trim_start_matches("./").trim_end_matches('/');
             text == free || text.strip_prefix(free).is_some_and(|rest| rest.starts_with('/'))
         };
-        match protect::reason(text, &self.further) {
+        match protect::reason(text, &self.further.read().unwrap_or_else(PoisonError::into_inner)) {
             Some(why) if !self.options.allow_protected.iter().any(allowed) => {
                 Err(trouble::blocked(path, text, why))
             }
@@ -238,6 +263,7 @@ impl Disk {
 
     /// Policy by letters and by where the path really leads, whether it exists or not.
     pub(super) fn admit_resolved(&self, path: &WorkPath) -> Result<(), Refusal> {
+        self.stand()?;
         self.admit_letters(path)?;
         match self.root.place(path.as_path()) {
             Ok(place) => {
@@ -287,12 +313,13 @@ impl Disk {
     fn protected_twin(&self, id: FileId) -> Option<PathBuf> {
         const MOST: usize = 20_000;
         let mut looked = 0;
-        let mut waiting = vec![(self.root.folder().clone(), PathBuf::new())];
+        let further = self.further.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut waiting = vec![(self.root.folder(), PathBuf::new())];
         while let Some((folder, at)) = waiting.pop() {
             for name in folder.names().ok()? {
                 let path = at.join(&name);
                 // Objects of git are not worth a look: they are read by their hash.
-                let protected = protect::reason(&path.to_string_lossy(), &self.further).is_some();
+                let protected = protect::reason(&path.to_string_lossy(), &further).is_some();
                 let outer = at.as_os_str().is_empty() && (name == ".github" || name == ".config");
                 if (!protected && !outer) || path == Path::new(".git/objects") {
                     continue;
@@ -324,10 +351,22 @@ impl Disk {
     }
 }
 
-/// The folder that git of this root takes its hooks from, if that is not its own.
-fn hook_folders(root: &Path) -> Vec<String> {
-    let Ok(config) = std::fs::read_to_string(root.join(".git/config")) else { return Vec::new() };
-    config
+/// A longer configuration of git is not read.
+const MOST_CONFIG: u64 = 1 << 20;
+
+/// The folder that git of this root takes its hooks from, if that is not its own. The
+/// configuration came with the root, so it may be anything but a file.
+fn hook_folders(root: &Root) -> Vec<String> {
+    let place = root.place(Path::new(".git/config")).ok();
+    let Some(file) = place.and_then(|place| place.open(OFlags::RDONLY).ok()) else {
+        return Vec::new();
+    };
+    let mut config = Vec::new();
+    if file.take(MOST_CONFIG).read_to_end(&mut config).is_err() {
+        return Vec::new();
+    }
+    let root = root.path();
+    String::from_utf8_lossy(&config)
         .lines()
         .filter_map(|line| {
             let (name, value) = line.split_once('=')?;
@@ -392,7 +431,7 @@ impl FileStore for DiskStore {
             let first = batch.first().map(|edit| edit.path().clone());
             blocking(first, move || {
                 let orders: Vec<Order> = batch.into_iter().map(Order::from).collect();
-                let request = options.request_id.as_deref();
+                let request = options.request_id.as_ref();
                 disk.commit(&orders, &How { request, undoes: None, abandoned: &abandoned })
             })
             .await
@@ -417,16 +456,15 @@ impl FileStore for DiskStore {
         Some(self.subscribe())
     }
 
-    fn recall<'a>(&'a self, request_id: &'a str) -> BoxFuture<'a, Option<String>> {
-        let (disk, request) = (self.0.clone(), request_id.to_owned());
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+        let (disk, request) = (self.0.clone(), request.clone());
         Box::pin(async move {
-            let recall = move || Ok(disk.history.as_ref().and_then(|all| all.recall(&request)));
-            blocking(None, recall).await.ok().flatten()
+            blocking(None, move || disk.recall(&request)).await.unwrap_or(Recalled::Unknown)
         })
     }
 
-    fn remember<'a>(&'a self, request_id: &'a str, answer: String) -> BoxFuture<'a, ()> {
-        let (disk, request) = (self.0.clone(), request_id.to_owned());
+    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
+        let (disk, request) = (self.0.clone(), request.clone());
         Box::pin(async move {
             let remember = move || {
                 if let Some(Err(error)) =

@@ -18,24 +18,28 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
+use super::commit::Order;
+use super::limits;
 use super::metadata::Metadata;
 use super::replace::Displaced;
-use super::state::State;
+use super::state::{HISTORY, State};
+use crate::edit::After;
+use crate::port::{Recalled, RequestId};
 use crate::text::{Content, ContentHash};
-
-/// At most this many commits are kept, whatever their size: the log is read as a whole.
-const MOST_COMMITS: usize = 10_000;
 
 /// How much history is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryLimits {
-    /// At most this many bytes of replaced content.
+    /// At most this many bytes, over all roots of the state folder; the newest commit of
+    /// the root that is written to always stays.
     pub bytes: u64,
-    /// At most this long.
+    /// At most this long, in days with commits on them: a clock that jumps ahead is one
+    /// such day.
     pub age: Duration,
 }
 
@@ -126,11 +130,33 @@ pub(super) struct Entry {
     pub(super) files: Vec<FileEntry>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request: Option<String>,
+    /// What that request asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) asks: Option<ContentHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) undoes: Option<u64>,
     /// Whether it was confirmed; not in the log itself.
     #[serde(skip)]
     pub(super) done: bool,
+}
+
+impl Entry {
+    /// Whether this commit was made for the request, whose orders these are now.
+    pub(super) fn is_of(&self, request: &RequestId, orders: &[Order]) -> bool {
+        if let (Some(then), Some(now)) = (self.asks, request.asks()) {
+            return then == now;
+        }
+        // Nobody noted what was asked for: it is told by what the commit is about.
+        let among = |order: &Order| {
+            let is_same = |file: &FileEntry| match order.edit.after() {
+                _ if file.path == order.edit.path().as_str() => true,
+                After::Content(after) => file.after == Some(after.hash()),
+                After::Removed => file.after.is_none(),
+            };
+            self.files.iter().any(is_same)
+        };
+        self.files.len() == orders.len() && orders.iter().all(among)
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -173,6 +199,8 @@ pub(super) struct History {
     folder: PathBuf,
     blobs: PathBuf,
     limits: HistoryLimits,
+    /// Bytes that were added and not counted yet.
+    added: AtomicU64,
 }
 
 /// The lock on the log; others wait while it is held.
@@ -181,36 +209,51 @@ struct Writing {
     _lock: File,
 }
 
+/// Makes the file that is locked while a log is written.
+pub(super) fn open_in(folder: &Path, name: &str) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(folder.join(name))
+}
+
 impl History {
     pub(super) fn open(state: &State, root: &Path, limits: HistoryLimits) -> io::Result<Self> {
         use std::os::unix::ffi::OsStrExt as _;
         let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
-        let folder = state.folder("history")?.join(&key[..16]);
+        let folder = state.folder(HISTORY)?.join(&key[..16]);
         let blobs = folder.join("blobs");
         DirBuilder::new().recursive(true).mode(0o700).create(&blobs)?;
         fs::write(folder.join("root"), root.as_os_str().as_bytes())?;
-        Ok(Self { folder, blobs, limits })
+        Ok(Self { folder, blobs, limits, added: AtomicU64::new(0) })
     }
 
     fn writing(&self) -> io::Result<Writing> {
-        let open = |name: &str| {
-            OpenOptions::new()
-                .read(true)
-                .append(true)
-                .create(true)
-                .mode(0o600)
-                .open(self.folder.join(name))
-        };
-        let lock = open("lock")?;
+        let lock = open_in(&self.folder, "lock")?;
         lock.lock()?;
-        Ok(Writing { log: open("log")?, _lock: lock })
+        Ok(Writing { log: open_in(&self.folder, "log")?, _lock: lock })
+    }
+
+    fn append(&self, writing: &mut Writing, what: &Line) -> io::Result<()> {
+        let text = line(what)?;
+        self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
+        writing.append(text)
+    }
+
+    /// Keeps all histories within the limit, once what was added takes them over it. Held
+    /// at the end of each commit, whose versions are all in place by then.
+    fn keep_within(&self, _writing: &Writing, revision: u64) -> io::Result<()> {
+        let added = self.added.swap(0, Ordering::Relaxed);
+        // Now and then in any case: for the age, and for what a crash left in no count.
+        let is_due = revision.is_multiple_of(64);
+        if limits::count(&self.folder, added)? > self.limits.bytes || is_due {
+            limits::forget(&self.folder, self.limits)?;
+        }
+        Ok(())
     }
 
     /// Records what is about to happen and keeps what will be replaced.
     pub(super) fn begin(
         &self,
         intents: &[Intent<'_>],
-        request: Option<&str>,
+        request: Option<&RequestId>,
         undoes: Option<u64>,
         keep: Keep,
     ) -> io::Result<u64> {
@@ -246,28 +289,29 @@ impl History {
             revision,
             unix_millis: now_millis(),
             files,
-            request: request.map(str::to_owned),
+            request: request.map(|request| request.as_str().to_owned()),
+            asks: request.and_then(RequestId::asks),
             undoes,
             done: false,
         };
-        writing.append(&Line::Begin(entry))?;
+        self.append(&mut writing, &Line::Begin(entry))?;
         if keep == Keep::Synced {
             writing.log.sync_all()?;
             File::open(&self.blobs)?.sync_all()?;
             File::open(&self.folder)?.sync_all()?;
         }
-        if revision.is_multiple_of(64) {
-            self.prune(&mut writing)?;
-        }
         Ok(revision)
     }
 
     pub(super) fn done(&self, revision: u64) -> io::Result<()> {
-        self.writing()?.append(&Line::Done(revision))
+        let mut writing = self.writing()?;
+        self.append(&mut writing, &Line::Done(revision))?;
+        self.keep_within(&writing, revision)
     }
 
     pub(super) fn failed(&self, revision: u64) -> io::Result<()> {
-        self.writing()?.append(&Line::Failed(revision))
+        let mut writing = self.writing()?;
+        self.append(&mut writing, &Line::Failed(revision))
     }
 
     /// Corrects what a commit displaced: another program's version.
@@ -282,7 +326,7 @@ impl History {
         let sha256 = ContentHash::of(bytes);
         self.store(bytes, sha256, Keep::Synced)?;
         let before = Version { sha256, metadata };
-        writing.append(&Line::Displaced { revision, path: path.to_owned(), before })
+        self.append(&mut writing, &Line::Displaced { revision, path: path.to_owned(), before })
     }
 
     /// Keeps a version.
@@ -293,7 +337,10 @@ impl History {
     /// Takes over a file that was displaced, whose bytes are `content`.
     pub(super) fn adopt(&self, displaced: Displaced, content: &Content) -> io::Result<()> {
         match displaced.move_to(&self.blobs.join(content.hash().to_string())) {
-            Ok(()) => Ok(()),
+            Ok(()) => {
+                self.added.fetch_add(content.len() as u64, Ordering::Relaxed);
+                Ok(())
+            }
             // Another file system, for one.
             Err((displaced, _)) => {
                 let kept = self.keep(content);
@@ -318,8 +365,13 @@ impl History {
                 Keep::Synced => file.sync_all(),
             })
             .and_then(|()| fs::rename(&draft, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&draft);
+        match &written {
+            Ok(()) => {
+                self.added.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            }
+            Err(_) => {
+                let _ = fs::remove_file(&draft);
+            }
         }
         written
     }
@@ -363,13 +415,7 @@ impl History {
 
     /// Every commit that happened or may have happened, oldest first.
     pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
-        let mut text = Vec::new();
-        match File::open(self.folder.join("log")) {
-            Ok(mut log) => log.read_to_end(&mut text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        Ok(parse(&text))
+        entries_of(&self.folder)
     }
 
     /// Marks a commit of several files as under way; the lock on the mark says that we live.
@@ -401,92 +447,45 @@ impl History {
             .collect()
     }
 
-    /// The answer that was remembered for a request.
-    pub(super) fn recall(&self, request: &str) -> Option<String> {
-        fs::read_to_string(self.answer_path(request)).ok()
+    /// What is known of a request.
+    pub(super) fn recall(&self, request: &RequestId) -> Recalled {
+        let Ok(kept) = fs::read_to_string(self.answer_path(request)) else {
+            return Recalled::Unknown;
+        };
+        match kept.split_once('\n') {
+            Some((asked, answer)) if asked == asked_line(request) => {
+                Recalled::Answer(answer.to_owned())
+            }
+            _ => Recalled::Other,
+        }
     }
 
-    pub(super) fn remember(&self, request: &str, answer: &str) -> io::Result<()> {
+    /// Remembers the answer to a request: what it asked for in the first line, then the answer.
+    pub(super) fn remember(&self, request: &RequestId, answer: &str) -> io::Result<()> {
         let path = self.answer_path(request);
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
         let draft = path.with_extension(format!("{:016x}", super::lock::random()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-        file.write_all(answer.as_bytes())?;
-        fs::rename(draft, path)
+        let text = format!("{}\n{answer}", asked_line(request));
+        let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, path));
+        if written.is_err() {
+            let _ = fs::remove_file(&draft);
+        }
+        written?;
+        self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
+        let writing = self.writing()?;
+        self.keep_within(&writing, 1)
     }
 
-    fn answer_path(&self, request: &str) -> PathBuf {
-        self.folder.join("answers").join(ContentHash::of(request.as_bytes()).to_string())
-    }
-
-    /// Forgets what is too old or too much. The newest commit always stays, for its number.
-    fn prune(&self, writing: &mut Writing) -> io::Result<()> {
-        let entries = self.entries()?;
-        let oldest = now_millis()
-            .saturating_sub(u64::try_from(self.limits.age.as_millis()).unwrap_or(u64::MAX));
-        let mut size = 0_u64;
-        let mut wanted: HashSet<String> = HashSet::new();
-        let mut kept: Vec<&Entry> = Vec::new();
-        for entry in entries.iter().rev() {
-            let mut blobs: Vec<String> = Vec::new();
-            let before = entry.files.iter().filter_map(|file| file.before.as_ref());
-            let after = entry.files.iter().filter_map(|file| file.after);
-            for hash in before.map(|version| version.sha256).chain(after) {
-                let name = hash.to_string();
-                if !wanted.contains(&name) {
-                    size += fs::metadata(self.blobs.join(&name)).map_or(0, |meta| meta.len());
-                    blobs.push(name);
-                }
-            }
-            let over = size > self.limits.bytes
-                || entry.unix_millis < oldest
-                || kept.len() >= MOST_COMMITS;
-            if over && !kept.is_empty() {
-                break;
-            }
-            wanted.extend(blobs);
-            kept.push(entry);
-        }
-        if kept.len() == entries.len() {
-            return Ok(());
-        }
-        let draft = self.folder.join("log.draft");
-        let mut file =
-            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        for entry in kept.into_iter().rev() {
-            file.write_all(&line(&Line::Begin(entry.clone()))?)?;
-            if entry.done {
-                file.write_all(&line(&Line::Done(entry.revision))?)?;
-            }
-        }
-        file.sync_all()?;
-        fs::rename(&draft, self.folder.join("log"))?;
-        writing.log = OpenOptions::new().read(true).append(true).open(self.folder.join("log"))?;
-        for blob in fs::read_dir(&self.blobs)?.flatten() {
-            if !wanted.contains(blob.file_name().to_string_lossy().as_ref()) {
-                let _ = fs::remove_file(blob.path());
-            }
-        }
-        self.prune_answers(oldest);
-        Ok(())
-    }
-
-    fn prune_answers(&self, oldest: u64) {
-        let Ok(answers) = fs::read_dir(self.folder.join("answers")) else { return };
-        for answer in answers.flatten() {
-            let written = answer.metadata().and_then(|meta| meta.modified());
-            if written.is_ok_and(|time| millis(time) < oldest) {
-                let _ = fs::remove_file(answer.path());
-            }
-        }
+    fn answer_path(&self, request: &RequestId) -> PathBuf {
+        self.folder.join("answers").join(answer_name(request.as_str()))
     }
 }
 
 impl Writing {
-    fn append(&mut self, what: &Line) -> io::Result<()> {
-        let mut text = line(what)?;
+    fn append(&mut self, mut text: Vec<u8>) -> io::Result<()> {
         // A line that a crash cut off must not swallow this one.
         if self.log.seek(SeekFrom::End(-1)).is_ok() {
             let mut last = [0];
@@ -502,6 +501,41 @@ impl Writing {
         }
         written
     }
+}
+
+/// The name of the file with the answer to a request.
+pub(super) fn answer_name(request: &str) -> String {
+    ContentHash::of(request.as_bytes()).to_string()
+}
+
+fn asked_line(request: &RequestId) -> String {
+    request.asks().map(|asks| asks.to_string()).unwrap_or_default()
+}
+
+/// Every commit in the log of a folder that happened or may have happened, oldest first.
+pub(super) fn entries_of(folder: &Path) -> io::Result<Vec<Entry>> {
+    let mut text = Vec::new();
+    match File::open(folder.join("log")) {
+        Ok(mut log) => log.read_to_end(&mut text)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    Ok(parse(&text))
+}
+
+/// Puts these commits in the place of a folder's log, whose lock is held.
+pub(super) fn rewrite(folder: &Path, entries: &[Entry]) -> io::Result<()> {
+    let draft = folder.join("log.draft");
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    for entry in entries {
+        file.write_all(&line(&Line::Begin(entry.clone()))?)?;
+        if entry.done {
+            file.write_all(&line(&Line::Done(entry.revision))?)?;
+        }
+    }
+    file.sync_all()?;
+    fs::rename(&draft, folder.join("log"))
 }
 
 fn line(what: &Line) -> io::Result<Vec<u8>> {
@@ -566,11 +600,11 @@ fn last_revision(log: &mut File) -> io::Result<u64> {
     }
 }
 
-fn now_millis() -> u64 {
+pub(super) fn now_millis() -> u64 {
     millis(SystemTime::now())
 }
 
-fn millis(time: SystemTime) -> u64 {
+pub(super) fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

@@ -188,16 +188,21 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let broken = || io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged");
     let line = memchr::memchr(b'\n', &bytes).ok_or_else(broken)?;
     let header: Header = serde_json::from_slice(&bytes[..line])?;
-    let Ok(below) = header.target.strip_prefix(root.path()) else { return Ok(None) };
+    let Ok(below) = header.target.strip_prefix(root.path()) else {
+        // Another root's: its own process will come. Where the folder is gone nobody will.
+        if header.target.parent().is_none_or(|folder| !folder.exists()) {
+            set_aside(path)?;
+        }
+        return Ok(None);
+    };
     let versions = &bytes[line + 1..];
     if versions.len() != header.before.saturating_add(header.after) {
         return Err(broken());
     }
     let (before, after) = versions.split_at(header.before);
-    let place = root.place(below)?;
-    let Ok(file) = place.open(OFlags::RDWR) else {
+    let Some(file) = root.place(below).ok().and_then(|place| place.open(OFlags::RDWR).ok()) else {
         // The file is gone or something else by now: nothing to put right.
-        fs::rename(path, path.with_extension("kept"))?;
+        set_aside(path)?;
         return Ok(None);
     };
     let mut patience = Patience::until(Instant::now() + Duration::from_secs(5));
@@ -214,7 +219,7 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         tracing::warn!(file = %header.target.display(), "put back the version before an interrupted write");
     } else if !whole {
         tracing::warn!(file = %header.target.display(), "an interrupted write was overwritten by another program; its journal is kept");
-        fs::rename(path, path.with_extension("kept"))?;
+        set_aside(path)?;
         return Ok(None);
     }
     fs::remove_file(path)?;
@@ -222,6 +227,11 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         File::open(folder)?.sync_all()?;
     }
     Ok((!whole).then_some(header.target))
+}
+
+/// Keeps a journal for people, out of the way of every later call.
+fn set_aside(path: &Path) -> io::Result<()> {
+    fs::rename(path, path.with_extension("kept"))
 }
 
 /// Whether `now` can be what a cut write of `after` over `before` left: every small block

@@ -19,6 +19,14 @@ pub(super) struct Metadata {
     /// Extended attributes, access lists among them; values in hexadecimal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     attributes: Vec<(String, String)>,
+    /// What `chattr` has set, as far as it outlives a copy.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    flags: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_zero(flags: &u32) -> bool {
+    *flags == 0
 }
 
 /// Signatures over the content and the layers of an overlay: wrong on a copy.
@@ -33,7 +41,17 @@ impl Metadata {
             uid: meta.uid(),
             gid: meta.gid(),
             attributes: attributes(file)?,
+            flags: flags::of(file),
         })
+    }
+
+    /// Gives a file that was written in place what the write took from it: capabilities and
+    /// the bits of another user. The error names what is lost.
+    pub(super) fn restore(&self, written: &File) -> Result<(), String> {
+        match Self::of(written) {
+            Ok(now) if now == *self => Ok(()),
+            _ => self.apply(written),
+        }
     }
 
     /// Whether nobody may write the file. Asked by mode, since root may write anything.
@@ -55,9 +73,10 @@ impl Metadata {
                 continue;
             }
             let bytes = unhex(value).ok_or_else(|| format!("its attribute {name}"))?;
-            rustix::fs::fsetxattr(copy, name.as_str(), &bytes, XattrFlags::empty())
+            rustix::fs::fsetxattr(copy, raw_name(name).as_slice(), &bytes, XattrFlags::empty())
                 .map_err(|error| format!("its attribute {name} ({error})"))?;
         }
+        flags::set(copy, self.flags)?;
         // A folder's default access list would let in people whom the file did not.
         let has = |list: &[(String, String)]| list.iter().any(|(name, _)| name == ACCESS_LIST);
         if has(&inherited) && !has(&self.attributes) {
@@ -82,22 +101,78 @@ fn attributes(file: &File) -> io::Result<Vec<(String, String)>> {
     };
     let mut found = Vec::new();
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = String::from_utf8_lossy(name).into_owned();
+        let name = name_of(name);
         if NOT_COPIED.iter().any(|skip| name.starts_with(skip)) {
             continue;
         }
-        let size = rustix::fs::fgetxattr_query(file, name.as_str())?;
+        let raw = raw_name(&name);
+        let size = rustix::fs::fgetxattr_query(file, raw.as_slice())?;
         let mut value = vec![0_u8; size];
         let length = if size == 0 {
             0
         } else {
-            rustix::fs::fgetxattr(file, name.as_str(), value.as_mut_slice())?
+            rustix::fs::fgetxattr(file, raw.as_slice(), value.as_mut_slice())?
         };
         found.push((name, hex(&value[..length])));
     }
     found.sort();
     Ok(found)
 }
+
+/// The flags of `chattr` that say how a file is to be treated, where a file system has them.
+#[cfg(target_os = "linux")]
+mod flags {
+    use std::fs::File;
+
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+
+    fn kept() -> IFlags {
+        IFlags::NODUMP | IFlags::NOATIME | IFlags::NOCOW | IFlags::SYNC | IFlags::COMPRESSED
+    }
+
+    pub(super) fn of(file: &File) -> u32 {
+        ioctl_getflags(file).map_or(0, |flags| (flags & kept()).bits())
+    }
+
+    pub(super) fn set(copy: &File, wanted: u32) -> Result<(), String> {
+        let Ok(have) = ioctl_getflags(copy) else {
+            return if wanted == 0 { Ok(()) } else { Err("its flags (chattr)".into()) };
+        };
+        let wanted = (have - kept()) | IFlags::from_bits_retain(wanted);
+        if wanted == have {
+            return Ok(());
+        }
+        ioctl_setflags(copy, wanted).map_err(|error| format!("its flags (chattr: {error})"))
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod flags {
+    use std::fs::File;
+
+    pub(super) fn of(_file: &File) -> u32 {
+        0
+    }
+
+    pub(super) fn set(_copy: &File, _wanted: u32) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A name of an attribute as text that goes back to its bytes.
+fn name_of(raw: &[u8]) -> String {
+    match std::str::from_utf8(raw) {
+        Ok(name) => name.to_owned(),
+        Err(_) => format!("{RAW}{}", hex(raw)),
+    }
+}
+
+fn raw_name(name: &str) -> Vec<u8> {
+    name.strip_prefix(RAW).and_then(unhex).unwrap_or_else(|| name.as_bytes().to_vec())
+}
+
+/// Before a name in hexadecimal; no name of an attribute has a NUL in it.
+const RAW: &str = "\0";
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

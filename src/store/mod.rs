@@ -18,6 +18,8 @@ mod history;
 mod in_place;
 #[cfg(unix)]
 mod lease;
+#[cfg(unix)]
+mod limits;
 mod litter;
 #[cfg(unix)]
 mod lock;

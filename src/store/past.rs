@@ -19,7 +19,7 @@ use super::undo::{Later, take_out};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
-use crate::port::{Committed, Revision, RevisionFile, UndoHow, Undone};
+use crate::port::{Committed, Recalled, RequestId, Revision, RevisionFile, UndoHow, Undone};
 use crate::text::{ContentHash, Snapshot};
 
 /// What made a version of a file: a revision, or a program that is not restitch.
@@ -42,6 +42,7 @@ impl Disk {
         abandoned: &AtomicBool,
     ) -> Result<Undone, Refusal> {
         let history = self.kept_history()?;
+        self.stand()?;
         self.recover();
         let mut attempts = 0;
         loop {
@@ -181,9 +182,6 @@ impl Disk {
             })
             .collect();
         let explanation = Explanation::plain(Rung::Undo);
-        let snapshot = |bytes: Vec<u8>| {
-            Snapshot::decode(bytes).map_err(|_| in_the_way(&path, entry, Maker::Somebody))
-        };
         let first_later =
             || later.first().map_or(Maker::Somebody, |(e, _)| Maker::Revision(e.revision));
         let restored = |before: Option<Snapshot>, after: After| {
@@ -192,7 +190,7 @@ impl Disk {
         let is_as_left = now.as_deref().map(ContentHash::of) == file.after;
         match (&file.before, now) {
             (None, Some(now)) if is_as_left => {
-                let edit = restored(Some(snapshot(now)?), After::Removed);
+                let edit = restored(Some(Snapshot::of_any(now)), After::Removed);
                 Ok(Order { edit, metadata: None, folders: file.made.clone() })
             }
             (Some(before), None) if is_as_left => {
@@ -202,7 +200,7 @@ impl Disk {
             }
             (Some(before), Some(now)) if is_as_left => {
                 let bytes = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
-                Ok(restored(Some(snapshot(now)?), After::Content(bytes.into())).into())
+                Ok(restored(Some(Snapshot::of_any(now)), After::Content(bytes.into())).into())
             }
             (Some(before), Some(now)) => {
                 let Some(after) = file.after else {
@@ -215,7 +213,7 @@ impl Disk {
                     .ok_or_else(|| in_the_way(&path, entry, first_later()))?;
                 let bytes = take_out(&old, &new, &versions)
                     .map_err(|maker| in_the_way(&path, entry, maker))?;
-                Ok(restored(Some(snapshot(now)?), After::Content(bytes.into())).into())
+                Ok(restored(Some(Snapshot::of_any(now)), After::Content(bytes.into())).into())
             }
             _ => Err(in_the_way(&path, entry, first_later())),
         }
@@ -250,11 +248,27 @@ impl Disk {
     }
 
     /// The commit that was made for a request id.
-    pub(super) fn by_request(&self, id: &str) -> Option<Entry> {
+    pub(super) fn by_request(&self, request: &RequestId) -> Option<Entry> {
         let entries = self.history.as_ref()?.entries().ok()?;
         entries.into_iter().rev().find(|entry| {
-            entry.request.as_deref() == Some(id)
+            entry.request.as_deref() == Some(request.as_str())
                 && (entry.done || entry.files.iter().all(|file| self.happened(file)))
+        })
+    }
+
+    /// What is known of a request: by its answer, or by its commit where that is lost.
+    pub(super) fn recall(&self, request: &RequestId) -> Result<Recalled, Refusal> {
+        let Some(history) = &self.history else { return Ok(Recalled::Unknown) };
+        match history.recall(request) {
+            Recalled::Unknown => {}
+            known => return Ok(known),
+        }
+        Ok(match self.by_request(request) {
+            None => Recalled::Unknown,
+            Some(entry) if entry.asks.is_some() && entry.asks == request.asks() => {
+                Recalled::Committed(self.recorded(&entry)?)
+            }
+            Some(_) => Recalled::Other,
         })
     }
 
@@ -277,7 +291,7 @@ impl Disk {
                     history.bytes(hash, now.as_deref()).map_err(|error| unreadable(&error))
                 };
                 let before = match &file.before {
-                    Some(version) => Snapshot::decode(read(version.sha256)?).ok(),
+                    Some(version) => Some(Snapshot::of_any(read(version.sha256)?)),
                     None => None,
                 };
                 let (after, method) = match (file.after, &file.before) {

@@ -51,7 +51,7 @@ impl Disk {
                 After::Content(content) => Some(content.hash()),
                 After::Removed => None,
             };
-            self.feed.announce(Change { revision, path: job.place.display(), sha256 });
+            self.feed.announce(Change { revision, path: job.name(), sha256 });
             let Job { at, edit, warnings, .. } = job;
             committed.push((at, Committed { edit, revision, durability, method, warnings }));
         }
@@ -121,8 +121,14 @@ impl Disk {
                     }
                     (None, _) => {
                         // What was to be displaced is kept nowhere else.
+                        let is_as_known =
+                            expected.is_some_and(|bytes| displaced.holds(bytes).unwrap_or(false));
                         self.keep_versions(job);
-                        self.keep_foreign(job, displaced, is_final, revision);
+                        if is_as_known {
+                            keep_open(job, displaced);
+                        } else {
+                            self.keep_foreign(job, displaced, is_final, revision);
+                        }
                     }
                 }
                 (WriteMethod::Replaced, file)
@@ -149,9 +155,7 @@ impl Disk {
         let found = displaced.bytes();
         if is_final
             && let (Ok(bytes), Some(history), Some(held)) = (&found, &self.history, &job.held)
-            && history
-                .displaced(revision, &job.place.display(), bytes, held.metadata.clone())
-                .is_ok()
+            && history.displaced(revision, &job.name(), bytes, held.metadata.clone()).is_ok()
         {
             let _ = displaced.discard();
             job.warnings.push(format!(
@@ -194,6 +198,18 @@ impl Disk {
             Err(error) => Some(format!("`{path}` could not be read back ({error})")),
         }
     }
+}
+
+/// Another program has the displaced file open for writing and has saved nothing in it yet.
+fn keep_open(job: &mut Job<'_>, displaced: Displaced) {
+    let path = job.edit.path().clone();
+    let where_to = match displaced.keep() {
+        Ok(name) => format!("`{}` beside it", name.to_string_lossy()),
+        Err(error) => format!("a temporary name beside it ({error})"),
+    };
+    job.warnings.push(format!(
+        "another program has `{path}` open for writing: what it writes from now on goes to the version before this edit, which is now {where_to}, until it opens the file anew"
+    ));
 }
 
 fn unkept(error: &io::Error) -> String {

@@ -1,10 +1,16 @@
 //! The folder for what must outlive a process: the history and the journals. Only its
-//! owner can look into it.
+//! owner can look into them.
+//!
+//! A folder that was there before is used as it is or not at all: its mode is its owner's
+//! choice, and what else is in it may be meant for others.
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+
+/// The folder in it that has the histories.
+pub(super) const HISTORY: &str = "history";
 
 /// A state folder that can be used.
 #[derive(Debug, Clone)]
@@ -13,18 +19,23 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Opens the folder, makes it if need be, and shuts others out of it.
+    /// Opens the folder, and makes it if need be. One that is shared with others is refused.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
+        let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         make_private(path)?;
         let meta = fs::metadata(path)?;
         if meta.uid() != rustix::process::geteuid().as_raw() {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "it belongs to another user",
-            ));
+            return refused("it belongs to another user");
         }
-        if meta.mode() & 0o077 != 0 {
-            fs::set_permissions(path, fs::Permissions::from_mode(0o700))?;
+        if meta.mode() & 0o022 != 0 {
+            return refused(
+                "others can write to it; chmod 700 it, or name a folder that is not there yet",
+            );
+        }
+        if meta.mode() & 0o055 != 0 && !is_empty(path)? && !path.join(HISTORY).is_dir() {
+            return refused(
+                "it is shared with others and holds other things; chmod 700 it, or name a folder that is not there yet",
+            );
         }
         Ok(Self { path: path.canonicalize()? })
     }
@@ -40,6 +51,10 @@ impl State {
         rustix::fs::access(&path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK)?;
         Ok(path)
     }
+}
+
+fn is_empty(path: &Path) -> io::Result<bool> {
+    Ok(fs::read_dir(path)?.next().is_none())
 }
 
 fn make_private(path: &Path) -> io::Result<()> {

@@ -1,6 +1,7 @@
 //! Refusals of the disk: what happened, where, and what to do next.
 
 use std::io;
+use std::path::Path;
 
 use rustix::io::Errno;
 
@@ -66,6 +67,18 @@ pub(super) fn unreachable(path: &WorkPath, error: &io::Error) -> Refusal {
         }
         _ => unreadable(path, error),
     }
+}
+
+/// A root that is no longer where it was opened.
+pub(super) fn rootless(root: &Path, error: &io::Error) -> Refusal {
+    let root = root.display();
+    let why = match errno(error) {
+        Some(Errno::NOENT) => "is gone".to_owned(),
+        Some(Errno::XDEV) => "leads elsewhere by now".to_owned(),
+        _ => format!("cannot be reached: {error}"),
+    };
+    Refusal::new(EditCode::InvalidPath, format!("the root {root} {why}; nothing was done"))
+        .hint("Put the folder back, or start restitch again with the root that is meant.")
 }
 
 pub(super) fn unreadable(path: &WorkPath, error: &io::Error) -> Refusal {

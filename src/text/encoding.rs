@@ -8,6 +8,8 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
+use super::tables::Table;
+
 /// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -29,9 +31,47 @@ pub enum Encoding {
     },
     /// A legacy encoding that was detected and survives a strict round trip.
     Legacy(&'static encoding_rs::Encoding),
+    /// A code page of one byte a character, which a caller has named.
+    Table(&'static Table),
 }
 
 impl Encoding {
+    /// The encoding that a caller means by a name.
+    pub fn named(name: &str) -> Option<Self> {
+        let name = name.trim();
+        let plain = name.to_ascii_lowercase().replace(['_', ' '], "-");
+        Some(match plain.as_str() {
+            "utf-8" | "utf8" => Self::Utf8 { bom: false },
+            "utf-8-bom" | "utf-8-sig" => Self::Utf8 { bom: true },
+            "utf-16le" | "utf-16-le" => Self::Utf16Le { bom: false },
+            "utf-16be" | "utf-16-be" => Self::Utf16Be { bom: false },
+            _ => match Table::of(&plain) {
+                Some(table) => Self::Table(table),
+                None => {
+                    let web = encoding_rs::Encoding::for_label(plain.as_bytes());
+                    let web = web.or_else(|| {
+                        encoding_rs::Encoding::for_label(
+                            match plain.as_str() {
+                                "mac-roman" => "macintosh",
+                                "mac-cyrillic" => "x-mac-cyrillic",
+                                _ => plain.strip_prefix("cp").map_or("", |number| match number {
+                                    "932" => "shift_jis",
+                                    "936" => "gbk",
+                                    "949" => "euc-kr",
+                                    "950" => "big5",
+                                    _ => plain.as_str(),
+                                }),
+                            }
+                            .as_bytes(),
+                        )
+                    });
+                    let web = web.filter(|web| web.output_encoding() == *web)?;
+                    Self::Legacy(web)
+                }
+            },
+        })
+    }
+
     /// The length of the byte order mark.
     pub(crate) fn bom_len(self) -> usize {
         match self {
@@ -49,6 +89,7 @@ impl Encoding {
             Self::Utf16Le { .. } => "utf-16le",
             Self::Utf16Be { .. } => "utf-16be",
             Self::Legacy(encoding) => encoding.name(),
+            Self::Table(table) => table.name,
         }
     }
 
@@ -65,6 +106,9 @@ impl Encoding {
                     .unwrap_or(char::REPLACEMENT_CHARACTER),
                 encoding: encoding.name(),
             }),
+            Self::Table(table) => table
+                .encode(text)
+                .map_err(|character| Unencodable { character, encoding: table.name }),
         }
     }
 
@@ -83,6 +127,7 @@ impl Encoding {
             Self::Legacy(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(body)
                 .map(std::borrow::Cow::into_owned),
+            Self::Table(table) => table.decode(body),
         }
     }
 
@@ -92,6 +137,7 @@ impl Encoding {
             Self::Utf8 { .. } => text.len(),
             Self::Utf16Le { .. } | Self::Utf16Be { .. } => text.encode_utf16().count() * 2,
             Self::Legacy(encoding) => encoding.encode(text).0.len(),
+            Self::Table(_) => text.chars().count(),
         }
     }
 }
@@ -102,7 +148,10 @@ impl Serialize for Encoding {
     }
 }
 
-fn strict_legacy(encoding: &'static encoding_rs::Encoding, text: &str) -> Option<Vec<u8>> {
+pub(super) fn strict_legacy(
+    encoding: &'static encoding_rs::Encoding,
+    text: &str,
+) -> Option<Vec<u8>> {
     let (bytes, _, unmappable) = encoding.encode(text);
     let back = encoding.decode_without_bom_handling_and_without_replacement(&bytes);
     (!unmappable && back.as_deref() == Some(text)).then(|| bytes.into_owned())
@@ -121,6 +170,9 @@ pub enum NotText {
     /// UTF-16 with half a surrogate pair or an odd number of bytes.
     #[error("the file looks like UTF-16 but is malformed")]
     BrokenUtf16,
+    /// Not what the caller said it is.
+    #[error("its bytes are not valid {0}")]
+    NotThat(&'static str),
 }
 
 /// Text that the file's encoding cannot hold.
@@ -194,6 +246,35 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
     match String::from_utf8(bytes) {
         Ok(text) => Ok(Decoded::Same(text)),
         Err(error) => Ok(legacy(error.into_bytes())),
+    }
+}
+
+/// Reads bytes in the encoding that a caller names, strictly there and back.
+pub(crate) fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, NotText> {
+    // A mark says more than a name: the family is the caller's, the mark the file's.
+    let encoding = match encoding {
+        Encoding::Utf8 { .. } => Encoding::Utf8 { bom: bytes.starts_with(b"\xEF\xBB\xBF") },
+        Encoding::Utf16Le { .. } => Encoding::Utf16Le { bom: bytes.starts_with(b"\xFF\xFE") },
+        Encoding::Utf16Be { .. } => Encoding::Utf16Be { bom: bytes.starts_with(b"\xFE\xFF") },
+        other => other,
+    };
+    let not_that = NotText::NotThat(encoding.name());
+    let text = encoding.decode_again(&bytes).ok_or(not_that)?;
+    let back = encoding.encode(&text).ok();
+    if back.as_deref() != bytes.get(encoding.bom_len()..) {
+        return Err(not_that);
+    }
+    match memchr::memchr(0, text.as_bytes()) {
+        Some(offset) => Err(NotText::Nul { offset }),
+        None => Ok(Decoded::Converted { bytes, text, encoding }),
+    }
+}
+
+/// Reads bytes in any case, for showing them: what is not text stands as it would in UTF-8.
+pub(crate) fn decode_anyhow(bytes: Vec<u8>) -> Decoded {
+    match decode(bytes.clone()) {
+        Ok(decoded) => decoded,
+        Err(_) => damaged(bytes, false),
     }
 }
 

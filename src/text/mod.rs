@@ -5,18 +5,25 @@
 //! bytes. Nothing is ever normalised and restored, so a byte that no edit covers
 //! cannot change.
 //!
-//! Limits: a file that holds NUL bytes (and is not UTF-16) is not text; stateful
-//! legacy encodings (ISO-2022-JP) are not edited.
+//! Limits: a file that holds NUL bytes (and is not UTF-16) is not text. In stateful
+//! encodings (ISO-2022-JP, HZ) only ASCII is written, unless the caller names the encoding.
 
 mod content;
+mod doubt;
 mod encoding;
 mod hash;
 mod lines;
+mod redact;
+mod shown;
 mod snapshot;
+mod tables;
 
 pub use content::Content;
 pub use encoding::{Encoding, NotText, Unencodable};
 pub use hash::ContentHash;
 pub use lines::{Ending, Line, LineIndex, LineSpan};
 pub(crate) use lines::{counted, lines as each_line};
+pub use redact::{keep_secret, keep_secrets_of, redact_all, redacted};
+pub use shown::{quoted, visible};
 pub use snapshot::Snapshot;
+pub use tables::Table;

@@ -4,7 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::encoding::{Decoded, decode};
+use super::doubt::{doubts, stateful};
+use super::encoding::{Decoded, decode, decode_anyhow, decode_as};
 use super::{ContentHash, Encoding, Ending, LineIndex, NotText, Unencodable, lines};
 
 /// An immutable version of a file. Cloning is cheap.
@@ -25,6 +26,7 @@ struct Inner {
     bytes: Option<Vec<u8>>,
     text: String,
     encoding: Encoding,
+    told: Told,
     /// (text offset, byte offset) after each invalid byte.
     jumps: Vec<(usize, usize)>,
     lines: OnceLock<LineIndex>,
@@ -33,10 +35,39 @@ struct Inner {
     line_bytes: OnceLock<Vec<usize>>,
 }
 
+/// Who says which encoding it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Detected,
+    ByCaller,
+}
+
 impl Snapshot {
     /// Reads bytes as text.
     pub fn decode(bytes: Vec<u8>) -> Result<Self, NotText> {
-        let (bytes, text, encoding, jumps) = match decode(bytes)? {
+        decode(bytes).map(|decoded| Self::of(decoded, Told::Detected))
+    }
+
+    /// Reads bytes as text in the encoding that the caller knows the file to be in.
+    pub fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Self, NotText> {
+        decode_as(bytes, encoding).map(|decoded| Self::of(decoded, Told::ByCaller))
+    }
+
+    /// Reads another version of this file in the same way.
+    pub fn decode_alike(&self, bytes: Vec<u8>) -> Result<Self, NotText> {
+        match self.0.told {
+            Told::Detected => Self::decode(bytes),
+            Told::ByCaller => Self::decode_as(bytes, self.0.encoding),
+        }
+    }
+
+    /// Reads bytes whatever they are, text or not, to put other bytes in their place.
+    pub fn of_any(bytes: Vec<u8>) -> Self {
+        Self::of(decode_anyhow(bytes), Told::Detected)
+    }
+
+    fn of(decoded: Decoded, told: Told) -> Self {
+        let (bytes, text, encoding, jumps) = match decoded {
             Decoded::Same(text) => (None, text, Encoding::Utf8 { bom: false }, Vec::new()),
             Decoded::Converted { bytes, text, encoding } => {
                 (Some(bytes), text, encoding, Vec::new())
@@ -45,15 +76,16 @@ impl Snapshot {
                 (Some(bytes), text, Encoding::Utf8 { bom }, jumps)
             }
         };
-        Ok(Self(Arc::new(Inner {
+        Self(Arc::new(Inner {
             bytes,
             text,
             encoding,
+            told,
             jumps,
             lines: OnceLock::new(),
             hash: OnceLock::new(),
             line_bytes: OnceLock::new(),
-        })))
+        }))
     }
 
     /// The snapshot of text in UTF-8.
@@ -62,6 +94,7 @@ impl Snapshot {
             bytes: None,
             text: text.into(),
             encoding: Encoding::Utf8 { bom: false },
+            told: Told::ByCaller,
             jumps: Vec::new(),
             lines: OnceLock::new(),
             hash: OnceLock::new(),
@@ -167,6 +200,32 @@ impl Snapshot {
         let number = index.number_at(offset).clamp(1, index.total().max(1));
         let (text, byte) = (index.start(number), starts.get(number - 1).copied().unwrap_or(bom));
         byte + inner.encoding.encoded_len(&inner.text[text..offset])
+    }
+
+    /// The encodings that the file may be in as well and that would write `new` otherwise;
+    /// empty when its encoding is certain enough for that text.
+    pub fn doubts(&self, new: &str) -> Vec<&'static str> {
+        let inner = &*self.0;
+        let is_ascii = inner.bytes.is_none() && inner.text.is_ascii();
+        let chosen = match (inner.told, inner.encoding) {
+            (Told::ByCaller, _) => return Vec::new(),
+            (_, Encoding::Legacy(_) | Encoding::Table(_)) => Some(inner.encoding),
+            (_, Encoding::Utf8 { bom: false }) if self.has_invalid_bytes() => {
+                let broken = inner.jumps.len();
+                let whole = inner.text.chars().filter(|c| !c.is_ascii()).count() - broken;
+                // UTF-8 with a few broken bytes is UTF-8.
+                if whole > broken {
+                    return Vec::new();
+                }
+                None
+            }
+            (_, Encoding::Utf8 { bom: false }) if is_ascii => match stateful(self.bytes()) {
+                Some(_) => None,
+                None => return Vec::new(),
+            },
+            _ => return Vec::new(),
+        };
+        doubts(self.bytes(), self.text(), chosen, new)
     }
 
     /// Encodes text for insertion into this file.

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::fillers;
 use super::schema::{branches, properties, required, takes};
 use crate::edit::{EditCode, Refusal};
+use crate::text::{ContentHash, Encoding};
 
 /// Names that mean the same. An unknown name stands for the one name of its group
 /// that the tool knows.
@@ -73,6 +74,8 @@ pub const SYNONYMS: &[&[&str]] = &[
     &["insert_line", "insertLine", "line"],
     &["view_range", "viewRange", "range"],
     &["snapshot", "snapshot_id", "snapshotId", "hash"],
+    &["dry_run", "dryRun", "dry-run", "dryrun"],
+    &["request_id", "requestId", "request-id"],
 ];
 
 /// Descriptions of the intent: accepted from tools that send one, and unused.
@@ -100,6 +103,37 @@ pub(super) fn canonical(
         given = inner;
     }
     object(&Place { tool, at: String::new() }, schema, given)
+}
+
+/// What a call asks for, whatever the order of its arguments.
+pub(super) fn digest(
+    tool: &str,
+    arguments: &Map<String, Value>,
+    encoding: Option<Encoding>,
+) -> ContentHash {
+    let mut sorted = Value::Object(arguments.clone());
+    sorted.sort_all_objects();
+    let encoding = encoding.map_or("", Encoding::name);
+    ContentHash::of(format!("{tool}\n{encoding}\n{sorted}").as_bytes())
+}
+
+/// Takes out `encoding`, which every tool understands and none lists: it is asked for by the
+/// refusal of a file whose encoding is not certain.
+pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encoding>), Refusal> {
+    let taken = arguments.as_object_mut().and_then(|given| given.remove("encoding"));
+    let encoding = match taken {
+        None | Some(Value::Null) => None,
+        Some(Value::String(name)) if name.trim().is_empty() => None,
+        Some(Value::String(name)) => Some(Encoding::named(&name).ok_or_else(|| {
+            invalid(format!("`{name}` is no encoding that is known here"))
+                .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis or utf-8.")
+        })?),
+        Some(_) => {
+            return Err(invalid("argument `encoding` is not a string".to_owned())
+                .hint("Give a name such as windows-1252, or leave it out."));
+        }
+    };
+    Ok((arguments, encoding))
 }
 
 fn not_an_object(tool: &str, schema: &Value) -> Refusal {

@@ -33,8 +33,9 @@ use serde_json::{Map, Value};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
-use crate::port::BoxFuture;
+use crate::port::{BoxFuture, Recalled};
 use crate::session::{Guard, Policy};
+use crate::text::{redact_all, redacted};
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
 pub(crate) use guarded::paths_of;
@@ -251,6 +252,10 @@ impl Toolbox {
             miscalled();
             return ToolReply::refused(self.no_such_tool(name));
         };
+        let (arguments, encoding) = match arguments::take_encoding(arguments) {
+            Ok(taken) => taken,
+            Err(refusal) => return ToolReply::refused(refusal),
+        };
         let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
             Ok(arguments) => arguments,
             Err(refusal) => {
@@ -259,25 +264,47 @@ impl Toolbox {
                 return self.dialect.reword(tool, &Map::new(), refused);
             }
         };
-        let request = options.request_id.as_deref().filter(|_| tool.writes && !options.dry_run);
-        if let Some(answer) = match request {
-            Some(id) => self.engine.recall(id).await,
-            None => None,
-        } && let Some(reply) = ToolReply::from_json(&answer)
-        {
-            return reply;
+        let request = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
+        let request =
+            request.map(|id| id.asking(arguments::digest(tool.name, &arguments, encoding)));
+        if let Some(request) = &request {
+            match self.engine.recall(request).await {
+                Recalled::Unknown => {}
+                Recalled::Answer(answer) => {
+                    if let Some(reply) = ToolReply::from_json(&answer) {
+                        return reply;
+                    }
+                }
+                Recalled::Committed(committed) => {
+                    let reports = self.engine.reports(committed);
+                    let reply = match reports.as_slice() {
+                        [only] => ToolReply::edited(only),
+                        several => multi_edit::answered(several),
+                    };
+                    return self.dialect.reword(tool, &arguments, reply);
+                }
+                Recalled::Other => return ToolReply::refused(request.reused()),
+            }
         }
-        let call = Call { engine: &self.engine, arguments: &arguments, options };
+        let options = &CallOptions { request_id: request.clone(), ..options.clone() };
+        let named = encoding.map(|encoding| self.engine.reading_as(encoding));
+        let engine = named.as_ref().unwrap_or(&self.engine);
+        let call = Call { engine, arguments: &arguments, options };
         let reply = match &self.guard {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
         };
-        let reply = self.dialect.reword(tool, &arguments, reply);
+        let mut reply = self.dialect.reword(tool, &arguments, reply.capped());
+        // What a model's server echoes is told on; what stands in files is the caller's.
+        if tool.writes || !reply.ok {
+            reply.message = redacted(&reply.message).into_owned();
+            redact_all(&mut reply.report);
+        }
         // A refusal is not remembered: the same request may succeed once its cause is gone.
-        if let (Some(id), true) = (request, reply.ok)
+        if let (Some(request), true) = (&request, reply.ok)
             && let Ok(answer) = serde_json::to_string(&reply)
         {
-            self.engine.remember(id, answer).await;
+            self.engine.remember(request, answer).await;
         }
         reply
     }
@@ -302,6 +329,16 @@ impl Toolbox {
         )
         .hint(format!("Use one of: {}.", known.join(", ")))
     }
+}
+
+/// Reads what stands around a tool call, as leniently as the arguments of a tool.
+#[cfg(feature = "cli")]
+pub(crate) fn read_around<T>(what: &str, given: Map<String, Value>) -> Result<T, Refusal>
+where
+    T: serde::de::DeserializeOwned + schemars::JsonSchema,
+{
+    let schema = schema::input::<T>();
+    parse(what, &arguments::canonical(what, &schema, Value::Object(given))?)
 }
 
 /// Reads typed arguments; the error names the field.

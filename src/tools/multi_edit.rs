@@ -36,12 +36,15 @@ struct MultiEditReport {
 
 async fn run(call: Call<'_>) -> ToolReply {
     match apply(call).await {
-        Ok(files) => {
-            let only = if let [only] = &files[..] { Some(only.clone()) } else { None };
-            ToolReply::answered(summary(&files), MultiEditReport { files, only })
-        }
+        Ok(files) => answered(&files),
         Err(refusal) => ToolReply::refused(refusal),
     }
+}
+
+/// The answer about these files.
+pub(super) fn answered(files: &[EditReport]) -> ToolReply {
+    let only = if let [only] = files { Some(only.clone()) } else { None };
+    ToolReply::answered(summary(files), MultiEditReport { files: files.to_vec(), only })
 }
 
 async fn apply(call: Call<'_>) -> Result<Vec<EditReport>, Refusal> {

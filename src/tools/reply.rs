@@ -1,7 +1,7 @@
 //! What a tool answers: a code, a text for a model, and the full report.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::edit::{EditCode, EditReport, Refusal};
 
@@ -46,6 +46,20 @@ impl ToolReply {
         })
     }
 
+    /// The reply with what is too large in it cut, and how much that was.
+    pub(super) fn capped(mut self) -> Self {
+        let mut left_out = Map::new();
+        cut(&mut self.report, "", &mut left_out);
+        if self.message.len() > MOST_TEXT {
+            let rest = cut_text(&mut self.message);
+            left_out.insert("message".into(), rest.into());
+        }
+        if let (Value::Object(report), false) = (&mut self.report, left_out.is_empty()) {
+            report.insert("left_out".into(), Value::Object(left_out));
+        }
+        self
+    }
+
     /// An edit that went through.
     pub fn edited(report: &EditReport) -> Self {
         Self::answered(report.text(), report)
@@ -58,6 +72,52 @@ impl ToolReply {
         );
         Self { ok: false, code: Some(refusal.code), message: refusal.text(), report }
     }
+}
+
+/// A longer text in a reply is cut.
+const MOST_TEXT: usize = 1 << 20;
+
+/// Of a longer list in a reply only the first items are shown.
+const MOST_ITEMS: usize = 10_000;
+
+/// Cuts what is too large, and notes under its name how many bytes or items are missing.
+fn cut(value: &mut Value, name: &str, left_out: &mut Map<String, Value>) {
+    let below = |key: &str| match name {
+        "" => key.to_owned(),
+        name => format!("{name}.{key}"),
+    };
+    match value {
+        Value::String(text) if text.len() > MOST_TEXT => {
+            left_out.insert(name.to_owned(), cut_text(text).into());
+        }
+        Value::Array(items) => {
+            if items.len() > MOST_ITEMS {
+                left_out.insert(name.to_owned(), (items.len() - MOST_ITEMS).into());
+                items.truncate(MOST_ITEMS);
+            }
+            for (at, item) in items.iter_mut().enumerate() {
+                cut(item, &below(&at.to_string()), left_out);
+            }
+        }
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                cut(value, &below(key), left_out);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Cuts a text and says in it how much is missing; answers with that.
+fn cut_text(text: &mut String) -> usize {
+    let mut end = MOST_TEXT;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let rest = text.len() - end;
+    text.truncate(end);
+    text.push_str(&format!("\n… {rest} more bytes are left out"));
+    rest
 }
 
 impl From<Result<EditReport, Refusal>> for ToolReply {

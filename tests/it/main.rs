@@ -12,6 +12,8 @@ mod agents;
 mod disk;
 mod harness;
 mod harness_mine;
+#[cfg(unix)]
+mod hostile;
 mod matching;
 mod model;
 mod reading;

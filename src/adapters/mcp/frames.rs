@@ -1,86 +1,366 @@
-//! The cap on a line from the client. A longer one never reaches the protocol: it would
-//! fill the memory, and dropped without a word it would leave its caller waiting. What
-//! goes on in its place is a small request under the same id, which is answered with the
-//! cause.
+//! The lines of a client, before the protocol sees them, and the answers on their way out.
+//!
+//! What is no message is answered at once, since the library drops it without a word and
+//! its caller would wait for ever. Calls wait in a queue of their own until one of those
+//! before them is answered, so that a ping or a cancellation never stands behind them. As
+//! long as a client does not take its answers, no more of its calls are let in.
+
+use std::collections::{HashMap, HashSet};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
-/// The method that stands for a line that was too long.
-const TOO_LONG: &str = "restitch/frame_too_long";
+/// How many calls of a client are under way at once; further ones wait.
+pub(super) const MOST_CALLS: usize = 64;
+
+/// How many bytes of waiting calls are kept before no more is read.
+pub(super) const MOST_WAITING: usize = 64 << 20;
+
+/// How long an answer may still take after the client closed its side: so long after the
+/// answer before it.
+pub(super) const LAST_ANSWER: Duration = Duration::from_secs(2);
 
 /// Of a line that is too long, as much of each end is searched for its id.
 const END: usize = 4096;
 
-/// Copies lines until the input ends or nobody reads on.
-pub(super) async fn cap(
+/// What the two directions know of each other.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    /// Calls that were let in and not answered, by their ids.
+    open: Mutex<HashMap<String, OwnedSemaphorePermit>>,
+    /// Calls that were taken back while they waited.
+    withdrawn: Mutex<HashSet<String>>,
+    waiting: Mutex<usize>,
+    places: Arc<Semaphore>,
+    room: Arc<Semaphore>,
+    answered: Notify,
+    over: watch::Sender<bool>,
+}
+
+impl Traffic {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            open: Mutex::default(),
+            withdrawn: Mutex::default(),
+            waiting: Mutex::default(),
+            places: Arc::new(Semaphore::new(MOST_CALLS)),
+            room: Arc::new(Semaphore::new(MOST_WAITING)),
+            answered: Notify::new(),
+            over: watch::Sender::new(false),
+        })
+    }
+
+    /// Becomes true when nobody waits for any answer any more.
+    pub(super) fn over(&self) -> watch::Receiver<bool> {
+        self.over.subscribe()
+    }
+
+    fn is_idle(&self) -> bool {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        open.is_empty() && *waiting == 0
+    }
+
+    fn close(&self, id: &str) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        self.answered.notify_waiters();
+    }
+
+    /// Waits for the last answers, but not for one that does not come.
+    async fn run_out(&self) {
+        loop {
+            let mut answered = pin!(self.answered.notified());
+            // From here on, so that no answer is missed between the look and the wait.
+            answered.as_mut().enable();
+            if self.is_idle() || tokio::time::timeout(LAST_ANSWER, answered).await.is_err() {
+                break;
+            }
+        }
+        self.over.send_replace(true);
+    }
+}
+
+/// A line that was let in.
+#[derive(Debug)]
+struct Frame {
+    line: Vec<u8>,
+    id: String,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// Copies messages from a client until it closes its side. Answers for what is none go to
+/// `back`.
+pub(super) async fn let_in(
     from: impl AsyncRead + Unpin,
-    mut to: impl AsyncWrite + Unpin,
+    to: impl AsyncWrite + Unpin + Send + 'static,
+    back: mpsc::Sender<Vec<u8>>,
+    traffic: Arc<Traffic>,
     most: usize,
 ) {
+    let to = Arc::new(tokio::sync::Mutex::new(to));
+    let (queue, waiting) = mpsc::unbounded_channel();
+    let feeder = tokio::spawn(feed(waiting, to.clone(), traffic.clone()));
+    let mut lines = Lines { from: BufReader::with_capacity(1 << 16, from), most };
+    while let Some(line) = lines.next().await {
+        let line = match line {
+            Ok(line) if line.trim_ascii().is_empty() => continue,
+            Ok(line) => line,
+            Err(ends) => {
+                let id = id_in(&String::from_utf8_lossy(&ends)).map(str::to_owned);
+                if !answer(&back, id.as_deref(), too_long(most)).await {
+                    break;
+                }
+                continue;
+            }
+        };
+        let sort = match sort(&line) {
+            Ok(sort) => sort,
+            Err((id, error)) => {
+                if !answer(&back, id.as_deref(), error).await {
+                    break;
+                }
+                continue;
+            }
+        };
+        match sort {
+            Sort::Call(id) => {
+                let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
+                let room = traffic.room.clone().acquire_many_owned(bytes).await.ok();
+                *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+                if queue.send(Frame { line, id, _room: room }).is_err() {
+                    break;
+                }
+                continue;
+            }
+            Sort::Cancel(id) => {
+                let was_open = traffic.open.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_open = was_open.contains_key(&id);
+                drop(was_open);
+                if is_open {
+                    traffic.close(&id);
+                } else if !traffic.is_idle() {
+                    traffic.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+                }
+            }
+            Sort::Other => {}
+        }
+        if to.lock().await.write_all(&line).await.is_err() {
+            break;
+        }
+    }
+    drop(queue);
+    traffic.run_out().await;
+    feeder.abort();
+    let _ = to.lock().await.shutdown().await;
+}
+
+/// Lets waiting calls in, one after the other, as places become free.
+async fn feed(
+    mut waiting: mpsc::UnboundedReceiver<Frame>,
+    to: Arc<tokio::sync::Mutex<impl AsyncWrite + Unpin>>,
+    traffic: Arc<Traffic>,
+) {
+    while let Some(Frame { line, id, _room }) = waiting.recv().await {
+        let Ok(place) = traffic.places.clone().acquire_owned().await else { return };
+        let withdrawn = {
+            let mut withdrawn = traffic.withdrawn.lock().unwrap_or_else(PoisonError::into_inner);
+            withdrawn.remove(&id)
+        };
+        if !withdrawn {
+            traffic.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, place);
+        }
+        *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        traffic.answered.notify_waiters();
+        if !withdrawn && to.lock().await.write_all(&line).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Copies answers to the client, those of the protocol and those for what was no message.
+pub(super) async fn let_out(
+    from: impl AsyncRead + Unpin,
+    mut to: impl AsyncWrite + Unpin,
+    mut back: mpsc::Receiver<Vec<u8>>,
+    traffic: Arc<Traffic>,
+) {
     let mut from = BufReader::with_capacity(1 << 16, from);
-    let mut line: Vec<u8> = Vec::new();
-    let mut too_long = false;
+    let mut line = Vec::new();
+    let mut is_open = true;
     loop {
-        let piece = match from.fill_buf().await {
-            Ok(piece) if !piece.is_empty() => piece,
-            _ => break,
-        };
-        let end = memchr::memchr(b'\n', piece);
-        let taken = end.map_or(piece.len(), |at| at + 1);
-        line.extend_from_slice(&piece[..taken]);
-        from.consume(taken);
-        if line.len() > most {
-            too_long = true;
-            line.drain(END..line.len() - END);
-        }
-        if end.is_some() {
-            let frame = if too_long { refused(&line) } else { std::mem::take(&mut line) };
-            line.clear();
-            too_long = false;
-            if to.write_all(&frame).await.is_err() {
-                return;
+        tokio::select! {
+            read = from.read_until(b'\n', &mut line) => match read {
+                Ok(count) if count > 0 => {}
+                _ => return,
+            },
+            refused = back.recv(), if is_open => {
+                match refused {
+                    Some(refused) => {
+                        if to.write_all(&refused).await.is_err() || to.flush().await.is_err() {
+                            return;
+                        }
+                    }
+                    None => is_open = false,
+                }
+                // What was read of the other line is kept in `line`.
+                continue;
             }
         }
+        if to.write_all(&line).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
+        let head = String::from_utf8_lossy(&line[..line.len().min(END)]);
+        if let Some(id) = id_in(&head).filter(|_| !head.contains("\"method\"")) {
+            traffic.close(id);
+        }
+        line.clear();
     }
-    if !too_long {
-        let _ = to.write_all(&line).await;
-    }
-    let _ = to.shutdown().await;
 }
 
-/// The small request in the place of a line whose ends these are.
-fn refused(ends: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(ends);
-    let Some(id) = id(&text) else { return b"\n".to_vec() };
-    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{TOO_LONG}\"}}\n").into_bytes()
+async fn answer(back: &mpsc::Sender<Vec<u8>>, id: Option<&str>, error: ErrorData) -> bool {
+    let id: Value = id.and_then(|id| serde_json::from_str(id).ok()).unwrap_or(Value::Null);
+    let error = json!({ "code": error.code.0, "message": error.message });
+    let line = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+    back.send(format!("{line}\n").into_bytes()).await.is_ok()
 }
 
-/// The id of a request as it stands in its text: a number, or a plain string.
-fn id(text: &str) -> Option<&str> {
-    text.match_indices("\"id\"").find_map(|(at, key)| {
-        let value = text[at + key.len()..].trim_start().strip_prefix(':')?.trim_start();
-        let len = match value.strip_prefix('"') {
-            Some(inside) => {
-                inside.find(['"', '\\']).filter(|at| inside.as_bytes()[*at] == b'"')? + 2
-            }
-            None => value.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(value.len()),
-        };
-        (len > 0).then(|| &value[..len])
-    })
+fn too_long(most: usize) -> ErrorData {
+    let message = format!(
+        "the request is longer than {} MiB and was not read; send less in one call, for example several smaller edits",
+        most >> 20
+    );
+    ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
 }
 
 /// The answer to a request with a method that is none of ours.
-pub(super) fn unknown_method(method: String, most: usize) -> ErrorData {
-    if method == TOO_LONG {
-        let message = format!(
-            "the request is longer than {} MiB and was not read; send less in one call, for example several smaller edits",
-            most >> 20
-        );
-        return ErrorData::new(ErrorCode::INVALID_REQUEST, message, None);
-    }
+pub(super) fn unknown_method(method: String) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
+}
+
+/// What a message is, as far as it matters here. Ids are in their JSON form.
+#[derive(Debug, PartialEq, Eq)]
+enum Sort {
+    Call(String),
+    Cancel(String),
+    Other,
+}
+
+fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
+    let message: Value = serde_json::from_slice(line).map_err(|error| {
+        let text = format!(
+            "the line is not JSON ({error}); half of a surrogate pair, NaN and bytes that are not UTF-8 have no place in it"
+        );
+        let id = id_in(&String::from_utf8_lossy(line)).map(str::to_owned);
+        (id, ErrorData::new(ErrorCode::PARSE_ERROR, text, None))
+    })?;
+    let id = message.get("id").filter(|id| id.is_string() || id.is_number());
+    let id = id.map(Value::to_string);
+    let method = message.get("method").and_then(Value::as_str);
+    let is_answer = message.get("result").is_some() || message.get("error").is_some();
+    if message["jsonrpc"] != "2.0" || method.is_none() && !is_answer {
+        let text = "the line is no message of JSON-RPC 2.0: an object with `jsonrpc`, `method` and, for a request, `id`";
+        return Err((id, ErrorData::new(ErrorCode::INVALID_REQUEST, text, None)));
+    }
+    Ok(match (method, id) {
+        (Some("tools/call"), Some(id)) => Sort::Call(id),
+        (Some("notifications/cancelled"), _) => {
+            Sort::Cancel(message["params"]["requestId"].to_string())
+        }
+        _ => Sort::Other,
+    })
+}
+
+/// Lines of at most so many bytes; of a longer one only its ends.
+struct Lines<R> {
+    from: BufReader<R>,
+    most: usize,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    async fn next(&mut self) -> Option<Result<Vec<u8>, Vec<u8>>> {
+        let mut line: Vec<u8> = Vec::new();
+        let mut too_long = false;
+        loop {
+            let piece = self.from.fill_buf().await.unwrap_or_default();
+            let end = memchr::memchr(b'\n', piece);
+            let taken = end.map_or(piece.len(), |at| at + 1);
+            line.extend_from_slice(&piece[..taken]);
+            self.from.consume(taken);
+            if line.len() > self.most {
+                too_long = true;
+                line.drain(END..line.len() - END);
+            }
+            if taken == 0 || end.is_some() {
+                if line.is_empty() {
+                    return None;
+                }
+                // A message that the end of the input cut short, or did not end.
+                if end.is_none() {
+                    line.push(b'\n');
+                }
+                return Some(if too_long { Err(line) } else { Ok(line) });
+            }
+        }
+    }
+}
+
+/// The id of a message as it stands in its text, at the top of it: a number, or a plain
+/// string. The text may be broken, or only the ends of a long one.
+fn id_in(text: &str) -> Option<&str> {
+    let bytes = text.as_bytes();
+    let mut depth = 0_usize;
+    let mut at = 0;
+    let mut nested = None;
+    while let Some(offset) = memchr::memchr3(b'"', b'{', b'}', &bytes[at..]) {
+        at += offset;
+        match bytes[at] {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {
+                let end = end_of_string(bytes, at)?;
+                if &text[at..end] == "\"id\""
+                    && let Some(id) = value_of_id(&text[end..])
+                {
+                    if depth <= 1 {
+                        return Some(id);
+                    }
+                    nested = Some(id);
+                }
+                at = end;
+                continue;
+            }
+        }
+        at += 1;
+    }
+    // Of a line whose middle is gone the depth is not known: the last one is the likeliest.
+    nested.filter(|_| text.len() >= 2 * END)
+}
+
+/// Behind the closing quote of the string that opens at `at`.
+fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut end = at + 1;
+    loop {
+        end += memchr::memchr2(b'"', b'\\', bytes.get(end..)?)?;
+        match bytes[end] {
+            b'"' => return Some(end + 1),
+            _ => end += 2,
+        }
+    }
+}
+
+fn value_of_id(behind: &str) -> Option<&str> {
+    let value = behind.trim_start().strip_prefix(':')?.trim_start();
+    let len = match value.strip_prefix('"') {
+        Some(inside) => inside.find(['"', '\\']).filter(|at| inside.as_bytes()[*at] == b'"')? + 2,
+        None => value.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(value.len()),
+    };
+    (len > 0).then(|| &value[..len])
 }
 
 #[cfg(test)]
@@ -88,22 +368,41 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn long_lines_become_small_requests_and_others_stay() {
-        let long = |id: &str| format!("{{\"id\":{id},\"x\":\"{}\"}}\n", "y".repeat(100_000));
+    async fn what_is_no_message_is_answered_and_the_rest_goes_on() {
+        let long = |id: &str| {
+            format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"x\":\"{}\"}}\n", "y".repeat(100_000))
+        };
         let input = format!(
-            "{{\"id\":1}}\nnot json\n{}{}{}{{\"id\":2}}",
+            "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}}\nnot json\n{}{}{}\n{}\n{}\n{{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}}",
             long("77"),
             long("\"a-b\""),
-            "z".repeat(80_000) + "\n",
+            "z".repeat(80_000),
+            r#"{"params":{"id":5,"t":"\ud83d"},"id":6,"method":"x","jsonrpc":"2.0"}"#,
+            r#"{"id":7,"method":"x"}"#,
         );
         let (to, mut from) = tokio::io::duplex(1 << 20);
-        cap(input.as_bytes(), to, 50_000).await;
+        let (back, mut refused) = mpsc::channel(16);
+        let_in(input.as_bytes(), to, back, Traffic::new(), 50_000).await;
         let mut out = String::new();
         tokio::io::AsyncReadExt::read_to_string(&mut from, &mut out).await.expect("text");
-        let lines: Vec<&str> = out.lines().collect();
-        assert_eq!(lines[..2], ["{\"id\":1}", "not json"]);
-        assert!(lines[2].contains("\"id\":77") && lines[2].contains(TOO_LONG), "{}", lines[2]);
-        assert!(lines[3].contains("\"id\":\"a-b\""), "{}", lines[3]);
-        assert_eq!(lines[4..], ["", "{\"id\":2}"]);
+        let ids: Vec<Value> = out
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).expect("JSON")["id"].take())
+            .collect();
+        assert_eq!(ids, [1, 2]);
+        let mut answers = Vec::new();
+        while let Ok(line) = refused.try_recv() {
+            let answer: Value = serde_json::from_slice(&line).expect("JSON");
+            answers.push((answer["id"].clone(), answer["error"]["code"].as_i64()));
+        }
+        let wanted = [
+            (Value::Null, Some(-32700)),
+            (77.into(), Some(-32600)),
+            ("a-b".into(), Some(-32600)),
+            (Value::Null, Some(-32600)),
+            (6.into(), Some(-32700)),
+            (7.into(), Some(-32600)),
+        ];
+        assert_eq!(answers, wanted);
     }
 }

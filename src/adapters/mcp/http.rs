@@ -6,8 +6,10 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::middleware::{Next, from_fn};
@@ -15,8 +17,16 @@ use axum::response::{IntoResponse as _, Response};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
+use super::doors::{Doors, Shut};
+use super::peers::{self, Admitted};
 use super::{MAX_FRAME, McpServer};
 use crate::text::ContentHash;
+
+/// At most this many sessions at once; those that are idle for five minutes are closed.
+const MOST_SESSIONS: usize = 64;
+
+/// How long a request's body may take to arrive.
+const BODY: Duration = Duration::from_secs(30);
 
 /// How the server is reached.
 #[derive(Debug, Clone)]
@@ -52,29 +62,72 @@ pub async fn serve_http(
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
+    let doors = Doors {
+        hosts: hosts.into_iter().chain(options.hosts).collect(),
+        origins: origins.into_iter().chain(options.origins).collect(),
+        token: ContentHash::of(options.token.trim().as_bytes()),
+    };
+    // The library looks again at what the doors have let in.
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(hosts.into_iter().chain(options.hosts))
-        .with_allowed_origins(origins.into_iter().chain(options.origins))
+        .with_allowed_hosts(doors.hosts.clone())
+        .with_allowed_origins(doors.origins.clone())
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
     let sessions = Arc::new(LocalSessionManager::default());
-    let service = StreamableHttpService::new(move || Ok(server.for_session()), sessions, config);
-    let token = ContentHash::of(options.token.trim().as_bytes());
-    let door = from_fn(move |request: Request, next: Next| admit(token, request, next));
+    let make = move || Ok(server.for_session());
+    let service = StreamableHttpService::new(make, sessions.clone(), config);
+    let door = from_fn(move |request: Request, next: Next| {
+        let (doors, sessions) = (doors.clone(), sessions.clone());
+        async move { admit(&doors, &sessions, request, next).await }
+    });
     let router = Router::new().route_service("/mcp", service).layer(door);
     ready(address);
-    axum::serve(listener, router).await.map_err(|error| format!("the server failed: {error}"))
+    peers::serve(listener, router).await;
+    Ok(())
 }
 
-/// Lets a request with the right token pass. Digests are compared, so that the time
-/// says nothing about the token.
-async fn admit(token: ContentHash, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given = given.and_then(|value| value.strip_prefix("Bearer "));
-    if given.is_some_and(|given| ContentHash::of(given.trim().as_bytes()) == token) {
-        return next.run(request).await;
+/// Lets a request pass that may come in and is there as a whole.
+async fn admit(
+    doors: &Doors,
+    sessions: &LocalSessionManager,
+    request: Request,
+    next: Next,
+) -> Response {
+    match doors.check(request.headers()) {
+        Ok(()) => {}
+        Err(Shut::Host) => {
+            return (StatusCode::FORBIDDEN, "the Host is not listed\n").into_response();
+        }
+        Err(Shut::Origin) => {
+            return (StatusCode::FORBIDDEN, "the Origin is not listed\n").into_response();
+        }
+        Err(Shut::Token) => {
+            let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
+            let text = "send the token that restitch printed at its start as Authorization: Bearer TOKEN\n";
+            return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
+        }
     }
-    let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-    let text = "send the token that restitch printed at its start as Authorization: Bearer TOKEN\n";
-    (StatusCode::UNAUTHORIZED, challenge, text).into_response()
+    if let Some(admitted) = request.extensions().get::<Admitted>() {
+        admitted.set();
+    }
+    let (head, body) = request.into_parts();
+    let body = match tokio::time::timeout(BODY, to_bytes(body, MAX_FRAME)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            let text = format!("the request is longer than {} MiB or was cut\n", MAX_FRAME >> 20);
+            return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
+        }
+        Err(_) => {
+            let text = "the request took too long to arrive\n";
+            return (StatusCode::REQUEST_TIMEOUT, text).into_response();
+        }
+    };
+    let opens = memchr::memmem::find(&body, b"\"initialize\"").is_some();
+    if opens && sessions.sessions.read().await.len() >= MOST_SESSIONS {
+        let text = format!(
+            "there are {MOST_SESSIONS} sessions; end one, or wait until one that is idle is closed\n"
+        );
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
+    }
+    next.run(Request::from_parts(head, Body::from(body))).await
 }

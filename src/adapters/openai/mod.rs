@@ -82,7 +82,12 @@ impl OpenAi {
         }
         // Ignored when another part of the program was first: then there is one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let http = reqwest::Client::builder()
+        let mut http = reqwest::Client::builder();
+        if is_loopback(&base_url) {
+            // A proxy would look for the server on its own machine.
+            http = http.no_proxy();
+        }
+        let http = http
             .connect_timeout(limits.connect)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
@@ -424,4 +429,12 @@ fn content(answer: &Value) -> Result<String, Unread> {
         return otherwise("the server's answer holds no text");
     }
     Ok(text)
+}
+
+/// Whether an address is on this machine.
+fn is_loopback(url: &str) -> bool {
+    let Ok(url) = reqwest::Url::parse(url) else { return false };
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

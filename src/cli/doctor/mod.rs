@@ -92,7 +92,7 @@ async fn general(common: &Common) -> Vec<Finding> {
 }
 
 fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = super::out::words();
     if common.json {
         return writeln!(out, "{}", json!({ "ok": !bad, "findings": findings }));
     }

@@ -4,6 +4,7 @@
 use serde::Serialize as _;
 use serde_json::Value;
 
+use crate::cli::json_merge;
 use crate::edit::{EditCode, Refusal};
 
 /// What a file is to hold.
@@ -53,22 +54,7 @@ impl Content {
     /// In a file that is there already.
     pub(crate) fn printed_into(&self, text: &str) -> Result<String, Refusal> {
         match self {
-            Self::Json(ours) => {
-                let mut theirs: Value = serde_json::from_str(text).map_err(|error| {
-                    Refusal::new(
-                        EditCode::InvalidArguments,
-                        format!("it is not plain JSON: {error}"),
-                    )
-                    .hint("Merge it by hand; comments and trailing commas would be lost.")
-                })?;
-                let before = theirs.clone();
-                add_missing(&mut theirs, ours);
-                if theirs == before {
-                    return Ok(text.to_owned());
-                }
-                let end = if text.ends_with('\n') { "\n" } else { "" };
-                Ok(format!("{}{end}", pretty(&theirs, indent_of(text)).trim_end()))
-            }
+            Self::Json(ours) => json_merge::with_missing(text, ours, indent_of(text)),
             Self::Toml(tables) => {
                 let parsed: toml::Table = toml::from_str(text).map_err(|error| not_toml(&error))?;
                 let mut out = text.to_owned();
@@ -136,28 +122,6 @@ fn missing_keys(ours: &toml::Table, theirs: &toml::Table) -> Vec<String> {
         .collect()
 }
 
-/// Adds keys and list items that are missing; what is there stays.
-fn add_missing(theirs: &mut Value, ours: &Value) {
-    match (theirs, ours) {
-        (Value::Object(theirs), Value::Object(ours)) => {
-            for (key, value) in ours {
-                match theirs.get_mut(key) {
-                    Some(existing) => add_missing(existing, value),
-                    None => drop(theirs.insert(key.clone(), value.clone())),
-                }
-            }
-        }
-        (Value::Array(theirs), Value::Array(ours)) => {
-            for value in ours {
-                if !theirs.contains(value) {
-                    theirs.push(value.clone());
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
 /// Whether `theirs` has everything of `ours`.
 fn holds(theirs: &Value, ours: &Value) -> bool {
     match (theirs, ours) {
@@ -171,7 +135,7 @@ fn holds(theirs: &Value, ours: &Value) -> bool {
     }
 }
 
-fn pretty(value: &Value, indent: &str) -> String {
+pub(in crate::cli) fn pretty(value: &Value, indent: &str) -> String {
     let mut out = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(indent.as_bytes());
     let mut serializer = serde_json::Serializer::with_formatter(&mut out, formatter);

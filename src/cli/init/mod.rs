@@ -17,7 +17,7 @@ use super::settings;
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 use clients::{CLIENTS, Client, File, Place, client};
-pub(super) use merge::Content;
+pub(super) use merge::{Content, pretty};
 
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let project = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());

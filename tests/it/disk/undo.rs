@@ -469,7 +469,7 @@ fn a_repeated_request_answers_with_the_first_result() {
     // The reply was lost before it was remembered: the history knows the request.
     fs::remove_dir_all(names(&work.state(), "answers")).expect("answers");
     let (code, reply) =
-        run(&work, &["edit", "f", "--old", "a\na", "--new", "a\na\na", "--request-id", "r1"]);
+        run(&work, &["edit", "f", "--old", "a", "--new", "a\na", "--request-id", "r1"]);
     assert_eq!((code, &reply["report"]["revision"]), (Some(0), &json!(1)), "{reply}");
     assert_eq!(fs::read(work.file("f")).expect("file"), b"a\na\n");
     // The same edit, decided twice on the same version, is written once.

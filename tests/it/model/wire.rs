@@ -248,10 +248,12 @@ fn a_server_for_plain_text_only_never_costs_more_than_four_requests() {
 fn files_and_lines_that_look_like_secrets_are_never_sent() {
     let canary = "s3cr3tCanary99x";
     let secret_line = format!("{FILE}const PASSWORD: &str = \"{canary}\";\n");
-    for (name, content) in [("prod.tfvars", FILE.to_owned()), ("lib.rs", secret_line)] {
-        let bench = Bench::with(name, &content);
+    let own = format!("{NEW}\nconst PASSWORD: &str = \"{canary}\";");
+    // A file by its name, and a secret in the call itself: nothing is asked.
+    for (name, content, new) in [("prod.tfvars", FILE, NEW), ("lib.rs", FILE, own.as_str())] {
+        let bench = Bench::with(name, content);
         let server = good_server();
-        let (reply, output) = bench.edit(&server, name, OLD, NEW);
+        let (reply, output) = bench.edit(&server, name, OLD, new);
         assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
         let attempt = &reply["report"]["attempts"][0];
         assert_eq!(attempt["outcome"], "skipped");
@@ -260,7 +262,16 @@ fn files_and_lines_that_look_like_secrets_are_never_sent() {
         assert!(!detail.contains(canary));
         assert!(!String::from_utf8_lossy(&output.stderr).contains(canary));
         assert_eq!(server.seen().len(), 0);
-        assert_eq!(bench.read(name), content);
+    }
+    // A secret beside the place: it is asked without it.
+    let bench = Bench::with("lib.rs", &secret_line);
+    let server = good_server();
+    let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
+    assert_eq!(reply["ok"], true, "{reply}");
+    assert!(bench.read("lib.rs").contains(canary), "the file keeps it");
+    assert!(!server.seen().is_empty());
+    for seen in server.seen() {
+        assert!(!format!("{seen:?}").contains(canary), "{seen:?}");
     }
 }
 

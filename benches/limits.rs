@@ -1,0 +1,127 @@
+//! Time and memory of calls that grow, at n, 2n and 4n: what grows with the square of its
+//! input shows here. Each runs in a process of its own, so that its peak is its own.
+#![allow(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a bench is a program that prints and may stop"
+)]
+
+use std::fs;
+use std::process::Command;
+use std::time::Instant;
+
+use restitch::engine::{CallOptions, Engine};
+use restitch::store::DiskStore;
+use restitch::tools::Toolbox;
+use serde_json::{Value, json};
+
+/// A shape: its name, the smallest n, and the file and the call of that size.
+type Shape = (&'static str, usize, fn(usize) -> (String, &'static str, Value));
+
+const SHAPES: &[Shape] = &[
+    ("hashline_edit, n operations", 250, |n| {
+        let edits: Vec<Value> = (0..n)
+            .map(|at| json!({ "op": "replace", "pos": anchor(at * 3), "lines": ["x"] }))
+            .collect();
+        (lines(n * 3), "hashline_edit", json!({ "path": "f", "edits": edits }))
+    }),
+    ("edit_lines, n edits", 250, |n| {
+        let edit = |at| json!({ "start_line": at, "end_line": at, "new_content": "x" });
+        let edits: Vec<Value> = (1..=n).map(|at| edit(at * 2)).collect();
+        (lines(n * 3), "edit_lines", json!({ "path": "f", "edits": edits }))
+    }),
+    ("multi_edit, n edits", 250, |n| {
+        let edit = |at| json!({ "path": "f", "old_str": format!("line {at} of"), "new_str": format!("row {at} of") });
+        let edits: Vec<Value> = (0..n).map(edit).collect();
+        (lines(n * 3), "multi_edit", json!({ "edits": edits }))
+    }),
+    ("search, keyword of n bytes", 250, |n| {
+        (lines(50_000), "search", json!({ "keyword": "k".repeat(n) }))
+    }),
+    ("wildcard_search, term of n bytes", 250, |n| {
+        (lines(50_000), "wildcard_search", json!({ "terms": ["*x".repeat(n / 2)] }))
+    }),
+    ("edit_file, replace_all at n places", 25_000, |n| {
+        let call = json!({ "path": "f", "old_str": "ab", "new_str": "cd", "replace_all": true });
+        ("ab ".repeat(n), "edit_file", call)
+    }),
+    ("edit_file, a line of n bytes", 4 << 20, |n| {
+        let file = format!("start {} end\n", "x".repeat(n));
+        (file, "edit_file", json!({ "path": "f", "old_str": "start", "new_str": "begin" }))
+    }),
+    ("edit_file, the whole file of n lines with blanks at the ends", 1_000, |n| {
+        let old = lines(n).replace('\n', "  \n");
+        (lines(n), "edit_file", whole(&old, n))
+    }),
+    ("edit_file, the whole file of n lines four deeper", 1_000, |n| {
+        let old: String = lines(n).lines().map(|line| format!("    {line}\n")).collect();
+        (lines(n), "edit_file", whole(&old, n))
+    }),
+    ("edit_file, the whole file of n lines with numbers", 1_000, |n| {
+        let numbered = |(at, line)| format!("{:>6}\t{line}\n", at + 1);
+        let old: String = lines(n).lines().enumerate().map(numbered).collect();
+        (lines(n), "edit_file", whole(&old, n))
+    }),
+    ("edit_file, n typographic lines", 1_000, |n| {
+        let file = lines(n).replace(" of ", " ’of’ ");
+        (file, "edit_file", whole(&lines(n).replace(" of ", " 'of' "), n))
+    }),
+];
+
+fn lines(n: usize) -> String {
+    (0..n).map(|at| format!("line {at} of the file, {}\n", at * 7919 % 1000)).collect()
+}
+
+/// The anchor of a line of [`lines`], counted from 0.
+fn anchor(at: usize) -> String {
+    let body = format!("line {at} of the file, {}", at * 7919 % 1000);
+    let id: String = restitch::hashline::tag::id(at + 1, &body).into_iter().collect();
+    format!("{}#{id}", at + 1)
+}
+
+/// A call that changes one line and repeats all.
+fn whole(old: &str, n: usize) -> Value {
+    let middle = format!("line {} ", n / 2);
+    let new = old.replacen(&middle, "the line ", 1);
+    json!({ "path": "f", "old_str": old, "new_str": new })
+}
+
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok()).unwrap_or(0)
+}
+
+fn run(shape: &Shape, n: usize) {
+    let (file, tool, call) = shape.2(n);
+    let temp = tempfile::tempdir().expect("temp");
+    fs::write(temp.path().join("f"), file).expect("file");
+    let tools = Toolbox::new(Engine::builder(DiskStore::open(temp.path()).expect("store")).build());
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("runtime");
+    let start = Instant::now();
+    let reply = runtime.block_on(tools.call(tool, call, &CallOptions::default()));
+    let time = start.elapsed();
+    let size = serde_json::to_string(&reply).map_or(0, |text| text.len());
+    let code = reply.code.map_or("done", |code| code.as_str());
+    println!("{n:>9}  {time:>12.1?}  {:>7} kB peak  {size:>9} bytes of reply  {code}", peak());
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, shape, n] = arguments.as_slice()
+        && let (Ok(shape), Ok(n)) = (shape.parse::<usize>(), n.parse())
+    {
+        return run(&SHAPES[shape], n);
+    }
+    for (at, (name, least, _)) in SHAPES.iter().enumerate() {
+        println!("{name}");
+        for n in [*least, least * 2, least * 4] {
+            let mut child = Command::new(&arguments[0]);
+            let status = child.args([at.to_string(), n.to_string()]).status();
+            if !status.is_ok_and(|status| status.success()) {
+                println!("{n:>9}  failed");
+            }
+        }
+    }
+}

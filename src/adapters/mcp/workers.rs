@@ -1,0 +1,117 @@
+//! Where calls are worked off: threads of their own, a bounded number of them, so that a
+//! call that takes long never keeps a server from hearing what its client says.
+//!
+//! A call that nobody waits for any more stops at the next point where it would wait itself,
+//! and before it writes; until then it keeps its thread.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+
+/// How many calls are worked on at once, of all sessions of a process: twice the
+/// processors, and not fewer than this.
+const FEWEST: usize = 4;
+
+/// A bounded number of threads for calls. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct Workers(Arc<Semaphore>);
+
+impl Workers {
+    pub(super) fn new() -> Self {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Self(Arc::new(Semaphore::new(FEWEST.max(2 * processors))))
+    }
+
+    /// Does the work on a thread of its own. `None`: it panicked. Dropping the future stops
+    /// the work where it waits.
+    pub(super) async fn run<T, F, W>(&self, work: W) -> Option<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T>,
+        W: FnOnce() -> F + Send + 'static,
+    {
+        let place = self.0.clone().acquire_owned().await.ok()?;
+        let runtime = Handle::current();
+        // Gone with this future, and then heard by the work.
+        let (_waits, gone) = oneshot::channel::<()>();
+        let done = tokio::task::spawn_blocking(move || {
+            let _place = place;
+            runtime.block_on(async {
+                tokio::select! {
+                    biased;
+                    _ = gone => None,
+                    done = work() => Some(done),
+                }
+            })
+        });
+        done.await.ok().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::thread::sleep;
+    use std::time::Duration;
+
+    use super::*;
+
+    /// One thread for everything that is not a call: if a call took it, nothing else would
+    /// be heard.
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_call_that_never_waits_takes_no_thread_of_the_server() {
+        let workers = Workers::new();
+        let mut work = std::pin::pin!(workers.run(|| async {
+            sleep(Duration::from_millis(400));
+            7
+        }));
+        tokio::select! {
+            _ = &mut work => panic!("the server waited for the call"),
+            () = tokio::time::sleep(Duration::from_millis(20)) => {}
+        }
+        assert_eq!(work.await, Some(7));
+        assert_eq!(workers.run(|| async { panic!("in a tool") }).await, None::<u8>);
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_call_that_nobody_waits_for_stops_before_it_writes() {
+        let workers = Workers::new();
+        let wrote = Arc::new(AtomicBool::new(false));
+        let flag = wrote.clone();
+        let work = workers.run(move || async move {
+            sleep(Duration::from_millis(100));
+            tokio::task::yield_now().await;
+            flag.store(true, Ordering::Release);
+        });
+        assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
+        // Every place is free again once it has stopped.
+        let most = workers.0.available_permits() + 1;
+        let all = workers.0.acquire_many(u32::try_from(most).expect("few")).await;
+        drop(all.expect("open"));
+        assert!(!wrote.load(Ordering::Acquire), "it went on");
+    }
+
+    #[tokio::test]
+    async fn no_more_calls_than_places_are_worked_on() {
+        let workers = Workers::new();
+        let places = workers.0.available_permits();
+        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let mut calls = tokio::task::JoinSet::new();
+        for _ in 0..places * 3 {
+            let (workers, now, most) = (workers.clone(), now.clone(), most.clone());
+            calls.spawn(async move {
+                workers
+                    .run(move || async move {
+                        most.fetch_max(now.fetch_add(1, Ordering::AcqRel) + 1, Ordering::AcqRel);
+                        sleep(Duration::from_millis(10));
+                        now.fetch_sub(1, Ordering::AcqRel);
+                    })
+                    .await
+            });
+        }
+        assert_eq!(calls.join_all().await.len(), places * 3);
+        assert!(most.load(Ordering::Acquire) <= places);
+    }
+}

@@ -1,0 +1,259 @@
+//! Adding settings to a JSON file without writing the rest of it anew: what is there stays
+//! letter by letter, numbers, order and blanks included.
+
+use serde_json::{Map, Value};
+
+use crate::edit::{EditCode, Refusal};
+
+/// A value by its place in the text.
+struct Node {
+    start: usize,
+    end: usize,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Keys with their values.
+    Object(Vec<(String, Node)>),
+    Array(Vec<Node>),
+    Other,
+}
+
+/// What is put where; ranges do not overlap.
+type Changes = Vec<(std::ops::Range<usize>, String)>;
+
+/// The text with everything of `ours` that it lacks. `null` and an empty list in the place
+/// of an object are nothing; any other value there is refused, since it is somebody's wish.
+pub(super) fn with_missing(text: &str, ours: &Value, indent: &str) -> Result<String, Refusal> {
+    if let Err(error) = serde_json::from_str::<Value>(text) {
+        return Err(Refusal::new(
+            EditCode::InvalidArguments,
+            format!("it is not plain JSON: {error}"),
+        )
+        .hint("Merge it by hand; comments and trailing commas would be lost."));
+    }
+    let Some(node) = (Reader { text, at: 0 }).value() else {
+        return Err(Refusal::new(EditCode::InvalidArguments, "it cannot be read as JSON")
+            .hint("Merge it by hand."));
+    };
+    let mut changes = Changes::new();
+    Merge { text, indent }.add(&node, ours, "", 0, &mut changes)?;
+    changes.sort_by_key(|(range, _)| range.start);
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for (range, new) in changes {
+        out.push_str(&text[at..range.start]);
+        out.push_str(&new);
+        at = range.end;
+    }
+    out.push_str(&text[at..]);
+    Ok(out)
+}
+
+struct Merge<'a> {
+    text: &'a str,
+    indent: &'a str,
+}
+
+impl Merge<'_> {
+    fn add(
+        &self,
+        theirs: &Node,
+        ours: &Value,
+        name: &str,
+        depth: usize,
+        changes: &mut Changes,
+    ) -> Result<(), Refusal> {
+        let written = &self.text[theirs.start..theirs.end];
+        match (&theirs.kind, ours) {
+            (Kind::Object(fields), Value::Object(ours)) => {
+                let mut missing = Map::new();
+                for (key, value) in ours {
+                    match fields.iter().find(|(have, _)| have == key) {
+                        Some((_, field)) => {
+                            let name = format!("{name}.{key}");
+                            self.add(field, value, &name, depth + 1, changes)?;
+                        }
+                        None => drop(missing.insert(key.clone(), value.clone())),
+                    }
+                }
+                let lines = missing.iter().map(|(key, value)| {
+                    format!("{}: {}", Value::from(key.as_str()), self.pretty(value, depth + 1))
+                });
+                self.append(theirs, fields.last().map(|(_, last)| last), lines, depth, changes);
+            }
+            (Kind::Array(items), Value::Array(ours)) => {
+                let have = |value: &Value| {
+                    items.iter().any(|item| {
+                        serde_json::from_str::<Value>(&self.text[item.start..item.end])
+                            .is_ok_and(|item| item == *value)
+                    })
+                };
+                let missing = ours.iter().filter(|value| !have(value));
+                let lines = missing.map(|value| self.pretty(value, depth + 1));
+                self.append(theirs, items.last(), lines, depth, changes);
+            }
+            (Kind::Other, _) if written == "null" => {
+                changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
+            }
+            (Kind::Array(items), Value::Object(_)) if items.is_empty() => {
+                changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
+            }
+            (Kind::Object(fields), Value::Array(_)) if fields.is_empty() => {
+                changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
+            }
+            (Kind::Other, Value::Object(_) | Value::Array(_))
+            | (Kind::Object(_) | Kind::Array(_), _) => {
+                let wanted = if ours.is_object() { "an object" } else { "a list" };
+                let name = name.trim_start_matches('.');
+                return Err(Refusal::new(
+                    EditCode::InvalidArguments,
+                    format!("`{name}` is not {wanted}, where one is needed"),
+                )
+                .hint("Correct it, or merge by hand."));
+            }
+            // A setting that is there is somebody's choice.
+            (Kind::Other, _) => {}
+        }
+        Ok(())
+    }
+
+    /// Puts lines behind the last value in an object or a list.
+    fn append(
+        &self,
+        theirs: &Node,
+        last: Option<&Node>,
+        lines: impl Iterator<Item = String>,
+        depth: usize,
+        changes: &mut Changes,
+    ) {
+        let gap = format!("\n{}", self.indent.repeat(depth + 1));
+        let lines: Vec<String> = lines.collect();
+        if lines.is_empty() {
+            return;
+        }
+        let body = lines.join(&format!(",{gap}"));
+        match last {
+            Some(last) => changes.push((last.end..last.end, format!(",{gap}{body}"))),
+            None => {
+                let end = format!("\n{}", self.indent.repeat(depth));
+                changes.push((theirs.start + 1..theirs.end - 1, format!("{gap}{body}{end}")));
+            }
+        }
+    }
+
+    fn pretty(&self, value: &Value, depth: usize) -> String {
+        let text = super::init::pretty(value, self.indent);
+        text.trim_end().replace('\n', &format!("\n{}", self.indent.repeat(depth)))
+    }
+}
+
+/// Reads text that is valid JSON.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn value(&mut self) -> Option<Node> {
+        self.blanks();
+        let start = self.at;
+        let kind = match self.byte()? {
+            b'{' => {
+                let mut fields = Vec::new();
+                self.at += 1;
+                while !self.closes(b'}')? {
+                    let key = self.value()?;
+                    let key = serde_json::from_str(&self.text[key.start..key.end]).ok()?;
+                    self.blanks();
+                    self.at += 1;
+                    fields.push((key, self.value()?));
+                }
+                Kind::Object(fields)
+            }
+            b'[' => {
+                let mut items = Vec::new();
+                self.at += 1;
+                while !self.closes(b']')? {
+                    items.push(self.value()?);
+                }
+                Kind::Array(items)
+            }
+            b'"' => {
+                self.at += 1;
+                while self.byte()? != b'"' {
+                    self.at += if self.byte()? == b'\\' { 2 } else { 1 };
+                }
+                self.at += 1;
+                Kind::Other
+            }
+            _ => {
+                let rest = &self.text[self.at..];
+                let ends = |c: char| c.is_whitespace() || ",]}".contains(c);
+                self.at += rest.find(ends).unwrap_or(rest.len());
+                Kind::Other
+            }
+        };
+        Some(Node { start, end: self.at, kind })
+    }
+
+    /// Steps over a comma, or over the closing mark.
+    fn closes(&mut self, mark: u8) -> Option<bool> {
+        self.blanks();
+        if self.byte()? == b',' {
+            self.at += 1;
+            self.blanks();
+        }
+        let closes = self.byte()? == mark;
+        self.at += usize::from(closes);
+        Some(closes)
+    }
+
+    fn blanks(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays_letter_by_letter() {
+        let ours = json!({ "servers": { "restitch": { "args": ["mcp"] } }, "on": true });
+        let theirs = "{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3,\n    \"servers\": {\"x\": [1.50]}\n}\n";
+        let merged = with_missing(theirs, &ours, "    ").expect("merged");
+        assert!(merged.starts_with("{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3,\n    \"servers\": {\"x\": [1.50],"), "{merged}");
+        let value: Value = serde_json::from_str(&merged).expect("JSON");
+        assert_eq!(value["servers"]["restitch"], ours["servers"]["restitch"]);
+        assert_eq!(value["on"], true);
+        // A second time nothing is missing.
+        assert_eq!(with_missing(&merged, &ours, "    ").expect("merged"), merged);
+    }
+
+    #[test]
+    fn nothing_is_no_setting_and_something_else_is_refused() {
+        let ours = json!({ "hooks": { "Pre": [{ "a": 1 }] } });
+        for nothing in [
+            "{}",
+            "{\"hooks\": null}",
+            "{\"hooks\": []}",
+            "{\"hooks\": {\"Pre\": null}}",
+            "{\"hooks\": {}}",
+        ] {
+            let merged = with_missing(nothing, &ours, "  ").expect(nothing);
+            assert_eq!(serde_json::from_str::<Value>(&merged).expect("JSON"), ours, "{nothing}");
+        }
+        for wish in ["{\"hooks\": [1]}", "{\"hooks\": \"no\"}", "{\"hooks\": {\"Pre\": 7}}", "[]7"]
+        {
+            assert!(with_missing(wish, &ours, "  ").is_err(), "{wish}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Values that a name says are secrets: `password = …` and its like, in settings, in shells
+//! and in code.
+
+use super::values::{is_placeholder, is_random};
+
+/// Where a line stands, by the name of its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Settings: a bare value is a value.
+    Settings,
+    /// Code, or nobody knows: a bare value is as likely a name.
+    Code,
+}
+
+impl Place {
+    pub(super) fn of(path: &str) -> Self {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
+        let ending = name.rsplit_once('.').map_or(name.as_str(), |(_, ending)| ending);
+        match SETTINGS.contains(&ending) {
+            true => Self::Settings,
+            false => Self::Code,
+        }
+    }
+}
+
+const SETTINGS: &[&str] = &[
+    "yaml",
+    "yml",
+    "properties",
+    "ini",
+    "cfg",
+    "conf",
+    "cnf",
+    "config",
+    "env",
+    "toml",
+    "json",
+    "json5",
+    "jsonc",
+    "xml",
+    "plist",
+    "tf",
+    "hcl",
+    "sh",
+    "bash",
+    "zsh",
+    "fish",
+    "ps1",
+    "bat",
+    "cmd",
+    "dockerfile",
+    "service",
+    "reg",
+    "netrc",
+    "pgpass",
+    "editorconfig",
+    "list",
+    "txt",
+    "md",
+];
+
+/// Whether a line gives a secret to a name.
+pub(super) fn is_given(line: &str, place: Place) -> bool {
+    separators(line).take(12).any(|(at, length)| {
+        if let Some((value, weight)) = attribute(line, at) {
+            return fits(value, weight, Form::Literal);
+        }
+        let words = words_before(&line[..at]);
+        let Some(weight) = weight(&words) else { return false };
+        let is_shell = line.as_bytes().get(at) == Some(&b'=')
+            && line[..at].ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
+            && !line[at + 1..].starts_with([' ', '=']);
+        let in_string = line.matches(';').count() >= 2 || is_quoted_at(line, at);
+        let bare = match place == Place::Settings || is_shell || in_string {
+            true => Form::Literal,
+            false => Form::Code,
+        };
+        // `name: Type = value` has its value behind the second mark.
+        let rest = &line[at + length..];
+        let typed = rest.find('=').map(|equals| &rest[equals + 1..]);
+        [Some(rest), typed].into_iter().flatten().any(|text| is_secret_value(text, weight, bare))
+    })
+}
+
+/// How much a name says about its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Weight {
+    /// A person chose it: it may be short, and words.
+    Chosen,
+    /// A machine made it.
+    Made,
+}
+
+/// What a value is where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// The value itself.
+    Literal,
+    /// As likely an expression.
+    Code,
+}
+
+/// The marks between a name and its value, with their lengths: `=`, `:`, `=>`, `>` of a tag,
+/// and the comma in `define('NAME', 'value')`.
+fn separators(line: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
+    line.char_indices().filter_map(|(at, c)| match c {
+        '=' | ':' | '>' => Some((at, 1)),
+        ',' if is_quoted_name(&line[..at]) => Some((at, 1)),
+        // `--password value`, `-p value` are a command's.
+        ' ' if line[..at].rsplit(' ').next().is_some_and(|word| word.starts_with("--")) => {
+            Some((at, 1))
+        }
+        _ => None,
+    })
+}
+
+/// Whether a text ends with an identifier in quotes, and nothing else in them.
+fn is_quoted_name(text: &str) -> bool {
+    let Some(inside) = text.strip_suffix(['\'', '"']) else { return false };
+    let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    inside.trim_end_matches(name).ends_with(['\'', '"']) && inside.ends_with(name)
+}
+
+/// The words of the identifier before a mark, in lower case.
+fn words_before(text: &str) -> Vec<String> {
+    let text = text.trim_end_matches(|c: char| c.is_whitespace() || "\"'`:=>?!])".contains(c));
+    let start = text
+        .char_indices()
+        .rev()
+        .take_while(|(_, c)| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        .last()
+        .map_or(text.len(), |(at, _)| at);
+    let mut words: Vec<String> = Vec::new();
+    let mut before = '_';
+    for c in text[start..].chars() {
+        if !c.is_ascii_alphanumeric() {
+            before = '_';
+            continue;
+        }
+        let begins = before == '_' || c.is_ascii_uppercase() && !before.is_ascii_uppercase();
+        match words.last_mut() {
+            Some(word) if !begins => word.push(c.to_ascii_lowercase()),
+            _ => words.push(c.to_ascii_lowercase().to_string()),
+        }
+        before = c;
+    }
+    words
+}
+
+fn weight(words: &[String]) -> Option<Weight> {
+    const CHOSEN: &[&str] =
+        &["password", "passwd", "passphrase", "pwd", "pass", "passwort", "pgpassword", "kennwort"];
+    const MADE: &[&str] = &[
+        "secret",
+        "secrets",
+        "token",
+        "apikey",
+        "apisecret",
+        "accesstoken",
+        "authtoken",
+        "privatekey",
+        "clientsecret",
+        "accesskey",
+        "secretkey",
+        "credential",
+        "credentials",
+        "connectionstring",
+        "bearer",
+        "auth",
+        "cookie",
+        "signature",
+        "pat",
+        "hmac",
+        "salt",
+    ];
+    const KEYS: &[&str] = &[
+        "api",
+        "access",
+        "private",
+        "secret",
+        "client",
+        "auth",
+        "encryption",
+        "signing",
+        "session",
+        "master",
+        "storage",
+        "account",
+        "shared",
+        "service",
+        "deploy",
+        "license",
+        "app",
+        "hmac",
+        "jwt",
+        "publish",
+        "webhook",
+        "admin",
+        "root",
+        "crypt",
+        "aes",
+        "consumer",
+        "subscription",
+        "stream",
+        "write",
+        "ssh",
+        "rsa",
+    ];
+    const AFTER: &[&str] = &["base", "value", "data", "string", "id", "b64", "base64", "hash"];
+    let mut words = words;
+    // `secret_key_base`, `client-key-data`: what it is stands before.
+    while let Some((last, rest)) = words.split_last()
+        && !rest.is_empty()
+        && (AFTER.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
+    {
+        words = rest;
+    }
+    let last = words.last()?.as_str();
+    let before = words.len().checked_sub(2).map(|at| words[at].as_str());
+    if CHOSEN.iter().any(|name| last == *name || name.len() > 5 && last.ends_with(name)) {
+        return Some(Weight::Chosen);
+    }
+    let is_key = last == "key" && before.is_some_and(|word| KEYS.contains(&word));
+    // `accesstoken`, `clientsecret`: put together without a mark.
+    let is_made =
+        MADE.iter().any(|name| last == *name || name.len() > 4 && last.ends_with(name)) || is_key;
+    is_made.then_some(Weight::Made)
+}
+
+/// Whether a mark stands inside a string.
+fn is_quoted_at(line: &str, at: usize) -> bool {
+    ['"', '\'']
+        .iter()
+        .any(|quote| line[..at].matches(*quote).count() % 2 == 1 && line[at..].contains(*quote))
+}
+
+fn is_secret_value(text: &str, weight: Weight, bare: Form) -> bool {
+    let value = text.trim_start_matches(|c: char| c.is_whitespace() || "=>(".contains(c));
+    let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
+    let value = match quote {
+        Some(quote) => value[1..].split(quote).next(),
+        None => value
+            .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '<' | '"' | '\''))
+            .next(),
+    };
+    let value = value.unwrap_or_default();
+    if value.contains(char::is_whitespace) && weight == Weight::Made {
+        return false;
+    }
+    if quote.is_some() {
+        return fits(value, weight, Form::Literal);
+    }
+    // A bare value is code as often as not: only one that no expression is counts.
+    if bare == Form::Literal {
+        return !value.contains(['(', '[', '{', '<', '&']) && fits(value, weight, Form::Literal);
+    }
+    value.len() >= 12
+        && !value.contains(['(', '[', '{', '<', '&', '.', ':'])
+        && fits(value, weight, Form::Code)
+}
+
+/// Whether a value is a secret of that kind.
+fn fits(value: &str, weight: Weight, form: Form) -> bool {
+    if is_placeholder(value) || value.len() < 4 || is_word_of_code(value) {
+        return false;
+    }
+    match weight {
+        Weight::Chosen if form == Form::Literal => value.len() >= 4 && !is_plain_name(value),
+        Weight::Chosen => is_random(value) || is_phrase(value),
+        Weight::Made => value.len() >= 6 && is_random(value),
+    }
+}
+
+/// What stands where a password would, and is the name of one, a type or a truth.
+fn is_word_of_code(value: &str) -> bool {
+    let lower = value.trim_matches(['"', '\'']).to_ascii_lowercase();
+    [
+        "string", "str", "text", "true", "false", "bool", "boolean", "none", "optional",
+        "required", "varchar", "any", "number", "object", "bytes", "char", "self", "this", "test",
+        "password", "secret", "token", "pass", "passwd", "hidden", "input", "prompt", "plain",
+        "basic",
+    ]
+    .contains(&lower.as_str())
+        || lower.contains("password")
+        || lower.contains("passwd")
+        || lower.contains("secret")
+        || lower.starts_with('/') && lower.matches('/').count() > 1
+}
+
+/// A label or an identifier of several words, as programs have for their fields.
+fn is_plain_name(value: &str) -> bool {
+    let has_mark = value.contains(['_', '.', ' ']);
+    has_mark && value.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'.' | b' '))
+        || value.ends_with([':', '?', '.', '…']) && value.contains(' ')
+        || value.split(' ').count() > 2 && !value.contains(|c: char| c.is_ascii_digit())
+}
+
+/// Words put together, as people make passwords; not a name, a label or a path.
+fn is_phrase(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let parts = lower.split('-').filter(|part| !part.is_empty()).count();
+    parts >= 2
+        && !["pass", "secret", "word", "field", "input", "label"].iter().any(|w| lower.contains(w))
+        && value.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// The value of an element whose name is in another attribute: `name="password" value="…"`.
+fn attribute(line: &str, at: usize) -> Option<(&str, Weight)> {
+    let name = line[at..].strip_prefix('=')?.strip_prefix(['"', '\''])?;
+    if !line[..at].ends_with("name") && !line[..at].ends_with("key") {
+        return None;
+    }
+    let weight = weight(&words_before(name.split(['"', '\'']).next()?))?;
+    let (_, rest) = line[at..].split_once("value=")?;
+    let value = rest.trim_start_matches(['"', '\'']).split(['"', '\'']).next()?;
+    Some((value, weight))
+}

@@ -1,0 +1,219 @@
+//! What is never sent: files whose names say that they hold secrets, calls with a text
+//! that looks like one; and of the file's lines that are shown around a place, those that
+//! look like one are blacked out behind their name.
+//!
+//! Limits: a detector by shape and by name. It knows the published formats of keys and
+//! assignments of key-like names; a secret that looks like ordinary text passes.
+
+mod assigned;
+mod names;
+mod shapes;
+mod values;
+
+use std::borrow::Cow;
+
+use assigned::Place;
+
+use crate::port::{Ask, Window};
+
+/// Decides what may be sent.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    literals: Vec<String>,
+    names: Vec<String>,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Secrets").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+impl Secrets {
+    /// The built-in rules.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A value that is never sent, as the key of the endpoint itself.
+    #[must_use]
+    pub fn with_literal(mut self, secret: &str) -> Self {
+        if secret.len() >= 8 {
+            self.literals.push(secret.to_owned());
+        }
+        self
+    }
+
+    /// A further file name that is never sent; `*` stands for anything.
+    #[must_use]
+    pub fn with_name(mut self, pattern: &str) -> Self {
+        self.names.push(pattern.to_lowercase());
+        self
+    }
+
+    /// What of an ask may be sent: lines of the file that look like secrets are blacked out.
+    /// The error says why nothing may, without the secret.
+    pub fn cleaned<'a>(&self, ask: &'a Ask) -> Result<Cow<'a, Ask>, String> {
+        let none: &[Window] = &[];
+        let (path, texts, windows) = match ask {
+            Ask::CorrectOld { path, old, new, windows, .. } => {
+                (path, vec![("old_str", old), ("new_str", new)], &windows[..])
+            }
+            Ask::Choose { path, old, new, outcomes, .. } => {
+                let shown = outcomes.iter().map(|outcome| ("the file's text", outcome));
+                (
+                    path,
+                    [("old_str", old), ("new_str", new)].into_iter().chain(shown).collect(),
+                    none,
+                )
+            }
+            Ask::AdjustNew { path, old, corrected_old, new, .. } => (
+                path,
+                vec![("old_str", old), ("the matched text", corrected_old), ("new_str", new)],
+                none,
+            ),
+            Ask::RepairEscapes { path, old, new, .. } => {
+                (path, vec![("old_str", old), ("new_str", new)], none)
+            }
+        };
+        if self.is_secret_file(path) {
+            return Err(format!("files like `{}` hold secrets", path.escape_debug()));
+        }
+        for (name, text) in texts {
+            if let Some((line, what)) = self.find_in(path, text) {
+                return Err(format!("line {line} of {name} looks like {what}"));
+            }
+        }
+        if windows.iter().all(|window| self.find_in(path, &window.text).is_none()) {
+            return Ok(Cow::Borrowed(ask));
+        }
+        let mut clean = ask.clone();
+        if let Ask::CorrectOld { path, windows, .. } = &mut clean {
+            for window in windows {
+                window.text = self.blacked_out(path, &window.text);
+            }
+        }
+        Ok(Cow::Owned(clean))
+    }
+
+    /// The text with the values of its secrets blacked out, line by line.
+    fn blacked_out(&self, path: &str, text: &str) -> String {
+        let place = Place::of(path);
+        let mut in_key = false;
+        let clean = |line: &str| {
+            let body = line.trim_end_matches(['\r', '\n']);
+            in_key |= body.contains("-----BEGIN ");
+            let is_secret = in_key || self.what(body, place).is_some();
+            in_key &= !body.contains("-----END ");
+            if !is_secret {
+                return line.to_owned();
+            }
+            let indent = body.len() - body.trim_start().len();
+            let name = body.find([':', '=']).map_or(indent, |at| at + 1);
+            format!("{} [blacked out]{}", &body[..name], &line[body.len()..])
+        };
+        text.split_inclusive('\n').map(clean).collect()
+    }
+
+    /// A text for a log, with the values of its secrets blacked out.
+    pub fn redacted(&self, text: &str) -> String {
+        self.blacked_out("", text)
+    }
+
+    /// Whether a file's name says that it holds secrets.
+    pub fn is_secret_file(&self, path: &str) -> bool {
+        names::is_secret_file(path, &self.names)
+    }
+
+    /// The first line that looks like a secret, and what it looks like.
+    pub fn find(&self, text: &str) -> Option<(usize, &'static str)> {
+        self.find_in("", text)
+    }
+
+    /// The same for text of a file, whose name says how bare values are to be read.
+    pub fn find_in(&self, path: &str, text: &str) -> Option<(usize, &'static str)> {
+        let place = Place::of(path);
+        (1..).zip(text.lines()).find_map(|(number, line)| Some((number, self.what(line, place)?)))
+    }
+
+    fn what(&self, line: &str, place: Place) -> Option<&'static str> {
+        if self.literals.iter().any(|secret| line.contains(secret.as_str())) {
+            return Some("the key of the endpoint");
+        }
+        shapes::of(line).or_else(|| assigned::is_given(line, place).then_some("a password or key"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_say_secret() {
+        let secrets = Secrets::new().with_name("*.private");
+        for name in [
+            ".env",
+            "app/.env.local",
+            "prod.env",
+            "deploy/server.pem",
+            "ID_RSA",
+            ".ssh/config",
+            "a/.aws/credentials",
+            "x.tfvars",
+            "notes.private",
+            "secrets.yaml",
+            ".npmrc",
+        ] {
+            assert!(secrets.is_secret_file(name), "{name}");
+        }
+        for name in ["src/env.rs", "key.rs", "monkey.py", "secretary.txt", "token.rs", "README.md"]
+        {
+            assert!(!secrets.is_secret_file(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn lines_that_look_like_secrets() {
+        let secrets = Secrets::new().with_literal("my-endpoint-key-1");
+        // Put together at run time, so that no scanner takes this file for a leak.
+        let body = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+        let lines = [
+            format!("AKIA{}", "Q3E5R7T9Y1U3I5O7"),
+            format!("token: ghp_{body}"),
+            format!("sk-{body}"),
+            format!("sk-ant-{body}"),
+            format!("x = 'xoxb-{body}'"),
+            format!("AIza{body}"),
+            format!("eyJ{body}.eyJ{body}.{body}"),
+            "-----BEGIN RSA PRIVATE KEY-----".to_owned(),
+            "postgres://user:hunter2pass@db/x".to_owned(),
+            "password = \"hunter2x\"".to_owned(),
+            "const PASSWORD: &str = \"s3cr3tCanary\";".to_owned(),
+            "\"clientSecret\": \"8f3a91c2b7\"".to_owned(),
+            "DB_PASSWORD=s3cr3tValue99".to_owned(),
+            "Authorization: Bearer abcdef1234567890".to_owned(),
+            "use my-endpoint-key-1 here".to_owned(),
+        ];
+        for line in lines {
+            assert!(secrets.find(&format!("first\n{line}\n")).is_some(), "{line}");
+        }
+        for line in [
+            "let token = lexer.next_token();",
+            "password: String,",
+            "password = os.environ[\"DB_PASSWORD\"]",
+            "api_key=\"your-api-key-123\"",
+            "token = tokens[1]",
+            "const secret = await load(\"a\");",
+            "let key = \"sk-\";",
+            "assert_eq!(token, \"identifier\");",
+            "https://user@example.com:8080/x",
+            "secret_name = \"db\"",
+            "use crate::token::Token2;",
+            "if (password == null) return 1;",
+            "task-risk-list = the-quick-brown-fox-jumps",
+            "disk-usage-report-for-2024-of-all-machines",
+        ] {
+            assert_eq!(secrets.find(line), None, "{line}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The bounds of the history: one number of bytes for all roots of a state folder, an age,
+//! and a number of commits. What is over is forgotten, oldest first; the histories of
+//! roots that are gone go before those of roots that are there.
+//!
+//! How many bytes there are is counted in a file that every process adds to, so that a
+//! commit does not have to look at every file that is kept.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStringExt as _;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use super::history::{Entry, HistoryLimits, answer_name, entries_of, millis, now_millis};
+use super::history::{open_in, rewrite};
+use super::lock::{self, Locked};
+
+/// At most this many commits of one root are kept, whatever their size: the log is read as
+/// a whole.
+const MOST_COMMITS: usize = 10_000;
+
+/// A file that belongs to no commit may be one that is being written.
+const OLD: Duration = Duration::from_secs(600);
+
+const DAY: u64 = 24 * 3600 * 1000;
+
+/// Adds to the count of bytes beside `folder` and answers with the sum. `u64::MAX`, and a
+/// count that is missing, stands for counting anew.
+pub(super) fn count(folder: &Path, added: u64) -> io::Result<u64> {
+    let Some(all) = folder.parent() else { return Ok(0) };
+    let file = open_count(all)?;
+    let known = read_count(&file)?.filter(|_| added != u64::MAX);
+    let sum = match known {
+        Some(known) => known.saturating_add(added),
+        None => measured(all),
+    };
+    write_count(&file, sum)?;
+    Ok(sum)
+}
+
+fn open_count(all: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let mut options = fs::OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(all.join("bytes"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn read_count(mut file: &File) -> io::Result<Option<u64>> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(<[u8; 8]>::try_from(bytes).ok().map(u64::from_le_bytes))
+}
+
+fn write_count(file: &File, sum: u64) -> io::Result<()> {
+    file.write_all_at(&sum.to_le_bytes(), 0)?;
+    file.set_len(8)
+}
+
+/// The bytes of every file below.
+fn measured(folder: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let bytes = |entry: fs::DirEntry| match entry.metadata() {
+        Ok(meta) if meta.is_dir() => measured(&entry.path()),
+        Ok(meta) if meta.is_file() => meta.len(),
+        _ => 0,
+    };
+    entries.flatten().map(bytes).sum()
+}
+
+/// One root's history, locked.
+struct Kept {
+    folder: PathBuf,
+    is_gone: bool,
+    is_ours: bool,
+    entries: Vec<Entry>,
+    /// The files in it that hold versions and answers, with their sizes.
+    files: HashMap<PathBuf, u64>,
+    /// From which entry on it is kept.
+    from: usize,
+    _lock: Option<File>,
+}
+
+/// Forgets what is over the limits, in all histories beside `ours`, whose lock is held.
+/// Those that somebody writes to this moment are left for the next time.
+pub(super) fn forget(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
+    let Some(all) = ours.parent() else { return Ok(()) };
+    let mut kept: Vec<Kept> = fs::read_dir(all)?
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| Kept::open(entry.path(), ours))
+        .collect();
+    // Newest first, those of roots that are there before the others.
+    let mut order: Vec<(bool, Reverse<u64>, usize, usize)> = Vec::new();
+    for (at, one) in kept.iter().enumerate() {
+        let mut latest = 0;
+        for (number, entry) in one.entries.iter().enumerate() {
+            // A later commit is never older, whatever the clock said.
+            latest = latest.max(entry.unix_millis);
+            order.push((one.is_gone, Reverse(latest), at, one.entries.len() - number));
+        }
+    }
+    order.sort_unstable();
+    // A little less than allowed, so that the next commit does not have to forget again.
+    let room = limits.bytes - limits.bytes / 8;
+    let mut size = 0_u64;
+    let mut wanted: Vec<HashSet<PathBuf>> = vec![HashSet::new(); kept.len()];
+    let mut closed = vec![false; kept.len()];
+    let mut days: Vec<HashSet<u64>> = vec![HashSet::from([now_millis() / DAY]); kept.len()];
+    for (_, _, at, back) in order {
+        let one = &mut kept[at];
+        let number = one.entries.len() - back;
+        let is_newest = back == 1;
+        if closed[at] {
+            continue;
+        }
+        let files = one.files_of(&one.entries[number]);
+        let fresh: Vec<PathBuf> =
+            files.into_iter().filter(|file| !wanted[at].contains(file)).collect();
+        let more: u64 = fresh.iter().filter_map(|file| one.files.get(file)).sum();
+        let over = size.saturating_add(more) > room
+            || back > MOST_COMMITS
+            || is_old(one.entries[number].unix_millis, &mut days[at], limits.age);
+        if over && !(is_newest && one.is_ours) {
+            closed[at] = true;
+            // The newest commit of a root stays in the log, for its number.
+            one.from = if is_newest && !one.is_gone { number } else { number + 1 };
+            continue;
+        }
+        size += more;
+        wanted[at].extend(fresh);
+        one.from = number;
+    }
+    for (one, wanted) in kept.iter().zip(&wanted) {
+        one.drop_rest(wanted)?;
+    }
+    drop(kept);
+    write_count(&open_count(all)?, measured(all))
+}
+
+/// Whether a commit is over the age, by the clock and by the `days` on which later ones
+/// were made.
+fn is_old(made: u64, days: &mut HashSet<u64>, age: Duration) -> bool {
+    let age = millis_of(age);
+    let since = days.len() as u64 - u64::from(days.contains(&(made / DAY)));
+    days.insert(made / DAY);
+    made < now_millis().saturating_sub(age) && since >= age / DAY
+}
+
+impl Kept {
+    fn open(folder: PathBuf, ours: &Path) -> Option<Self> {
+        let is_ours = folder == ours;
+        let mut held = None;
+        if !is_ours {
+            let file = open_in(&folder, "lock").ok()?;
+            if !matches!(lock::try_lock(&file), Ok(Locked::Held)) {
+                return None;
+            }
+            held = Some(file);
+        }
+        let root = fs::read(folder.join("root")).ok().map(OsString::from_vec);
+        let is_gone = !is_ours && root.is_none_or(|root| !Path::new(&root).is_dir());
+        let entries = entries_of(&folder).ok()?;
+        let files = ["blobs", "answers"].iter().flat_map(|name| {
+            let below = fs::read_dir(folder.join(name)).into_iter().flatten().flatten();
+            below.filter_map(|file| Some((file.path(), file.metadata().ok()?.len())))
+        });
+        let files = files.collect();
+        let from = entries.len();
+        Some(Self { folder, is_gone, is_ours, entries, files, from, _lock: held })
+    }
+
+    /// The files that this commit needs.
+    fn files_of(&self, entry: &Entry) -> Vec<PathBuf> {
+        let before = entry.files.iter().filter_map(|file| file.before.as_ref());
+        let after = entry.files.iter().filter_map(|file| file.after);
+        let versions = before.map(|version| version.sha256).chain(after);
+        let blobs = self.folder.join("blobs");
+        let mut files: Vec<PathBuf> = versions.map(|hash| blobs.join(hash.to_string())).collect();
+        let answers = self.folder.join("answers");
+        files.extend(entry.request.as_ref().map(|id| answers.join(answer_name(id))));
+        files.retain(|file| self.files.contains_key(file));
+        files
+    }
+
+    fn drop_rest(&self, wanted: &HashSet<PathBuf>) -> io::Result<()> {
+        if self.is_gone && self.from >= self.entries.len() {
+            return fs::remove_dir_all(&self.folder);
+        }
+        if self.from > 0 && self.from <= self.entries.len() {
+            rewrite(&self.folder, &self.entries[self.from..])?;
+        }
+        let known: HashSet<PathBuf> =
+            self.entries.iter().flat_map(|entry| self.files_of(entry)).collect();
+        for file in self.files.keys().filter(|file| !wanted.contains(*file)) {
+            let is_left_over = || {
+                let written = fs::metadata(file).and_then(|meta| meta.modified()).ok();
+                written.is_none_or(|time| {
+                    millis(time).abs_diff(millis(SystemTime::now())) > millis_of(OLD)
+                })
+            };
+            if known.contains(file) || is_left_over() {
+                let _ = fs::remove_file(file);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn millis_of(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

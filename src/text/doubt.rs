@@ -1,0 +1,265 @@
+//! Whether the encoding of a file without a mark is certain enough to write characters in
+//! it that the file does not have yet.
+//!
+//! Detection names the likeliest encoding. The bytes of most files fit several, and those
+//! agree about what is there as long as nobody looks: an `é` written as one of them and
+//! read as another is damage. So a character that is new to the file is written only if
+//! every encoding that the file's bytes plausibly are would write the same bytes for it.
+//!
+//! An encoding is implausible when what it makes of the file is no writing: a capital after
+//! a small letter, two scripts in one word, a drawing character inside a word, ideographs
+//! of the rarer half. One such place proves nothing; several do.
+
+use std::collections::{BTreeSet, HashSet};
+
+use encoding_rs::Encoding as Web;
+
+use super::encoding::{Encoding, strict_legacy};
+use super::tables::TABLES;
+
+/// What of a file is looked at: more tells nothing new.
+const SAMPLE: usize = 256 << 10;
+
+/// The encodings that fit the file and would write `new` in different ways; empty when the
+/// encoding is certain enough for these characters.
+pub(super) fn doubts(
+    bytes: &[u8],
+    text: &str,
+    chosen: Option<Encoding>,
+    new: &str,
+) -> Vec<&'static str> {
+    let own: HashSet<char> = text.chars().filter(|c| !c.is_ascii()).collect();
+    let new: BTreeSet<char> = new.chars().filter(|c| !c.is_ascii() && !own.contains(c)).collect();
+    let new: String = new.into_iter().collect();
+    if new.is_empty() {
+        return Vec::new();
+    }
+    if let Some(stateful) = stateful(bytes) {
+        return vec![stateful, "utf-8"];
+    }
+    let fitting = fitting(bytes, chosen);
+    let mut ways: Vec<Vec<u8>> = Vec::new();
+    let mut names = Vec::new();
+    for encoding in fitting {
+        let Ok(way) = encoding.encode(&new) else { continue };
+        names.push(encoding.name());
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    // Bytes that are no text in any encoding we know: whatever is written is a guess.
+    if ways.len() > 1 || chosen.is_none() {
+        return names;
+    }
+    Vec::new()
+}
+
+/// An encoding that switches between sets by escape sequences, all in seven bits.
+pub(super) fn stateful(bytes: &[u8]) -> Option<&'static str> {
+    let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
+    if has(b"\x1b$B") || has(b"\x1b$@") || has(b"\x1b(J") || has(b"\x1b(I") {
+        return Some("ISO-2022-JP");
+    }
+    if has(b"\x1b$)C") {
+        return Some("ISO-2022-KR");
+    }
+    let hz = memchr::memmem::find_iter(bytes, b"~{").any(|at| {
+        let inside = &bytes[at + 2..];
+        let end = memchr::memmem::find(inside, b"~}").unwrap_or(0);
+        end > 0 && end.is_multiple_of(2) && inside[..end].iter().all(|b| (0x21..0x7f).contains(b))
+    });
+    hz.then_some("HZ-GB-2312")
+}
+
+/// The encodings in which the bytes are plausible text, the chosen one first.
+fn fitting(bytes: &[u8], chosen: Option<Encoding>) -> Vec<Encoding> {
+    // A sample that was cut in a character of several bytes ends before it.
+    let sample = match bytes.get(..SAMPLE) {
+        Some(head) => &head[..memchr::memrchr(b'\n', head).unwrap_or(head.len())],
+        None => bytes,
+    };
+    let web = WEB.iter().copied().map(Encoding::Legacy);
+    let tables = TABLES.iter().map(Encoding::Table);
+    let others = web.chain(tables).filter(|other| Some(*other) != chosen);
+    chosen.into_iter().chain(others.filter(|other| is_plausible(*other, sample))).collect()
+}
+
+/// The encodings of the web that are not tables of ours.
+static WEB: &[&Web] = &[
+    encoding_rs::WINDOWS_1252,
+    encoding_rs::WINDOWS_1250,
+    encoding_rs::WINDOWS_1251,
+    encoding_rs::WINDOWS_1253,
+    encoding_rs::WINDOWS_1254,
+    encoding_rs::WINDOWS_1255,
+    encoding_rs::WINDOWS_1256,
+    encoding_rs::WINDOWS_1257,
+    encoding_rs::WINDOWS_1258,
+    encoding_rs::WINDOWS_874,
+    encoding_rs::ISO_8859_2,
+    encoding_rs::ISO_8859_3,
+    encoding_rs::ISO_8859_4,
+    encoding_rs::ISO_8859_5,
+    encoding_rs::ISO_8859_6,
+    encoding_rs::ISO_8859_7,
+    encoding_rs::ISO_8859_8,
+    encoding_rs::ISO_8859_10,
+    encoding_rs::ISO_8859_13,
+    encoding_rs::ISO_8859_14,
+    encoding_rs::ISO_8859_15,
+    encoding_rs::ISO_8859_16,
+    encoding_rs::KOI8_R,
+    encoding_rs::KOI8_U,
+    encoding_rs::IBM866,
+    encoding_rs::MACINTOSH,
+    encoding_rs::X_MAC_CYRILLIC,
+    encoding_rs::SHIFT_JIS,
+    encoding_rs::EUC_JP,
+    encoding_rs::GBK,
+    encoding_rs::GB18030,
+    encoding_rs::BIG5,
+    encoding_rs::EUC_KR,
+];
+
+fn is_plausible(encoding: Encoding, bytes: &[u8]) -> bool {
+    let Some(text) = encoding.decode_again(bytes) else { return false };
+    if let Encoding::Legacy(web) = encoding
+        && strict_legacy(web, &text).as_deref() != Some(bytes)
+    {
+        return false;
+    }
+    let foreign = text.chars().filter(|c| !c.is_ascii()).count();
+    if text.chars().any(|c| ('\u{80}'..'\u{a0}').contains(&c)) {
+        return false;
+    }
+    let odd = odd_places(&text) + rare_ideographs(encoding, &text);
+    odd < 2 || odd * 20 < foreign
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Script {
+    Latin,
+    Greek,
+    Cyrillic,
+    Hebrew,
+    Arabic,
+    Thai,
+    Ideographs,
+    Kana,
+    HalfKana,
+    Hangul,
+    Other,
+}
+
+fn script(c: char) -> Option<Script> {
+    Some(match c {
+        'a'..='z' | 'A'..='Z' => Script::Latin,
+        'ª' | 'º' | 'µ' => return None,
+        '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}' if c.is_alphabetic() => Script::Latin,
+        '\u{300}'..='\u{36f}' => Script::Latin,
+        '\u{370}'..='\u{3ff}' if c.is_alphabetic() => Script::Greek,
+        '\u{400}'..='\u{52f}' if c.is_alphabetic() => Script::Cyrillic,
+        '\u{590}'..='\u{5ff}' => Script::Hebrew,
+        '\u{600}'..='\u{6ff}' if c.is_alphabetic() => Script::Arabic,
+        '\u{e00}'..='\u{e7f}' => Script::Thai,
+        '\u{3040}'..='\u{30ff}' => Script::Kana,
+        '\u{ff61}'..='\u{ff9f}' => Script::HalfKana,
+        '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' => Script::Ideographs,
+        '\u{ac00}'..='\u{d7a3}' => Script::Hangul,
+        _ if c.is_alphabetic() => Script::Other,
+        _ => return None,
+    })
+}
+
+/// Places that no writing has.
+fn odd_places(text: &str) -> usize {
+    use Script::{HalfKana, Hangul, Ideographs, Kana};
+    let mut odd = 0;
+    let mut before: Option<char> = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let after = chars.peek().copied();
+        let pair = before.map(|before| (before, c));
+        if let Some((a, b)) = pair.filter(|(a, b)| !a.is_ascii() || !b.is_ascii()) {
+            match (script(a), script(b)) {
+                (Some(x), Some(y)) if x == y => {
+                    // One-byte kana come in words of their own.
+                    odd += usize::from(a.is_lowercase() && b.is_uppercase() || x == HalfKana);
+                }
+                (Some(Ideographs), Some(Kana | Hangul))
+                | (Some(Kana | Hangul), Some(Ideographs)) => {}
+                (Some(_), Some(_)) => odd += 1,
+                _ => {}
+            }
+        }
+        let is_letter = |c: Option<char>| c.is_some_and(|c| script(c).is_some());
+        if !c.is_ascii() && script(c).is_none() {
+            let joins = "’‘'‐‑–—·…«»“”„‚\u{a0}、。，：；！？（）「」『』・ー〜";
+            let between = is_letter(before) && is_letter(after) && !joins.contains(c);
+            let draws = matches!(c, '\u{2200}'..='\u{22ff}' | '\u{2500}'..='\u{25ff}' | '\u{2300}'..='\u{23ff}' | 'ƒ' | '¬' | '¦' | '¤' | '¨' | '¸' | '¯' | '´' | '˛' | '˙' | '˝');
+            let beside = (is_letter(before) || is_letter(after)) && draws;
+            odd += usize::from(between || beside);
+        }
+        before = Some(c);
+    }
+    odd
+}
+
+/// Ideographs and letters that are rare in real text of this encoding, as far as they are
+/// too many.
+fn rare_ideographs(encoding: Encoding, text: &str) -> usize {
+    let Encoding::Legacy(web) = encoding else { return 0 };
+    let count = |wanted: Script| text.chars().filter(|c| script(*c) == Some(wanted)).count();
+    let ideographs = count(Script::Ideographs);
+    if web == encoding_rs::EUC_KR {
+        // Korean is written with few of them.
+        return if ideographs * 4 > count(Script::Hangul) { ideographs } else { 0 };
+    }
+    if web == encoding_rs::EUC_JP || web == encoding_rs::SHIFT_JIS {
+        // Japanese is not written without kana.
+        return if ideographs > 4 * count(Script::Kana) { ideographs / 2 } else { 0 };
+    }
+    let (first, last) = if web == encoding_rs::GBK || web == encoding_rs::GB18030 {
+        (0xb0, 0xd7)
+    } else if web == encoding_rs::BIG5 {
+        (0xa4, 0xc6)
+    } else {
+        return 0;
+    };
+    let rare = text
+        .chars()
+        .filter(|c| script(*c) == Some(Script::Ideographs))
+        .filter(|c| {
+            let mut character = [0; 4];
+            let (bytes, _, _) = web.encode(c.encode_utf8(&mut character));
+            let lead = bytes.first().copied().unwrap_or(0);
+            let trail_is_common =
+                web != encoding_rs::GBK || bytes.get(1).is_some_and(|b| *b >= 0xa1);
+            !(first..=last).contains(&lead) || !trail_is_common
+        })
+        .count();
+    if rare * 4 > ideographs { rare } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_that_switch_by_escapes_are_known() {
+        assert_eq!(stateful(b"a \x1b$B$3$l\x1b(B b"), Some("ISO-2022-JP"));
+        assert_eq!(stateful(b"text ~{<:Ky2;R*~} text"), Some("HZ-GB-2312"));
+        for plain in [&b"~{x} and ~} "[..], b"\x1b[31mred\x1b[0m", b"plain", b"~{abc~}"] {
+            assert_eq!(stateful(plain), None, "{plain:?}");
+        }
+    }
+
+    #[test]
+    fn writing_is_told_from_garbage() {
+        let french = "déjà vu à côté du café crème";
+        assert_eq!(odd_places(french), 0);
+        let bytes = encoding_rs::WINDOWS_1252.encode(french).0.into_owned();
+        let as_mac = encoding_rs::MACINTOSH.decode(&bytes).0.into_owned();
+        assert!(odd_places(&as_mac) >= 2, "{as_mac}");
+    }
+}

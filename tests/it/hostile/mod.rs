@@ -1,0 +1,236 @@
+//! What a hostile or broken world does to restitch: files, clients, peers and clocks. One
+//! module for each kind of trouble; the real binary wherever a process is what is at stake.
+
+mod p01_repeated_requests;
+mod p02_envelope;
+mod p03_moved_root;
+mod p04_encodings;
+mod p05_metadata;
+mod p06_responsive;
+mod p07_limits;
+mod p08_ignore_files;
+mod p09_frames;
+mod p10_http;
+mod p11_secrets;
+mod p12_key;
+mod p13_terminal;
+mod p14_state;
+mod storm;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+/// A root and a state folder that go away with the test.
+pub(crate) struct World {
+    temp: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let temp = tempfile::Builder::new().prefix("restitch-hostile-").tempdir().expect("temp");
+        fs::create_dir(temp.path().join("root")).expect("root");
+        Self { temp }
+    }
+
+    pub(crate) fn above(&self) -> &Path {
+        self.temp.path()
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.temp.path().join("root")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.temp.path().join("state")
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.root().join(name);
+        fs::create_dir_all(path.parent().expect("folder")).expect("folder");
+        fs::write(path, bytes).expect("file");
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        fs::read(self.root().join(name)).expect("file")
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        String::from_utf8(self.bytes(name)).expect("text")
+    }
+
+    /// The binary over this root, with nothing of this process's environment that matters.
+    pub(crate) fn restitch(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+        command.current_dir(self.root()).args(args).env("RESTITCH_STATE_DIR", self.state());
+        for name in [
+            "OPENAI_API_KEY",
+            "OPENAI_BASE_URL",
+            "RESTITCH_MODEL",
+            "RESTITCH_CONFIG",
+            "RESTITCH_LOG",
+            "http_proxy",
+            "HTTP_PROXY",
+        ] {
+            command.env_remove(name);
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs one command to its end.
+    pub(crate) fn run(&self, args: &[&str], stdin: &[u8]) -> std::process::Output {
+        finish(self.restitch(args), stdin)
+    }
+
+    /// The replies of `batch` to these requests.
+    pub(crate) fn batch(&self, requests: &[Value]) -> Vec<Value> {
+        let lines: String = requests.iter().map(|request| format!("{request}\n")).collect();
+        let out = self.run(&["batch"], lines.as_bytes());
+        String::from_utf8(out.stdout)
+            .expect("text")
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect()
+    }
+
+    /// A line-by-line conversation with a command of the binary.
+    pub(crate) fn talk(&self, args: &[&str]) -> Talk {
+        Talk::start(self.restitch(args))
+    }
+
+    /// An MCP session over stdio, initialised.
+    pub(crate) fn mcp(&self) -> Talk {
+        let mut talk = self.talk(&["mcp"]);
+        talk.send(&json!({
+            "jsonrpc": "2.0", "id": "init", "method": "initialize",
+            "params": {
+                "protocolVersion": "2025-06-18", "capabilities": {},
+                "clientInfo": { "name": "test", "version": "1" },
+            },
+        }));
+        let answer = talk.next(Duration::from_secs(20));
+        assert_eq!(answer["id"], "init", "{answer}");
+        talk.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        talk
+    }
+}
+
+/// Runs a command to its end with this on its stdin.
+pub(crate) fn finish(mut command: Command, stdin: &[u8]) -> std::process::Output {
+    let mut child = command.spawn().expect("starts");
+    let mut pipe = child.stdin.take().expect("piped");
+    let stdin = stdin.to_vec();
+    let writer = std::thread::spawn(move || {
+        // A program that ends early does not read everything.
+        let _ = pipe.write_all(&stdin);
+    });
+    let out = child.wait_with_output().expect("ends");
+    writer.join().expect("writes");
+    out
+}
+
+/// A child process, spoken to in lines.
+pub(crate) struct Talk {
+    pub(crate) child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Talk {
+    fn start(mut command: Command) -> Self {
+        command.stderr(Stdio::null());
+        let mut child = command.spawn().expect("starts");
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().expect("piped");
+        let (send, lines) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                if send.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, stdin, lines }
+    }
+
+    pub(crate) fn send(&mut self, message: &Value) {
+        self.send_raw(format!("{message}\n").as_bytes());
+    }
+
+    pub(crate) fn send_raw(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("open");
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("takes the line");
+    }
+
+    pub(crate) fn close_stdin(&mut self) {
+        self.stdin = None;
+    }
+
+    /// The next line, within a deadline that users rely on.
+    pub(crate) fn next(&self, within: Duration) -> Value {
+        match self.lines.recv_timeout(within) {
+            Ok(line) => serde_json::from_str(&line).expect("JSON"),
+            Err(RecvTimeoutError::Timeout) => panic!("no answer within {within:?}"),
+            Err(RecvTimeoutError::Disconnected) => panic!("the server closed its side"),
+        }
+    }
+
+    /// The answer with that id; others are passed over.
+    pub(crate) fn answer(&self, id: &Value, within: Duration) -> Value {
+        let until = Instant::now() + within;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let line = self.next(left);
+            if line["id"] == *id {
+                return line;
+            }
+        }
+    }
+
+    /// Calls a tool and waits for its answer.
+    pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: Value) -> Value {
+        self.start_call(id, tool, arguments);
+        self.answer(&id.into(), Duration::from_secs(60))
+    }
+
+    pub(crate) fn start_call(&mut self, id: u64, tool: &str, arguments: Value) {
+        self.send(&json!({
+            "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": { "name": tool, "arguments": arguments },
+        }));
+    }
+
+    pub(crate) fn ping(&mut self, id: &str) {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
+    }
+
+    /// How long the process still took to end; `None` when it did not within the time.
+    pub(crate) fn ends_within(&mut self, within: Duration) -> Option<Duration> {
+        let start = Instant::now();
+        while start.elapsed() < within {
+            if self.child.try_wait().expect("status").is_some() {
+                return Some(start.elapsed());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The text of an MCP answer.
+pub(crate) fn text_of(answer: &Value) -> String {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+}

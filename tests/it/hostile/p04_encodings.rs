@@ -1,0 +1,144 @@
+//! Files in old encodings: what is written is in the file's own encoding, or nothing is.
+
+use restitch::text::Encoding;
+use serde_json::json;
+
+use super::World;
+
+/// An encoding by name, text of a language that is written in it, and characters of that
+/// language.
+const FILES: &[(&str, &str, &str)] = &[
+    ("windows-1252", "déjà vu à côté du café crème, très élégant", "éüœ’€ñ"),
+    ("ISO-8859-15", "déjà vu à côté du café crème, très élégant", "éüœ€ñ"),
+    ("macintosh", "déjà vu à côté du café crème, très élégant", "éüœ’ñ"),
+    ("IBM850", "déjà vu à côté du café crème, très élégant", "éüñÜ"),
+    ("IBM437", "Äpfel über Öl, größer und süßer als früher", "éüñÜ"),
+    ("windows-1250", "zażółć gęślą jaźń, błąd w pliku, proszę spróbować", "żśźŁ€"),
+    ("ISO-8859-2", "zażółć gęślą jaźń, błąd w pliku, proszę spróbować", "żśźŁ"),
+    ("x-mac-ce", "zażółć gęślą jaźń, błąd w pliku, proszę spróbować", "żśźŁ"),
+    ("IBM852", "zażółć gęślą jaźń, błąd w pliku, proszę spróbować", "żśźŁ"),
+    ("windows-1251", "Привет, мир! Это проверка кодировки файла.", "жЮё№"),
+    ("KOI8-R", "Привет, мир! Это проверка кодировки файла.", "жЮё"),
+    ("IBM866", "Привет, мир! Это проверка кодировки файла.", "жЮё№"),
+    ("ISO-8859-5", "Привет, мир! Это проверка кодировки файла.", "жЮё№"),
+    ("x-mac-cyrillic", "Привет, мир! Это проверка кодировки файла.", "жЮё№"),
+    ("windows-1253", "Καλημέρα κόσμε, αυτό είναι ένα αρχείο.", "ωΆύ"),
+    ("ISO-8859-7", "Καλημέρα κόσμε, αυτό είναι ένα αρχείο.", "ωΆύ"),
+    ("windows-1254", "Dosya çok büyük, lütfen şifreyi değiştirin", "ığÜé"),
+    ("windows-1257", "Čia yra lietuviškas tekstas su žodžiais", "ėųŠ"),
+    ("Shift_JIS", "これは日本語の文章です。設定を変更してください", "語新値"),
+    ("EUC-JP", "これは日本語の文章です。設定を変更してください", "語新値"),
+    ("ISO-2022-JP", "これは日本語の文章です。設定を変更してください", "語新値"),
+    ("GBK", "这是中文文本，用来测试编码检测。请修改设置", "新值件"),
+    ("Big5", "這是中文文本，用來測試編碼檢測。請修改設定", "新值件"),
+    ("EUC-KR", "이것은 한국어 문장입니다. 설정을 변경하십시오", "값새"),
+];
+
+#[test]
+fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
+    let (mut written, mut refused, mut guided) = (0, 0, 0);
+    let world = World::new();
+    let mut requests = Vec::new();
+    let mut wanted = Vec::new();
+    for (at, (name, text, new)) in FILES.iter().enumerate() {
+        let encoding = Encoding::named(name).unwrap_or_else(|| panic!("{name}"));
+        let encode = |text: &str| encoding.encode(text).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let first = text.split(' ').find(|word| !word.is_ascii()).expect("word");
+        let mut sentences = vec![first, text];
+        sentences.dedup();
+        for sentence in sentences {
+            for c in new.chars() {
+                let file = format!("f{at}-{}-{}", sentence.len(), u32::from(c));
+                let whole =
+                    |value: &str| encode(&format!("name = {sentence}\nkey = {value}\nend\n"));
+                world.write(&file, whole("old"));
+                let call = json!({ "path": file, "old_str": "key = old", "new_str": format!("key = {c}") });
+                requests.push(json!({ "arguments": call }));
+                wanted.push((*name, file, whole(&c.to_string()), whole("old")));
+            }
+        }
+    }
+    let replies = world.batch(&requests);
+    assert_eq!(replies.len(), requests.len());
+    let mut again = Vec::new();
+    for ((reply, request), (name, file, right, before)) in
+        replies.iter().zip(&requests).zip(&wanted)
+    {
+        let now = world.bytes(file);
+        if reply["ok"] == true {
+            assert_eq!(now, *right, "{name}: {request}: {reply}");
+            written += 1;
+        } else {
+            assert_eq!(now, *before, "{name}: {reply}");
+            assert_eq!(reply["code"], "EDIT_UNENCODABLE", "{name}: {reply}");
+            refused += 1;
+            let mut call = request["arguments"].clone();
+            call["encoding"] = (*name).into();
+            again.push((json!({ "arguments": call }), *name, file, right));
+        }
+    }
+    let requests: Vec<_> = again.iter().map(|(request, ..)| request.clone()).collect();
+    for (reply, (_, name, file, right)) in world.batch(&requests).iter().zip(again) {
+        assert_eq!(reply["ok"], true, "{name}: {reply}");
+        assert_eq!(world.bytes(file), *right, "{name}: {reply}");
+        guided += 1;
+    }
+    println!(
+        "{written} written right at once, {refused} refused, {guided} of those written right once the encoding was named"
+    );
+    assert!(written * 3 > refused, "too cautious to be of use: {written} written");
+}
+
+#[test]
+fn characters_that_the_file_has_are_written_and_ascii_always() {
+    let world = World::new();
+    let encoding = Encoding::named("macintosh").expect("known");
+    let text = |value: &str| encoding.encode(&format!("café {value}\n")).expect("fits");
+    world.write("f", text("old"));
+    let reply = &world
+        .batch(&[json!({ "arguments": { "path": "f", "old_str": "old", "new_str": "new" } })])[0];
+    assert_eq!(reply["ok"], true, "{reply}");
+    assert_eq!(world.bytes("f"), text("new"));
+}
+
+#[test]
+fn a_file_of_no_known_encoding_gets_no_utf_8_mixed_in() {
+    let world = World::new();
+    // Bytes that are unassigned or controls in every likely encoding.
+    let bytes = b"key = \x81\x8d\x8f\x90\x9d\xff\x81\x20\nother = old\n".to_vec();
+    world.write("f", &bytes);
+    let edit = |new: &str| json!({ "arguments": { "path": "f", "old_str": "other = old", "new_str": new } });
+    let reply = &world.batch(&[edit("other = für")])[0];
+    assert_eq!(reply["code"], "EDIT_UNENCODABLE", "{reply}");
+    assert_eq!(world.bytes("f"), bytes);
+    assert_eq!(world.batch(&[edit("other = fuer")])[0]["ok"], true);
+    assert!(world.bytes("f").starts_with(&bytes[..20]));
+}
+
+#[test]
+fn nul_is_refused_in_utf_16_too_and_undo_works_on_what_was_written() {
+    let world = World::new();
+    let utf16 = |text: &str| -> Vec<u8> {
+        "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+    };
+    world.write("f", utf16("one\n"));
+    let edit = |old: &str, new: &str| json!({ "arguments": { "path": "f", "old_str": old, "new_str": new } });
+    let replies = world.batch(&[
+        edit("one", "a\0b"),
+        edit("one", "ünï"),
+        json!({ "tool": "undo", "arguments": {} }),
+    ]);
+    assert_eq!(replies[0]["code"], "EDIT_INVALID_ARGUMENTS", "{}", replies[0]);
+    assert_eq!(replies[1]["ok"], true, "{}", replies[1]);
+    assert_eq!(replies[2]["ok"], true, "{}", replies[2]);
+    assert_eq!(world.bytes("f"), utf16("one\n"));
+
+    // What the caller named the encoding of is no text for the guess, and can be undone.
+    let bare: Vec<u8> = "日本\nold\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    world.write("g", &bare);
+    let named = json!({ "arguments": { "path": "g", "old_str": "old", "new_str": "本", "encoding": "utf-16le" } });
+    let replies = world.batch(&[named, json!({ "tool": "undo", "arguments": {} })]);
+    assert_eq!(replies[0]["ok"], true, "{}", replies[0]);
+    assert_eq!(replies[1]["ok"], true, "{}", replies[1]);
+    assert_eq!(world.bytes("g"), bare);
+}

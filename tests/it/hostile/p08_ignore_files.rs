@@ -1,0 +1,84 @@
+//! Files of rules that came with a folder and are no files.
+
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{World, text_of};
+
+fn listed(world: &World) -> String {
+    let mut mcp = world.mcp();
+    mcp.start_call(1, "list_files", json!({}));
+    text_of(&mcp.answer(&1.into(), Duration::from_secs(20)))
+}
+
+#[test]
+fn devices_pipes_and_links_in_the_place_of_rules_are_not_opened() {
+    for name in [".gitignore", ".ignore", "sub/.gitignore", ".git/info/exclude", ".git/config"] {
+        for target in ["/dev/zero", "/proc/self/fd/0", "fifo"] {
+            let world = World::new();
+            world.write("a.rs", "fn a() {}\n");
+            world.write("sub/b.rs", "fn b() {}\n");
+            let path = world.root().join(name);
+            std::fs::create_dir_all(path.parent().expect("folder")).expect("folder");
+            if target == "fifo" {
+                rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).expect("fifo");
+            } else {
+                symlink(target, &path).expect("link");
+            }
+            let text = listed(&world);
+            assert!(text.contains("a.rs") && text.contains("sub/b.rs"), "{name} {target}: {text}");
+        }
+    }
+}
+
+#[test]
+fn rules_hold_below_the_root_and_what_is_above_has_no_say() {
+    let world = World::new();
+    std::fs::write(world.above().join(".gitignore"), "*\n").expect("above");
+    world.write(".gitignore", "/target/\n*.log\n!keep.log\n/only.rs\n");
+    world.write("sub/.gitignore", "!wanted.log\n*.tmp\n");
+    world.write(".ignore", "docs/\n");
+    world.write(".git/info/exclude", "secret.rs\n");
+    for name in [
+        "a.rs",
+        "only.rs",
+        "sub/only.rs",
+        "target/x.rs",
+        "sub/target/y.rs",
+        "z.log",
+        "keep.log",
+        "sub/wanted.log",
+        "sub/other.log",
+        "sub/q.tmp",
+        "q.tmp",
+        "docs/d.rs",
+        "secret.rs",
+        "nested/.git/HEAD",
+        "nested/n.log",
+        "big/x.rs",
+    ] {
+        world.write(name, "x\n");
+    }
+    world.write("big/.gitignore", "x.rs\n".repeat(300_000));
+    let text = listed(&world);
+    for name in [
+        "a.rs",
+        "sub/only.rs",
+        "sub/target/y.rs",
+        "keep.log",
+        "sub/wanted.log",
+        "q.tmp",
+        // A repository of its own has its own rules; rules that are too large are none.
+        "nested/n.log",
+        "big/x.rs",
+    ] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is missing: {text}");
+    }
+    for name in
+        ["only.rs", "target/x.rs", "z.log", "sub/other.log", "sub/q.tmp", "docs/", "secret.rs"]
+    {
+        assert!(!text.lines().any(|line| line.starts_with(name)), "{name} is there: {text}");
+    }
+}

@@ -1,0 +1,113 @@
+//! What clients send that is no message, and clients that do not listen.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Talk, World};
+
+const SOON: Duration = Duration::from_secs(10);
+
+fn code(mcp: &Talk) -> (Value, i64) {
+    let answer = mcp.next(SOON);
+    (answer["id"].clone(), answer["error"]["code"].as_i64().unwrap_or_default())
+}
+
+#[test]
+fn what_is_no_message_is_answered_and_the_session_goes_on() {
+    let world = World::new();
+    let mut mcp = world.mcp();
+    let call = |id: &str, text: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"edit_file","arguments":{{"path":"f","old_str":"a","new_str":{text}}}}}}}"#
+        )
+    };
+    for (line, wanted) in [
+        (call("1", r#""\ud83d""#).into_bytes(), (json!(1), -32700)),
+        (call("2", "NaN").into_bytes(), (json!(2), -32700)),
+        (call("3", "\"caf\u{e9}\"").replace('é', "\u{1}").into_bytes(), (json!(3), -32700)),
+        ([call("4", "\"").as_bytes(), b"\xff\xfe"].concat(), (json!(4), -32700)),
+        (call("5", "\"x\"").as_bytes()[..60].to_vec(), (json!(5), -32700)),
+        (b"hello".to_vec(), (Value::Null, -32700)),
+        (b"[]".to_vec(), (Value::Null, -32600)),
+        (br#"{"id":6,"method":"ping"}"#.to_vec(), (json!(6), -32600)),
+    ] {
+        mcp.send_raw(&[&line[..], b"\n"].concat());
+        assert_eq!(code(&mcp), wanted, "{}", String::from_utf8_lossy(&line));
+    }
+    mcp.ping("still there");
+    mcp.answer(&"still there".into(), SOON);
+    // The end of the input cuts the last frame.
+    mcp.send_raw(&call("9", "\"x\"").as_bytes()[..70]);
+    mcp.close_stdin();
+    assert_eq!(code(&mcp), (json!(9), -32700));
+}
+
+#[test]
+fn a_client_that_does_not_read_is_not_buffered_without_bound() {
+    use std::io::{Read as _, Write as _};
+    let world = World::new();
+    world.write("f", "a line of some length to be read again and again\n".repeat(1_000));
+    let mut child = world.restitch(&["mcp"]).spawn().expect("starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    let mut stdout = child.stdout.take().expect("piped");
+    let id = child.id();
+    let writer = std::thread::spawn(move || {
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
+        });
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let _ = writeln!(stdin, "{hello}\n{ready}");
+        for id in 1..4_000 {
+            let call = json!({
+                "jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": { "name": "read_file", "arguments": { "path": "f" } },
+            });
+            if writeln!(stdin, "{call}").is_err() {
+                return;
+            }
+        }
+    });
+    std::thread::sleep(Duration::from_secs(3));
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    if let Some(peak) = peak {
+        let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().expect("number");
+        println!("4,000 reads of 50 kB that nobody takes: {kilobytes} kB resident");
+        assert!(kilobytes < 150_000, "{kilobytes} kB");
+    } else {
+        crate::disk::skip("the memory of a server that nobody reads from", "no /proc here");
+    }
+    let mut first = [0; 1];
+    stdout.read_exact(&mut first).expect("answers were waiting");
+    child.kill().expect("killed");
+    child.wait().expect("ends");
+    writer.join().expect("writer");
+}
+
+#[test]
+fn a_line_of_batch_has_a_cap() {
+    let world = World::new();
+    world.write("f", "one\n");
+    let long = format!(
+        "{{\"id\":1,\"arguments\":{{\"path\":\"f\",\"old_str\":\"{}\"}}}}\n",
+        "x".repeat(17 << 20)
+    );
+    let short =
+        "{\"id\":2,\"arguments\":{\"path\":\"f\",\"old_str\":\"one\",\"new_str\":\"two\"}}\n";
+    let out = world.run(&["batch"], (long + short).as_bytes());
+    let replies: Vec<Value> = String::from_utf8(out.stdout)
+        .expect("text")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(replies.len(), 2);
+    assert_eq!(replies[0]["code"], "EDIT_INVALID_ARGUMENTS", "{}", replies[0]);
+    assert!(
+        replies[0]["message"].as_str().is_some_and(|text| text.contains("16 MiB")),
+        "{}",
+        replies[0]
+    );
+    assert_eq!((&replies[1]["id"], &replies[1]["ok"]), (&json!(2), &json!(true)));
+}

@@ -1,0 +1,141 @@
+//! Peers of the HTTP server that mean no good, or nothing at all.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Child;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::World;
+
+struct Server {
+    child: Child,
+    address: SocketAddr,
+    token: String,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(world: &World) -> Self {
+        let mut child = world.restitch(&["mcp", "--http", "127.0.0.1:0"]).spawn().expect("starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let mut after = |start: &str| {
+            let line = lines.find_map(|line| line.ok()?.strip_prefix(start).map(str::to_owned));
+            line.expect("said")
+        };
+        let address = after("listening on http://").trim_end_matches("/mcp").parse();
+        let token = after("token: ");
+        Self { child, address: address.expect("address"), token }
+    }
+
+    /// Status and body of a request with these head lines.
+    fn ask(&self, head: &str, body: &Value) -> (u16, String, String) {
+        let body = body.to_string();
+        let mut stream = TcpStream::connect(self.address).expect("connects");
+        stream.set_read_timeout(Some(Duration::from_secs(10))).expect("timeout");
+        let text = format!(
+            "POST /mcp HTTP/1.1\r\n{head}content-type: application/json\r\naccept: application/json, text/event-stream\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(text.as_bytes()).expect("sends");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("answers");
+        let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok());
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
+        (status.unwrap_or(0), head.to_owned(), body.to_owned())
+    }
+
+    fn head(&self, host: &str) -> String {
+        format!("host: {host}\r\nauthorization: bearer {}\r\n", self.token)
+    }
+}
+
+fn hello() -> Value {
+    json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18", "capabilities": {},
+            "clientInfo": { "name": "test", "version": "1" },
+        },
+    })
+}
+
+#[test]
+fn silent_connections_shut_nobody_out() {
+    let world = World::new();
+    world.write("f", "one\n");
+    let server = Server::start(&world);
+    let silent: Vec<TcpStream> =
+        (0..600).filter_map(|_| TcpStream::connect(server.address).ok()).collect();
+    let mut half: Vec<TcpStream> =
+        (0..100).filter_map(|_| TcpStream::connect(server.address).ok()).collect();
+    for stream in &mut half {
+        let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx");
+    }
+    println!("{} silent connections, {} halves of requests", silent.len(), half.len());
+    let (status, head, _) = server.ask(&server.head("localhost"), &hello());
+    assert_eq!(status, 200, "{head}");
+    let session = head
+        .lines()
+        .find_map(|line| {
+            line.to_ascii_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned)
+        })
+        .expect("session");
+    let head = format!(
+        "{}mcp-session-id: {session}\r\nmcp-protocol-version: 2025-06-18\r\n",
+        server.head("127.0.0.1")
+    );
+    server.ask(&head, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let edit = json!({
+        "jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": { "name": "edit_file", "arguments": { "path": "f", "old_str": "one", "new_str": "two" } },
+    });
+    let (status, _, body) = server.ask(&head, &edit);
+    assert_eq!(status, 200, "{body}");
+    assert_eq!(world.text("f"), "two\n", "{body}");
+    let files = std::fs::read_dir(format!("/proc/{}/fd", server.child.id()));
+    if let Ok(files) = files {
+        let count = files.count();
+        println!("{count} files open in the server");
+        assert!(count < 200, "{count}");
+    }
+    drop((silent, half));
+}
+
+#[test]
+fn hosts_that_only_begin_like_ours_are_refused_and_sessions_are_counted() {
+    let world = World::new();
+    let server = Server::start(&world);
+    let port = server.address.port();
+    for host in [format!("127.0.0.1:{port}.evil.com"), "[::1].evil.com".into(), "evil.com".into()] {
+        let (status, ..) = server.ask(&server.head(&host), &hello());
+        assert_eq!(status, 403, "{host}");
+    }
+    let (status, ..) = server.ask("host: localhost\r\nauthorization: Bearer no\r\n", &hello());
+    assert_eq!(status, 401);
+    let statuses: Vec<u16> =
+        (0..70).map(|_| server.ask(&server.head("localhost"), &hello()).0).collect();
+    assert_eq!(statuses[..64], [200; 64]);
+    assert_eq!(statuses[64..], [503; 6]);
+}
+
+#[test]
+fn a_token_that_others_can_read_is_refused() {
+    let world = World::new();
+    let file = world.above().join("token");
+    std::fs::write(&file, "0123456789abcdef0123456789abcdef\n").expect("token");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("mode");
+    let name = file.to_str().expect("path");
+    let out = world.run(&["mcp", "--http", "127.0.0.1:0", "--token-file", name], b"");
+    assert_eq!(out.status.code(), Some(2));
+    let text = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(text.contains("others can read") && text.contains("chmod 600"), "{text}");
+}

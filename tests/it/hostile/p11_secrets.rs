@@ -1,0 +1,291 @@
+//! How many kinds of secrets are kept from a model, and how many lines are kept for nothing.
+//! The list was made for this; `{n}` stands for n random letters and digits, so that no
+//! scanner takes it for a leak.
+
+use restitch::correct::Secrets;
+
+/// Lines with secrets: the file they stand in, and the line.
+const KEPT: &[(&str, &str)] = &[
+    ("config.yaml", "password: hunter2"),
+    ("config.yaml", "  db_password: 'tr0ub4dor'"),
+    ("app.yml", "  passwd: Summer2024!"),
+    ("app.properties", "spring.datasource.password=changeit1"),
+    ("app.properties", "db.pass=s3cr3t"),
+    ("settings.ini", "pwd = qwerty99"),
+    ("settings.toml", "smtp_pass = \"mailer77\""),
+    ("run.sh", "PGPASSWORD=hunter2 psql -h db"),
+    ("run.sh", "export MYSQL_PWD=rootpw1"),
+    ("run.sh", "mysqldump --password=backup1 db"),
+    ("run.sh", "curl -H 'Authorization: Token {40}' https://x"),
+    ("run.sh", "curl -H \"Authorization: Bearer {30}\" https://x"),
+    ("run.sh", "curl -H \"X-Api-Key: {32}\" https://x"),
+    ("run.sh", "export DB_PASS=abc123xyz"),
+    ("wp.php", "define('DB_PASSWORD', 'hunter22');"),
+    ("wp.php", "define( 'AUTH_KEY', '{40}' );"),
+    ("db.go", "dsn := \"root:toor12@tcp(127.0.0.1:3306)/db\""),
+    ("db.py", "url = 'postgres://app:hunter2@db/app'"),
+    ("db.py", "redis.from_url('redis://:{16}@cache:6379')"),
+    ("db.cs", "\"Server=db;User Id=sa;Password=Passw0rd1;Database=x;\""),
+    ("db.cs", "\"Host=db;Username=app;Password=hunter2;Port=1\""),
+    ("key.txt", "-----BEGIN OPENSSH PRIVATE KEY-----"),
+    ("key.rs", "MIIEpAIBAAKCAQEA1{45}aB"),
+    ("kube.yaml", "    client-key-data: LS0tLS1CRUdJTiB{60}"),
+    ("kube.yaml", "    token: {64}"),
+    ("secrets.rb", "secret_key_base: {64}"),
+    ("secrets.rb", "  config.secret_key_base = '{64}'"),
+    ("settings.py", "SECRET_KEY = 'django-insecure-{40}'"),
+    ("app.js", "const jwtSecret = '{32}';"),
+    ("app.js", "clientSecret: \"{32}\","),
+    ("app.js", "apiKey: '{32}',"),
+    ("app.ts", "const password = 'hunter2x';"),
+    ("app.java", "String password = \"letmein9\";"),
+    ("app.json", "\"password\": \"opensesame1\""),
+    ("app.json", "\"private_key_id\": \"{40}\""),
+    ("app.xml", "<password>hunter2</password>"),
+    ("app.xml", "<property name=\"password\" value=\"hunter2\"/>"),
+    ("main.tf", "access_key = \"AKIA{A16}\""),
+    ("main.tf", "secret_key = \"{40}\""),
+    ("main.tf", "master_password = \"hunter2hunter2\""),
+    ("Dockerfile", "ENV API_TOKEN={32}"),
+    ("nuget.config", "<add key=\"ClearTextPassword\" value=\"{20}\" />"),
+    ("x.rs", "let t = \"ghp_{36}\";"),
+    ("x.rs", "let t = \"github_pat_{22}_{59}\";"),
+    ("x.rs", "let t = \"glpat-{20}\";"),
+    ("x.rs", "let t = \"glrt-{20}\";"),
+    ("x.rs", "let t = \"glptt-{40}\";"),
+    ("x.rs", "let t = \"xoxb-{12}-{12}-{24}\";"),
+    ("x.rs", "let t = \"xoxe-1-{40}\";"),
+    ("x.rs", "let t = \"sk_live_{24}\";"),
+    ("x.rs", "let t = \"rk_test_{24}\";"),
+    ("x.rs", "let t = \"sk-ant-api03-{93}AA\";"),
+    ("x.rs", "let t = \"sk-proj-{48}\";"),
+    ("x.rs", "let t = \"AIza{35}\";"),
+    ("x.rs", "let t = \"ya29.{60}\";"),
+    ("x.rs", "let t = \"GOCSPX-{28}\";"),
+    ("x.rs", "let t = \"SG.{22}.{43}\";"),
+    ("x.rs", "let t = \"npm_{36}\";"),
+    ("x.rs", "let t = \"pypi-AgEIcHlwaS5vcmc{60}\";"),
+    ("x.rs", "let t = \"hf_{34}\";"),
+    ("x.rs", "let t = \"dop_v1_{64}\";"),
+    ("x.rs", "let t = \"shpat_{32}\";"),
+    ("x.rs", "let t = \"shpss_{32}\";"),
+    ("x.rs", "let t = \"hvs.{90}\";"),
+    ("x.rs", "let t = \"hvb.{90}\";"),
+    ("x.rs", "let t = \"atlasv1.{60}\";"),
+    ("x.rs", "let t = \"dp.pt.{43}\";"),
+    ("x.rs", "let t = \"dapi{32}\";"),
+    ("x.rs", "let t = \"dt0c01.{24}.{64}\";"),
+    ("x.rs", "let t = \"EZAK{54}\";"),
+    ("x.rs", "let t = \"FLWSECK_TEST-{32}-X\";"),
+    ("x.rs", "let t = \"glsa_{32}_{8}\";"),
+    ("x.rs", "let t = \"glc_eyJ{60}\";"),
+    ("x.rs", "let t = \"lin_api_{40}\";"),
+    ("x.rs", "let t = \"NRAK-{27}\";"),
+    ("x.rs", "let t = \"ntn_{46}\";"),
+    ("x.rs", "let t = \"pul-{40}\";"),
+    ("x.rs", "let t = \"pscale_tkn_{40}\";"),
+    ("x.rs", "let t = \"phc_{43}\";"),
+    ("x.rs", "let t = \"PMAK-{24}-{34}\";"),
+    ("x.rs", "let t = \"rdme_{70}\";"),
+    ("x.rs", "let t = \"rubygems_{48}\";"),
+    ("x.rs", "let t = \"sntrys_{60}\";"),
+    ("x.rs", "let t = \"sgp_{40}\";"),
+    ("x.rs", "let t = \"sbp_{40}\";"),
+    ("x.rs", "let t = \"tskey-auth-{20}-{32}\";"),
+    ("x.rs", "let t = \"xkeysib-{64}-{16}\";"),
+    ("x.rs", "let t = \"nvapi-{64}\";"),
+    ("x.rs", "let t = \"pplx-{48}\";"),
+    ("x.rs", "let t = \"r8_{37}\";"),
+    ("x.rs", "let t = \"xai-{80}\";"),
+    ("x.rs", "let t = \"gsk_{52}\";"),
+    ("x.rs", "let t = \"dckr_pat_{27}\";"),
+    ("x.rs", "let t = \"ATATT3{186}\";"),
+    ("x.rs", "let t = \"AKCp{69}\";"),
+    ("x.rs", "let t = \"LTAI{20}\";"),
+    ("x.rs", "let t = \"AGE-SECRET-KEY-1{A58}\";"),
+    ("x.rs", "let t = \"CFPAT-{43}\";"),
+    ("x.rs", "let t = \"figd_{40}\";"),
+    ("x.rs", "let t = \"sq0csp-{43}\";"),
+    ("x.rs", "let t = \"apify_api_{36}\";"),
+    ("x.rs", "let t = \"lsv2_pt_{32}_{10}\";"),
+    ("x.rs", "let t = \"tvly-{32}\";"),
+    ("x.rs", "let t = \"waka_{36}\";"),
+    ("x.rs", "let t = \"sha256~{43}\";"),
+    ("x.rs", "let t = \"A3-{A6}-{A11}-{A5}-{A5}-{A5}\";"),
+    ("x.rs", "let t = \"ab18Q~{34}\";"),
+    ("x.rs", "\"https://hooks.slack.com/services/T{8}/B{8}/{24}\""),
+    ("x.rs", "\"https://discord.com/api/webhooks/123456789012345678/{68}\""),
+    ("x.rs", "let t = \"eyJ{30}.eyJ{40}.{43}\";"),
+    ("x.rs", "bot(\"110201543:AA{33}\")"),
+    ("x.rs", "AccountKey={86}==;EndpointSuffix=core.windows.net"),
+];
+
+/// Names of files that are never looked into.
+const FILES: &[&str] = &[
+    ".env",
+    ".env~",
+    "prod.env.bak",
+    "env",
+    "app/.env.production",
+    "id_rsa",
+    "id_ed25519.old",
+    "server.pem",
+    ".npmrc",
+    ".netrc",
+    ".pgpass",
+    "x.tfvars",
+    "kubeconfig",
+    ".aws/credentials",
+    "terraform.tfstate.backup",
+    "credentials.json",
+    "keystore.jks",
+    "deploy.key.orig",
+];
+
+/// Lines that hold none.
+const FREE: &[(&str, &str)] = &[
+    ("x.rs", "let token = lexer.next_token();"),
+    ("x.rs", "password: String,"),
+    ("x.rs", "pub(crate) secret: Option<SecretString>,"),
+    ("x.rs", "if password.len() < 8 { return Err(Weak); }"),
+    ("x.rs", "let api_key = std::env::var(\"API_KEY\")?;"),
+    ("x.rs", "const TOKEN_NAMES: &[&str] = &[\"if\", \"else\"];"),
+    ("x.rs", "token: Token::Identifier(name.clone()),"),
+    ("x.rs", "assert_eq!(tokens[3], Token::Eof);"),
+    ("x.rs", "let key = map.keys().next();"),
+    ("x.py", "password = getpass.getpass('Password: ')"),
+    ("x.py", "password = os.environ[\"DB_PASSWORD\"]"),
+    ("x.py", "token = request.headers.get('Authorization')"),
+    ("x.py", "def check_password(self, password: str) -> bool:"),
+    ("x.py", "secret_name = \"db\""),
+    ("x.py", "parser.add_argument('--password', help='the password of the user')"),
+    ("x.py", "PASSWORD_FIELD = 'password'"),
+    ("x.js", "const password = document.getElementById('password').value;"),
+    ("x.js", "const { token } = await login(user, password);"),
+    ("x.js", "headers: { Authorization: `Bearer ${token}` },"),
+    ("x.js", "apiKey: process.env.API_KEY,"),
+    ("x.js", "<input type=\"password\" name=\"password\" />"),
+    ("x.js", "placeholder: 'Enter your password',"),
+    ("x.js", "import { tokenize } from './tokenizer';"),
+    ("x.java", "private final String password;"),
+    ("x.java", "if (password == null) return 1;"),
+    ("x.java", "user.setPassword(encoder.encode(password));"),
+    ("x.go", "token := r.Header.Get(\"Authorization\")"),
+    ("x.go", "Password string `json:\"password\"`"),
+    ("x.go", "return errors.New(\"password is required\")"),
+    ("x.yaml", "password: ${DB_PASSWORD}"),
+    ("x.yaml", "token: {{ .Values.token }}"),
+    ("x.yaml", "secret: !Ref DatabaseSecret"),
+    ("x.yaml", "secretName: tls-cert"),
+    ("x.yaml", "passwordSecretRef: database"),
+    ("x.yaml", "password: <your-password>"),
+    ("x.yaml", "api_key: your-api-key"),
+    ("x.yaml", "token_url: https://example.com/oauth/token"),
+    ("x.yaml", "password: changeme"),
+    ("x.tf", "password = var.db_password"),
+    ("x.tf", "secret_key = aws_iam_access_key.x.secret"),
+    ("x.sh", "read -s PASSWORD"),
+    ("x.sh", "PGPASSWORD=\"$PASSWORD\" psql"),
+    ("x.sh", "if [ -z \"$TOKEN\" ]; then exit 1; fi"),
+    ("x.sh", "TOKEN=$(vault read -field=token x)"),
+    ("x.json", "\"password\": { \"type\": \"string\" },"),
+    ("x.json", "\"integrity\": \"sha512-{86}==\","),
+    ("x.json", "\"token\": null,"),
+    ("x.json", "\"version\": \"1.2.3\""),
+    ("x.html", "<label for=\"password\">Password</label>"),
+    ("x.css", ".password-field:hover { color: #a1b2c3; }"),
+    ("x.md", "Set `password:` to the password of the user."),
+    ("x.md", "The token is sent as `Authorization: Bearer TOKEN`."),
+    ("x.toml", "tokio = { version = \"1.54.1\", features = [\"rt\"] }"),
+    ("x.lock", "checksum = \"{h64}\""),
+    ("x.sql", "SELECT password FROM users WHERE id = 1;"),
+    ("x.sql", "password VARCHAR(255) NOT NULL,"),
+    ("x.rs", "commit: \"{h40}\","),
+    ("x.rs", "// https://user@example.com:8080/x"),
+    ("x.c", "#define MAX_TOKEN 1024"),
+    ("x.c", "static const char *password = NULL;"),
+];
+
+/// A line with its random parts.
+fn filled(template: &str, seed: u64) -> String {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut draw = |set: &[u8]| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(set[usize::try_from(state >> 33).expect("small") % set.len()])
+    };
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once('{') {
+        out.push_str(before);
+        let (what, behind) = after.split_once('}').unwrap_or((after, ""));
+        let (set, count): (&[u8], _) = match what.as_bytes().first() {
+            Some(b'A') => (b"ABCDEFGHJKLMNPQRSTUVWXYZ234567", &what[1..]),
+            Some(b'h') => (b"0123456789abcdef", &what[1..]),
+            _ => (b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", what),
+        };
+        match count.parse::<usize>() {
+            Ok(count) => out.extend((0..count).map(|_| draw(set))),
+            Err(_) => {
+                out.push('{');
+                rest = after;
+                continue;
+            }
+        }
+        rest = behind;
+    }
+    out + rest
+}
+
+#[test]
+fn secrets_of_the_list_are_kept_and_ordinary_lines_are_not() {
+    let secrets = Secrets::new();
+    let mut missed = Vec::new();
+    for (file, line) in KEPT {
+        let found = (1..=5).filter(|n| secrets.find_in(file, &filled(line, *n)).is_some()).count();
+        if found < 5 {
+            missed.push(format!("{file}: {line} ({found} of 5)"));
+        }
+    }
+    let files: Vec<&&str> = FILES.iter().filter(|name| !secrets.is_secret_file(name)).collect();
+    let mut alarms = Vec::new();
+    for (file, line) in FREE {
+        if let Some((_, what)) = secrets.find_in(file, &filled(line, 7)) {
+            alarms.push(format!("{file}: {line} ({what})"));
+        }
+    }
+    println!(
+        "recall: {} of {} kinds, {} of {} names of files; false alarms: {} of {} lines",
+        KEPT.len() - missed.len(),
+        KEPT.len(),
+        FILES.len() - files.len(),
+        FILES.len(),
+        alarms.len(),
+        FREE.len()
+    );
+    println!("missed: {missed:#?}\nfiles: {files:?}\nalarms: {alarms:#?}");
+    assert!(missed.len() * 20 <= KEPT.len(), "more than one in twenty is missed");
+    assert!(files.is_empty() && alarms.len() * 20 <= FREE.len());
+}
+
+#[test]
+fn real_code_gives_few_false_alarms() {
+    let secrets = Secrets::new();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (mut lines, mut alarms) = (0, Vec::new());
+    for name in crate::disk::names_below(&root) {
+        // The rules themselves and their tests look like what they look for.
+        if !name.ends_with(".rs") || name.contains("secrets") || name.contains("redact") {
+            continue;
+        }
+        for line in std::fs::read_to_string(&name).expect("text").lines() {
+            lines += 1;
+            if let Some((_, what)) = secrets.find_in(&name, line) {
+                alarms.push(format!("{line} ({what})"));
+            }
+        }
+    }
+    println!("{} false alarms in {lines} lines of this crate: {alarms:#?}", alarms.len());
+    assert!(alarms.len() * 2_000 <= lines);
+}

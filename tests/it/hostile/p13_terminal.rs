@@ -1,0 +1,77 @@
+//! Names and contents that would steer a terminal, or pass for a line of their own.
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::{World, text_of};
+use crate::disk::{has, skip};
+
+const EVIL: &str = "e\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}vil";
+
+/// What a command shows on a terminal of its own.
+fn on_a_terminal(world: &World, args: &[&str]) -> String {
+    let quote = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+    let line: Vec<String> =
+        [env!("CARGO_BIN_EXE_restitch")].iter().chain(args).map(|word| quote(word)).collect();
+    let mut command = Command::new("script");
+    command.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(world.root());
+    command.env("RESTITCH_STATE_DIR", world.state()).stdin(Stdio::null());
+    String::from_utf8_lossy(&command.output().expect("runs").stdout).into_owned()
+}
+
+#[test]
+fn no_control_character_of_others_reaches_a_terminal() {
+    if !has("script") {
+        skip("control characters on a terminal", "there is no `script` here");
+        return;
+    }
+    let world = World::new();
+    let content = format!("needle {EVIL}\nsecond\n");
+    world.write(EVIL, &content);
+    for args in [
+        &["read", EVIL][..],
+        &["read", EVIL, "--style", "hashline"],
+        &["search", "needle"],
+        &["edit", EVIL, "--old", "nothing of it", "--new", "x"],
+        &["edit", EVIL, "--old", "second", "--new", EVIL],
+        &["edit", EVIL, "--old", "needle", "--new", "x", "--dry-run", "--json"],
+        &["edit", "missing\u{1b}]0;x\u{7}", "--old", "a", "--new", "b"],
+        &["log"],
+        &["undo"],
+        &[EVIL],
+        &["edit", EVIL, "--wrong\u{1b}]0;x\u{7}"],
+        &["--root", EVIL, "log"],
+    ] {
+        let shown = on_a_terminal(&world, args);
+        assert!(!shown.trim().is_empty(), "{args:?}");
+        for bad in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
+            assert!(!shown.contains(bad), "{args:?}: {shown:?}");
+        }
+    }
+    // What goes into a pipe stays what it is.
+    world.write(EVIL, &content);
+    assert_eq!(world.run(&["read", EVIL], b"").stdout, content.as_bytes());
+}
+
+#[test]
+fn a_newline_in_a_name_makes_no_line_of_its_own() {
+    let world = World::new();
+    let name = "a\n9 files\n  1  fake.rs";
+    world.write(name, "needle\n");
+    let mut mcp = world.mcp();
+    for (id, tool, arguments) in [
+        (1, "list_files", json!({})),
+        (2, "search", json!({ "keyword": "needle" })),
+        (3, "read_file", json!({ "path": name })),
+        (4, "edit_file", json!({ "path": name, "old_str": "needle", "new_str": "thread" })),
+        (5, "edit_file", json!({ "path": name, "old_str": "not there", "new_str": "x" })),
+        (6, "undo", json!({})),
+    ] {
+        let text = text_of(&mcp.call(id, tool, arguments));
+        assert!(!text.lines().any(|line| line.starts_with("9 files")), "{tool}: {text}");
+        if id != 5 {
+            assert!(text.contains(r"a\n9 files\n"), "{tool}: {text}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Every parser that takes foreign bytes, under a storm of broken input: real messages with
+//! bytes changed, cut out, doubled and put together. A panic fails; what is no message must
+//! be answered or refused. `RESTITCH_STORM=1000000` sets how many inputs each parser gets,
+//! `RESTITCH_STORM_SEED` where they begin.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use restitch::correct::{ReplyKind, parse_reply};
+use restitch::edit::WorkPath;
+use restitch::engine::{CallOptions, Engine};
+use restitch::harness::mine;
+use restitch::patch::Patch;
+use restitch::store::{DiskStore, MemoryStore};
+use restitch::text::{Encoding, Snapshot};
+use restitch::tools::Toolbox;
+use serde_json::{Value, json};
+
+use super::World;
+use crate::disk::now;
+
+/// SplitMix64.
+struct Draw(u64);
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, most: usize) -> usize {
+        usize::try_from(self.next() % (most.max(1) as u64)).expect("small")
+    }
+}
+
+/// A seed with a few things wrong.
+fn broken(draw: &mut Draw, seeds: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = seeds[draw.below(seeds.len())].to_vec();
+    const ODD: &[&[u8]] = &[
+        b"\0",
+        b"\xff",
+        b"\xed\xa0\x80",
+        b"\\ud83d",
+        b"\r\n",
+        b"\n",
+        b"\"",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"-1",
+        b"18446744073709551616",
+        b"1e999",
+        b"null",
+        b"\xf0\x9f\x98\x80",
+        b"@@",
+        b"***",
+        b"\x1b",
+        b"#",
+        b"..",
+        b"/",
+        b"",
+    ];
+    for _ in 0..=draw.below(4) {
+        let at = draw.below(bytes.len() + 1);
+        let end = (at + draw.below(12)).min(bytes.len());
+        match draw.below(6) {
+            0 if at < bytes.len() => bytes[at] = u8::try_from(draw.below(256)).expect("byte"),
+            1 => drop(bytes.drain(at..end)),
+            2 => {
+                let odd = ODD[draw.below(ODD.len())];
+                bytes.splice(at..at, odd.iter().copied());
+            }
+            3 => {
+                let twice = bytes[at..end].to_vec();
+                bytes.splice(at..at, twice);
+            }
+            4 => bytes.truncate(at),
+            _ => {
+                let other = seeds[draw.below(seeds.len())];
+                let from = draw.below(other.len() + 1);
+                bytes.truncate(at);
+                bytes.extend_from_slice(&other[from..]);
+            }
+        }
+    }
+    bytes
+}
+
+fn inputs(short: usize) -> usize {
+    std::env::var("RESTITCH_STORM").ok().and_then(|text| text.parse().ok()).unwrap_or(short)
+}
+
+fn draw() -> Draw {
+    let seed = std::env::var("RESTITCH_STORM_SEED").ok().and_then(|text| text.parse().ok());
+    Draw(seed.unwrap_or(23))
+}
+
+/// Runs the parser over broken seeds; a panic is told with its input.
+fn storm(name: &str, short: usize, seeds: &[&[u8]], mut parse: impl FnMut(&[u8])) {
+    let (mut draw, count) = (draw(), inputs(short));
+    let start = std::time::Instant::now();
+    for _ in 0..count {
+        let input = broken(&mut draw, seeds);
+        if catch_unwind(AssertUnwindSafe(|| parse(&input))).is_err() {
+            panic!("{name} panics at {:?}", String::from_utf8_lossy(&input));
+        }
+    }
+    println!("{name}: {count} inputs, no panic, {:?}", start.elapsed());
+}
+
+const CALL: &[u8] = br#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"read_file","arguments":{"path":"f","ranges":[{"start":1,"end":2}]}}}"#;
+const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#;
+const CANCEL: &[u8] =
+    br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+
+#[test]
+fn mcp_frames() {
+    let world = World::new();
+    world.write("f", "one\ntwo\nthree\n");
+    let mut child = {
+        let mut command = world.restitch(&["mcp"]);
+        command.env("RESTITCH_LOG", "off");
+        command.spawn().expect("starts")
+    };
+    let (mut stdin, stdout) =
+        (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
+    let (mut draw, count) = (draw(), inputs(3_000));
+    let start = std::time::Instant::now();
+    let writer = std::thread::spawn(move || {
+        let hello = json!({
+            "jsonrpc": "2.0", "id": 0, "method": "initialize",
+            "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
+        });
+        let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        writeln!(stdin, "{hello}\n{ready}").expect("hello");
+        for _ in 0..count {
+            let mut line = broken(&mut draw, &[CALL, PING, CANCEL]);
+            line.push(b'\n');
+            stdin.write_all(&line).expect("the server reads on");
+        }
+        writeln!(stdin, "{}", json!({ "jsonrpc": "2.0", "id": "the last", "method": "ping" }))
+            .expect("last");
+        stdin
+    });
+    let mut answers = 0_usize;
+    let mut lines = BufReader::new(stdout).lines();
+    let lasts = lines.by_ref().map_while(Result::ok).any(|line| {
+        answers += 1;
+        serde_json::from_str::<Value>(&line).expect("JSON")["id"] == "the last"
+    });
+    drop(writer.join().expect("writer"));
+    assert!(lasts, "the server ended after {answers} answers");
+    println!("MCP frames: {count} inputs, {answers} answers, still there, {:?}", start.elapsed());
+    let drained = std::thread::spawn(move || lines.map_while(Result::ok).count());
+    child.wait().expect("ends");
+    drained.join().expect("drained");
+}
+
+#[test]
+fn batch_lines() {
+    let world = World::new();
+    world.write("f", "one\ntwo\nthree\n");
+    let seeds: &[&[u8]] = &[
+        br#"{"id":1,"tool":"read_file","arguments":{"path":"f"}}"#,
+        br#"{"id":"x","dry_run":true,"arguments":{"path":"f","old_str":"two","new_str":"2"}}"#,
+        br#"{"tool":"hashline_edit","dry_run":"true","arguments":{"path":"f","edits":[{"op":"replace","pos":"2#AB","lines":["x"]}]}}"#,
+    ];
+    let (mut draw, count) = (draw(), inputs(3_000));
+    let start = std::time::Instant::now();
+    let mut text = Vec::new();
+    let mut wanted = 0;
+    for _ in 0..count {
+        let mut line = broken(&mut draw, seeds);
+        line.push(b'\n');
+        wanted +=
+            line.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
+        text.extend(line);
+    }
+    let out = world.run(&["--no-model", "batch", "--dry-run"], &text);
+    assert_eq!(out.status.code(), Some(0));
+    let replies = out.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
+    assert_eq!(replies, wanted, "one reply a line");
+    println!("batch lines: {count} inputs, {replies} replies, {:?}", start.elapsed());
+}
+
+#[test]
+fn patches() {
+    let seeds: &[&[u8]] = &[
+        b"*** Begin Patch\n*** Update File: f\n@@ fn a\n one\n-two\n+2\n three\n*** End Patch\n",
+        b"*** Begin Patch\n*** Add File: new\n+x\n*** Delete File: f\n*** End Patch",
+        b"--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n\\ No newline at end of file\n",
+        b"f\n<<<<<<< SEARCH\ntwo\n=======\n2\n>>>>>>> REPLACE\n",
+    ];
+    storm("patches", 3_000, seeds, |input| {
+        let text = String::from_utf8_lossy(input);
+        let _ = Patch::parse(&text, None);
+        let _ = Patch::parse(&text, Some("f"));
+    });
+}
+
+/// Tools over a file in memory.
+fn toolbox() -> Toolbox {
+    let store = MemoryStore::new();
+    let path = WorkPath::parse("f", std::path::Path::new("/")).expect("path");
+    store.put(path, b"one\ntwo\nthree\n".to_vec());
+    Toolbox::new(Engine::builder(store).build())
+}
+
+#[test]
+fn hashline_calls() {
+    let seeds: &[&[u8]] = &[
+        br#"{"path":"f","edits":[{"op":"replace","pos":"2#AB","end":"3#CD","lines":["x","y"]}]}"#,
+        br#"{"path":"f","edits":"[{\"op\":\"append\",\"pos\":\"1#QQ|one\",\"lines\":\"x\"}]","snapshot":"0123456789ab"}"#,
+        br#"{"path":"f","edits":[{"op":"prepend","lines":null}],"rename":"g","delete":false}"#,
+    ];
+    let tools = toolbox();
+    let options = CallOptions { dry_run: true, ..CallOptions::default() };
+    storm("hashline calls", 3_000, seeds, |input| {
+        let text = String::from_utf8_lossy(input).into_owned();
+        let arguments = serde_json::from_str(&text).unwrap_or(Value::String(text));
+        now(tools.call("hashline_edit", arguments, &options));
+    });
+}
+
+#[test]
+fn transcripts() {
+    let seeds: &[&[u8]] = &[
+        br#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Edit","input":{"file_path":"/w/f","old_string":"a","new_string":"b"}}]},"cwd":"/w"}
+{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true,"content":"String to replace not found in file."}]}}
+"#,
+        br#"{"type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","call_id":"c","input":"*** Begin Patch\n*** Update File: f\n@@\n-a\n+b\n*** End Patch"}}
+{"type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c","output":"failed"}}
+"#,
+        br#"{"sessionId":"s","messages":[{"type":"gemini","toolCalls":[{"name":"replace","args":{"file_path":"f","old_string":"a","new_string":"b"},"status":"error"}]}]}"#,
+    ];
+    let world = World::new();
+    let file = world.root().join("t.jsonl");
+    storm("transcripts", 600, seeds, |input| {
+        std::fs::write(&file, input).expect("file");
+        for client in mine::Client::ALL {
+            let _ = mine::read(&file, Some(*client));
+        }
+        let _ = mine::read(&file, None);
+    });
+}
+
+#[test]
+fn model_replies() {
+    let seeds: &[&[u8]] = &[
+        br#"{"corrected_target_snippet":"two","start_line":2,"end_line":2}"#,
+        b"<think>hm {}</think>\n```json\n{\"corrected_new_string\": \"x\\ny\"}\n```",
+        br#"{"corrected_string_escaping":"a\u0041","choice":1}"#,
+    ];
+    let kinds = [
+        ReplyKind::CorrectedOld,
+        ReplyKind::AdjustedNew,
+        ReplyKind::RepairedEscapes,
+        ReplyKind::ChosenPlace,
+    ];
+    storm("model replies", 5_000, seeds, |input| {
+        let text = String::from_utf8_lossy(input);
+        for kind in kinds {
+            let _ = parse_reply(kind, &text);
+        }
+    });
+}
+
+#[test]
+fn logs_and_journals() {
+    let world = World::new();
+    world.write("f", "one\n");
+    assert_eq!(
+        world.batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])
+            [0]["ok"],
+        true
+    );
+    let history = crate::disk::names_below(&world.state());
+    let log = history.iter().find(|name| name.ends_with("/log")).expect("log");
+    let written = std::fs::read(log).expect("log");
+    let journal = world.state().join("in-place/1-0123456789abcdef.journal");
+    let target = world.root().join("f");
+    let head = json!({ "target": target, "before": 4, "after": 4 });
+    let whole = format!("{head}\none\ntwo\n").into_bytes();
+    let options = || restitch::store::DiskOptions {
+        state: Some(world.state()),
+        ..restitch::store::DiskOptions::default()
+    };
+    storm("logs and journals", 400, &[&written, &whole], |input| {
+        std::fs::write(log, input).expect("log");
+        std::fs::write(&journal, input).expect("journal");
+        let store = DiskStore::open_with(&world.root(), options()).expect("opens");
+        let _ = now(restitch::port::FileStore::log(&store));
+        let _ =
+            now(restitch::port::FileStore::undo(&store, None, restitch::port::UndoHow::Rehearse));
+    });
+    assert!(["one\n", "two\n"].contains(&world.text("f").as_str()), "{}", world.text("f"));
+}
+
+#[test]
+fn ignore_files() {
+    let seeds: &[&[u8]] = &[
+        b"/target/\n*.log\n!keep.log\n",
+        b"a/**/b\n[a-z]*.rs\n\\!x\n#c\n  \n",
+        b"{a,b}\n**\n*/\n",
+    ];
+    let world = World::new();
+    for name in ["a/b/c.rs", "keep.log", "x.log", "target/y"] {
+        world.write(name, "x\n");
+    }
+    let tools =
+        Toolbox::new(Engine::builder(DiskStore::open(&world.root()).expect("store")).build());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
+    let rules = world.root().join(".gitignore");
+    storm("ignore files", 300, seeds, |input| {
+        std::fs::write(&rules, input).expect("rules");
+        let options = CallOptions::default();
+        let listed = tools.call("list_files", json!({}), &options);
+        assert!(runtime.block_on(listed).ok);
+    });
+}
+
+#[test]
+fn encodings() {
+    let mut shift_jis = Vec::new();
+    for name in ["shift_jis", "windows-1252", "utf-16le", "iso-2022-jp", "gbk"] {
+        let encoding = Encoding::named(name).expect("known");
+        let text = if name == "windows-1252" { "déjà vu\n" } else { "日本語 text\n" };
+        shift_jis.push(encoding.encode(text).expect("fits"));
+    }
+    let seeds: Vec<&[u8]> = shift_jis.iter().map(Vec::as_slice).collect();
+    storm("encodings", 3_000, &seeds, |input| {
+        let Ok(file) = Snapshot::decode(input.to_vec()) else { return };
+        let mut shown = String::new();
+        let _ = write!(shown, "{:?}", file.doubts("é語ж"));
+        let all = file.byte_range(0..file.text().len());
+        assert!(all.end == input.len() && all.start <= 3, "{all:?}");
+    });
+}
