@@ -1,5 +1,4 @@
-//! The cases that are not as wanted yet, and what has changed since. A case that is not in
-//! the list is as wanted.
+//! What each case came to when somebody last looked, and what has changed since.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +25,7 @@ pub struct Change {
 impl Change {
     /// Whether something good was lost, or something became silently wrong.
     pub fn is_loss(&self) -> bool {
-        let good =
-            |word: &Option<String>| matches!(word.as_deref(), None | Some("right" | "refused"));
+        let good = |word: &Option<String>| matches!(word.as_deref(), Some("right" | "refused"));
         let wrong = |word: &Option<String>| word.as_deref() == Some("wrong");
         good(&self.was) && !good(&self.is) || wrong(&self.is) && !wrong(&self.was)
     }
@@ -41,11 +39,9 @@ impl std::fmt::Display for Change {
 }
 
 impl Baseline {
-    /// Remembers a verdict, unless it is what is wanted.
+    /// Remembers a verdict.
     pub fn set(&mut self, id: &str, verdict: &Verdict) {
-        if !verdict.is_good() {
-            self.0.insert(id.to_owned(), verdict.word().to_owned());
-        }
+        self.0.insert(id.to_owned(), verdict.word().to_owned());
     }
 
     /// How many cases it knows.
@@ -107,13 +103,19 @@ mod tests {
 
     #[test]
     fn losses_come_first_and_gains_are_no_losses() {
-        let was = baseline(&[("b", "missed")]);
-        let now = baseline(&[("a", "missed"), ("e", "wrong")]);
+        let was = baseline(&[("a", "right"), ("b", "missed"), ("c", "refused"), ("d", "right")]);
+        let now = baseline(&[
+            ("a", "missed"),
+            ("b", "right"),
+            ("c", "refused"),
+            ("e", "wrong"),
+            ("f", "right"),
+        ]);
         let changes = was.changes(&now, Scope::Whole);
         let losses: Vec<_> =
             changes.iter().filter(|c| c.is_loss()).map(|c| c.id.as_str()).collect();
-        assert_eq!(losses, ["a", "e"]);
-        assert_eq!(changes.len(), 3);
+        assert_eq!(losses, ["a", "d", "e"]);
+        assert_eq!(changes.len(), 5);
         assert_eq!(was.changes(&now, Scope::Part).iter().filter(|c| c.is_loss()).count(), 2);
         assert!(was.changes(&was, Scope::Whole).is_empty());
     }

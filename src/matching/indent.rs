@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn one_tab_too_few_everywhere() {
         let map = fit(&[("", "\t"), ("\t", "\t\t"), ("", "\t")], None);
-        assert_eq!(apply(&map, "\t\t"), [Some("\t\t\t".into())]);
+        assert!(apply(&map, "\t\t").iter().all(|depth| depth.as_deref() == Some("\t\t\t")));
     }
 
     #[test]

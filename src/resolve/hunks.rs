@@ -76,6 +76,15 @@ pub(super) fn check(hunk: &Hunk, text: &str) -> Result<(), String> {
         return Err("the answer takes the edit back".into());
     }
     let renamed = |word: &&str| sides.stale.get(*word).copied().unwrap_or(word).to_owned();
+    let mut least = HashMap::new();
+    for word in sides.file.iter().chain(&sides.added) {
+        *least.entry(renamed(word)).or_insert(0_usize) += 1;
+    }
+    for (word, count) in least {
+        if answer.iter().filter(|own| **own == word).count() < count {
+            return Err(format!("the answer drops `{word}`"));
+        }
+    }
     for (what, side) in [("file", &sides.file), ("caller", &sides.caller)] {
         let mut rest = answer.iter();
         if let Some(lost) = side.iter().find(|word| !rest.any(|own| *own == renamed(word))) {
@@ -195,6 +204,55 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
+/// An answer in the white space of the three sides: that between two neighbouring words is the
+/// file's, else the caller's. Only where neither has them side by side is it the answer's, and
+/// there one blank or a line break at the most.
+pub(super) fn spaced(hunk: &Hunk, text: &str) -> String {
+    fn pairs<'a>(text: &'a str, out: &mut HashMap<(&'a str, &'a str), &'a str>) {
+        let mut before: Option<&str> = None;
+        let mut gap = "";
+        for token in tokens(text) {
+            if token.trim().is_empty() {
+                gap = token;
+                continue;
+            }
+            if let Some(before) = before {
+                out.entry((before, token)).or_insert(gap);
+            }
+            (before, gap) = (Some(token), "");
+        }
+    }
+    let mut known = HashMap::new();
+    for side in [&hunk.found, &hunk.wanted, &hunk.believed] {
+        pairs(side, &mut known);
+    }
+    let head = &text[..text.len() - text.trim_start().len()];
+    let is_known_head = [&hunk.found, &hunk.wanted, &hunk.believed]
+        .into_iter()
+        .flat_map(|side| side.lines())
+        .any(|line| line[..line.len() - line.trim_start().len()] == *head);
+    let own = &hunk.found[..hunk.found.len() - hunk.found.trim_start().len()];
+    let mut out = if is_known_head { head.to_owned() } else { own.to_owned() };
+    let mut before: Option<&str> = None;
+    let mut gap = "";
+    for token in tokens(text.trim()) {
+        if token.trim().is_empty() {
+            gap = token;
+            continue;
+        }
+        if let Some(before) = before {
+            let known = known.get(&(before, token)).copied();
+            out.push_str(known.unwrap_or(match gap {
+                gap if gap.is_empty() || gap.contains('\n') => gap,
+                _ => " ",
+            }));
+        }
+        out.push_str(token);
+        (before, gap) = (Some(token), "");
+    }
+    out
+}
+
 /// An answer that is as deep as the caller believed the lines to be is moved to where the
 /// file has them.
 pub(super) fn at_depth(hunk: &Hunk, text: &str) -> String {
@@ -239,7 +297,15 @@ pub(super) fn merged(hunk: &Hunk) -> Option<String> {
             .map(|op| (op.old_range(), to[op.new_range()].to_vec()))
             .collect()
     };
+    // A slip of the pen is no conflict; another name is.
+    let slip = |range: &Range<usize>, text: &[String]| {
+        let (a, b) = (base[range.clone()].concat(), text.concat());
+        rapidfuzz::distance::levenshtein::normalized_similarity(a.chars(), b.chars()) >= 0.5
+    };
     let mut all = changes(&ours);
+    if !all.iter().all(|(range, text)| slip(range, text)) {
+        return None;
+    }
     for change in changes(&theirs) {
         if all.contains(&change) {
             continue;

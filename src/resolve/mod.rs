@@ -507,8 +507,13 @@ impl Call {
         let parts = hunks::parts(&conflict.frame, &answer)?;
         let mut answers = Vec::new();
         for ((hunk, part), known) in conflict.hunks.iter().zip(parts).zip(&conflict.known) {
-            let text = known.clone().unwrap_or_else(|| hunks::at_depth(hunk, &part));
-            hunks::check(hunk, &text)?;
+            let text = match known {
+                Some(text) => text.clone(),
+                None => {
+                    hunks::check(hunk, &part)?;
+                    hunks::spaced(hunk, &hunks::at_depth(hunk, &part))
+                }
+            };
             answers.push(text);
         }
         self.write_settled(conflict, &answers)

@@ -250,12 +250,7 @@ fn as_text(args: &RunArgs, seen: &[Seen], changes: &[Change], took: std::time::D
     let promote = seen.iter().filter(|case| case.standing == Standing::Promote).count();
     let mut last = score.last_line_with(promote);
     if known > 0 {
-        // A known failure is no surprise, but wrong bytes are named wherever they are.
-        let wrong = |case: &&Seen| {
-            case.standing == Standing::Known && case.judged.verdict == Verdict::Wrong
-        };
-        let wrong = seen.iter().filter(wrong).count();
-        let _ = write!(last, ", {known} known failures ({wrong} of them wrong)");
+        let _ = write!(last, ", {known} known failures");
     }
     let _ = write!(out, "\n{} cases in {:.2} s\n{last}", seen.len(), took.as_secs_f64());
     out

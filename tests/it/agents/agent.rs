@@ -218,7 +218,7 @@ async fn a_failing_server_is_a_fault() {
 #[tokio::test]
 async fn rl3_a_correction_asks_the_agents_own_model() {
     let dir = project();
-    let stale = edit("fn salute(who: &str, loud: bool) {", "fn salute(who: &str) {");
+    let stale = edit("fn greet(who: &str, loud: bool) {", "fn greet(who: &str, loud: u8) {");
     let server = Server::play(vec![explore(), stale, complete("gave up")]).await;
     agent(dir.path(), &server, "Rename it", &["--steps", "4"]).await;
     let corrections = server.corrections();

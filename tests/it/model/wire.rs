@@ -187,13 +187,14 @@ fn a_dry_run_asks_and_writes_nothing() {
 
 #[test]
 fn an_escaped_new_str_is_repaired() {
-    let bench = Bench::with("a.js", "function f() {\n    start();\n}\n");
+    // A bracket too many: the lexer proves nothing, so the model is asked.
+    let bench = Bench::with("a.js", "function f() {\n    start();\n}}\n");
     let fixed = "    start();\n    say(\"hi\");";
     let server =
         ModelServer::answering(&[("repair_escapes", json!({"corrected_string_escaping": fixed}))]);
     let (reply, _) =
         bench.edit(&server, "a.js", "    start();", r#"    start();\n    say(\"hi\");"#);
-    assert_eq!(bench.read("a.js"), format!("function f() {{\n{fixed}\n}}\n"), "{reply}");
+    assert_eq!(bench.read("a.js"), format!("function f() {{\n{fixed}\n}}}}\n"), "{reply}");
     assert_eq!(server.seen().len(), 1);
 }
 
