@@ -24,8 +24,10 @@ const MOST_REGIONS: usize = 12;
 const LONG: usize = 600;
 /// Lines that are compared by letters with every line of the file, where no word is known.
 const MOST_BY_LETTERS: usize = 3;
+/// Lines of a longer text are paired when they are as alike as this.
+const LEAST_PAIRED: f64 = 0.45;
 /// Less alike than this teaches nothing.
-const FLOOR: f64 = 0.25;
+const FLOOR: f64 = 0.15;
 
 /// Where words and whole lines stand.
 #[derive(Debug)]
@@ -280,7 +282,7 @@ fn fill(
                 .map(|b| (like(file, own, file.body(window[b]).trim()), b))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             if let Some((score, b)) = likest
-                && score >= 0.45
+                && (score >= LEAST_PAIRED || solid.len() == 1)
             {
                 paired[n] = Some(b);
                 free = b + 1;

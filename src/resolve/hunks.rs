@@ -75,51 +75,37 @@ pub(super) fn check(hunk: &Hunk, text: &str) -> Result<(), String> {
     if !same(&hunk.wanted) && (same(&hunk.found) || same(&hunk.believed)) {
         return Err("the answer takes the edit back".into());
     }
-    let renamed = |word: &&str| sides.stale.get(*word).copied().unwrap_or(word).to_owned();
-    let mut least = HashMap::new();
-    for word in sides.file.iter().chain(&sides.added) {
-        *least.entry(renamed(word)).or_insert(0_usize) += 1;
+    match sides.read(&answer) {
+        true => Ok(()),
+        false => Err("the answer does not read as a merge: it drops, moves or adds words".into()),
     }
-    for (word, count) in least {
-        if answer.iter().filter(|own| **own == word).count() < count {
-            return Err(format!("the answer drops `{word}`"));
-        }
-    }
-    for (what, side) in [("file", &sides.file), ("caller", &sides.caller)] {
-        let mut rest = answer.iter();
-        if let Some(lost) = side.iter().find(|word| !rest.any(|own| *own == renamed(word))) {
-            return Err(format!("the answer drops or moves `{}` of the {what}", renamed(lost)));
-        }
-    }
-    let mut room = HashMap::new();
-    for word in sides.found.iter().chain(&sides.added) {
-        *room.entry(renamed(word)).or_insert(0_usize) += 1;
-    }
-    for word in &answer {
-        match room.get_mut(*word) {
-            Some(left) if *left > 0 => *left -= 1,
-            _ => {
-                let shown: String = word.chars().take(40).collect();
-                return Err(format!("`{shown}` is more than the call and the file have"));
-            }
-        }
-    }
-    Ok(())
 }
 
-/// The words of a conflict, by what may become of them.
+/// The words of a conflict, by what may become of them in an answer.
 struct Sides<'a> {
-    /// All of the file's.
-    found: Vec<&'a str>,
-    /// Those of the file that stay, in order.
-    file: Vec<&'a str>,
-    /// Those of the caller that stay, in order.
-    caller: Vec<&'a str>,
-    /// Those that the caller added.
-    added: Vec<&'a str>,
+    /// The file's, in order.
+    file: Vec<(&'a str, Fate)>,
+    /// The caller's, in order.
+    caller: Vec<(&'a str, Fate)>,
     /// Words of the call that the file has others for.
     stale: HashMap<&'a str, &'a str>,
 }
+
+/// What may become of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    /// Both sides keep this word of the base.
+    Common(usize),
+    /// One side put it in, in this run of words.
+    Own(usize),
+    /// The same, in a part that the other side rewrote: it may go.
+    MayGo(usize),
+    /// The other side took it away.
+    Gone,
+}
+
+/// Cells of the table that an answer is read by.
+const MOST_CELLS: usize = 32_000_000;
 
 impl<'a> Sides<'a> {
     fn of(hunk: &'a Hunk) -> Self {
@@ -133,30 +119,91 @@ impl<'a> Sides<'a> {
                 stale.extend(words.filter(|(a, _)| is_word(a) && !ours.contains(a)));
             }
         }
-        let stays_in_file = |at: usize| match by_file.from[at] {
-            From::Base(base) => by_caller.kept[base],
-            From::Between(before, after) => {
-                // Inserted, or in the place of words: the caller must have left these alone.
-                (before..after).all(|at| by_caller.kept[at])
-                    && (before == after)
-                        .then(|| [before.checked_sub(1), Some(after).filter(|at| *at < base.len())])
-                        .is_none_or(|beside| {
-                            beside.into_iter().flatten().all(|at| by_caller.kept[at])
-                        })
+        // What the file put in stays if the caller left the words alone that it stands for,
+        // or those beside it.
+        let left_alone = |before: usize, after: usize| {
+            let beside = [before.checked_sub(1), Some(after).filter(|at| *at < base.len())];
+            (before..after).all(|at| by_caller.kept[at])
+                && (before < after || beside.into_iter().flatten().all(|at| by_caller.kept[at]))
+        };
+        let file = ours.iter().zip(&by_file.from).map(|(word, from)| {
+            let fate = match *from {
+                From::Base(at) if by_caller.kept[at] => Fate::Common(at),
+                From::Base(_) => Fate::Gone,
+                From::Between(before, after) if left_alone(before, after) => Fate::Own(before),
+                From::Between(before, _) => Fate::MayGo(before),
+            };
+            (*word, fate)
+        });
+        let caller = theirs.iter().zip(&by_caller.from).map(|(word, from)| {
+            let fate = match *from {
+                From::Base(at) if by_file.kept[at] => Fate::Common(at),
+                From::Base(_) => Fate::Gone,
+                From::Between(before, _) => Fate::Own(before),
+            };
+            (*word, fate)
+        });
+        Self { file: file.collect(), caller: caller.collect(), stale }
+    }
+
+    /// Whether the answer is the two sides merged: common words once, the words of each side
+    /// in their order, and no run of one torn by a run of the other.
+    fn read(&self, answer: &[&str]) -> bool {
+        let (rows, columns) = (self.file.len() + 1, self.caller.len() + 1);
+        if rows.saturating_mul(columns).saturating_mul(answer.len() + 1) > MOST_CELLS {
+            return false;
+        }
+        let same_run = |side: &[(&str, Fate)], at: usize| match (at.checked_sub(1), side.get(at)) {
+            (Some(before), Some((_, Fate::Own(b) | Fate::MayGo(b)))) => {
+                matches!(side[before].1, Fate::Own(a) | Fate::MayGo(a) if a == *b)
             }
+            _ => false,
         };
-        let file = (0..ours.len()).filter(|at| stays_in_file(*at)).map(|at| ours[at]).collect();
-        let is_added = |at: &usize| matches!(by_caller.from[*at], From::Between(..));
-        let stays_of_caller = |at: &usize| match by_caller.from[*at] {
-            From::Base(base) => by_file.kept[base],
-            From::Between(..) => true,
-        };
-        let theirs_where = |test: &dyn Fn(&usize) -> bool| -> Vec<&'a str> {
-            (0..theirs.len()).filter(|at| test(at)).map(|at| theirs[at]).collect()
-        };
-        let caller = theirs_where(&stays_of_caller);
-        let added = theirs_where(&is_added);
-        Self { file, caller, added, stale, found: ours }
+        let mut here = vec![false; rows * columns];
+        here[0] = true;
+        for k in 0..=answer.len() {
+            let mut next = vec![false; rows * columns];
+            for i in 0..rows {
+                for j in 0..columns {
+                    if !here[i * columns + j] {
+                        continue;
+                    }
+                    let (file, caller) = (self.file.get(i), self.caller.get(j));
+                    // Words that go without a trace.
+                    if matches!(file, Some((_, Fate::Gone | Fate::MayGo(_)))) {
+                        here[(i + 1) * columns + j] = true;
+                    }
+                    if matches!(caller, Some((_, Fate::Gone))) {
+                        here[i * columns + j + 1] = true;
+                    }
+                    let Some(word) = answer.get(k) else { continue };
+                    if let (Some((own, Fate::Common(a))), Some((_, Fate::Common(b)))) =
+                        (file, caller)
+                        && a == b
+                        && own == word
+                    {
+                        next[(i + 1) * columns + j + 1] = true;
+                    }
+                    if let Some((own, Fate::Own(_) | Fate::MayGo(_))) = file
+                        && own == word
+                        && !same_run(&self.caller, j)
+                    {
+                        next[(i + 1) * columns + j] = true;
+                    }
+                    if let Some((own, Fate::Own(_))) = caller
+                        && self.stale.get(own).unwrap_or(own) == word
+                        && !same_run(&self.file, i)
+                    {
+                        next[i * columns + j + 1] = true;
+                    }
+                }
+            }
+            if k == answer.len() {
+                return here[rows * columns - 1];
+            }
+            here = next;
+        }
+        false
     }
 }
 

@@ -215,12 +215,11 @@ fn exact_is_exact_in_a_hundred_thousand_calls() {
         let explained = match explain(&call, &snapshot) {
             Ok(explained) => explained,
             Err(refusal) => {
-                assert_eq!(
-                    refusal.code,
-                    restitch::edit::EditCode::AlreadyApplied,
-                    "{old:?} {new:?}"
-                );
-                assert!(text.contains(&new), "{old:?} {new:?}");
+                // A placeholder of dots for lines of code is refused, too, as it would lose them.
+                let lost = refusal.code == restitch::edit::EditCode::Omission && new.contains('…');
+                let stands =
+                    refusal.code == restitch::edit::EditCode::AlreadyApplied && text.contains(&new);
+                assert!(lost || stands, "{old:?} {new:?}: {refusal}");
                 applied += 1;
                 continue;
             }
