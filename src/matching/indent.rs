@@ -16,6 +16,14 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
 
 /// The width of a level in spaces: the commonest step from a line to a deeper one.
 pub(super) fn unit<'a>(lines: impl Iterator<Item = &'a str>) -> Option<usize> {
+    unit_by_steps(lines, 1)
+}
+
+/// The same, if it is seen so often.
+pub(super) fn unit_by_steps<'a>(
+    lines: impl Iterator<Item = &'a str>,
+    least: usize,
+) -> Option<usize> {
     let mut steps: HashMap<usize, usize> = HashMap::new();
     let (mut last, mut tabs) = (usize::MAX, 0);
     for line in lines.filter(|line| !line.trim().is_empty()) {
@@ -29,7 +37,7 @@ pub(super) fn unit<'a>(lines: impl Iterator<Item = &'a str>) -> Option<usize> {
     }
     let (unit, count) =
         steps.into_iter().max_by_key(|(unit, count)| (*count, usize::MAX - unit))?;
-    (count > tabs).then_some(unit)
+    (count > tabs && count >= least).then_some(unit)
 }
 
 /// A change of the unit.
@@ -120,6 +128,8 @@ impl Unit {
 pub(super) struct Levels {
     /// In the call, by the steps between its lines.
     pub(super) call: Option<usize>,
+    /// In the call, by one step that may be odd.
+    pub(super) perhaps: Option<usize>,
     /// In the file.
     pub(super) file: Option<usize>,
 }
@@ -198,6 +208,14 @@ fn rules(pairs: &[(String, String)], levels: Levels) -> Vec<Rule> {
     if out.iter().any(|rule| rule.is_on_grid(levels)) {
         out.retain(|rule| rule.is_on_grid(levels));
     }
+    let by_steps = |rule: &Rule| match rule.unit {
+        Unit::ToTabs(width) => levels.call == Some(width),
+        Unit::ToSpaces(width) => levels.file == Some(width),
+        Unit::Keep | Unit::Scale(..) => false,
+    };
+    if out.iter().any(by_steps) {
+        out.retain(by_steps);
+    }
     out.sort_by_key(Rule::cost);
     // What needs no change at all needs no other explanation.
     if out.first().is_some_and(Rule::is_same) {
@@ -228,7 +246,11 @@ fn units(pairs: &[(String, String)], levels: Levels) -> Vec<Unit> {
     let tabs =
         |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
     let (from_tabs, to_tabs) = (tabs(|p| &p.0), tabs(|p| &p.1));
-    let widths = |known: Option<usize>| known.map_or_else(|| vec![4, 2, 8, 3], |width| vec![width]);
+    // The width that the steps show is the likeliest, but a step may be of two levels.
+    let widths = |known: Option<usize>| -> Vec<usize> {
+        let others = [4, 2, 8, 3].into_iter().filter(|width| Some(*width) != known);
+        known.into_iter().chain(others).collect()
+    };
     let mut out = vec![Unit::Keep];
     match (from_tabs, to_tabs) {
         (false, true) => out.extend(widths(levels.call).into_iter().map(Unit::ToTabs)),
@@ -238,7 +260,7 @@ fn units(pairs: &[(String, String)], levels: Levels) -> Vec<Unit> {
             let common = |side: fn(&(String, String)) -> &String| {
                 pairs.iter().map(|p| side(p).len()).filter(|&w| w > 0).reduce(gcd)
             };
-            let from = levels.call.or_else(|| common(|p| &p.0));
+            let from = levels.call.or(levels.perhaps).or_else(|| common(|p| &p.0));
             let to = levels.file.or_else(|| common(|p| &p.1));
             if let (Some(from), Some(to)) = (from, to)
                 && from != to
@@ -261,7 +283,7 @@ mod tests {
 
     fn fit(pairs: &[(&str, &str)], file: Option<usize>) -> IndentMap {
         let pairs = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
-        IndentMap::fit(pairs.collect(), Levels { call: None, file })
+        IndentMap::fit(pairs.collect(), Levels { file, ..Levels::default() })
     }
 
     fn apply(map: &IndentMap, indent: &str) -> Vec<Option<String>> {

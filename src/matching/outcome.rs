@@ -63,7 +63,7 @@ pub(super) fn outcomes(
     let mut out: Vec<Outcome> = Vec::new();
     let mut conflict = None;
     let several = new.texts().count() > 1;
-    let characters = Characters::learn(file, place, old);
+    let characters = Characters::learn(file, place, old, new);
     for (at, text) in new.texts().enumerate() {
         let (old, text) = (characters.apply(old), characters.apply(text));
         let call = Lines::new(file, place, &old, &text);
@@ -114,7 +114,7 @@ struct Characters {
 }
 
 impl Characters {
-    fn learn(file: &File<'_>, place: &Place, old: &str) -> Self {
+    fn learn(file: &File<'_>, place: &Place, old: &str, new: &NewText) -> Self {
         let mut seen: Vec<(String, Option<String>)> = Vec::new();
         let lines = split(old);
         let mut learn =
@@ -145,7 +145,14 @@ impl Characters {
             .filter(|c| c.kind == ChunkKind::Same && c.old.len() == 1 && !c.lines.is_empty())
             .map(|c| (has_tail(lines[c.old.start]), has_tail(place.text(c, file))))
             .collect();
-        let trims = tails.contains(&(true, false)) && tails.iter().all(|(_, file)| !file);
+        // Where new_str has such a line too, it was written by the same hand.
+        let same = |a: &str, b: &str| a.trim_start() == b.trim_start();
+        let shared = |line: &str| has_tail(line) && lines.iter().any(|old| same(old, line));
+        let silent =
+            new.texts().all(|new| !new.split('\n').any(|l| lines.contains(&l) && !l.is_empty()));
+        let trims = tails.contains(&(true, false))
+            && tails.iter().all(|(_, file)| !file)
+            && (silent || new.texts().any(|new| new.split('\n').any(shared)));
         Self { map, trims }
     }
 
@@ -154,7 +161,10 @@ impl Characters {
         if !self.trims {
             return text;
         }
-        let trimmed = text.split('\n').map(|line| line.trim_end_matches([' ', '\t']));
+        let trimmed = text.split('\n').map(|line| match has_tail(line) {
+            true => line.trim_end_matches([' ', '\t']),
+            false => line,
+        });
         trimmed.collect::<Vec<_>>().join("\n")
     }
 }
@@ -217,8 +227,11 @@ impl<'a, 't> Lines<'a, 't> {
                 pairs.push((indent::of(old[at]).to_owned(), indent::of(line).to_owned()));
             }
         }
-        let call = indent::unit(old.iter().copied()).or_else(|| indent::unit(new.iter().copied()));
-        let levels = Levels { call, file: file.unit() };
+        // One step of new_str alone may be an odd line.
+        let call = indent::unit(old.iter().copied())
+            .or_else(|| indent::unit_by_steps(new.iter().copied(), 2));
+        let perhaps = indent::unit(new.iter().copied());
+        let levels = Levels { call, perhaps, file: file.unit() };
         let map = IndentMap::fit(pairs, levels);
         Self { file, place, old, new, events, map, paired, closed }
     }

@@ -141,7 +141,8 @@ fn widened(found: Vec<Range<usize>>, survey: &Survey, text: &str) -> Vec<Range<u
         return found;
     };
     let end = text[..region.end].trim_end_matches(['\n', '\r']).len();
-    vec![range.start.min(region.start)..range.end.max(end)]
+    let wide = range.start.min(region.start)..range.end.max(end);
+    std::iter::once(wide).collect()
 }
 
 /// How much of the rarer words of one text stands in the other, whichever way is more.

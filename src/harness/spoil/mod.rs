@@ -14,8 +14,7 @@
 //!   next to a change;
 //! - a way gives up (`None`) where its mistake cannot be told from meaning, for
 //!   example quotes beside backslashes; and a case whose spoiled `old_str` occurs
-//!   exactly in the file is dropped unless the literal result is the truth, or the
-//!   occurrence is a line of the edit without a part of its indentation.
+//!   exactly in the file is dropped unless the literal result is the truth.
 
 mod decorate;
 mod escapes;
@@ -136,12 +135,6 @@ impl Call {
     /// The file.
     pub fn before(&self) -> String {
         [self.head.as_str(), &self.region, &self.tail].concat()
-    }
-
-    /// Whether this place of the file is within the blanks that the region begins with.
-    fn stands_amid_indentation(&self, at: usize) -> bool {
-        let blanks = self.region.len() - self.region.trim_start_matches([' ', '\t']).len();
-        (self.head.len() + 1..=self.head.len() + blanks).contains(&at)
     }
 
     /// The number of the region's first line.
@@ -416,12 +409,6 @@ impl Way {
                 let truth = [call.head.as_str(), &call.after, &call.tail].concat();
                 let literally_right = match literal[..] {
                     [] => true,
-                    // Amid the indentation of the edit's own line the text is too shallow,
-                    // and what follows it in `new_str` is so as well: it matches, and is
-                    // not right as it stands.
-                    [at] if self.family == "indentation" && call.stands_amid_indentation(at) => {
-                        true
-                    }
                     [at] => {
                         [&before[..at], &call.new, &before[at + call.old.len()..]].concat() == truth
                     }

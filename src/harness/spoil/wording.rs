@@ -71,13 +71,9 @@ pub(super) fn quotes_swapped(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
         _ => return None,
     };
     draft.cells.iter().any(|c| c.old.as_ref().is_some_and(|l| l.contains(from))).then_some(())?;
-    // Lines that only new_str has are written as sent; with other quotes they are right, too.
-    let of = |kind: Kind| draft.cells.iter().filter(|c| c.kind == kind).count();
-    let adds_quotes = draft
-        .cells
-        .iter()
-        .any(|c| c.kind == Kind::Add && c.new.as_ref().is_some_and(|l| l.contains(from)));
-    (!adds_quotes || of(Kind::Add) == of(Kind::Drop)).then_some(())?;
+    // Lines that only new_str has are written as sent, and right with either quotes.
+    let adds = |c: &Cell| c.kind == Kind::Add && c.new.as_ref().is_some_and(|l| l.contains(from));
+    (!draft.cells.iter().any(adds)).then_some(())?;
     for cell in &mut draft.cells {
         cell.say(|line| line.replace(from, to));
     }

@@ -50,7 +50,7 @@ fn one_side(text: &str, own: char, other: char) -> Option<String> {
         return None;
     }
     let both = [own, other].iter().all(|mark| lines.iter().any(|line| line.starts_with(*mark)));
-    let kept = lines.iter().filter(|line| !is_header(line) && !(both && line.starts_with(other)));
+    let kept = lines.iter().filter(|line| !(is_header(line) || both && line.starts_with(other)));
     let strip = |line: &&str| line.strip_prefix([own, other, ' ']).unwrap_or(line).to_owned();
     let mut out = kept.map(strip).collect::<Vec<_>>().join("\n");
     if closed {

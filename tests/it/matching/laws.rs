@@ -156,7 +156,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("rust", "fn main() {\r\n    let s = r#\"a\\n\"#;\r\n    println!(\"{s}\");\r\n}\r\n"),
     (
         "typescript",
-        "export const a = (b: string) => `x ${b}`;\n// ... and so on\nconst re = /\\d+\\n/;\r\nlet c = 'd';\n",
+        "export const a = (b: string) => `x ${b}`;\n// and so on\nconst re = /\\d+\\n/;\r\nlet c = 'd';\n",
     ),
     ("json", "{\n  \"a\": \"b\\n\",\n  \"c\": [1, 2, 3],\n  \"d\": {}\n}\n"),
     (
