@@ -22,9 +22,23 @@ pub struct EditPlan {
 }
 
 impl EditPlan {
-    /// Sorts the splices and refuses any two that touch the same text, or that
-    /// insert at the same place.
+    /// Sorts the splices. Refuses ranges that are none of this text, and any two splices that
+    /// touch the same text or insert at the same place.
     pub fn new(snapshot: &Snapshot, mut splices: Vec<Splice>) -> Result<Self, Refusal> {
+        let text = snapshot.text();
+        let fits = |range: &Range<usize>| {
+            range.start <= range.end
+                && text.is_char_boundary(range.start)
+                && text.is_char_boundary(range.end)
+        };
+        if let Some(splice) = splices.iter().find(|splice| !fits(&splice.range)) {
+            let (start, end) = (splice.range.start, splice.range.end);
+            return Err(Refusal::new(
+                EditCode::InvalidArguments,
+                format!("{start}..{end} is no range of this text of {} bytes", text.len()),
+            )
+            .hint("Give offsets of the decoded text, on character boundaries."));
+        }
         splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
         for pair in splices.windows(2) {
             let (a, b) = (&pair[0], &pair[1]);
@@ -166,6 +180,17 @@ mod tests {
         let plan = plan(&snapshot, &[(11..14, "zwei"), (0..5, "thé")]).expect("disjoint");
         assert_eq!(plan.bytes_after(&snapshot).expect("fits"), b"th\xE9 one\r\nzwei\r\n");
         assert_eq!(plan.text_after(&snapshot), "thé one\r\nzwei\r\n");
+    }
+
+    #[test]
+    fn a_range_that_is_none_of_the_text_is_refused() {
+        let snapshot = Snapshot::from_text("é\n");
+        #[expect(clippy::reversed_empty_ranges, reason = "a range that is none")]
+        let bad = [0..9, 1..2, 2..1];
+        for range in bad {
+            let refused = plan(&snapshot, &[(range.clone(), "x")]).expect_err("no range");
+            assert_eq!(refused.code, EditCode::InvalidArguments, "{range:?}");
+        }
     }
 
     #[test]

@@ -132,6 +132,8 @@ pub(super) struct Levels {
     pub(super) perhaps: Option<usize>,
     /// In the file.
     pub(super) file: Option<usize>,
+    /// Whether any line of the call, new ones too, is indented by tabs.
+    pub(super) call_has_tabs: bool,
 }
 
 /// How the indentation of a place's lines differs from the call's.
@@ -245,7 +247,9 @@ fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Rule> {
 fn units(pairs: &[(String, String)], levels: Levels) -> Vec<Unit> {
     let tabs =
         |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
-    let (from_tabs, to_tabs) = (tabs(|p| &p.0), tabs(|p| &p.1));
+    let indented = pairs.iter().any(|(_, to)| !to.is_empty());
+    let from_tabs = tabs(|p| &p.0) || levels.call_has_tabs && indented;
+    let to_tabs = tabs(|p| &p.1);
     // The width that the steps show is the likeliest, but a step may be of two levels.
     let widths = |known: Option<usize>| -> Vec<usize> {
         let others = [4, 2, 8, 3].into_iter().filter(|width| Some(*width) != known);

@@ -231,7 +231,8 @@ impl<'a, 't> Lines<'a, 't> {
         let call = indent::unit(old.iter().copied())
             .or_else(|| indent::unit_by_steps(new.iter().copied(), 2));
         let perhaps = indent::unit(new.iter().copied());
-        let levels = Levels { call, perhaps, file: file.unit() };
+        let call_has_tabs = old.iter().chain(&new).any(|line| indent::of(line).contains('\t'));
+        let levels = Levels { call, perhaps, file: file.unit(), call_has_tabs };
         let map = IndentMap::fit(pairs, levels);
         Self { file, place, old, new, events, map, paired, closed }
     }
@@ -585,7 +586,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         // A line that is changed stays where it is; new ones could go on either side, and what
         // stands beside a deletion may have belonged to it.
         let gone = self.above == Fate::Gone || below == Fate::Gone;
-        let touched = !self.inserts.is_empty() || gone;
+        let amid = self.above != Fate::Kept && below != Fate::Kept;
+        let touched = !self.inserts.is_empty() || gone || amid;
         for chunk in gap {
             let text = call.place.text(chunk, call.file);
             if touched && !text.trim().is_empty() {
