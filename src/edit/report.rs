@@ -116,7 +116,7 @@ impl ModelUse {
 
 /// How safely the result is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Durability {
     /// File and folder are synced.

@@ -526,7 +526,7 @@ fn collect_edits(report: &Value, out: &mut BTreeSet<(String, Option<String>, Opt
     match report {
         Value::Object(object) => {
             let path = object.get("path").and_then(Value::as_str);
-            let dry = object.get("durability").is_some_and(|d| d == "dry-run" || d == "dry_run");
+            let dry = object.get("durability").is_some_and(|d| d == "dry_run");
             if let (Some(path), Some(after)) = (path, object.get("after_sha256"))
                 && !dry
             {
