@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::language::Language;
 use super::rng::Rng;
+use crate::language::Language;
 
 /// What an edit does with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct RealEdit {
     /// The path in the package.
     pub path: String,
     /// What kind of file.
-    pub language: Language,
+    pub language: &'static Language,
     /// The file before, with LF endings only.
     pub file: Arc<str>,
     /// Where the edit's first line starts.
@@ -63,8 +63,7 @@ pub struct Pair {
 
 /// The edits between the two versions.
 pub fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
-    let Some(language) = Language::of(&pair.path) else { return Vec::new() };
-    let language = language.told_by(&pair.before);
+    let Some(language) = Language::of_path(&pair.path) else { return Vec::new() };
     let usable = |text: &str| {
         text.len() <= MAX_FILE
             && text.ends_with('\n')

@@ -316,7 +316,7 @@ impl Fixture {
         self.spec.status = Status::Pass;
         self.spec.reason.clear();
         match &judged.verdict {
-            Verdict::Right | Verdict::Refused(_) => {}
+            Verdict::Right | Verdict::Refused(_) | Verdict::Ambiguous => {}
             Verdict::Missed(code) | Verdict::OtherCode(code) => {
                 self.spec.expect =
                     Expect { refuse: vec![code.as_str().into()], ..Expect::default() };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::case::{Case, Truth};
 use crate::edit::{After, EditCode, EditPlan, Refusal, VerifiedEdit, WorkPath};
-use crate::matching::explain;
+use crate::matching::{self, Explained, explain};
 use crate::text::Snapshot;
 
 /// What came of a case.
@@ -18,6 +18,8 @@ pub enum Verdict {
     Refused(EditCode),
     /// Applied, and the bytes are not the right ones.
     Wrong,
+    /// Not decided between several texts, and the right one is among those shown.
+    Ambiguous,
     /// Refused, though it has a right answer.
     Missed(EditCode),
     /// Refused as it must be, for another reason than the true one.
@@ -58,6 +60,7 @@ impl Verdict {
             Self::Right => "right",
             Self::Refused(_) => "refused",
             Self::Wrong => "wrong",
+            Self::Ambiguous => "ambiguous",
             Self::Missed(_) => "missed",
             Self::OtherCode(_) => "other-code",
             Self::OtherRung(_) => "other-rung",
@@ -102,12 +105,39 @@ impl Judged {
 
 /// Decides a case in memory: explain, plan, verify; no disk, no model.
 pub fn decide(case: &Case) -> Result<VerifiedEdit, Refusal> {
+    let (path, snapshot) = read(case)?;
+    verify(path, &snapshot, explain(&case.request(), &snapshot)?)
+}
+
+fn read(case: &Case) -> Result<(WorkPath, Snapshot), Refusal> {
     let path = WorkPath::parse(&case.path, Path::new("/"))?;
     let snapshot = Snapshot::decode(case.before.clone())
         .map_err(|why| Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}")))?;
-    let explained = explain(&case.request(), &snapshot)?;
-    let plan = EditPlan::new(&snapshot, explained.splices)?;
-    VerifiedEdit::new(path, &snapshot, plan, explained.explanation)
+    Ok((path, snapshot))
+}
+
+fn verify(path: WorkPath, snapshot: &Snapshot, edit: Explained) -> Result<VerifiedEdit, Refusal> {
+    let plan = EditPlan::new(snapshot, edit.splices)?;
+    VerifiedEdit::new(path, snapshot, plan, edit.explanation)
+}
+
+fn content(edit: &VerifiedEdit) -> Vec<u8> {
+    match edit.after() {
+        After::Content(content) => content.to_vec(),
+        After::Removed => Vec::new(),
+    }
+}
+
+/// Whether an ambiguous case shows the right text.
+fn shows_right(case: &Case) -> bool {
+    let Ok((path, snapshot)) = read(case) else { return false };
+    let matching::Verdict::Ambiguous { outcomes, .. } =
+        matching::decide(&case.request(), &snapshot)
+    else {
+        return false;
+    };
+    let mut edits = outcomes.into_iter().map(|edit| verify(path.clone(), &snapshot, edit));
+    edits.any(|edit| edit.is_ok_and(|edit| case.accepts(&content(&edit))))
 }
 
 /// Decides a case and judges what came of it.
@@ -120,16 +150,16 @@ pub fn judge(case: &Case) -> Judged {
     let judged = Judged { took, ..Judged::broken(aim, "the engine panicked") };
     match decided {
         Ok(Ok(edit)) => {
-            let got = match edit.after() {
-                After::Content(content) => content.to_vec(),
-                After::Removed => Vec::new(),
-            };
+            let got = content(&edit);
             let verdict = if case.accepts(&got) { Verdict::Right } else { Verdict::Wrong };
             let by = edit.explanation().rung.to_string();
             Judged { verdict, by, got: Some(got), ..judged }
         }
         Ok(Err(refusal)) => {
-            let verdict = verdict_of(&case.truth, refusal.code);
+            let verdict = match verdict_of(&case.truth, refusal.code) {
+                Verdict::Missed(EditCode::Ambiguous) if shows_right(case) => Verdict::Ambiguous,
+                verdict => verdict,
+            };
             let by = refusal.code.as_str().to_owned();
             Judged { verdict, by, refusal: Some(refusal.text()), ..judged }
         }

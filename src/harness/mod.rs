@@ -12,7 +12,6 @@ pub mod edits;
 pub mod figures;
 pub mod fixture;
 pub mod judge;
-pub mod language;
 pub mod material;
 pub mod measure;
 pub mod mine;

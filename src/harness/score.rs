@@ -20,6 +20,8 @@ pub struct Tally {
     pub refused: usize,
     /// Applied with other bytes.
     pub wrong: usize,
+    /// Not decided, with the right text among those shown.
+    pub ambiguous: usize,
     /// Refused though recoverable.
     pub missed: usize,
     /// Refused for another reason.
@@ -49,6 +51,7 @@ impl Tally {
             Verdict::Right => self.right += 1,
             Verdict::Refused(_) => self.refused += 1,
             Verdict::Wrong => self.wrong += 1,
+            Verdict::Ambiguous => self.ambiguous += 1,
             Verdict::Missed(_) => self.missed += 1,
             Verdict::OtherCode(_) => self.other_code += 1,
             Verdict::OtherRung(_) | Verdict::Broken(_) => self.broken += 1,
@@ -67,7 +70,7 @@ impl Tally {
 
     /// Not wrong, but not what was wanted.
     pub fn failed(&self) -> usize {
-        self.missed + self.other_code + self.broken
+        self.ambiguous + self.missed + self.other_code + self.broken
     }
 
     fn merge(&mut self, other: &Self) {
@@ -76,6 +79,7 @@ impl Tally {
         self.right += other.right;
         self.refused += other.refused;
         self.wrong += other.wrong;
+        self.ambiguous += other.ambiguous;
         self.missed += other.missed;
         self.other_code += other.other_code;
         self.broken += other.broken;
@@ -141,8 +145,8 @@ impl Score {
     /// The table, a row each, and the shares below it.
     pub fn table(&self) -> String {
         let mut out = format!(
-            "{:<28}{:>7}{:>8}{:>9}{:>16}{:>8}{:>10}\n",
-            "", "cases", "right", "refused", "silently wrong", "failed", "µs/case"
+            "{:<28}{:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>10}\n",
+            "", "cases", "right", "refused", "silently wrong", "ambiguous", "failed", "µs/case"
         );
         let mut last = "";
         for (family, row, tally) in self.rows() {
@@ -167,10 +171,11 @@ impl Score {
         }
         let _ = writeln!(
             out,
-            "\nrecoverable: {} of {} right ({}), {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nslowest case: {} µs",
+            "\nrecoverable: {} of {} right ({}), {} ambiguous with the right text shown, {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nslowest case: {} µs",
             total.right,
             total.recoverable,
             percent(total.right, total.recoverable),
+            total.ambiguous,
             total.missed,
             total.refused + total.other_code,
             total.must_refuse,
@@ -206,11 +211,12 @@ fn line(out: &mut String, name: &str, tally: &Tally) {
     let blank = |n: usize| if n == 0 { "·".to_owned() } else { n.to_string() };
     let _ = writeln!(
         out,
-        "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>8}{each:>10}",
+        "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{each:>10}",
         blank(tally.right),
         blank(tally.refused),
         blank(tally.wrong),
-        blank(tally.failed()),
+        blank(tally.ambiguous),
+        blank(tally.failed() - tally.ambiguous),
     );
 }
 

@@ -87,9 +87,9 @@ fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
 fn beside(call: &Lines<'_, '_>, near: usize, sent: &str) -> Option<String> {
     let (was, is) = (indent::of(call.old[near]), call.file_indent(near)?);
     if let Some(deeper) = sent.strip_prefix(was) {
-        return Some(format!("{is}{deeper}"));
+        return Some(format!("{is}{}", call.map.deeper(deeper)));
     }
-    let gone = was.strip_prefix(sent)?;
+    let gone = call.map.deeper(was.strip_prefix(sent)?);
     is.len()
         .checked_sub(gone.len())
         .filter(|at| is.is_char_boundary(*at))
@@ -163,51 +163,43 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     }
 }
 
-/// Whether new lines are deeper than the lines on both sides of them, as deep as the file's
-/// lines there, and no bracket or colon above calls for it: then they may be right as they
-/// were sent, while the lines around them are not.
+/// Whether lines that are new, or changed in their depth too, are deeper than the lines on
+/// both sides of them, as deep as the file's lines there, and no bracket or colon above calls
+/// for it: then they may be right as they were sent, while the lines around them are not.
 fn stands_right_already(call: &Lines<'_, '_>) -> bool {
-    let solid = |n: &usize| !call.new[*n].trim().is_empty();
-    let kept = |event: &Event| match event {
-        Event::Keep(o, n) | Event::Change(o, n) => Some((*o, *n)),
-        _ => None,
+    let kept = |event: &Event| match *event {
+        Event::Keep(o, n) | Event::Change(o, n) => Some((o, n)),
+        Event::Delete(_) | Event::Insert(_) => None,
     };
-    let gone = |event: &&Event| !matches!(event, Event::Delete(_));
+    // A line that is new, or stands where the file has the one that it replaces.
+    let moved = |event: &Event| match *event {
+        Event::Insert(n) => Some(n),
+        Event::Change(o, n) => Some(n).filter(|n| {
+            let depth = indent::of(call.new[*n]);
+            depth != indent::of(call.old[o]) && call.file_indent(o) == Some(depth)
+        }),
+        Event::Keep(..) | Event::Delete(_) => None,
+    };
+    let events: Vec<&Event> =
+        call.events.iter().filter(|event| !matches!(event, Event::Delete(_))).collect();
     let mut at = 0;
-    while at < call.events.len() {
-        let run = call.events[at..].iter().take_while(|e| matches!(e, Event::Insert(_))).count();
-        let before = call.events[..at].iter().rev().find(gone).and_then(kept);
-        let after = call.events[at + run..].iter().find(gone).and_then(kept);
-        let lines = call.events[at..at + run].iter().filter_map(|event| match event {
-            Event::Insert(n) => Some(*n).filter(solid),
-            _ => None,
-        });
-        let depth = lines.map(|n| indent::of(call.new[n])).min_by_key(|indent| indent.len());
+    while at < events.len() {
+        let run: Vec<usize> = events[at..].iter().map_while(|event| moved(event)).collect();
+        let before = at.checked_sub(1).and_then(|at| kept(events[at]));
+        let after = events.get(at + run.len()).and_then(|event| kept(event));
+        let solid = run.iter().filter(|n| !call.new[**n].trim().is_empty());
+        let depth = solid.map(|n| indent::of(call.new[*n])).min_by_key(|indent| indent.len());
         if let Some(depth) = depth {
-            let beside: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
-            let deeper = beside.iter().all(|(_, n)| indent::of(call.new[*n]).len() < depth.len());
-            let as_file = beside.iter().any(|(o, _)| call.file_indent(*o) == Some(depth));
+            let mut beside = before.into_iter().chain(after);
+            let as_file = beside.clone().any(|(o, _)| call.file_indent(o) == Some(depth));
+            let deeper = beside.all(|(_, n)| indent::of(call.new[n]).len() < depth.len());
             let opened =
                 before.is_some_and(|(_, n)| call.new[n].trim_end().ends_with(['{', '(', '[', ':']));
             if deeper && as_file && !opened {
                 return true;
             }
         }
-        at += run.max(1);
+        at += run.len().max(1);
     }
-    call.events.windows(3).any(|three| changed_line_stands_right(call, three))
-}
-
-/// The same for a changed line between two kept ones: it alone stands where the file's does.
-fn changed_line_stands_right(call: &Lines<'_, '_>, events: &[Event]) -> bool {
-    let [Event::Keep(_, above), Event::Change(o, n), Event::Keep(_, below)] = *events else {
-        return false;
-    };
-    let depth = |n: usize| indent::of(call.new[n]);
-    let opened = call.new[above].trim_end().ends_with(['{', '(', '[', ':']);
-    let deeper = depth(above).len() < depth(n).len() && depth(below).len() < depth(n).len();
-    deeper
-        && !opened
-        && depth(n) != indent::of(call.old[o])
-        && call.file_indent(o) == Some(depth(n))
+    false
 }

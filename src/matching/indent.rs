@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::file::File;
+
 /// The white space at the start of a line.
 pub(super) fn of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']).len()]
@@ -48,8 +50,10 @@ enum Unit {
     ToTabs(usize),
     /// A tab becomes n spaces.
     ToSpaces(usize),
-    /// a spaces become b.
+    /// Levels of a spaces become levels of b; what is left over stays.
     Scale(usize, usize),
+    /// Every column goes from a to b, as where a formatter aligned the lines.
+    Stretch(usize, usize),
 }
 
 /// A uniform move.
@@ -70,7 +74,7 @@ pub(super) struct Rule {
 impl Rule {
     /// The file's indentation; `None` where the rule does not reach.
     pub(super) fn apply(&self, indent: &str) -> Option<String> {
-        let unit = self.unit.apply(indent);
+        let unit = self.unit.apply(indent)?;
         match &self.shift {
             Shift::None => Some(unit.into_owned()),
             Shift::Deeper(by) => Some(format!("{by}{unit}")),
@@ -88,8 +92,7 @@ impl Rule {
             Shift::None => "",
             Shift::Deeper(by) | Shift::Shallower(by) => by.as_str(),
         };
-        let other_width = self.unit == Unit::Keep
-            && levels.call.zip(levels.file).is_some_and(|(call, file)| call != file);
+        let other_width = self.unit == Unit::Keep && levels.other_width();
         let whole =
             levels.file.is_none_or(|unit| by.contains('\t') || by.len().is_multiple_of(unit));
         whole && !other_width
@@ -107,8 +110,17 @@ impl Rule {
 }
 
 impl Unit {
-    fn apply(self, indent: &str) -> Cow<'_, str> {
+    /// Whether neither width is a multiple of the other.
+    fn is_odd(self) -> bool {
         match self {
+            Self::Scale(a, b) | Self::Stretch(a, b) => !a.is_multiple_of(b) && !b.is_multiple_of(a),
+            Self::Keep | Self::ToTabs(_) | Self::ToSpaces(_) => false,
+        }
+    }
+
+    /// `None` where a column would fall between two.
+    fn apply(self, indent: &str) -> Option<Cow<'_, str>> {
+        Some(match self {
             Self::Keep => Cow::Borrowed(indent),
             Self::ToSpaces(n) => Cow::Owned(indent.replace('\t', &" ".repeat(n))),
             Self::ToTabs(n) => {
@@ -119,7 +131,11 @@ impl Unit {
                 let width = indent.chars().count();
                 Cow::Owned(" ".repeat(width / a * b + width % a))
             }
-        }
+            Self::Stretch(a, b) => {
+                let width = indent.chars().count() * b;
+                Cow::Owned(" ".repeat(width.is_multiple_of(a).then_some(width / a)?))
+            }
+        })
     }
 }
 
@@ -136,6 +152,20 @@ pub(super) struct Levels {
     pub(super) call_has_tabs: bool,
 }
 
+impl Levels {
+    pub(super) fn new(file: &File<'_>, old: &[&str], new: &[&str]) -> Self {
+        // One step of new_str alone may be an odd line.
+        let call = unit(old.iter().copied()).or_else(|| unit_by_steps(new.iter().copied(), 2));
+        let perhaps = unit(new.iter().copied());
+        let call_has_tabs = old.iter().chain(new).any(|line| of(line).contains('\t'));
+        Self { call, perhaps, file: file.unit(), call_has_tabs }
+    }
+
+    fn other_width(self) -> bool {
+        self.call.zip(self.file).is_some_and(|(call, file)| call != file)
+    }
+}
+
 /// How the indentation of a place's lines differs from the call's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IndentMap {
@@ -143,24 +173,43 @@ pub(super) struct IndentMap {
     pub(super) rules: Vec<Rule>,
     /// The first line's indentation was lost, and it speaks for no other line.
     pub(super) first_apart: bool,
+    levels: Levels,
     pairs: Vec<(String, String)>,
 }
 
 impl IndentMap {
-    /// Fits rules to all pairs; if none fits, to all but the first.
-    pub(super) fn fit(pairs: Vec<(String, String)>, levels: Levels) -> Self {
+    /// Fits rules to all pairs; if none fits, to all but the first. `rest` are the levels of
+    /// the call without its first line: where that has lost its indentation, the step from it
+    /// to the next line shows no level.
+    pub(super) fn fit(pairs: Vec<(String, String)>, levels: Levels, rest: Levels) -> Self {
         let mut rules = rules(&pairs, levels);
+        if rules.is_empty() && levels.perhaps.is_some() {
+            // The steps of old_str may be of two levels.
+            rules = self::rules(&pairs, Levels { call: levels.perhaps, ..levels });
+        }
         let first_apart = rules.is_empty() && pairs.len() > 1;
         if first_apart {
-            rules = self::rules(&pairs[1..], levels);
+            let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
+            let call = rest.call.or(levels.call.filter(|_| tabs));
+            rules = self::rules(&pairs[1..], Levels { call, ..rest });
         }
         let first_apart = first_apart && !rules.is_empty();
-        Self { rules, first_apart, pairs }
+        Self { rules, first_apart, levels, pairs }
     }
 
     /// Whether the call's indentation is the file's.
     pub(super) fn is_same(&self) -> bool {
         self.pairs.iter().all(|(from, to)| from == to)
+    }
+
+    /// So many columns of the call in the file's columns, where they are whole levels.
+    pub(super) fn deeper(&self, by: &str) -> String {
+        match (self.levels.call, self.levels.file) {
+            (Some(call), Some(file)) if by.len().is_multiple_of(call) && !by.contains('\t') => {
+                " ".repeat(by.len() / call * file)
+            }
+            _ => by.to_owned(),
+        }
     }
 
     /// Whether nothing but the levels that the pairs show can be mapped.
@@ -207,13 +256,15 @@ fn rules(pairs: &[(String, String)], levels: Levels) -> Vec<Rule> {
         let rule = if fits(pairs, &plain) { Some(plain) } else { fit_shift(pairs, unit) };
         out.extend(rule.filter(|rule| !out.contains(rule)));
     }
-    if out.iter().any(|rule| rule.is_on_grid(levels)) {
+    // An odd width that only one step of new_str shows proves nothing against another rule.
+    let shown = |rule: &Rule| levels.call.is_some() || !rule.unit.is_odd();
+    if out.iter().any(|rule| rule.is_on_grid(levels) && shown(rule)) {
         out.retain(|rule| rule.is_on_grid(levels));
     }
     let by_steps = |rule: &Rule| match rule.unit {
         Unit::ToTabs(width) => levels.call == Some(width),
         Unit::ToSpaces(width) => levels.file == Some(width),
-        Unit::Keep | Unit::Scale(..) => false,
+        Unit::Keep | Unit::Scale(..) | Unit::Stretch(..) => false,
     };
     if out.iter().any(by_steps) {
         out.retain(by_steps);
@@ -233,7 +284,7 @@ fn fits(pairs: &[(String, String)], rule: &Rule) -> bool {
 /// The move that explains all pairs once their unit is changed.
 fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Rule> {
     let (from, to) = pairs.first()?;
-    let from = unit.apply(from);
+    let from = unit.apply(from)?;
     let shift = if let Some(by) = to.strip_suffix(from.as_ref()) {
         Shift::Deeper(by.to_owned())
     } else {
@@ -271,6 +322,7 @@ fn units(pairs: &[(String, String)], levels: Levels) -> Vec<Unit> {
                 && from > 1
             {
                 out.push(Unit::Scale(from, to));
+                out.extend(Some(Unit::Stretch(from, to)).filter(|unit| !unit.is_odd()));
             }
         }
     }
@@ -287,7 +339,8 @@ mod tests {
 
     fn fit(pairs: &[(&str, &str)], file: Option<usize>) -> IndentMap {
         let pairs = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
-        IndentMap::fit(pairs.collect(), Levels { file, ..Levels::default() })
+        let levels = Levels { file, ..Levels::default() };
+        IndentMap::fit(pairs.collect(), levels, levels)
     }
 
     fn apply(map: &IndentMap, indent: &str) -> Vec<Option<String>> {
@@ -312,7 +365,8 @@ mod tests {
         let map = fit(&[("    ", "\t"), ("        ", "\t\t")], None);
         assert_eq!(apply(&map, "            ")[0].as_deref(), Some("\t\t\t"));
         let map = fit(&[("  ", "    "), ("    ", "        ")], Some(4));
-        assert_eq!(apply(&map, "      "), [Some("            ".into())]);
+        let depths = apply(&map, "      ");
+        assert!(depths.iter().all(|depth| depth.as_deref() == Some("            ")), "{depths:?}");
     }
 
     #[test]

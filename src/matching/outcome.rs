@@ -63,8 +63,11 @@ pub(super) fn outcomes(
     let mut out: Vec<Outcome> = Vec::new();
     let mut conflict = None;
     let several = new.texts().count() > 1;
-    let characters = Characters::learn(file, place, old, new);
-    for (at, text) in new.texts().enumerate() {
+    let characters = Characters::learn(file, place, old, new).readings();
+    let readings = new.texts().enumerate();
+    for (characters, (at, text)) in
+        readings.flat_map(|new| characters.iter().map(move |c| (c, new)))
+    {
         let (old, text) = (characters.apply(old), characters.apply(text));
         let call = Lines::new(file, place, &old, &text);
         for depth in evidence::depths(&call) {
@@ -98,6 +101,12 @@ pub(super) fn outcomes(
             }
         }
     }
+    // A call that changes something is not read as one that changes nothing.
+    let changes =
+        |outcome: &Outcome| file.text[outcome.splice.range.clone()] != *outcome.splice.text;
+    if out.iter().any(changes) {
+        out.retain(changes);
+    }
     match (out.is_empty(), conflict) {
         (true, Some(draft)) => Err(draft),
         _ => Ok(out),
@@ -109,8 +118,8 @@ pub(super) fn outcomes(
 /// blanks at line ends. What the file writes in two ways tells nothing, and stays as sent.
 struct Characters {
     map: Vec<(String, String)>,
-    /// Whether the call has blanks at the ends of lines that the file has not.
-    trims: bool,
+    /// Blanks that the call has at the ends of lines, and the file has not.
+    tails: Vec<String>,
 }
 
 impl Characters {
@@ -128,50 +137,80 @@ impl Characters {
             if chunk.kind != ChunkKind::Same || chunk.old.len() != 1 || chunk.lines.is_empty() {
                 continue;
             }
-            let (a, b) = (lines[chunk.old.start].trim(), place.text(chunk, file).trim());
-            let (x, y) = (fold::canonical(a, Fold::LookAlike), fold::canonical(b, Fold::LookAlike));
-            if x.len() == y.len() {
-                let text = |line: &str, c: &fold::Canonical| line[c.range()].to_owned();
-                x.iter().zip(&y).filter(|(x, _)| !a[x.range()].is_ascii()).for_each(|(x, y)| {
-                    learn(&text(a, x), &text(b, y));
-                });
-            }
+            let pairs = look_alikes(lines[chunk.old.start], place.text(chunk, file));
+            pairs.into_iter().filter(|(call, _)| !call.is_ascii()).for_each(|(a, b)| learn(a, b));
         }
         let changed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
         let map = changed.filter(|(from, to)| from != to).collect();
-        let tails: Vec<(bool, bool)> = place
-            .chunks
-            .iter()
-            .filter(|c| c.kind == ChunkKind::Same && c.old.len() == 1 && !c.lines.is_empty())
-            .map(|c| (has_tail(lines[c.old.start]), has_tail(place.text(c, file))))
+        let pairs = place.chunks.iter().filter(|c| c.kind == ChunkKind::Same && c.old.len() == 1);
+        let tails: Vec<(&str, &str)> = pairs
+            .filter(|chunk| !chunk.lines.is_empty())
+            .map(|chunk| (tail(lines[chunk.old.start]), tail(place.text(chunk, file))))
             .collect();
-        // Where new_str has such a line too, it was written by the same hand.
-        let same = |a: &str, b: &str| a.trim_start() == b.trim_start();
-        let shared = |line: &str| has_tail(line) && lines.iter().any(|old| same(old, line));
-        let silent =
-            new.texts().all(|new| !new.split('\n').any(|l| lines.contains(&l) && !l.is_empty()));
-        let trims = tails.contains(&(true, false))
-            && tails.iter().all(|(_, file)| !file)
-            && (silent || new.texts().any(|new| new.split('\n').any(shared)));
-        Self { map, trims }
+        // Lines that new_str has too tell whether it was written by the same hand.
+        let (mut mistaken, mut right) = (false, false);
+        for line in new.texts().flat_map(split) {
+            for old in lines.iter().filter(|old| !tail(old).is_empty()) {
+                let same = old.trim() == line.trim();
+                mistaken |= same && tail(line) == tail(old);
+                right |= same && tail(line).is_empty();
+            }
+        }
+        let only_in_call = tails.iter().all(|(_, file)| file.is_empty());
+        let tails = tails.into_iter().filter(|_| only_in_call && (mistaken || !right));
+        let tails = tails.map(|(call, _)| call.to_owned()).filter(|tail| !tail.is_empty());
+        Self { map, tails: tails.collect() }
+    }
+
+    /// A long dash stands for one hyphen or for two, so that no pair tells which: with and
+    /// without those.
+    fn readings(self) -> Vec<Self> {
+        let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
+        let map: Vec<_> = self.map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
+        let other = (map.len() < self.map.len()).then_some(Self { map, tails: self.tails.clone() });
+        std::iter::once(self).chain(other).collect()
     }
 
     fn apply(&self, text: &str) -> String {
         let text = self.map.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-        if !self.trims {
+        if self.tails.is_empty() {
             return text;
         }
-        let trimmed = text.split('\n').map(|line| match has_tail(line) {
-            true => line.trim_end_matches([' ', '\t']),
-            false => line,
+        let trimmed = text.split('\n').map(|line| {
+            let (body, ending) = line.split_at(line.trim_end_matches('\r').len());
+            let tail = tail(body);
+            match self.tails.iter().any(|known| known == tail) {
+                true => format!("{}{ending}", &body[..body.len() - tail.len()]),
+                false => line.to_owned(),
+            }
         });
         trimmed.collect::<Vec<_>>().join("\n")
     }
 }
 
-/// Whether a line with words ends in blanks.
-fn has_tail(line: &str) -> bool {
-    !line.trim().is_empty() && line.ends_with([' ', '\t'])
+/// The characters of two lines that look alike, each as the call and as the file has it.
+fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
+    let (call, file) = (call.trim(), file.trim());
+    let [x, y] = [call, file].map(|line| fold::canonical(line, Fold::LookAlike));
+    if x.len() != y.len() {
+        return Vec::new();
+    }
+    // One character may stand for several, as an ellipsis does for three dots.
+    let mut pairs: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for (x, y) in x.iter().zip(&y) {
+        match pairs.last_mut() {
+            Some((a, b)) if *a == x.range() => b.end = y.end,
+            Some((a, b)) if *b == y.range() => a.end = x.end,
+            _ => pairs.push((x.range(), y.range())),
+        }
+    }
+    pairs.into_iter().map(|(a, b)| (&call[a], &file[b])).collect()
+}
+
+/// The blanks at the end of a line with words.
+fn tail(line: &str) -> &str {
+    let words = line.trim_end_matches([' ', '\t']).len();
+    if line.trim().is_empty() { "" } else { &line[words..] }
 }
 
 /// The conflicts of a call at a place.
@@ -227,13 +266,8 @@ impl<'a, 't> Lines<'a, 't> {
                 pairs.push((indent::of(old[at]).to_owned(), indent::of(line).to_owned()));
             }
         }
-        // One step of new_str alone may be an odd line.
-        let call = indent::unit(old.iter().copied())
-            .or_else(|| indent::unit_by_steps(new.iter().copied(), 2));
-        let perhaps = indent::unit(new.iter().copied());
-        let call_has_tabs = old.iter().chain(&new).any(|line| indent::of(line).contains('\t'));
-        let levels = Levels { call, perhaps, file: file.unit(), call_has_tabs };
-        let map = IndentMap::fit(pairs, levels);
+        let rest = Levels::new(file, old.get(1..).unwrap_or(&[]), new.get(1..).unwrap_or(&[]));
+        let map = IndentMap::fit(pairs, Levels::new(file, &old, &new), rest);
         Self { file, place, old, new, events, map, paired, closed }
     }
 
@@ -352,8 +386,40 @@ struct Writer<'c, 'a, 't> {
     inserts: Vec<usize>,
     /// What became of the line above.
     above: Fate,
-    /// The endings of lines that are gone, for the new lines in their place.
-    freed: VecDeque<Ending>,
+    /// The lines that are gone, for the new lines in their place.
+    freed: VecDeque<Gone<'a>>,
+}
+
+/// A line that the call takes away: as the call has it, and as the file has it.
+struct Gone<'a> {
+    old: &'a str,
+    file: &'a str,
+    ending: Ending,
+}
+
+impl Gone<'_> {
+    /// A line in the place of this one, with the marks that the file has here in another way
+    /// than the call. `None` where the two do not differ in any that the line has.
+    fn marks_for(&self, line: &str, tolerance: Tolerance) -> Option<String> {
+        let end = |line: &str| line.trim_end().chars().next_back();
+        let is_mark = |c: &char| matches!(c, ',' | ';');
+        match tolerance {
+            Tolerance::Punctuation => {
+                let mark = end(self.file).filter(is_mark)?;
+                let lost = end(self.old).filter(is_mark).is_none();
+                let bare = end(line).is_some_and(|c| !is_mark(&c));
+                (lost && bare).then(|| format!("{}{mark}", line.trim_end()))
+            }
+            Tolerance::LookAlikes | Tolerance::LookAlikesAndIndentation => {
+                let pairs = look_alikes(self.old, self.file);
+                let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && pair.0.is_ascii();
+                let one = |from: &str, to: &str| pairs.iter().all(|(a, b)| *a != from || *b == to);
+                let (from, to) = pairs.iter().find(differ).filter(|(a, b)| one(a, b))?;
+                line.contains(from).then(|| line.replace(from, to))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What becomes of a line of the file.
@@ -506,7 +572,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 self.out.push(Out::Line { text: text.to_owned(), sent, ending });
             }
             Event::Delete(_) if known || chunk.kind == ChunkKind::Elided => {
-                self.freed.extend(ending);
+                let old = call.old[o];
+                self.freed.extend(ending.map(|ending| Gone { old, file: text, ending }));
             }
             Event::Delete(_) => self.conflict(chunk.lines.clone(), call.old[o], text, ""),
             Event::Change(_, n) if known => {
@@ -614,10 +681,19 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         if self.blank == Blank::Above {
             self.out.extend(gap.iter().map(own));
         }
+        // Line for line, the old one shows how the file writes what the call wrote otherwise;
+        // whether the new one is to be written so is open.
+        let line_for_line = self.inserts.len() == self.freed.len();
         for n in std::mem::take(&mut self.inserts) {
             let text = self.inserted(n)?;
-            let ending = self.freed.pop_front();
-            self.push(text, ending);
+            let gone = self.freed.pop_front();
+            let ending = gone.as_ref().map(|gone| gone.ending);
+            let marked = gone.filter(|_| line_for_line);
+            let marked = marked.and_then(|gone| gone.marks_for(&text, call.place.tolerance));
+            self.out.push(match marked {
+                Some(marked) => Out::Line { text: marked, sent: Some(text), ending },
+                None => Out::Line { text, sent: None, ending },
+            });
         }
         if self.blank == Blank::Below {
             self.out.extend(gap.iter().map(own));

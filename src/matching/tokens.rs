@@ -108,7 +108,12 @@ pub(super) fn merge(old: &str, file: &str, new: &str, fold: Option<Fold>) -> Opt
             None => at == 0 && o == 0,
         });
         match follows {
-            Some(at) if o[at].gap == token.gap => {
+            // A character that the fold forgets has no place in the file to take it from.
+            Some(at)
+                if o[at].gap == token.gap
+                    && !own[at].is_empty()
+                    && at.checked_sub(1).is_none_or(|b| !own[b].is_empty()) =>
+            {
                 let from = at.checked_sub(1).map_or(0, |b| own[b].end);
                 out.push_str(&file[from..own[at].start]);
             }

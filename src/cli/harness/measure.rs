@@ -50,7 +50,7 @@ impl Show {
     fn wants(self, verdict: &Verdict) -> bool {
         match self {
             Self::Wrong => *verdict == Verdict::Wrong,
-            Self::Refused => matches!(verdict, Verdict::Missed(_)),
+            Self::Refused => matches!(verdict, Verdict::Missed(_) | Verdict::Ambiguous),
             Self::Other => matches!(
                 verdict,
                 Verdict::OtherCode(_) | Verdict::OtherRung(_) | Verdict::Broken(_)
@@ -88,7 +88,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
             .map(|(family, way, t)| {
                 json!({
                     "family": family, "way": way, "right": t.right, "refused": t.refused, "wrong": t.wrong,
-                    "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
+                    "ambiguous": t.ambiguous, "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
                     "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
                 })
             })

@@ -173,7 +173,7 @@ fn marker(draft: &Draft<'_>, like: &str, rng: &mut Rng) -> Option<String> {
         "...",
     ];
     let lead = &like[..like.len() - like.trim_start().len()];
-    let open = draft.edit.language.comments.first().filter(|c| !c.ends_with(['*', '-']))?;
+    let open = draft.edit.language.comment_marks().next().filter(|c| !c.ends_with(['*', '-']))?;
     let words = rng.pick(WORDS)?;
     Some(if *words == "..." { format!("{lead}...") } else { format!("{lead}{open} {words}") })
 }

@@ -328,7 +328,7 @@ impl<'e> Draft<'e> {
             tail: self.tail,
             expected: Expected::default(),
             near_line: None,
-            comment: self.edit.language.comments.first().copied().unwrap_or(""),
+            comment: self.edit.language.comment_marks().next().unwrap_or(""),
         };
         if closing == Closing::Included && call.tail.starts_with('\n') {
             call.tail.remove(0);

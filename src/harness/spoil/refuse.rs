@@ -341,7 +341,8 @@ pub(super) fn twins_equally_near(draft: &mut Draft<'_>, rng: &mut Rng) -> Option
 /// `new_str` leaves the rest to the reader.
 pub(super) fn omission(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen(4, 4);
-    let open = draft.edit.language.comments.first().filter(|mark| !mark.starts_with(['<', '-']))?;
+    let open =
+        draft.edit.language.comment_marks().next().filter(|mark| !mark.starts_with(['<', '-']))?;
     let last = draft.cells.iter().rposition(|cell| cell.kind != Kind::Keep)?;
     let rest: Vec<usize> = (last + 1..draft.cells.len()).collect();
     (rest.len() >= 3).then_some(())?;

@@ -2,7 +2,6 @@
 //! remembers a little wrong. Context keeps the file's spelling; a changed line keeps it
 //! where old and new are paired one to one.
 
-use super::super::language::Prose;
 use super::super::rng::Rng;
 use super::{Cell, Draft, Kind};
 
@@ -27,7 +26,7 @@ fn widen_spaces(line: &str) -> String {
 }
 
 fn spacing(draft: &mut Draft<'_>, change: fn(&str) -> String) -> Option<()> {
-    (draft.edit.language.prose == Prose::No).then_some(())?;
+    draft.edit.language.is_free_form().then_some(())?;
     let comment = |line: &str| draft.edit.language.is_comment(line);
     let places = draft.which(|cell| {
         cell.kind == Kind::Keep
@@ -108,7 +107,7 @@ pub(super) fn end_lost(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
 
 /// A comma or semicolon too many at the end of one context line.
 pub(super) fn end_added(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
-    (draft.edit.language.prose == Prose::No).then_some(())?;
+    draft.edit.language.is_free_form().then_some(())?;
     let mark = if draft.edit.language.name == "json" { "," } else { *rng.pick(&[",", ";"])? };
     let open = |cell: &Cell| {
         cell.is_kept_text()
@@ -202,7 +201,7 @@ pub(super) fn context_stale(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> 
         .collect();
     let at = *rng.pick(&quiet)?;
     let line = draft.cells[at].file.clone()?;
-    let names = names(&line, 4);
+    let names = names(draft.edit.language.without_comment(&line), 4);
     let &(from, to) = rng.pick(&names)?;
     let name = &line[from..to];
     let stale = format!("{}{}", rng.pick(&["old", "my", "the", "orig"])?, capitalised(name));
