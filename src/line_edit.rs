@@ -174,7 +174,7 @@ mod tests {
             })
             .collect();
         let plan = EditPlan::new(&snapshot, splices(&snapshot, changes)?)?;
-        Ok(plan.text_after(&snapshot))
+        Ok(plan.text_after())
     }
 
     #[test]

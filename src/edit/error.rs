@@ -142,6 +142,7 @@ impl JsonSchema for EditCode {
 
 /// A place in the file that is near to what the caller asked for.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Near {
     /// First line.
     pub start_line: usize,
@@ -163,6 +164,7 @@ impl Near {
 /// One line of the call beside the line of the file, white space made visible
 /// (`→` a tab, `·` a blank at either end, `␍` a carriage return).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Difference {
     /// The line's number in the file.
     pub line: usize,
@@ -176,6 +178,7 @@ pub struct Difference {
 
 /// Lines that the call rewrites, and that the file has otherwise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Conflict {
     /// First line in the file.
     pub start_line: usize,
@@ -192,6 +195,7 @@ pub struct Conflict {
 
 /// One of several texts that the call can mean.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct OutcomeDiff {
     /// How the call is read.
     pub how: String,
@@ -201,6 +205,7 @@ pub struct OutcomeDiff {
 
 /// One attempt to correct a call, by a model or from its cache.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Attempt {
     /// What was asked: `correct_old`, `adjust_new`, `repair_escapes`, `choose`.
     pub ask: &'static str,
@@ -212,6 +217,7 @@ pub struct Attempt {
 
 /// An edit that did not happen. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Refusal {
     /// The stable code.
     pub code: EditCode,

@@ -14,10 +14,11 @@ pub struct Splice {
     pub text: String,
 }
 
-/// Splices that are sorted, disjoint and bound to one version of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Splices that are sorted, disjoint and bound to one version of a file, which it holds:
+/// they cannot be applied to another.
+#[derive(Debug, Clone)]
 pub struct EditPlan {
-    base: ContentHash,
+    snapshot: Snapshot,
     splices: Vec<Splice>,
 }
 
@@ -59,7 +60,7 @@ impl EditPlan {
                 .hint("Merge them into one edit, or send them in two calls."));
             }
         }
-        Ok(Self { base: snapshot.hash(), splices })
+        Ok(Self { snapshot: snapshot.clone(), splices })
     }
 
     /// The plan that turns the snapshot's whole text into `after`, touching only
@@ -79,12 +80,12 @@ impl EditPlan {
         } else {
             vec![Splice { range: head..end, text: after[head..after.len() - tail].to_owned() }]
         };
-        Self { base: snapshot.hash(), splices }
+        Self { snapshot: snapshot.clone(), splices }
     }
 
     /// The version the plan was made for.
     pub fn base(&self) -> ContentHash {
-        self.base
+        self.snapshot.hash()
     }
 
     /// The splices, in the order of the file.
@@ -93,8 +94,8 @@ impl EditPlan {
     }
 
     /// The text after the splices.
-    pub fn text_after(&self, snapshot: &Snapshot) -> String {
-        let text = snapshot.text();
+    pub fn text_after(&self) -> String {
+        let text = self.snapshot.text();
         let grown: usize = self.splices.iter().map(|s| s.text.len()).sum();
         let mut out = String::with_capacity(text.len() + grown);
         let mut at = 0;
@@ -108,7 +109,8 @@ impl EditPlan {
     }
 
     /// The bytes after the splices; everything outside them is copied as it is.
-    pub fn bytes_after(&self, snapshot: &Snapshot) -> Result<Vec<u8>, Refusal> {
+    pub fn bytes_after(&self) -> Result<Vec<u8>, Refusal> {
+        let snapshot = &self.snapshot;
         let bytes = snapshot.bytes();
         let grown: usize = self.splices.iter().map(|s| s.text.len()).sum();
         let mut out = Vec::with_capacity(bytes.len() + grown);
@@ -178,8 +180,8 @@ mod tests {
     fn splices_are_sorted_and_applied_to_bytes() {
         let snapshot = Snapshot::decode(b"caf\xE9 one\r\ntwo\r\n".to_vec()).expect("latin");
         let plan = plan(&snapshot, &[(11..14, "zwei"), (0..5, "thé")]).expect("disjoint");
-        assert_eq!(plan.bytes_after(&snapshot).expect("fits"), b"th\xE9 one\r\nzwei\r\n");
-        assert_eq!(plan.text_after(&snapshot), "thé one\r\nzwei\r\n");
+        assert_eq!(plan.bytes_after().expect("fits"), b"th\xE9 one\r\nzwei\r\n");
+        assert_eq!(plan.text_after(), "thé one\r\nzwei\r\n");
     }
 
     #[test]
@@ -208,8 +210,8 @@ mod tests {
         let text = snapshot.text().to_owned();
         let to = text.replace(" b", " c");
         let all = plan(&snapshot, &[(0..text.len(), &to)]).expect("plan");
-        assert_eq!(all.bytes_after(&snapshot).expect("kept"), b"\xC3\xA9\xC3\xA8 a \xFF c\n");
+        assert_eq!(all.bytes_after().expect("kept"), b"\xC3\xA9\xC3\xA8 a \xFF c\n");
         let bad = plan(&snapshot, &[(0..text.len(), "x \u{FFFD} y\u{FFFD} z")]).expect("plan");
-        assert_eq!(bad.bytes_after(&snapshot).expect_err("refused").code, EditCode::Unencodable);
+        assert_eq!(bad.bytes_after().expect_err("refused").code, EditCode::Unencodable);
     }
 }

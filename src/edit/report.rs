@@ -11,6 +11,7 @@ use crate::text::{ContentHash, LineSpan, Snapshot, counted, quoted};
 
 /// How an edit was understood: which rung matched and what was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Explanation {
     /// The rung of the ladder that matched.
     pub rung: Rung,
@@ -73,6 +74,7 @@ impl Explanation {
 
 /// The strings that an edit really used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Corrected {
     /// The file's own text that was replaced.
     pub old_str: String,
@@ -82,6 +84,7 @@ pub struct Corrected {
 
 /// What correction by a model cost.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct ModelUse {
     /// Requests sent.
     pub calls: u32,
@@ -131,6 +134,7 @@ pub enum Durability {
 
 /// One side of a changed span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Extent {
     /// First line.
     pub start_line: usize,
@@ -144,6 +148,7 @@ pub struct Extent {
 
 /// A changed span, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Span {
     /// In the file that was.
     pub before: Extent,
@@ -153,6 +158,7 @@ pub struct Span {
 
 /// What changed, with the lines around it, so that the caller can check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Verification {
     /// First replaced line, in the numbering before.
     pub start_line: usize,
@@ -176,6 +182,7 @@ pub struct Verification {
 
 /// Lines from `from_line` on (in the numbering before) have moved by `delta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct LineShift {
     /// First line below the change, before it.
     pub from_line: usize,
@@ -200,6 +207,7 @@ pub enum WriteMethod {
 
 /// The outcome of an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
 pub struct EditReport {
     /// The file.
     pub path: String,
@@ -247,9 +255,9 @@ impl EditReport {
         let shown = match (edit.plan(), after) {
             // Read in the encoding of the version before, which need not be the likeliest.
             (Some(plan), Some(after)) if after.encoding() != before.encoding() => {
-                Snapshot::from_text(plan.text_after(before))
+                Snapshot::from_text(plan.text_after())
             }
-            (Some(plan), None) => Snapshot::from_text(plan.text_after(before)),
+            (Some(plan), None) => Snapshot::from_text(plan.text_after()),
             (_, Some(after)) => after,
             (None, None) => empty.clone(),
         };

@@ -55,7 +55,7 @@ impl VerifiedEdit {
         if !doubts.is_empty() {
             return Err(uncertain(&doubts, &written, before).at(path.as_str()));
         }
-        let after = plan.bytes_after(before).map_err(|r| r.at(path.as_str()))?;
+        let after = plan.bytes_after().map_err(|r| r.at(path.as_str()))?;
         if after == before.bytes() {
             return Err(refuse(EditCode::NoChange, "the edit would leave the file as it is").hint(
                 "The file already reads as new_str would have it; go on with the next step.",
@@ -65,7 +65,7 @@ impl VerifiedEdit {
             return Err(refuse(EditCode::Unencodable, "bytes outside the edit would change"));
         }
         if before.encoding().name() != "utf-8" || before.has_invalid_bytes() {
-            let wanted = plan.text_after(before);
+            let wanted = plan.text_after();
             let back = before.encoding().decode_again(&after);
             if !before.has_invalid_bytes() && back.as_deref() != Some(&wanted) {
                 return Err(refuse(

@@ -16,6 +16,7 @@ pub mod material;
 pub mod measure;
 pub mod mine;
 pub mod pack;
+pub mod replay;
 pub mod report;
 pub mod rng;
 pub mod score;

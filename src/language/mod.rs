@@ -149,6 +149,12 @@ impl Language {
         }
     }
 
+    /// The part of a line that is no comment.
+    #[cfg(feature = "harness")]
+    pub(crate) fn code_of<'a>(&self, line: &'a str) -> &'a str {
+        if self.is_comment(line) { "" } else { self.without_comment(line) }
+    }
+
     /// Cuts a text into code, comments and literals.
     pub fn lex(&self, text: &str) -> Lexed {
         lexer::lex(self, text)

@@ -163,39 +163,48 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     }
 }
 
-/// Whether lines that are new, or changed in their depth too, are deeper than the lines on
-/// both sides of them, as deep as the file's lines there, and no bracket or colon above calls
-/// for it: then they may be right as they were sent, while the lines around them are not.
+/// Whether lines are deeper than those on both sides of them, as deep as the file's lines
+/// there, and nothing calls for it: no bracket or colon above, and those that replace a line
+/// replace one that stood beside the others. Then they may be right as they were sent, while
+/// the lines around them are not.
 fn stands_right_already(call: &Lines<'_, '_>) -> bool {
     let kept = |event: &Event| match *event {
         Event::Keep(o, n) | Event::Change(o, n) => Some((o, n)),
         Event::Delete(_) | Event::Insert(_) => None,
     };
-    // A line that is new, or stands where the file has the one that it replaces.
+    let depth = |n: usize| indent::of(call.new[n]);
+    // A line that is new, or stands where the file has the one that it replaces: that one's
+    // depth in the call, if any.
     let moved = |event: &Event| match *event {
-        Event::Insert(n) => Some(n),
-        Event::Change(o, n) => Some(n).filter(|n| {
-            let depth = indent::of(call.new[*n]);
-            depth != indent::of(call.old[o]) && call.file_indent(o) == Some(depth)
-        }),
+        Event::Insert(n) => Some((n, None)),
+        Event::Change(o, n) => {
+            let was = indent::of(call.old[o]);
+            let right = depth(n) != was && call.file_indent(o) == Some(depth(n));
+            // A line that is only indented is meant to move.
+            let only_moved = call.old[o].trim() == call.new[n].trim();
+            (right && !only_moved).then_some((n, Some(was)))
+        }
         Event::Keep(..) | Event::Delete(_) => None,
     };
     let events: Vec<&Event> =
         call.events.iter().filter(|event| !matches!(event, Event::Delete(_))).collect();
     let mut at = 0;
     while at < events.len() {
-        let run: Vec<usize> = events[at..].iter().map_while(|event| moved(event)).collect();
+        let run: Vec<_> = events[at..].iter().map_while(|event| moved(event)).collect();
         let before = at.checked_sub(1).and_then(|at| kept(events[at]));
         let after = events.get(at + run.len()).and_then(|event| kept(event));
-        let solid = run.iter().filter(|n| !call.new[**n].trim().is_empty());
-        let depth = solid.map(|n| indent::of(call.new[*n])).min_by_key(|indent| indent.len());
-        if let Some(depth) = depth {
-            let mut beside = before.into_iter().chain(after);
-            let as_file = beside.clone().any(|(o, _)| call.file_indent(o) == Some(depth));
-            let deeper = beside.all(|(_, n)| indent::of(call.new[n]).len() < depth.len());
+        let solid = run.iter().filter(|(n, _)| !call.new[*n].trim().is_empty());
+        let least = solid.map(|(n, _)| depth(*n)).min_by_key(|indent| indent.len());
+        if let Some(least) = least {
+            let beside: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
+            let as_file = beside.iter().any(|(o, _)| call.file_indent(*o) == Some(least));
+            let deeper = beside.iter().all(|(_, n)| depth(*n).len() < least.len());
             let opened =
                 before.is_some_and(|(_, n)| call.new[n].trim_end().ends_with(['{', '(', '[', ':']));
-            if deeper && as_file && !opened {
+            let siblings = run.iter().filter_map(|(_, was)| *was);
+            let siblings =
+                siblings.into_iter().all(|was| beside.iter().all(|(_, n)| depth(*n) == was));
+            if deeper && as_file && !opened && siblings {
                 return true;
             }
         }

@@ -110,10 +110,11 @@ impl Rule {
 }
 
 impl Unit {
-    /// Whether neither width is a multiple of the other.
-    fn is_odd(self) -> bool {
+    /// Whether the call's width is no part of the file's: its lines may be continued ones,
+    /// which stand deeper than a level.
+    fn is_doubtful(self) -> bool {
         match self {
-            Self::Scale(a, b) | Self::Stretch(a, b) => !a.is_multiple_of(b) && !b.is_multiple_of(a),
+            Self::Scale(a, b) | Self::Stretch(a, b) => !b.is_multiple_of(a),
             Self::Keep | Self::ToTabs(_) | Self::ToSpaces(_) => false,
         }
     }
@@ -144,6 +145,8 @@ impl Unit {
 pub(super) struct Levels {
     /// In the call, by the steps between its lines.
     pub(super) call: Option<usize>,
+    /// Whether `old_str` shows it, and not `new_str` alone.
+    pub(super) shown: bool,
     /// In the call, by one step that may be odd.
     pub(super) perhaps: Option<usize>,
     /// In the file.
@@ -155,10 +158,11 @@ pub(super) struct Levels {
 impl Levels {
     pub(super) fn new(file: &File<'_>, old: &[&str], new: &[&str]) -> Self {
         // One step of new_str alone may be an odd line.
-        let call = unit(old.iter().copied()).or_else(|| unit_by_steps(new.iter().copied(), 2));
+        let by_old = unit(old.iter().copied());
+        let call = by_old.or_else(|| unit_by_steps(new.iter().copied(), 2));
         let perhaps = unit(new.iter().copied());
         let call_has_tabs = old.iter().chain(new).any(|line| of(line).contains('\t'));
-        Self { call, perhaps, file: file.unit(), call_has_tabs }
+        Self { call, shown: by_old.is_some(), perhaps, file: file.unit(), call_has_tabs }
     }
 
     fn other_width(self) -> bool {
@@ -183,9 +187,12 @@ impl IndentMap {
     /// to the next line shows no level.
     pub(super) fn fit(pairs: Vec<(String, String)>, levels: Levels, rest: Levels) -> Self {
         let mut rules = rules(&pairs, levels);
-        if rules.is_empty() && levels.perhaps.is_some() {
-            // The steps of old_str may be of two levels.
-            rules = self::rules(&pairs, Levels { call: levels.perhaps, ..levels });
+        // The steps of old_str may be of two levels.
+        let common = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
+        for call in [levels.perhaps, common] {
+            if rules.is_empty() && call.is_some() {
+                rules = self::rules(&pairs, Levels { call, ..levels });
+            }
         }
         let first_apart = rules.is_empty() && pairs.len() > 1;
         if first_apart {
@@ -256,8 +263,8 @@ fn rules(pairs: &[(String, String)], levels: Levels) -> Vec<Rule> {
         let rule = if fits(pairs, &plain) { Some(plain) } else { fit_shift(pairs, unit) };
         out.extend(rule.filter(|rule| !out.contains(rule)));
     }
-    // An odd width that only one step of new_str shows proves nothing against another rule.
-    let shown = |rule: &Rule| levels.call.is_some() || !rule.unit.is_odd();
+    // A width that only new_str shows proves little against another rule.
+    let shown = |rule: &Rule| levels.shown || !rule.unit.is_doubtful();
     if out.iter().any(|rule| rule.is_on_grid(levels) && shown(rule)) {
         out.retain(|rule| rule.is_on_grid(levels));
     }
@@ -322,7 +329,9 @@ fn units(pairs: &[(String, String)], levels: Levels) -> Vec<Unit> {
                 && from > 1
             {
                 out.push(Unit::Scale(from, to));
-                out.extend(Some(Unit::Stretch(from, to)).filter(|unit| !unit.is_odd()));
+                if from.is_multiple_of(to) || to.is_multiple_of(from) {
+                    out.push(Unit::Stretch(from, to));
+                }
             }
         }
     }

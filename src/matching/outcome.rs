@@ -480,7 +480,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             }
             self.boundary(&gap, fate)?;
             self.line(here, o, at)?;
-            if !here.lines.is_empty() {
+            if !here.lines.is_empty() || fate == Fate::Gone {
                 self.above = fate;
             }
             at += 1;

@@ -215,7 +215,7 @@ mod tests {
         let Change::Update { hunks, .. } = &patch.files[0].change else { panic!("update") };
         let snapshot = Snapshot::from_text(file);
         let explained = resolve(&snapshot, hunks)?;
-        Ok(EditPlan::new(&snapshot, explained.splices)?.text_after(&snapshot))
+        Ok(EditPlan::new(&snapshot, explained.splices)?.text_after())
     }
 
     #[test]

@@ -13,12 +13,12 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::Verdict;
-use crate::harness::language::Language;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
 use crate::harness::mine::redact::Redactor;
 use crate::harness::mine::{Client, Found, Replacement, Transcript, read};
 use crate::harness::score::percent;
+use crate::language::Language;
 
 #[derive(Debug, Args)]
 pub(crate) struct MineArgs {
@@ -367,7 +367,7 @@ fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<
             family: "mined".into(),
             cause: String::new(),
             origin: format!("{} transcript, {}", failure.client.as_str(), notes.join("; ")),
-            language: Language::of(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
+            language: Language::of_path(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
             tool: "edit_file".into(),
             path: Some(name.clone()),
             expected_replacements: None,

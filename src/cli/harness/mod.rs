@@ -5,6 +5,7 @@ mod figures;
 mod generate;
 mod measure;
 mod mine;
+mod replay;
 mod run;
 
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ enum HarnessCommand {
     Report(compare::ReportArgs),
     /// Find the failed edits in an agent's transcripts and replay them.
     Mine(mine::MineArgs),
+    /// Replay failed edits, without a model and with one that answers as the agent went on.
+    Replay(replay::ReplayArgs),
     /// Make cases from two versions of a package or from a git history.
     Generate(generate::GenerateArgs),
     /// Generate spoiled edits, decide them in memory, and count by way.
@@ -103,6 +106,7 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
         HarnessCommand::Run(args) => run::run(common, args),
         HarnessCommand::Bless(args) => run::bless(common, args),
         HarnessCommand::Mine(args) => mine::run(common, args).await,
+        HarnessCommand::Replay(args) => replay::run(common, &args),
         HarnessCommand::Compare(args) => compare::compare(common, &args),
         HarnessCommand::Report(args) => compare::report(common, &args),
         HarnessCommand::Generate(args) => generate::run(common, &args),

@@ -306,18 +306,23 @@ pub(super) fn two_depths(call: &mut Call, _: &mut Rng) -> Option<()> {
 
 /// Two places that differ from the call in one context word each.
 pub(super) fn twins_equally_near(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+    // Comments may differ in a kept line, so that a word of one makes no twin.
+    let language = draft.edit.language;
     draft.widen(3, 3);
     (draft.weight() >= 6).then_some(())?;
     let kept: Vec<usize> = draft
         .which(Cell::is_kept_text)
         .into_iter()
         .filter(|&at| {
-            draft.cells[at].file.as_deref().is_some_and(|line| !names(line, 4).is_empty())
+            draft.cells[at]
+                .file
+                .as_deref()
+                .is_some_and(|line| !names(language.code_of(line), 4).is_empty())
         })
         .collect();
     let at = *rng.pick(&kept)?;
     let line = draft.cells[at].file.clone()?;
-    let &span = rng.pick(&names(&line, 4))?;
+    let &span = rng.pick(&names(language.code_of(&line), 4))?;
     let name = line[span.0..span.1].to_owned();
     draft.cells[at].hold(|_| swap(&line, span, &format!("{name}One")));
     let twin: String = draft

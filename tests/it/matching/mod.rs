@@ -16,7 +16,7 @@ pub(crate) fn apply(file: &str, request: &EditRequest) -> Result<(String, String
     let snapshot = Snapshot::from_text(file);
     let Explained { splices, explanation } = explain(request, &snapshot)?;
     let plan = EditPlan::new(&snapshot, splices)?;
-    let after = plan.text_after(&snapshot);
+    let after = plan.text_after();
     let path = WorkPath::parse("file", std::path::Path::new("/w"))?;
     let rung = explanation.rung.to_string();
     VerifiedEdit::new(path, &snapshot, plan, explanation)?;

@@ -77,7 +77,7 @@ fn result(step: &Step, file: &str) -> Option<String> {
         Step::Done(resolved) => {
             let snapshot = Snapshot::from_text(file);
             let plan = restitch::edit::EditPlan::new(&snapshot, resolved.explained.splices.clone());
-            Some(plan.expect("disjoint").text_after(&snapshot))
+            Some(plan.expect("disjoint").text_after())
         }
         _ => None,
     }

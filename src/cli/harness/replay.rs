@@ -1,0 +1,55 @@
+//! `restitch harness replay`: failed edits, without a model and with one that knows.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::json;
+
+use super::super::args::Common;
+use super::super::exit::Exit;
+use crate::harness::replay::{Ending, Failed, Replayed, replay, table};
+
+/// Lines of JSON: `id`, `file`, `before`, `old_str`, `new_str`, and as `retry` the two strings
+/// that the agent sent next, or null.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The failed edits.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+}
+
+pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Exit {
+    let name = args.file.display();
+    let text = match fs::read_to_string(&args.file) {
+        Ok(text) => text,
+        Err(error) => return Exit::usage(format!("cannot read {name}: {error}")),
+    };
+    let mut runs: Vec<Replayed> = Vec::new();
+    for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match serde_json::from_str::<Failed>(line) {
+            Ok(case) => runs.push(replay(&case)),
+            Err(error) => return Exit::usage(format!("{name}, line {}: {error}", at + 1)),
+        }
+    }
+    let mut out = io::stdout().lock();
+    let written = if common.json {
+        let cases: Vec<_> = runs.iter().map(record).collect();
+        writeln!(out, "{}", json!({ "cases": cases }))
+    } else {
+        write!(out, "{}", table(&runs))
+    };
+    let other =
+        |run: &Replayed| run.with_model.as_ref().is_some_and(|model| model.ending == Ending::Other);
+    match written {
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+        Ok(()) if runs.iter().any(other) => Exit::Refused,
+        Ok(()) => Exit::Done,
+    }
+}
+
+fn record(run: &Replayed) -> serde_json::Value {
+    let one = |run: &crate::harness::replay::Run| json!({ "ending": run.ending.word(), "asked": run.asked, "why": run.why, "after": run.after });
+    json!({ "id": run.id, "without_model": one(&run.alone), "with_model": run.with_model.as_ref().map(one) })
+}

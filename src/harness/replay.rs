@@ -1,0 +1,271 @@
+//! Replaying failed edits of agents: what becomes of each call without a model, and with
+//! one that answers every question as the agent's own next call does.
+
+use std::fmt::Write as _;
+
+use serde::Deserialize;
+
+use crate::edit::{EditPlan, EditRequest, Refusal};
+use crate::port::{Ask, Reply};
+use crate::resolve::{Model, Policy, Resolution, Step};
+use crate::text::{Snapshot, counted};
+
+/// A call that an edit tool refused, as a line of JSON.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Failed {
+    /// A name for the case.
+    pub id: String,
+    /// The file's name.
+    pub file: String,
+    /// The file when the call failed.
+    pub before: String,
+    /// What was sent.
+    pub old_str: String,
+    /// What was sent.
+    pub new_str: String,
+    /// What the agent sent next for that file and which landed.
+    pub retry: Option<Retry>,
+}
+
+/// The next call of an agent.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Retry {
+    /// Its text, which stands in the file.
+    pub old_str: String,
+    /// What replaced it.
+    pub new_str: String,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// The bytes of the agent's next edit.
+    Right,
+    /// The same but for white space.
+    Blanks,
+    /// Other bytes: a person has to look.
+    Other,
+    /// Applied, and the next call has another intention.
+    Unknown,
+    /// Nothing is written.
+    Refused,
+}
+
+impl Ending {
+    const ALL: [Self; 5] = [Self::Right, Self::Blanks, Self::Other, Self::Unknown, Self::Refused];
+
+    /// The word for tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Blanks => "right but for blanks",
+            Self::Other => "other bytes",
+            Self::Unknown => "applied, truth unknown",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// One run of a case.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// How it ended.
+    pub ending: Ending,
+    /// The file afterwards.
+    pub after: Option<String>,
+    /// The questions, in their order.
+    pub asked: Vec<&'static str>,
+    /// The refusal, or what became of the answers.
+    pub why: String,
+}
+
+/// A case replayed.
+#[derive(Debug, Clone)]
+pub struct Replayed {
+    /// The case.
+    pub id: String,
+    /// Without a model.
+    pub alone: Run,
+    /// With a model, where that refuses and the intention of the next call is the same.
+    pub with_model: Option<Run>,
+}
+
+/// The file after the agent's next call, where that has the same intention: its text stands
+/// once, and most of what the failed call adds, or else takes away, is in it.
+pub fn truth(case: &Failed) -> Option<String> {
+    let retry = case.retry.as_ref()?;
+    let once = case.before.matches(&retry.old_str).count() == 1;
+    if !once || retry.old_str == retry.new_str || case.before.contains(&case.old_str) {
+        return None;
+    }
+    let [old, new] = [&case.old_str, &case.new_str].map(|text| words(text));
+    let [next_old, next_new] = [&retry.old_str, &retry.new_str].map(|text| words(text));
+    let only = |a: &[&str], b: &[&str]| -> Vec<String> {
+        a.iter().filter(|word| !b.contains(word)).map(|word| (*word).to_owned()).collect()
+    };
+    let (added, gone) = (only(&new, &old), only(&old, &new));
+    let next_gone = only(&next_old, &next_new);
+    let shared = match added.is_empty() {
+        false => (added.iter().filter(|w| next_new.contains(&w.as_str())).count(), added.len()),
+        true => (gone.iter().filter(|word| next_gone.contains(word)).count(), gone.len()),
+    };
+    let same = shared.0 * 5 >= shared.1 * 3;
+    same.then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
+}
+
+/// The different words of a text.
+fn words(text: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Replays one case.
+pub fn replay(case: &Failed) -> Replayed {
+    let truth = truth(case);
+    let alone = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
+    let with_model = truth
+        .as_deref()
+        .filter(|_| alone.ending == Ending::Refused)
+        .map(|truth| with_model(case, truth));
+    Replayed { id: case.id.clone(), alone, with_model }
+}
+
+/// The model knows the truth and answers every question by it. Of several outcomes it takes
+/// the one that leads there.
+fn with_model(case: &Failed, truth: &str) -> Run {
+    let mut most = 1;
+    let mut last = None;
+    let mut choice = 1;
+    while choice <= most {
+        let mut choose = |ask: &Ask| match ask {
+            Ask::CorrectOld { .. } => {
+                case.retry.as_ref().map_or(Reply::Declined, |r| Reply::Text(r.old_str.clone()))
+            }
+            Ask::AdjustNew { corrected_old, .. } => {
+                became(&case.before, truth, corrected_old).map_or(Reply::Declined, Reply::Text)
+            }
+            Ask::Choose { outcomes, .. } => {
+                most = outcomes.len();
+                Reply::Window(choice)
+            }
+            Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
+        };
+        let done = run(case, Some(truth), Model::Present(Policy::default()), &mut choose);
+        if matches!(done.ending, Ending::Right | Ending::Blanks) {
+            return done;
+        }
+        last = Some(done);
+        choice += 1;
+    }
+    // None of the outcomes is meant, and a model that knows says so.
+    match last {
+        Some(last) if last.asked.contains(&"choose") && last.ending != Ending::Refused => {
+            Run { ending: Ending::Refused, why: "no outcome is the truth".into(), ..last }
+        }
+        Some(last) => last,
+        None => run(case, Some(truth), Model::Absent, &mut |_| Reply::Declined),
+    }
+}
+
+/// What became of a region of a text, by whole lines.
+fn became(before: &str, after: &str, region: &str) -> Option<String> {
+    let start = before.find(region)?;
+    let line = |at: usize| before[..at].matches('\n').count();
+    let (first, last) = (line(start), line(start + region.trim_end_matches('\n').len()));
+    let [a, b]: [Vec<&str>; 2] = [before, after].map(|text| text.split_inclusive('\n').collect());
+    let mut out: Option<std::ops::Range<usize>> = None;
+    for op in similar::capture_diff_slices(similar::Algorithm::Patience, &a, &b) {
+        let (old, new) = (op.old_range(), op.new_range());
+        let touches = old.start <= last && old.end > first
+            || old.is_empty() && old.start > first && old.start <= last;
+        if touches {
+            let equal = matches!(op, similar::DiffOp::Equal { .. });
+            let from = if equal { new.start + first.saturating_sub(old.start) } else { new.start };
+            let to = if equal { new.end - (old.end.saturating_sub(last + 1)) } else { new.end };
+            out = Some(out.map_or(from, |out| out.start)..to);
+        }
+    }
+    Some(b.get(out?)?.concat())
+}
+
+fn run(
+    case: &Failed,
+    truth: Option<&str>,
+    model: Model,
+    answer: &mut dyn FnMut(&Ask) -> Reply,
+) -> Run {
+    let snapshot = Snapshot::from_text(case.before.clone());
+    let request = EditRequest::new(&case.old_str, &case.new_str).for_path(&case.file);
+    let mut asked = Vec::new();
+    let mut step = Resolution::start(&case.file, &request, &snapshot, model, &[]);
+    loop {
+        match step {
+            Step::Ask(resolution) => {
+                asked.push(resolution.ask().kind());
+                let reply = answer(resolution.ask());
+                (step, _) = resolution.reply(Ok(reply));
+            }
+            Step::Refused(refusal) => {
+                let why = why(&refusal);
+                return Run { ending: Ending::Refused, after: None, asked, why };
+            }
+            Step::Done(resolved) => {
+                let rung = resolved.explained.explanation.rung.to_string();
+                let after = EditPlan::new(&snapshot, resolved.explained.splices);
+                let after = after.map(|plan| plan.text_after()).unwrap_or_default();
+                let bare = |text: &str| text.split_whitespace().collect::<String>();
+                let ending = match truth {
+                    None => Ending::Unknown,
+                    Some(truth) if after == truth => Ending::Right,
+                    Some(truth) if bare(&after) == bare(truth) => Ending::Blanks,
+                    Some(_) => Ending::Other,
+                };
+                return Run { ending, after: Some(after), asked, why: rung };
+            }
+        }
+    }
+}
+
+fn why(refusal: &Refusal) -> String {
+    match refusal.attempts.iter().rfind(|attempt| attempt.outcome != "accepted") {
+        Some(attempt) => format!("{} {}: {}", attempt.ask, attempt.outcome, attempt.detail),
+        None => format!("not asked: {}", refusal.message),
+    }
+}
+
+/// The table of a replay, and why the rest is refused.
+pub fn table(runs: &[Replayed]) -> String {
+    let mut out = String::new();
+    let count = |runs: &[&Run]| {
+        let words = Ending::ALL.iter().filter_map(|ending| {
+            let count = runs.iter().filter(|run| run.ending == *ending).count();
+            (count > 0).then(|| format!("{count} {}", ending.word()))
+        });
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let alone: Vec<&Run> = runs.iter().map(|run| &run.alone).collect();
+    let model: Vec<&Run> = runs.iter().filter_map(|run| run.with_model.as_ref()).collect();
+    let _ = writeln!(out, "{}", counted(runs.len(), "failed edit"));
+    let _ = writeln!(out, "without a model: {}", count(&alone));
+    let _ =
+        writeln!(out, "of those refused, with a model that knows the next edit: {}", count(&model));
+    let recovered = |run: &&&Run| matches!(run.ending, Ending::Right | Ending::Blanks);
+    let calls: usize = model.iter().filter(recovered).map(|run| run.asked.len()).sum();
+    let edits = model.iter().filter(recovered).count();
+    if edits > 0 {
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        let each = calls as f64 / edits as f64;
+        let _ = writeln!(out, "questions for each edit that a model recovers: {each:.2}");
+    }
+    for run in runs {
+        if let Some(model) = run.with_model.as_ref().filter(|run| run.ending == Ending::Refused) {
+            let _ = writeln!(out, "  {} refused: {}", run.id, model.why);
+        }
+    }
+    out
+}
