@@ -317,7 +317,11 @@ impl EditReport {
             out.push_str(&format!(" {} places.", e.replacements));
         }
         if e.rung != Rung::Exact && !e.rewrites.is_empty() {
-            out.push_str(&format!(" Matched by `{}` ({}).", e.rung, e.rewrites_in_words()));
+            let rewrites = e.rewrites_in_words();
+            match rewrites == e.rung.as_str() {
+                true => out.push_str(&format!(" Matched by `{}`.", e.rung)),
+                false => out.push_str(&format!(" Matched by `{}` ({rewrites}).", e.rung)),
+            }
         }
         let shown = v.before_context.iter().chain(&v.edited_preview).chain(&v.after_context);
         push_lines(&mut out, shown, 160);
@@ -352,9 +356,11 @@ impl EditReport {
 
     /// How lines moved, and the warnings.
     fn push_tail(&self, out: &mut String) {
-        let shown = &self.line_shifts[..self.line_shifts.len().min(6)];
-        let shifts: Vec<String> = shown
-            .iter()
+        let v = &self.verification;
+        let total = (v.total_lines + v.lines_replaced).saturating_sub(v.lines_inserted);
+        let moved = self.line_shifts.iter().filter(|shift| shift.from_line <= total);
+        let shifts: Vec<String> = moved
+            .take(6)
             .map(|shift| format!("{:+} from old line {}", shift.delta, shift.from_line))
             .collect();
         let edited = self.before_sha256.is_some() && self.after_sha256.is_some();

@@ -91,7 +91,8 @@ pub struct Replayed {
 }
 
 /// The file after the agent's next call, where that has the same intention: its text stands
-/// once, and most of what the failed call adds, or else takes away, is in it.
+/// once, it is about the same place, and most of what the failed call adds, or else takes
+/// away, is in it.
 pub fn truth(case: &Failed) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let once = case.before.matches(&retry.old_str).count() == 1;
@@ -105,12 +106,19 @@ pub fn truth(case: &Failed) -> Option<String> {
     };
     let (added, gone) = (only(&new, &old), only(&old, &new));
     let next_gone = only(&next_old, &next_new);
-    let shared = match added.is_empty() {
-        false => (added.iter().filter(|w| next_new.contains(&w.as_str())).count(), added.len()),
-        true => (gone.iter().filter(|word| next_gone.contains(word)).count(), gone.len()),
+    let next_added = only(&next_new, &next_old);
+    // Most of one is in the other.
+    let most = |some: &[String], all: &[String]| {
+        some.iter().filter(|word| all.contains(word)).count() * 5 >= some.len() * 3
     };
-    let same = shared.0 * 5 >= shared.1 * 3;
-    same.then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
+    let all = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let change = match added.is_empty() {
+        false => most(&added, &all(&next_new)) && most(&next_added, &all(&new)),
+        true => most(&gone, &next_gone),
+    };
+    let common = old.iter().filter(|word| next_old.contains(word)).count();
+    let place = common * 2 >= old.len().min(next_old.len());
+    (change && place).then(|| case.before.replacen(&retry.old_str, &retry.new_str, 1))
 }
 
 /// The different words of a text.

@@ -15,14 +15,21 @@ pub(super) enum Depth {
     Mapped(usize),
     /// By the line of the call that is nearest to it, where no rule explains all lines.
     Beside,
+    /// The same, and as it was sent where even that says nothing.
+    BesideOrSent,
 }
 
 impl Depth {
     /// What it means, where it is one of several.
     pub(super) fn words(self) -> Option<&'static str> {
         match self {
-            Self::AsSent => Some("new lines indented as they were sent"),
-            Self::Mapped(_) | Self::Beside => Some("new lines indented by the file's lines"),
+            Self::AsSent => Some("new lines as deep as they were sent"),
+            Self::BesideOrSent => {
+                Some("new lines moved like the lines above them, where these tell")
+            }
+            Self::Mapped(_) | Self::Beside => {
+                Some("new lines moved as far as the lines of old_str")
+            }
         }
     }
 
@@ -31,6 +38,9 @@ impl Depth {
         let sent = indent::of(call.new[n]);
         if self == Self::AsSent {
             return Some(sent.to_owned());
+        }
+        if self == Self::BesideOrSent {
+            return Self::Beside.apply(call, n).or_else(|| Some(sent.to_owned()));
         }
         if let Some(first) = lost_first(call, n) {
             return Some(first);

@@ -265,7 +265,7 @@ fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String>
     let own = own.map(|l| indent::columns(indent::of(l), 4)).min();
     let first = indent::columns(margin, 4) + indent::columns(indent::of(new), 4);
     (further < own.unwrap_or(first).min(first)).then(|| {
-        "further lines of new_str are less deep than the lines around them; they were written as sent, so indent them if they belong there".to_owned()
+        "new_str was written as sent, and lines after its first are less deep than the lines around them: indent them if they belong there".to_owned()
     })
 }
 

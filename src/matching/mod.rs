@@ -359,11 +359,22 @@ impl Call<'_, '_> {
                 }
             }
         }
-        if outcomes.is_empty() {
-            let line = places.first().map_or(1, |place| place.lines().start + 1);
-            return Verdict::Refused(refuse::ambiguous(line, 0));
+        if !outcomes.is_empty() {
+            return self.settle(reading, outcomes, rung, &rewrites);
         }
-        self.settle(reading, outcomes, rung, &rewrites)
+        // No reading tells: what is left is shown, and never decides alone.
+        let guesses = match places {
+            [place] => outcome::guesses(self.file, place, &reading.old, &reading.new),
+            _ => Vec::new(),
+        };
+        let guesses = guesses.into_iter().map(|o| (vec![o.splice], o.how)).collect();
+        match self.settle(reading, guesses, rung, &rewrites) {
+            ambiguous @ Verdict::Ambiguous { .. } => ambiguous,
+            _ => {
+                let line = places.first().map_or(1, |place| place.lines().start + 1);
+                Verdict::Refused(refuse::ambiguous(line, rung, 0))
+            }
+        }
     }
 
     /// One outcome is applied; of several, those that break what is whole are out.
@@ -396,13 +407,13 @@ impl Call<'_, '_> {
         let changes =
             |splices: &[Splice]| splices.iter().any(|s| file.text[s.range.clone()] != s.text);
         match whole.len() {
-            0 => Verdict::Refused(refuse::breaks(line)),
+            0 => Verdict::Refused(refuse::breaks(line, rung)),
             1 => match whole.pop() {
                 Some((splices, _)) if changes(&splices) => Verdict::One(explained(splices)),
                 _ => Verdict::Refused(refuse::already_applied(line)),
             },
             count => {
-                let mut refusal = refuse::ambiguous(line, count);
+                let mut refusal = refuse::ambiguous(line, rung, count);
                 refusal.outcomes = whole
                     .iter()
                     .map(|(splices, how)| OutcomeDiff {

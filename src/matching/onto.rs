@@ -18,9 +18,15 @@ use crate::text::Snapshot;
 pub(crate) enum Onto {
     /// Each text that the call can mean there, and how it is read.
     Clean(Vec<(Splice, String)>),
-    /// The caller and the file changed the same lines. Beside the conflicts, the lines of the
-    /// merge, with a gap for each conflict.
-    Conflicts(Vec<Hunk>, Vec<Option<String>>),
+    /// The caller and the file changed the same lines.
+    Conflicts {
+        hunks: Vec<Hunk>,
+        /// The lines of the merge, with a gap for each conflict.
+        frame: Vec<Option<String>>,
+        /// The bytes that the merge stands for: without lines at the edges of the region that
+        /// the call has not.
+        range: Range<usize>,
+    },
     /// Every text that the call can mean would break brackets or literals.
     Broken,
 }
@@ -31,7 +37,10 @@ pub(crate) fn onto(request: &EditRequest, snapshot: &Snapshot, range: Range<usiz
     let place = place(&file, &request.old, range);
     let new = NewText::Told(request.new.clone());
     match outcome::outcomes(&file, &place, &request.old, &new) {
-        Err(draft) => Onto::Conflicts(draft.hunks.clone(), draft.frame()),
+        Err(draft) => {
+            let frame = draft.frame();
+            Onto::Conflicts { hunks: draft.hunks, frame, range: place.range() }
+        }
         Ok(outcomes) => {
             let found = !outcomes.is_empty();
             let whole = |splice: &Splice| {

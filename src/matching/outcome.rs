@@ -60,6 +60,23 @@ pub(super) fn outcomes(
     old: &str,
     new: &NewText,
 ) -> Result<Vec<Outcome>, Draft> {
+    read_with(file, place, old, new, evidence::depths)
+}
+
+/// What the call can mean where its indentation is so odd that no reading tells the depth of
+/// every new line. One alone of these proves nothing.
+pub(super) fn guesses(file: &File<'_>, place: &Place, old: &str, new: &NewText) -> Vec<Outcome> {
+    let depths = |_: &Lines<'_, '_>| vec![Depth::BesideOrSent, Depth::AsSent];
+    read_with(file, place, old, new, depths).unwrap_or_default()
+}
+
+fn read_with(
+    file: &File<'_>,
+    place: &Place,
+    old: &str,
+    new: &NewText,
+    depths: fn(&Lines<'_, '_>) -> Vec<Depth>,
+) -> Result<Vec<Outcome>, Draft> {
     let mut out: Vec<Outcome> = Vec::new();
     let mut conflict = None;
     let several = new.texts().count() > 1;
@@ -70,7 +87,7 @@ pub(super) fn outcomes(
     {
         let (old, text) = (characters.apply(old), characters.apply(text));
         let call = Lines::new(file, place, &old, &text);
-        for depth in evidence::depths(&call) {
+        for depth in depths(&call) {
             for blank in [Blank::Above, Blank::Below] {
                 let Some(draft) = Writer::new(&call, depth, blank).run() else { continue };
                 if !draft.hunks.is_empty() {

@@ -5,7 +5,7 @@ use super::file::{File, split};
 use super::fold::is_word;
 use super::nearest::{self, Region};
 use super::outcome::Hunk;
-use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal};
+use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal, Rung};
 use crate::text::LineSpan;
 
 /// Occurrences that are listed.
@@ -57,7 +57,7 @@ fn how_to_quote(old: &[&str], request: &EditRequest, found: &[Region]) -> String
         );
     }
     let quote =
-        format!("{} as the file has it (read just that), then send the edit again.", span(best));
+        format!("{} as the file has it (read only that), then send the edit again.", span(best));
     let lacking: Vec<usize> = (0..old.len())
         .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word))
         .collect();
@@ -134,7 +134,7 @@ pub(super) fn already_applied(line: usize) -> Refusal {
 /// A placeholder that would delete code.
 pub(super) fn omission(placeholder: &str) -> Refusal {
     let message = format!(
-        "new_str has the placeholder `{}`, which the file does not have",
+        "new_str has the placeholder `{}`, which would stand in the place of code",
         shown(placeholder)
     );
     Refusal::new(EditCode::Omission, message)
@@ -142,23 +142,38 @@ pub(super) fn omission(placeholder: &str) -> Refusal {
 }
 
 /// The place is known, and several texts are consistent with the call.
-pub(super) fn ambiguous(line: usize, count: usize) -> Refusal {
+pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
+    let place = format!("old_str is at line {line} with other {}", differs(rung));
     let message = match count {
-        0 => format!(
-            "old_str is at line {line} in another form, and how new_str is to be written there cannot be told"
-        ),
-        _ => format!(
-            "old_str is at line {line} in another form, and new_str can be written there in {count} ways"
-        ),
+        0 => format!("{place}, and how new_str is to be written there cannot be told"),
+        _ => format!("{place}, and new_str can be written there in {count} ways"),
     };
     Refusal::new(EditCode::Ambiguous, message)
         .hint(format!("Read around line {line}, then send old_str and new_str as the file shall have them, white space included."))
 }
 
+/// What a rung forgives, in a word or two.
+fn differs(rung: Rung) -> &'static str {
+    match rung {
+        Rung::LineEndings => "line endings",
+        Rung::Unescaped => "escapes",
+        Rung::LineNumbers | Rung::DiffMarkers | Rung::CodeFence | Rung::HtmlEntities => "marks",
+        Rung::OuterBlankLines | Rung::BlankLines => "blank lines",
+        Rung::TrailingBlanks => "blanks at line ends",
+        Rung::LookAlikes => "quotes, dashes or spaces",
+        Rung::Indentation | Rung::LookAlikesAndIndentation => "indentation",
+        Rung::Spacing => "white space",
+        Rung::Punctuation => "quotes or closing marks",
+        Rung::Reflowed => "line breaks",
+        _ => "words",
+    }
+}
+
 /// The only texts that the call can mean would break what is whole.
-pub(super) fn breaks(line: usize) -> Refusal {
+pub(super) fn breaks(line: usize, rung: Rung) -> Refusal {
     let message = format!(
-        "old_str is at line {line} in another form, and new_str there would leave brackets or literals unclosed"
+        "old_str is at line {line} with other {}, and new_str there would leave brackets or literals unclosed",
+        differs(rung)
     );
     Refusal::new(EditCode::Syntax, message).hint(format!(
         "Read around line {line}, quote it as the file has it, and check the brackets of new_str."

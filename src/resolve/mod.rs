@@ -165,6 +165,8 @@ enum State {
 struct Conflicted {
     /// The place; with several, all say the same, and are settled alike.
     places: Vec<Range<usize>>,
+    /// The part of the first that the merge stands for.
+    range: Range<usize>,
     hunks: Vec<Hunk>,
     /// For each hunk its text, where nobody has to be asked.
     known: Vec<Option<String>>,
@@ -393,10 +395,10 @@ impl Call {
         let mut outcomes = match onto(&self.request, &self.snapshot, place.clone()) {
             Onto::Broken => return refused(refusal, attempts),
             Onto::Clean(outcomes) => outcomes,
-            Onto::Conflicts(hunks, frame) => {
+            Onto::Conflicts { hunks, frame, range } => {
                 let known: Vec<Option<String>> = hunks.iter().map(hunks::merged).collect();
                 let places = places.to_vec();
-                let conflict = Conflicted { places, hunks, known, frame, whole: false };
+                let conflict = Conflicted { places, range, hunks, known, frame, whole: false };
                 return self.adjust_new(attempts, refusal, conflict);
             }
         };
@@ -463,6 +465,7 @@ impl Call {
         });
         stale.then(|| Conflicted {
             places: places.to_vec(),
+            range: place.clone(),
             hunks: vec![Hunk {
                 lines: self.snapshot.lines().number_at(place.start) - 1
                     ..self.snapshot.lines().number_at(place.end.max(1) - 1),
@@ -494,7 +497,7 @@ impl Call {
             path: self.path.clone(),
             file: self.snapshot.hash(),
             old: self.request.old.clone(),
-            corrected_old: self.snapshot.text()[conflict.places[0].clone()].to_owned(),
+            corrected_old: self.snapshot.text()[conflict.range.clone()].to_owned(),
             new: self.request.new.clone(),
         };
         let state = State::AdjustNew { refusal, conflict };
@@ -503,7 +506,7 @@ impl Call {
 
     /// Takes from an answer what stands in the place of each conflict.
     fn settle(&self, conflict: &Conflicted, answer: &str) -> Result<Explained, String> {
-        let answer = self.without_surroundings(&conflict.places[0], answer);
+        let answer = self.without_surroundings(&conflict.range, answer);
         let parts = hunks::parts(&conflict.frame, &answer)?;
         let mut answers = Vec::new();
         for ((hunk, part), known) in conflict.hunks.iter().zip(parts).zip(&conflict.known) {
@@ -523,7 +526,8 @@ impl Call {
     fn without_surroundings(&self, place: &Range<usize>, answer: &str) -> String {
         let text = self.snapshot.text();
         let mut lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
-        let below: Vec<&str> = text[place.end..].lines().skip(1).take(lines.len()).collect();
+        let rest = usize::from(!text[..place.end].ends_with('\n'));
+        let below: Vec<&str> = text[place.end..].lines().skip(rest).take(lines.len()).collect();
         let above: Vec<&str> = text[..place.start].lines().rev().take(lines.len()).collect();
         let same = |a: &&str, b: &str| a.trim() == b.trim();
         let echoed = (1..=below.len()).rev().find(|&count| {
