@@ -43,7 +43,10 @@ pub(super) fn prompt_bytes(ask: &Ask) -> usize {
 pub(super) fn answer_tokens(ask: &Ask) -> u32 {
     let bytes = match ask {
         // The region may be larger than what was asked for, but not than what is shown.
-        Ask::CorrectOld { old, .. } => (2 * old.len() + 1024).min(shown(ask)),
+        Ask::CorrectOld { old, new, .. } => {
+            let snippet = (2 * old.len() + 1024).min(shown(ask));
+            2 * snippet + new.len()
+        }
         Ask::AdjustNew { corrected_old, new, .. } => corrected_old.len() + new.len(),
         Ask::RepairEscapes { new, .. } => new.len(),
         Ask::Choose { .. } => 0,

@@ -87,7 +87,9 @@ impl<M: ChatModel> Corrector for ModelCorrector<M> {
             let millis = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
             budget.record(|spent| spent.millis += millis);
             match &answer {
-                Ok(Reply::Text(text) | Reply::Located { text, .. }) => tracing::info!(
+                Ok(
+                    Reply::Text(text) | Reply::Located { text, .. } | Reply::Settled { text, .. },
+                ) => tracing::info!(
                     ask = ask.kind(),
                     millis,
                     bytes = text.len(),

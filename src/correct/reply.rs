@@ -24,6 +24,10 @@ struct CorrectedOld {
     /// The file's last line of the snippet, or null.
     #[serde(default, deserialize_with = "lenient_number")]
     end_line: Option<u32>,
+    /// The whole text for the place of the snippet where lines that the edit changes read
+    /// otherwise in the file, else null.
+    #[serde(default)]
+    corrected_new_string: Option<String>,
 }
 
 /// The adjusted replacement.
@@ -140,13 +144,16 @@ fn read(kind: ReplyKind, json: &str) -> Option<Reply> {
         ReplyKind::CorrectedOld => {
             let answer: CorrectedOld = serde_json::from_str(json).ok()?;
             let number = |n: Option<u32>| n.and_then(|n| usize::try_from(n).ok());
-            match (number(answer.candidate), number(answer.start_line), number(answer.end_line)) {
-                _ if answer.corrected_target_snippet.is_empty() => Reply::Declined,
-                (window, Some(start_line), Some(end_line)) => Reply::Located {
-                    text: answer.corrected_target_snippet,
-                    place: Place { window: window.unwrap_or(1), start_line, end_line },
-                },
-                _ => Reply::Text(answer.corrected_target_snippet),
+            let window = number(answer.candidate).unwrap_or(1);
+            let place = number(answer.start_line).zip(number(answer.end_line));
+            let place = place.map(|(start_line, end_line)| Place { window, start_line, end_line });
+            let text = answer.corrected_target_snippet;
+            let new = answer.corrected_new_string.filter(|new| !new.is_empty());
+            match (place, new) {
+                _ if text.is_empty() => Reply::Declined,
+                (place, Some(new)) => Reply::Settled { text, place, new },
+                (Some(place), None) => Reply::Located { text, place },
+                (None, None) => Reply::Text(text),
             }
         }
         // An empty adjustment is an answer: the edit deletes the text.
@@ -165,20 +172,26 @@ fn read(kind: ReplyKind, json: &str) -> Option<Reply> {
 
 /// Writes a reply as the wire has it, for cassettes.
 pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
-    let (text, place) = match reply {
-        Reply::Text(text) => (text.as_str(), None),
-        Reply::Located { text, place } => (text.as_str(), Some(place)),
+    let (text, place, new) = match reply {
+        Reply::Text(text) => (text.as_str(), None, None),
+        Reply::Located { text, place } => (text.as_str(), Some(place), None),
+        Reply::Settled { text, place, new } => (text.as_str(), place.as_ref(), Some(new)),
         Reply::Window(window) => return serde_json::json!({ "candidate": window }),
-        Reply::Declined => ("", None),
+        Reply::Declined => ("", None, None),
     };
     match kind {
-        ReplyKind::CorrectedOld => match place {
-            None => serde_json::json!({ "corrected_target_snippet": text }),
-            Some(place) => serde_json::json!({
-                "corrected_target_snippet": text, "candidate": place.window,
-                "start_line": place.start_line, "end_line": place.end_line,
-            }),
-        },
+        ReplyKind::CorrectedOld => {
+            let mut answer = serde_json::json!({ "corrected_target_snippet": text });
+            if let Some(place) = place {
+                answer["candidate"] = place.window.into();
+                answer["start_line"] = place.start_line.into();
+                answer["end_line"] = place.end_line.into();
+            }
+            if let Some(new) = new {
+                answer["corrected_new_string"] = new.as_str().into();
+            }
+            answer
+        }
         ReplyKind::AdjustedNew => serde_json::json!({ "corrected_new_string": text }),
         ReplyKind::RepairedEscapes => serde_json::json!({ "corrected_string_escaping": text }),
         ReplyKind::ChosenPlace => serde_json::json!({ "candidate": 0 }),

@@ -152,7 +152,11 @@ fn with_model(case: &Failed, truth: &str) -> Run {
     while choice <= most {
         let mut choose = |ask: &Ask| match ask {
             Ask::CorrectOld { .. } => {
-                case.retry.as_ref().map_or(Reply::Declined, |r| Reply::Text(r.old_str.clone()))
+                case.retry.as_ref().map_or(Reply::Declined, |retry| Reply::Settled {
+                    text: retry.old_str.clone(),
+                    place: None,
+                    new: retry.new_str.clone(),
+                })
             }
             Ask::AdjustNew { corrected_old, .. } => {
                 became(&case.before, truth, corrected_old).map_or(Reply::Declined, Reply::Text)

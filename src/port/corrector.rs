@@ -116,6 +116,16 @@ pub enum Reply {
         /// Its place.
         place: Place,
     },
+    /// Text, where it stands, and the whole text for that place where lines that the caller
+    /// changes read otherwise in the file: the answer to `AdjustNew`, given in advance.
+    Settled {
+        /// The text.
+        text: String,
+        /// Its place.
+        place: Option<Place>,
+        /// What shall stand there.
+        new: String,
+    },
     /// One of the windows of `Choose`, counted from 1.
     Window(usize),
     /// No match, or no answer.

@@ -248,7 +248,11 @@ impl Resolution {
                         let lines = call.line_of(&places);
                         let verdict =
                             note("accepted", format!("old_str corrected to the text at {lines}"));
-                        (call.put_onto(attempts, refusal, &places), verdict)
+                        let offered = match reply {
+                            Reply::Settled { new, .. } => Some(new),
+                            _ => None,
+                        };
+                        (call.put_onto(attempts, refusal, &places, offered), verdict)
                     }
                     Err(Trouble::TooOften(lines)) => {
                         let why = format!(
@@ -390,7 +394,14 @@ impl Call {
     }
 
     /// Puts the call onto places that are known to be meant.
-    fn put_onto(self, attempts: Vec<Attempt>, refusal: Refusal, places: &[Range<usize>]) -> Step {
+    /// `offered` settles conflicts, if there are any.
+    fn put_onto(
+        self,
+        attempts: Vec<Attempt>,
+        refusal: Refusal,
+        places: &[Range<usize>],
+        offered: Option<String>,
+    ) -> Step {
         let Some(place) = places.first() else { return refused(refusal, attempts) };
         let mut outcomes = match onto(&self.request, &self.snapshot, place.clone()) {
             Onto::Broken => return refused(refusal, attempts),
@@ -399,11 +410,11 @@ impl Call {
                 let known: Vec<Option<String>> = hunks.iter().map(hunks::merged).collect();
                 let places = places.to_vec();
                 let conflict = Conflicted { places, range, hunks, known, frame, whole: false };
-                return self.adjust_new(attempts, refusal, conflict);
+                return self.adjust_new(attempts, refusal, conflict, offered);
             }
         };
         if let Some(conflict) = self.uses_stale_words(places) {
-            return self.adjust_new(attempts, refusal, conflict);
+            return self.adjust_new(attempts, refusal, conflict, offered);
         }
         if outcomes.len() > 1 {
             let mut refusal = refusal;
@@ -479,7 +490,13 @@ impl Call {
         })
     }
 
-    fn adjust_new(self, attempts: Vec<Attempt>, refusal: Refusal, conflict: Conflicted) -> Step {
+    fn adjust_new(
+        self,
+        mut attempts: Vec<Attempt>,
+        refusal: Refusal,
+        conflict: Conflicted,
+        offered: Option<String>,
+    ) -> Step {
         if conflict.known.iter().all(Option::is_some) {
             let answers = conflict.known.iter().flatten().cloned().collect::<Vec<_>>();
             return match self.write_settled(&conflict, &answers) {
@@ -492,6 +509,18 @@ impl Call {
         }
         if self.policy.adjust == Adjust::Merge {
             return refused(refusal, attempts);
+        }
+        let offered = offered.map(|text| self.settle(&conflict, &text));
+        if let Some(settled) = offered {
+            let (outcome, detail) = match &settled {
+                Ok(explained) => ("accepted", said(&explained.explanation.conflicts)),
+                Err(why) => ("rejected", why.clone()),
+            };
+            attempts.push(Attempt { ask: "adjust_new", outcome, detail });
+            if let Ok(explained) = settled {
+                let resolved = self.by_model(explained);
+                return self.finish(attempts, resolved);
+            }
         }
         let ask = Ask::AdjustNew {
             path: self.path.clone(),
