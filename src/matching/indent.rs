@@ -194,7 +194,9 @@ impl IndentMap {
                 rules = self::rules(&pairs, Levels { call, ..levels });
             }
         }
-        let first_apart = rules.is_empty() && pairs.len() > 1;
+        // Lost, and not deeper than in the file.
+        let lost = |(from, to): &(String, String)| columns(from, 4) <= columns(to, 4);
+        let first_apart = rules.is_empty() && pairs.len() > 1 && pairs.first().is_some_and(lost);
         if first_apart {
             let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
             let call = rest.call.or(levels.call.filter(|_| tabs));

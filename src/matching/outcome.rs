@@ -226,8 +226,8 @@ fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
 
 /// The blanks at the end of a line with words.
 fn tail(line: &str) -> &str {
-    let words = line.trim_end_matches([' ', '\t']).len();
-    if line.trim().is_empty() { "" } else { &line[words..] }
+    let words = line.trim_end().len();
+    if words == 0 { "" } else { &line[words..] }
 }
 
 /// The conflicts of a call at a place.
@@ -430,9 +430,22 @@ impl Gone<'_> {
             Tolerance::LookAlikes | Tolerance::LookAlikesAndIndentation => {
                 let pairs = look_alikes(self.old, self.file);
                 let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && pair.0.is_ascii();
-                let one = |from: &str, to: &str| pairs.iter().all(|(a, b)| *a != from || *b == to);
-                let (from, to) = pairs.iter().find(differ).filter(|(a, b)| one(a, b))?;
-                line.contains(from).then(|| line.replace(from, to))
+                let (from, first) = *pairs.iter().find(differ)?;
+                let written: Vec<&str> =
+                    pairs.iter().filter(|(a, _)| *a == from).map(|(_, b)| *b).collect();
+                // Where the file has several for one, as many and in their order.
+                let alike = written.iter().all(|to| *to == first);
+                let mut parts = line.split(from);
+                let mut out = parts.next()?.to_owned();
+                let parts: Vec<&str> = parts.collect();
+                if parts.is_empty() || !alike && parts.len() != written.len() {
+                    return None;
+                }
+                for (at, part) in parts.into_iter().enumerate() {
+                    out.push_str(written.get(at).copied().unwrap_or(first));
+                    out.push_str(part);
+                }
+                Some(out)
             }
             _ => None,
         }
