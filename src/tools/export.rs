@@ -86,11 +86,9 @@ fn declare(format: Format, tool: &ToolSpec) -> Value {
             "name": name,
             "description": description,
             "inputSchema": (tool.input)(),
-            "annotations": {
-                "readOnlyHint": !tool.writes,
-                "destructiveHint": tool.writes,
-                "idempotentHint": !tool.writes,
-                "openWorldHint": false,
+            "annotations": match tool.writes {
+                true => json!({ "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false }),
+                false => json!({ "readOnlyHint": true, "openWorldHint": false }),
             },
         }),
     }

@@ -2,13 +2,16 @@
 //! call that takes long never keeps a server from hearing what its client says.
 //!
 //! A call that nobody waits for any more stops at the next point where it would wait itself,
-//! and before it writes; until then it keeps its thread.
+//! in the loops of the matcher, and before it writes; until then it keeps its thread.
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
+
+use crate::matching::effort;
 
 /// How many calls are worked on at once, of all sessions of a process: twice the
 /// processors, and not fewer than this.
@@ -35,24 +38,39 @@ impl Workers {
         let place = self.0.clone().acquire_owned().await.ok()?;
         let runtime = Handle::current();
         // Gone with this future, and then heard by the work.
-        let (_waits, gone) = oneshot::channel::<()>();
+        let (_told, gone) = oneshot::channel::<()>();
+        let waits = Waits(Arc::default());
+        let withdrawn = waits.0.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
-            runtime.block_on(async {
-                tokio::select! {
-                    biased;
-                    _ = gone => None,
-                    done = work() => Some(done),
-                }
+            effort::until(withdrawn, || {
+                runtime.block_on(async {
+                    tokio::select! {
+                        biased;
+                        _ = gone => None,
+                        done = work() => Some(done),
+                    }
+                })
             })
         });
-        done.await.ok().flatten()
+        let done = done.await.ok().flatten();
+        drop(waits);
+        done
+    }
+}
+
+/// Says that nobody waits, once it is dropped.
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use std::thread::sleep;
     use std::time::Duration;
 
