@@ -50,7 +50,8 @@ impl Engine {
         path: &WorkPath,
         request: &EditRequest,
     ) -> Result<VerifiedEdit, Refusal> {
-        let (resolved, spent) = self.resolve(path, request, &Snapshot::from_text(""), &mut Effort::default()).await?;
+        let (resolved, spent) =
+            self.resolve(path, request, &Snapshot::from_text(""), &mut Effort::default()).await?;
         let Explained { splices, mut explanation } = resolved.explained;
         explanation.rung = Rung::Create;
         explanation.model = spent;
@@ -66,7 +67,8 @@ impl Engine {
         request: &EditRequest,
         snapshot: &Snapshot,
     ) -> Result<VerifiedEdit, Refusal> {
-        let (resolved, spent) = self.resolve(path, request, snapshot, &mut Effort::default()).await?;
+        let (resolved, spent) =
+            self.resolve(path, request, snapshot, &mut Effort::default()).await?;
         checked(path, snapshot, resolved, &spent).map_err(|mut refusal| {
             refusal.model.add(&spent);
             refusal
@@ -130,7 +132,6 @@ fn checked(
     let plan = EditPlan::new(snapshot, splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
     let (path, spent) = (path.clone(), spent.clone());
-    Ok(edit.with_rebase(Arc::new(move |current| {
-        checked(&path, current, again.on(current)?, &spent)
-    })))
+    Ok(edit
+        .with_rebase(Arc::new(move |current| checked(&path, current, again.on(current)?, &spent))))
 }

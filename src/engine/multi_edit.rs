@@ -32,12 +32,13 @@ impl Engine {
         let mut batch: Vec<VerifiedEdit> = Vec::new();
         let mut effort = Effort::default();
         for path in files {
-            let edit = self.prepare_all(path, edits, &mut effort).await.map_err(|mut refusal| {
-                for edit in &batch {
-                    refusal.model.add(&edit.explanation().model);
-                }
-                refusal.at(path.as_str())
-            })?;
+            let edit =
+                self.prepare_all(path, edits, &mut effort).await.map_err(|mut refusal| {
+                    for edit in &batch {
+                        refusal.model.add(&edit.explanation().model);
+                    }
+                    refusal.at(path.as_str())
+                })?;
             batch.push(edit);
         }
         self.commit(batch, options).await
@@ -129,11 +130,7 @@ impl Part {
 }
 
 /// Several explained edits of one version of a file as one checked edit.
-fn join(
-    path: &WorkPath,
-    snapshot: &Snapshot,
-    parts: &[Part],
-) -> Result<VerifiedEdit, Refusal> {
+fn join(path: &WorkPath, snapshot: &Snapshot, parts: &[Part]) -> Result<VerifiedEdit, Refusal> {
     let idle = parts.iter().find(|part| part.is_idle(snapshot));
     // The check of an edit that changes nothing says so.
     let parts = idle.map_or(parts, std::slice::from_ref);

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::edit::{EditCode, Refusal};
 
 /// Steps of one call, each about as much as looking at a few characters.
-pub(crate) const MOST_STEPS: u64 = 400_000_000;
+pub(crate) const MOST_STEPS: u64 = 1_500_000_000;
 
 /// Steps between two looks at whether anybody still waits.
 const BETWEEN_LOOKS: u64 = 1 << 16;

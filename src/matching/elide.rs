@@ -22,7 +22,8 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
     // A placeholder that the file has is text.
     if marks.is_empty()
         || marks.len() > MOST_MARKS
-        || marks.iter().any(|&at| file.text.contains(old[at].trim())) {
+        || marks.iter().any(|&at| file.text.contains(old[at].trim()))
+    {
         return Vec::new();
     }
     let mut parts: Vec<(usize, usize)> = Vec::new();

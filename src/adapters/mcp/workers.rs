@@ -111,6 +111,23 @@ mod tests {
         assert!(!wrote.load(Ordering::Acquire), "it went on");
     }
 
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_loop_that_nobody_waits_for_is_given_up() {
+        let workers = Workers::new();
+        let (tell, told) = std::sync::mpsc::channel();
+        let work = workers.run(move || async move {
+            let done = effort::Effort::default().run(|| {
+                for _ in 0..5_000 {
+                    effort::spend(1 << 16);
+                    sleep(Duration::from_millis(1));
+                }
+            });
+            tell.send(done).expect("told");
+        });
+        assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
+        assert_eq!(told.recv(), Ok(Err(effort::GivenUp::Unheard)));
+    }
+
     #[tokio::test]
     async fn no_more_calls_than_places_are_worked_on() {
         let workers = Workers::new();
