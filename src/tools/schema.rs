@@ -78,12 +78,9 @@ fn quiet(schema: &mut Schema) {
     one_type(object);
 }
 
-/// Splits a list of types into branches of one type each, and makes a schema of "anything" an
-/// object: not every client reads the short forms.
+/// Splits a list of types into branches of one type each: not every client reads the short
+/// form.
 fn one_type(object: &mut Map<String, Value>) {
-    if object.get("items") == Some(&Value::Bool(true)) {
-        object.insert("items".into(), json!({}));
-    }
     let Some(Value::Array(types)) = object.get("type").cloned() else { return };
     let about = object.remove("description");
     let rest = std::mem::take(object);

@@ -84,19 +84,16 @@ fn the_work_of_one_call_is_limited_by_name() {
     let patch = format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch");
     refused(&world, "apply_patch", json!({ "patch": patch }), "1001 files and hunks");
 
-    // Lines of few words in another order, all of them indented otherwise.
+    // Lines of few words, of which every sixth is stale.
     let mut draw = 1_u64;
-    let mut lines = |count: usize| -> Vec<&'static str> {
-        let one = |_| {
-            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            ["a\n", "b\n", "c\n", "d\n", "}\n", "{\n"]
-                [usize::try_from(draw >> 33).expect("small") % 6]
-        };
-        (0..count).map(one).collect()
+    let mut line = |_| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ["a\n", "b\n", "c\n", "d\n", "}\n", "{\n"][usize::try_from(draw >> 33).expect("small") % 6]
     };
-    let (old, new) = (lines(300_000), lines(300_000).concat());
-    world.write("deep", old.iter().map(|line| format!("  {line}")).collect::<String>());
-    let call = json!({ "path": "deep", "old_str": old.concat(), "new_str": new });
+    let old: Vec<&str> = (0..300_000).map(&mut line).collect();
+    world.write("few", old.concat().repeat(2));
+    let old = old.concat().replace('a', "a q").replacen('b', "z b", 1);
+    let call = json!({ "path": "few", "old_str": old, "new_str": "x\n" });
     refused(&world, "edit_file", call, "steps that one call may");
 }
 

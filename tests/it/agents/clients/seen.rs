@@ -92,7 +92,19 @@ fn plain_body(body: &Value, root: &str) -> String {
     let ours = body.to_string().contains("restitch");
     let text = serde_json::to_string_pretty(&plain_value(body, ours, Whose::Client)).expect("JSON");
     let text = text.replace(root, "$ROOT").replace(&root.replace("/project", ""), "$TOP");
-    steady(&text) + "\n"
+    let changing = ["Took back revision ", "Wall time: ", "<total_tokens>"];
+    changing.iter().fold(text, |text, mark| without_numbers(&text, mark)) + "\n"
+}
+
+/// The text without the number behind each mark.
+fn without_numbers(text: &str, mark: &str) -> String {
+    let mut parts = text.split(mark);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        out.push_str(&format!("{mark}…{rest}"));
+    }
+    out
 }
 
 /// Whose words stand in a part of a request.
@@ -116,7 +128,7 @@ fn plain_value(value: &Value, named: bool, whose: Whose) -> Value {
                 .any(|key| object.contains_key(*key) || object.get("function").is_some());
             let is_ours = whose == Whose::Ours || !named || name.contains("restitch");
             if declared && kind != "tool_use" && !object.contains_key("role") {
-                let call = kind == "function" && object["function"].get("arguments").is_some();
+                let call = object.get("function").is_some_and(|f| f.get("arguments").is_some());
                 if !is_ours && !call {
                     return name.into();
                 }
