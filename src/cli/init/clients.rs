@@ -278,7 +278,7 @@ fn claude(folder: &str) -> Client {
             ),
         ],
         without: "Claude Code asks before each edit, and without somebody to ask (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
-        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json.",
+        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in one below it, it does not read the project's permissions.",
     }
 }
 

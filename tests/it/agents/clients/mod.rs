@@ -643,3 +643,23 @@ fn the_inspector_finds_the_schemas_portable() {
         assert!(tools >= 5, "{listed}");
     }
 }
+
+/// The providers' own packages take the declarations: Google's types, Anthropic's, OpenAI's
+/// with its conversion to strict schemas, and the protocol's.
+#[test]
+fn the_providers_packages_take_the_declarations() {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
+    let python = programs.join("venv/bin/python");
+    if !python.exists() {
+        return skip("schemas", "not installed; run tests/it/agents/clients/install-real.sh");
+    }
+    let out = Command::new(python)
+        .arg(script("schemas.py"))
+        .arg(env!("CARGO_BIN_EXE_restitch"))
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
+    println!("{said}");
+    assert_eq!(said.lines().count(), 5, "{said}");
+}
