@@ -560,8 +560,8 @@ fn real_clients_edit_headless() {
             "| {} | {version} | {} | {} | {} |",
             client.name,
             cells.join(" | "),
-            works.seen.declared,
-            works.seen.size
+            works.seen.size,
+            works.seen.declared
         );
         println!("{row}");
         rows.push(row);
@@ -597,7 +597,7 @@ fn write_table(rows: &[String]) {
     let date = Command::new("date").args(["-u", "+%F"]).output().expect("date").stdout;
     let date = String::from_utf8_lossy(&date);
     let table = format!(
-        "Run on {} with restitch {}:\n\n| client | version | list | read | repaired | refused | several | undo | hook | bytes right | declared | last request |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: |\n{}\n",
+        "Run on {} with restitch {}:\n\n| client | version | list | read | repaired | refused | several | undo | hook | bytes right | last request | declared |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: |\n{}\n",
         date.trim(),
         env!("CARGO_PKG_VERSION"),
         rows.join("\n")
