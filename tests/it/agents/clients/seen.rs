@@ -139,7 +139,9 @@ fn plain_value(value: &Value, named: bool, whose: Whose) -> Value {
                 || kind == "namespace" && is_ours
                 || role == "tool"
                 || declared && is_ours;
-            let kept = object.iter().map(|(key, value)| {
+            // Ids of one run, in another order each time.
+            let lasting = object.iter().filter(|(key, _)| *key != "client_metadata");
+            let kept = lasting.map(|(key, value)| {
                 let inside = part_of_call || key != "input" && CALLS.contains(&key.as_str());
                 let whose = if inside { Whose::Ours } else { whose };
                 let steady =
