@@ -357,11 +357,9 @@ fn answer(reply: ToolReply, answers: Answers) -> CallToolResult {
 }
 
 fn describe(spec: &ToolSpec, answers: Answers) -> Tool {
-    let annotations = ToolAnnotations::new()
-        .read_only(!spec.writes)
-        .destructive(spec.writes)
-        .idempotent(!spec.writes)
-        .open_world(false);
+    // What is not said here is what the protocol takes for granted: each byte costs a model.
+    let annotations = ToolAnnotations::new().read_only(!spec.writes).open_world(false);
+    let annotations = if spec.writes { annotations.destructive(true) } else { annotations };
     let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
         .with_annotations(annotations);
     match answers {

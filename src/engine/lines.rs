@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::limits::{MOST_EDITS, too_many};
+use super::limits::admit_edits;
 use super::{CallOptions, Engine};
 use crate::edit::{
     After, EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit,
@@ -55,9 +55,7 @@ impl Engine {
         mut changes: Vec<LineChange>,
         snapshot: Option<&str>,
     ) -> Result<VerifiedEdit, Refusal> {
-        if changes.len() > MOST_EDITS {
-            return Err(too_many("edits", changes.len(), MOST_EDITS));
-        }
+        admit_edits("edits", changes.len())?;
         if changes.is_empty() {
             return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
                 .hint("Give at least one {start_line, end_line, new_content}."));
@@ -249,9 +247,7 @@ impl Engine {
             return Ok(None);
         }
         let versions = self.ledger.versions(path);
-        if request.edits.len() > MOST_EDITS {
-            return Err(too_many("edits", request.edits.len(), MOST_EDITS));
-        }
+        admit_edits("edits", request.edits.len())?;
         let decided = ops::decide(&request.edits, current, &versions, request.snapshot.as_deref())
             .inspect_err(|refusal| self.saw_fresh_anchors(path, current, refusal))?;
         let mut explanation =

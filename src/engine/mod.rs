@@ -26,6 +26,7 @@ use crate::session::{Ledger, Unread};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
 
+pub(crate) use limits::admit_edits;
 pub use lines::HashlineRequest;
 pub use note::{Note, Notes};
 pub use progress::{Observer, Stage};

@@ -3,6 +3,7 @@
 //! equal results are one.
 
 use super::diff::Event;
+use super::effort;
 use super::indent::{self, Seen};
 use super::outcome::Lines;
 
@@ -75,6 +76,7 @@ fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
     let mut above = None;
     let mut passed = false;
     for event in &call.events {
+        effort::spend(1);
         let (o, at) = match *event {
             Event::Keep(o, n) | Event::Change(o, n) => (Some(o), Some(n)),
             Event::Delete(o) => (Some(o), None),

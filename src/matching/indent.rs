@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::effort;
 use super::file::File;
 
 /// The white space at the start of a line.
@@ -229,6 +230,7 @@ impl IndentMap {
     /// What a line of the call with this indentation has in the file. `near` counts pairs.
     /// Where the file has several for it, those above and below must agree.
     pub(super) fn seen(&self, indent: &str, near: usize) -> Seen<'_> {
+        effort::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_apart));
         let same: Vec<(usize, &str)> = pairs
             .filter(|(_, (from, _))| from == indent)

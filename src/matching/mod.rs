@@ -13,10 +13,11 @@
 //! something laxer.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
-//! with their product.
+//! with their product; what is left of that is counted by [`effort`].
 
 mod align;
 mod diff;
+pub(crate) mod effort;
 mod elide;
 mod escaped;
 mod evidence;
@@ -43,6 +44,7 @@ use crate::edit::{
 use crate::text::{Ending, Snapshot, counted};
 
 use align::Aligned;
+use effort::Effort;
 use file::{File, Tolerance, split};
 use place::{ChunkKind, Place, Places, Sought};
 use reading::{NewText, Reading};
@@ -153,8 +155,13 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
     decide(request, snapshot).into_result()
 }
 
-/// Decides a call against a file.
+/// Decides a call against a file, with a bounded effort.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
+    let decided = Effort::default().run(|| decide_here(request, snapshot));
+    decided.unwrap_or_else(|given_up| Verdict::Refused(given_up.refusal()))
+}
+
+fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if request.old.is_empty() {
         return fill(request, snapshot);
     }
@@ -167,7 +174,7 @@ pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         // The mark before the first line is the file's encoding, and not of its text.
         let new = request.new.strip_prefix(MARK).unwrap_or(&request.new);
         let request = EditRequest { old: old.to_owned(), new: new.to_owned(), ..request.clone() };
-        return decide(&request, snapshot);
+        return decide_here(&request, snapshot);
     }
     let file = File::new(snapshot, request.language);
     if let Some(verdict) = exact::decide(request, &file) {
@@ -250,6 +257,7 @@ impl Call<'_, '_> {
             }
         }
         let lines = split(&reading.old);
+        effort::spend(lines.len() + self.file.lines().len());
         let sought = Sought {
             lines: &lines,
             whole_lines: reading.whole_lines,

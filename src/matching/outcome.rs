@@ -5,7 +5,7 @@
 //! the caller's, but for their indentation and their ending. Where the call would run
 //! over something that it does not know, there is a conflict, and no outcome.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use super::diff::{Event, events};
@@ -136,7 +136,7 @@ fn read_with(
 struct Characters {
     map: Vec<(String, String)>,
     /// Blanks that the call has at the ends of lines, and the file has not.
-    tails: Vec<String>,
+    tails: BTreeSet<String>,
 }
 
 impl Characters {
@@ -166,11 +166,14 @@ impl Characters {
             .collect();
         // Lines that new_str has too tell whether it was written by the same hand.
         let (mut mistaken, mut right) = (false, false);
+        let mut tailed: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for old in lines.iter().filter(|old| !tail(old).is_empty()) {
+            tailed.entry(old.trim()).or_default().insert(tail(old));
+        }
         for line in new.texts().flat_map(split) {
-            for old in lines.iter().filter(|old| !tail(old).is_empty()) {
-                let same = old.trim() == line.trim();
-                mistaken |= same && tail(line) == tail(old);
-                right |= same && tail(line).is_empty();
+            if let Some(tails) = tailed.get(line.trim()) {
+                mistaken |= tails.contains(tail(line));
+                right |= tail(line).is_empty();
             }
         }
         let only_in_call = tails.iter().all(|(_, file)| file.is_empty());
@@ -196,7 +199,7 @@ impl Characters {
         let trimmed = text.split('\n').map(|line| {
             let (body, ending) = line.split_at(line.trim_end_matches('\r').len());
             let tail = tail(body);
-            match self.tails.iter().any(|known| known == tail) {
+            match self.tails.contains(tail) {
                 true => format!("{}{ending}", &body[..body.len() - tail.len()]),
                 false => line.to_owned(),
             }

@@ -111,6 +111,11 @@ pub enum Again {
 }
 
 impl Again {
+    /// The same call, resolved on the version that is there now.
+    pub fn on(&self, current: &Snapshot) -> Result<Resolved, Refusal> {
+        Ok(Resolved { explained: self.decide(current)?, again: self.clone() })
+    }
+
     /// Explains the call on the version that is there now.
     pub fn decide(&self, current: &Snapshot) -> Result<Explained, Refusal> {
         let conflict = || {

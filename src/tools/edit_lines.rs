@@ -12,7 +12,7 @@ use crate::text::LineSpan;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_lines",
     about: include_str!("../../prompts/tools/edit_lines.md"),
-    input: schema::input::<Arguments>,
+    input: schema::writing::<Arguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,

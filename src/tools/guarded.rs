@@ -55,7 +55,7 @@ struct Completion {
     summary: Option<String>,
     /// Files whose edits are verified.
     #[serde(skip_serializing_if = "Option::is_none")]
-    files_changed: Option<Vec<Value>>,
+    files_changed: Option<Vec<Map<String, Value>>>,
     /// Rules that only warn.
     #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,

@@ -252,12 +252,20 @@ impl Toolbox {
             miscalled();
             return ToolReply::refused(self.no_such_tool(name));
         };
-        let (arguments, encoding) = match arguments::take_encoding(arguments) {
+        let (arguments, mut encoding) = match arguments::take_encoding(arguments) {
             Ok(taken) => taken,
             Err(refusal) => return ToolReply::refused(refusal),
         };
         let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
-            Ok(arguments) => arguments,
+            // Arguments that came as a text show their encoding only now.
+            Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
+                Ok((Value::Object(arguments), inner)) => {
+                    encoding = encoding.or(inner);
+                    arguments
+                }
+                Ok(_) => Map::new(),
+                Err(refusal) => return ToolReply::refused(refusal),
+            },
             Err(refusal) => {
                 miscalled();
                 let refused = ToolReply::refused(refusal);

@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     limit: Option<usize>,
     /// Several ranges of lines, both ends included.
     ranges: Option<Vec<Range>>,
-    /// plain: the text as it is; numbered: <<N>>text; hashline: N#ID|text, the anchors that hashline_edit takes.
+    /// How lines are shown; plain unless said otherwise.
     style: Option<Style>,
     /// For lines over 2,000 characters: the first column to show.
     column: Option<usize>,

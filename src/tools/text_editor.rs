@@ -19,7 +19,7 @@ use crate::port::BoxFuture;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "str_replace_based_edit_tool",
     about: "Views and edits text files: view, create, str_replace, insert.",
-    input: schema::input::<TextEditorArguments>,
+    input: schema::writing::<TextEditorArguments>,
     output: || {
         let view = schema::report::<View>();
         schema::reply(

@@ -197,7 +197,8 @@ pub(super) async fn let_out(
         tokio::select! {
             read = from.read_until(b'\n', &mut line) => match read {
                 Ok(count) if count > 0 => {}
-                _ => return,
+                // What was refused before the end is still to be said.
+                _ => break,
             },
             refused = back.recv(), if is_open => {
                 match refused {
@@ -220,6 +221,11 @@ pub(super) async fn let_out(
             traffic.close(id);
         }
         line.clear();
+    }
+    while let Ok(refused) = back.try_recv() {
+        if to.write_all(&refused).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
     }
 }
 
