@@ -503,6 +503,9 @@ fn by_structure(
     );
 }
 
+/// How many lines were taken off at either end, and the lines that are left.
+type Mended = ((usize, usize), Vec<String>);
+
 /// Undoes the mistake of one edit, if there is one way to do so.
 fn mend(
     drafts: &mut [Draft],
@@ -522,12 +525,12 @@ fn mend(
         all.into_iter().map(move |lines| (cuts, lines)).collect::<Vec<_>>()
     };
     // From the strictest to the laxest: an exact copy taken off, lines moved, both.
-    let tiers: [Vec<((usize, usize), Vec<String>)>; 3] = [
+    let tiers: [Vec<Mended>; 3] = [
         cuts.iter().map(|&cuts| (cuts, kept(cuts))).collect(),
         moved((0, 0)),
         cuts.iter().flat_map(|&cuts| moved(cuts)).collect(),
     ];
-    let mut found: Vec<((usize, usize), Vec<String>)> = Vec::new();
+    let mut found: Vec<Mended> = Vec::new();
     for tier in tiers {
         for (cuts, lines) in tier {
             let is_new = lines != sent && found.iter().all(|(_, other)| *other != lines);
