@@ -84,6 +84,9 @@ impl Engine {
         effort: &mut Effort,
     ) -> Result<(Resolved, ModelUse), Refusal> {
         admit_places(request, snapshot)?;
+        // The hint is a number too: it means what the caller was shown.
+        let near = request.near_line.map(|line| self.line_near(path, snapshot, line));
+        let request = &EditRequest { near_line: near, ..request.clone() };
         let model = match self.corrector.is_available() {
             true => Model::Present(self.policy),
             false => Model::Absent,

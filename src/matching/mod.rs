@@ -31,7 +31,7 @@ mod onto;
 mod outcome;
 mod place;
 mod placeholder;
-mod reading;
+pub(crate) mod reading;
 mod reflow;
 mod refuse;
 mod tokens;
@@ -49,7 +49,10 @@ use file::{File, Tolerance, split};
 use place::{ChunkKind, Place, Places, Sought};
 use reading::{NewText, Reading};
 
-pub(crate) use escaped::{WARNING as ESCAPES_WARNING, readings as escape_readings};
+pub(crate) use escaped::{
+    Review as EscapeReview, WARNING as ESCAPES_WARNING, readings as escape_readings,
+    review_lines as review_escapes,
+};
 pub(crate) use nearest::nearest_lines;
 pub(crate) use onto::{Onto, onto, settled};
 pub(crate) use outcome::Hunk;
@@ -75,6 +78,43 @@ pub const LADDER: &[Rung] = &[
     Rung::Elided,
     Rung::Aligned,
 ];
+
+/// The white space at the start of a line.
+pub(crate) fn indent_of(line: &str) -> &str {
+    indent::of(line)
+}
+
+/// Lines of a call at the file's indentation, under each rule that explains all pairs of
+/// (the call's, the file's); `None` where the pairs show no change, or no rule.
+pub(crate) fn reindented(
+    snapshot: &Snapshot,
+    lines: &[String],
+    pairs: Vec<(String, String)>,
+) -> Option<Vec<Vec<String>>> {
+    let file = File::new(snapshot, None);
+    let new: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let levels = indent::Levels::new(&file, &[], &new);
+    let rest = indent::Levels::new(&file, &[], new.get(1..).unwrap_or_default());
+    let map = indent::IndentMap::fit(pairs, levels, rest);
+    if map.is_same() || map.first_apart {
+        return None;
+    }
+    let mut outcomes: Vec<Vec<String>> = Vec::new();
+    for rule in &map.rules {
+        let line = |line: &String| match line.trim().is_empty() {
+            true => Some(line.clone()),
+            false => {
+                let own = indent::of(line);
+                Some(format!("{}{}", rule.apply(own)?, &line[own.len()..]))
+            }
+        };
+        let lines = lines.iter().map(line).collect::<Option<Vec<_>>>()?;
+        if !outcomes.contains(&lines) {
+            outcomes.push(lines);
+        }
+    }
+    Some(outcomes)
+}
 
 /// An explained call: where it applies and what is written there.
 #[derive(Debug, Clone, PartialEq, Eq)]
