@@ -119,6 +119,9 @@ async fn answer(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolRe
         ..CallOptions::default()
     };
     let tool = around.tool.as_deref().unwrap_or("edit_file");
+    if tool == "edit_file" && tools::brings_text(&arguments) {
+        return (id, tools::edit_text(arguments));
+    }
     let reply = toolbox.call(tool, arguments, &options).await;
     (id, reply)
 }
