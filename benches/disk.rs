@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use restitch::edit::{After, Explanation, Rung, VerifiedEdit, WorkPath};
+use restitch::edit::{After, Explanation, Rung, WorkPath};
 use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::{DiskOptions, DiskStore, Promise};
 use restitch::text::Snapshot;
@@ -99,7 +99,7 @@ fn main() {
             others.push(began.elapsed());
             let before = Snapshot::decode(version(n)).expect("text");
             let after = After::Content(bytes.into());
-            let edit = VerifiedEdit::restore(
+            let edit = restitch::internals::restored(
                 path.clone(),
                 Some(before),
                 after,

@@ -108,7 +108,7 @@ fn lines(n: usize) -> String {
 /// The anchor of a line of [`lines`], counted from 0.
 fn anchor(at: usize) -> String {
     let body = format!("line {at} of the file, {}", at * 7919 % 1000);
-    let id: String = restitch::hashline::tag::id(at + 1, &body).into_iter().collect();
+    let id: String = restitch::internals::tag::id(at + 1, &body).into_iter().collect();
     format!("{}#{id}", at + 1)
 }
 

@@ -25,42 +25,46 @@ pub mod matching;
 
 mod apply;
 
-pub mod patch;
+mod patch;
 
-pub mod line_edit;
+mod line_edit;
 
-pub mod hashline;
+mod hashline;
 
-pub mod reading;
+mod reading;
 
 #[cfg(feature = "search")]
-pub mod search;
+mod search;
 
 pub mod port;
 
-pub mod resolve;
+mod resolve;
 
 pub mod correct;
 
 pub mod store;
 
-pub mod session;
+mod session;
 
 pub mod engine;
 
 pub mod tools;
 
-pub mod hook;
+mod hook;
 
-pub mod agent;
+mod agent;
 
 pub mod adapters;
 
 #[cfg(feature = "harness")]
-pub mod harness;
+mod harness;
 
 #[cfg(feature = "cli")]
+#[doc(hidden)]
 pub mod cli;
+
+#[doc(hidden)]
+pub mod internals;
 
 pub use apply::{Applied, apply, apply_bytes, apply_many, apply_text};
 pub use edit::{EditRequest, Expected, Refusal};

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use restitch::harness::suite::{Standing, load};
+use restitch::internals::suite::{Standing, load};
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");

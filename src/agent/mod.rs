@@ -31,7 +31,7 @@ const MAX_REMINDERS: usize = 3;
 
 /// One call that the model makes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ToolUse {
+pub(crate) struct ToolUse {
     /// Its id, for the answer.
     pub id: String,
     /// The tool.
@@ -42,7 +42,7 @@ pub struct ToolUse {
 
 /// One turn of the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Turn {
+pub(crate) struct Turn {
     /// What it said.
     pub text: String,
     /// What it calls.
@@ -50,7 +50,7 @@ pub struct Turn {
 }
 
 /// A model that takes a conversation and tools, in OpenAI's form.
-pub trait Chat: Send + Sync {
+pub(crate) trait Chat: Send + Sync {
     /// The next turn. The error is for people.
     fn turn<'a>(
         &'a self,
@@ -62,7 +62,7 @@ pub trait Chat: Send + Sync {
 /// What happens, for whoever watches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// A turn begins: its number and the limit.
     Step(usize, usize),
     /// The model said something.
@@ -80,7 +80,7 @@ pub enum Event<'a> {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Whether the task was completed under the guard.
     pub ok: bool,
     /// What was done, or what went wrong.
@@ -99,7 +99,7 @@ pub struct Outcome {
 
 /// The loop.
 #[derive(Debug)]
-pub struct Agent<C> {
+pub(crate) struct Agent<C> {
     toolbox: Toolbox,
     chat: C,
     steps: usize,
@@ -107,30 +107,25 @@ pub struct Agent<C> {
 
 impl<C: Chat> Agent<C> {
     /// An agent over tools and a model, strictly guarded unless the tools are guarded already.
-    pub fn new(toolbox: Toolbox, chat: C) -> Self {
+    pub(crate) fn new(toolbox: Toolbox, chat: C) -> Self {
         let toolbox =
             if toolbox.guard().is_some() { toolbox } else { toolbox.guarded(Policy::strict()) };
         Self { toolbox, chat, steps: 40 }
     }
 
     /// The tools.
-    pub fn toolbox(&self) -> &Toolbox {
+    pub(crate) fn toolbox(&self) -> &Toolbox {
         &self.toolbox
     }
 
     /// The most turns that the model gets.
     #[must_use]
-    pub fn steps(self, steps: usize) -> Self {
+    pub(crate) fn steps(self, steps: usize) -> Self {
         Self { steps, ..self }
     }
 
-    /// Runs one task to its end.
-    pub async fn run(&self, task: &str, watch: impl FnMut(Event<'_>)) -> Outcome {
-        self.run_until(task, std::future::pending(), watch).await
-    }
-
     /// Runs one task to its end, or until `stop`; what was done by then is reported.
-    pub async fn run_until(
+    pub(crate) async fn run_until(
         &self,
         task: &str,
         stop: impl Future<Output = ()>,

@@ -35,7 +35,7 @@ impl VerifiedEdit {
     /// Checks a plan against the version it was made for:
     /// the splices change something, every byte outside them is the file's, and
     /// the result reads back as the planned text in the same encoding.
-    pub fn new(
+    pub(crate) fn new(
         path: WorkPath,
         before: &Snapshot,
         plan: EditPlan,
@@ -80,7 +80,7 @@ impl VerifiedEdit {
     }
 
     /// A new file; the store refuses if something is there by then.
-    pub fn create(
+    pub(crate) fn create(
         path: WorkPath,
         content: &str,
         explanation: Explanation,
@@ -97,7 +97,7 @@ impl VerifiedEdit {
     }
 
     /// A file with exactly these bytes, in the place of `before`: undo, rename and staging.
-    pub fn restore(
+    pub(crate) fn restore(
         path: WorkPath,
         before: Option<Snapshot>,
         after: After,

@@ -22,11 +22,14 @@ use std::time::Duration;
 
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId};
-use crate::resolve::Policy;
-use crate::session::{CallId, Heard, Ledger, Unread};
+use crate::session::{CallId, Ledger, Unread};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
 
+pub use crate::line_edit::LineChange;
+pub use crate::reading::{Caps, ReadRequest, Reading, Select, Style};
+pub use crate::resolve::{Adjust, Choice, Policy};
+pub use crate::session::Heard;
 pub use anchored::HashlineRequest;
 pub(crate) use limits::admit_edits;
 pub use note::{Note, Notes};

@@ -9,11 +9,11 @@ use super::judge::Verdict;
 /// Verdicts by case, as stable words.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Baseline(BTreeMap<String, String>);
+pub(crate) struct Baseline(BTreeMap<String, String>);
 
 /// A verdict that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub(crate) struct Change {
     /// The case.
     pub id: String,
     /// What it was; `None` for a new case.
@@ -24,7 +24,7 @@ pub struct Change {
 
 impl Change {
     /// Whether something good was lost, or something became silently wrong.
-    pub fn is_loss(&self) -> bool {
+    pub(crate) fn is_loss(&self) -> bool {
         let good = |word: &Option<String>| matches!(word.as_deref(), Some("right" | "refused"));
         let wrong = |word: &Option<String>| word.as_deref() == Some("wrong");
         good(&self.was) && !good(&self.is) || wrong(&self.is) && !wrong(&self.was)
@@ -40,22 +40,12 @@ impl std::fmt::Display for Change {
 
 impl Baseline {
     /// Remembers a verdict.
-    pub fn set(&mut self, id: &str, verdict: &Verdict) {
+    pub(crate) fn set(&mut self, id: &str, verdict: &Verdict) {
         self.0.insert(id.to_owned(), verdict.word().to_owned());
     }
 
-    /// How many cases it knows.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether it knows none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// What `now` has in another way than this.
-    pub fn changes(&self, now: &Self, scope: Scope) -> Vec<Change> {
+    pub(crate) fn changes(&self, now: &Self, scope: Scope) -> Vec<Change> {
         let gone = self
             .0
             .iter()
@@ -75,7 +65,7 @@ impl Baseline {
     }
 
     /// Takes over the verdicts of a run.
-    pub fn absorb(&mut self, now: Self, scope: Scope) {
+    pub(crate) fn absorb(&mut self, now: Self, scope: Scope) {
         if scope == Scope::Whole {
             self.0 = now.0;
         } else {
@@ -86,7 +76,7 @@ impl Baseline {
 
 /// Whether a run saw every case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub(crate) enum Scope {
     /// Every case of the suite.
     Whole,
     /// Some, by filter or shard.

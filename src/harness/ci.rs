@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// One case of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// Its id.
     pub id: String,
     /// The group it is scored with.
@@ -25,7 +25,7 @@ pub struct Row {
 
 /// What came of a case, for somebody who wants to know whether to look.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// As expected.
     Good,
     /// Known to fail, and it does.
@@ -35,7 +35,7 @@ pub enum End {
 }
 
 /// The report in JUnit's form, which forges and CI servers read.
-pub fn junit(rows: &[Row]) -> String {
+pub(crate) fn junit(rows: &[Row]) -> String {
     let mut families: Vec<&str> = rows.iter().map(|row| row.family.as_str()).collect();
     families.sort_unstable();
     families.dedup();
@@ -113,7 +113,7 @@ const MOST_ANNOTATIONS: usize = 10;
 
 /// GitHub's workflow commands: an error for each case that is not as it should be, a notice
 /// for each whose outcome changed.
-pub fn annotations(rows: &[Row]) -> String {
+pub(crate) fn annotations(rows: &[Row]) -> String {
     let line = |kind: &str, row: &Row, title: &str, text: &str| {
         format!(
             "::{kind} file={},title={}::{}\n",

@@ -14,7 +14,7 @@ use crate::language::Language;
 
 /// What an edit does with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Row {
+pub(crate) enum Row {
     /// The line stays.
     Keep(String),
     /// The line goes.
@@ -25,7 +25,7 @@ pub enum Row {
 
 /// One hunk between two versions of a file.
 #[derive(Debug, Clone)]
-pub struct RealEdit {
+pub(crate) struct RealEdit {
     /// Package, path and place: the same in every run.
     pub id: String,
     /// The path in the package.
@@ -50,7 +50,7 @@ const MIN_FOLDED: usize = 14;
 
 /// Both versions of one file.
 #[derive(Debug, Clone)]
-pub struct Pair {
+pub(crate) struct Pair {
     /// The package it is from.
     pub package: String,
     /// The path in the package.
@@ -62,7 +62,7 @@ pub struct Pair {
 }
 
 /// The edits between the two versions.
-pub fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
+pub(crate) fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
     let Some(language) = Language::of_path(&pair.path) else { return Vec::new() };
     let usable = |text: &str| {
         text.len() <= MAX_FILE
@@ -162,7 +162,7 @@ impl RealEdit {
 
     /// The same edit in a shorter file: so many lines above and below.
     #[must_use]
-    pub fn excerpt(&self, around: usize) -> Self {
+    pub(crate) fn excerpt(&self, around: usize) -> Self {
         let feeds = |text: &str| text.match_indices('\n').map(|(at, _)| at + 1).collect::<Vec<_>>();
         let above = feeds(self.head());
         let from =
@@ -178,19 +178,19 @@ impl RealEdit {
     }
 
     /// The file's lines above the edit, as text.
-    pub fn head(&self) -> &str {
+    pub(crate) fn head(&self) -> &str {
         &self.file[..self.start]
     }
 
     /// The rest of the file after the edit's last line, its line break included.
-    pub fn tail(&self) -> &str {
+    pub(crate) fn tail(&self) -> &str {
         &self.file[self.end..]
     }
 }
 
 /// A text without anything that a reading may fold: white space, quotes, commas,
 /// semicolons, and everything outside ASCII.
-pub fn folded(text: &str) -> String {
+pub(crate) fn folded(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii() && !c.is_whitespace() && !"\"'`,;".contains(*c)).collect()
 }
 

@@ -26,7 +26,7 @@ fn tokens(bytes: usize) -> usize {
 
 /// The cost of one text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cost {
+pub(crate) struct Cost {
     /// What it is.
     pub what: String,
     /// Its size.
@@ -37,13 +37,13 @@ pub struct Cost {
 
 impl Cost {
     /// Tokens in all, by the estimate.
-    pub fn tokens(&self) -> usize {
+    pub(crate) fn tokens(&self) -> usize {
         tokens(self.bytes)
     }
 }
 
 /// Reads of `source` in each style, with nothing left out.
-pub fn reads(source: &str) -> Result<Vec<Cost>, Refusal> {
+pub(crate) fn reads(source: &str) -> Result<Vec<Cost>, Refusal> {
     let snapshot = Snapshot::from_text(source);
     [Style::Plain, Style::Numbered, Style::Hashline]
         .into_iter()
@@ -58,7 +58,7 @@ pub fn reads(source: &str) -> Result<Vec<Cost>, Refusal> {
 
 /// Seed 002: a file of 1,000 lines of which one changed since it was read. The read that
 /// was needed before, and the answer that serves instead.
-pub async fn stale_anchor() -> Result<[Cost; 2], Refusal> {
+pub(crate) async fn stale_anchor() -> Result<[Cost; 2], Refusal> {
     let line = |n: usize| format!("    let value_{n} = compute({n}, \"item\");");
     let text: String = (1..=1000).map(|n| line(n) + "\n").collect();
     let store = Arc::new(MemoryStore::new());
@@ -80,7 +80,7 @@ pub async fn stale_anchor() -> Result<[Cost; 2], Refusal> {
 }
 
 /// The figures as a table for a terminal.
-pub fn table(reads: &[Cost], stale: &[Cost]) -> String {
+pub(crate) fn table(reads: &[Cost], stale: &[Cost]) -> String {
     let mut out = format!("{:34} {:>8} {:>8} {:>14}\n", "", "bytes", "tokens", "tokens a line");
     for cost in reads.iter().chain(stale) {
         let each = cost.bytes as f64 / BYTES_A_TOKEN as f64 / cost.lines.max(1) as f64;

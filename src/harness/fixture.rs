@@ -31,7 +31,7 @@ use crate::store::MemoryStore;
 use crate::tools::{ToolReply, Toolbox};
 
 /// Files by path.
-pub type Tree = BTreeMap<String, Vec<u8>>;
+pub(crate) type Tree = BTreeMap<String, Vec<u8>>;
 
 /// `case.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -419,7 +419,7 @@ fn after_name(number: usize) -> String {
 }
 
 /// A name that every file system takes.
-pub fn slug(id: &str) -> String {
+pub(crate) fn slug(id: &str) -> String {
     let mut out = String::new();
     for c in id.chars() {
         match c {

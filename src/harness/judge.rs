@@ -104,7 +104,7 @@ impl Judged {
 }
 
 /// Decides a case in memory: explain, plan, verify; no disk, no model.
-pub fn decide(case: &Case) -> Result<VerifiedEdit, Refusal> {
+pub(crate) fn decide(case: &Case) -> Result<VerifiedEdit, Refusal> {
     let (path, snapshot) = read(case)?;
     verify(path, &snapshot, explain(&case.request(), &snapshot)?)
 }
@@ -141,7 +141,7 @@ fn shows_right(case: &Case) -> bool {
 }
 
 /// Decides a case and judges what came of it.
-pub fn judge(case: &Case) -> Judged {
+pub(crate) fn judge(case: &Case) -> Judged {
     let start = Instant::now();
     // A case that brings the engine down is a verdict like any other; the run goes on.
     let decided = catch_unwind(AssertUnwindSafe(|| decide(case)));
@@ -168,7 +168,7 @@ pub fn judge(case: &Case) -> Judged {
 }
 
 /// The verdict on a refusal.
-pub fn verdict_of(truth: &Truth, code: EditCode) -> Verdict {
+pub(crate) fn verdict_of(truth: &Truth, code: EditCode) -> Verdict {
     match truth {
         Truth::Right { .. } => Verdict::Missed(code),
         Truth::Refused(codes) if codes.contains(&code) => Verdict::Refused(code),

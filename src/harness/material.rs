@@ -16,7 +16,7 @@ const MAX_COMMITS: &str = "200";
 
 /// Which packages of a corpus to use. Whoever tunes a matcher looks at one half only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Half {
+pub(crate) enum Half {
     /// Every second package, to develop with.
     Development,
     /// The others, to measure with.
@@ -26,7 +26,7 @@ pub enum Half {
 }
 
 /// The files that two versions share and that differ.
-pub fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<Pair>> {
+pub(crate) fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<Pair>> {
     let old = texts(from)?;
     let mut new = texts(to)?;
     Ok(old
@@ -39,7 +39,7 @@ pub fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<Pair>> 
 }
 
 /// A folder of packages, each with one version in `a` and another in `b`.
-pub fn corpus(dir: &Path, half: Half) -> io::Result<Vec<Pair>> {
+pub(crate) fn corpus(dir: &Path, half: Half) -> io::Result<Vec<Pair>> {
     let mut packages: Vec<PathBuf> =
         std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     packages.retain(|path| path.join("a").is_dir() && path.join("b").is_dir());
@@ -59,7 +59,7 @@ pub fn corpus(dir: &Path, half: Half) -> io::Result<Vec<Pair>> {
 }
 
 /// Each commit's files, before and after.
-pub fn history(repository: &Path) -> io::Result<Vec<Pair>> {
+pub(crate) fn history(repository: &Path) -> io::Result<Vec<Pair>> {
     let git = |args: &[&str]| -> io::Result<Vec<u8>> {
         let done = Command::new("git").arg("-C").arg(repository).args(args).output()?;
         if done.status.success() {

@@ -14,7 +14,7 @@ use super::spoil::{WAYS, Way};
 
 /// What to generate.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub(crate) struct Plan {
     /// The seed of everything.
     pub seed: u64,
     /// Cases of each way, at most.
@@ -25,7 +25,7 @@ pub struct Plan {
 
 impl Plan {
     /// The ways that the plan names, in the table's order.
-    pub fn chosen(&self) -> Vec<&'static Way> {
+    pub(crate) fn chosen(&self) -> Vec<&'static Way> {
         // An exact name is that one way; the start of a name is all that begin so.
         let asks = |way: &Way, name: &String| {
             way.id == name
@@ -39,12 +39,12 @@ impl Plan {
 }
 
 /// All edits of the pairs.
-pub fn edits(pairs: &[Pair], seed: u64) -> Vec<RealEdit> {
+pub(crate) fn edits(pairs: &[Pair], seed: u64) -> Vec<RealEdit> {
     parallel(pairs, |pair| between(pair, seed)).into_iter().flatten().collect()
 }
 
 /// So many of the edits, languages taking turns.
-pub fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealEdit> {
+pub(crate) fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealEdit> {
     let mut edits = edits;
     Rng::new(seed, "sample").shuffle(&mut edits);
     let mut seen: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -60,7 +60,7 @@ pub fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealEdit> {
 
 /// The cases of one way. Languages take turns, so that a large package does not
 /// crowd out the others.
-pub fn cases<'e>(
+pub(crate) fn cases<'e>(
     way: &'static Way,
     edits: &'e [RealEdit],
     plan: &Plan,
@@ -84,10 +84,14 @@ pub fn cases<'e>(
 }
 
 /// A case with its verdict.
-pub type Seen = (Case, Judged);
+pub(crate) type Seen = (Case, Judged);
 
 /// Generates and decides everything. `keep` says which cases to hand back.
-pub fn measure(edits: &[RealEdit], plan: &Plan, keep: fn(&Judged) -> bool) -> (Score, Vec<Seen>) {
+pub(crate) fn measure(
+    edits: &[RealEdit],
+    plan: &Plan,
+    keep: fn(&Judged) -> bool,
+) -> (Score, Vec<Seen>) {
     let ways = plan.chosen();
     let done = parallel(&ways, |way| {
         let mut score = Score::default();
@@ -111,7 +115,7 @@ pub fn measure(edits: &[RealEdit], plan: &Plan, keep: fn(&Judged) -> bool) -> (S
 }
 
 /// Maps items on all cores; results in the order of the items.
-pub fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(crate) fn parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<(usize, R)>> = Mutex::new(Vec::with_capacity(items.len()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -5,21 +5,21 @@
 //! memory, [`score`] counts right, refused, **silently wrong** and failed. A [`suite`] is what
 //! a team keeps: cases in folders ([`fixture`]) and in packs ([`pack`]), against a [`baseline`].
 
-pub mod baseline;
-pub mod case;
-pub mod ci;
-pub mod compare;
-pub mod edits;
-pub mod figures;
-pub mod fixture;
-pub mod judge;
-pub mod material;
-pub mod measure;
+pub(crate) mod baseline;
+pub(crate) mod case;
+pub(crate) mod ci;
+pub(crate) mod compare;
+pub(crate) mod edits;
+pub(crate) mod figures;
+pub(crate) mod fixture;
+pub(crate) mod judge;
+pub(crate) mod material;
+pub(crate) mod measure;
 pub mod mine;
-pub mod pack;
-pub mod replay;
-pub mod report;
-pub mod rng;
-pub mod score;
-pub mod spoil;
+pub(crate) mod pack;
+pub(crate) mod replay;
+pub(crate) mod report;
+pub(crate) mod rng;
+pub(crate) mod score;
+pub(crate) mod spoil;
 pub mod suite;

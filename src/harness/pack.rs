@@ -12,7 +12,7 @@ use super::fixture::Status;
 use crate::edit::{EditCode, Expected};
 
 /// How the name of a pack ends.
-pub const SUFFIX: &str = ".pack.jsonl";
+pub(crate) const SUFFIX: &str = ".pack.jsonl";
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
@@ -54,10 +54,10 @@ struct Packed {
 }
 
 /// A case of a pack, and why it is known to fail, if it is.
-pub type Entry = (Case, Option<String>);
+pub(crate) type Entry = (Case, Option<String>);
 
 /// Writes cases; `sources` gives the id of the source and the source of a case.
-pub fn write<'c>(
+pub(crate) fn write<'c>(
     entries: impl Iterator<Item = (&'c Case, Option<&'c str>)>,
 ) -> Result<String, serde_json::Error> {
     let mut sources: BTreeMap<String, Source> = BTreeMap::new();
@@ -109,7 +109,7 @@ pub fn write<'c>(
 }
 
 /// Reads a pack.
-pub fn read(text: &str) -> Result<Vec<Entry>, String> {
+pub(crate) fn read(text: &str) -> Result<Vec<Entry>, String> {
     let mut sources: BTreeMap<String, Source> = BTreeMap::new();
     let mut entries = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -183,7 +183,7 @@ fn patch(a: &str, b: &str) -> Option<(usize, usize, String)> {
 }
 
 /// The status of a packed case.
-pub fn status(known: Option<&str>) -> Status {
+pub(crate) fn status(known: Option<&str>) -> Status {
     if known.is_some() { Status::KnownFailure } else { Status::Pass }
 }
 

@@ -12,7 +12,7 @@ use crate::text::{Snapshot, counted};
 
 /// A call that an edit tool refused, as a line of JSON.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Failed {
+pub(crate) struct Failed {
     /// A name for the case.
     pub id: String,
     /// The file's name.
@@ -29,7 +29,7 @@ pub struct Failed {
 
 /// The next call of an agent.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Retry {
+pub(crate) struct Retry {
     /// Its text, which stands in the file.
     pub old_str: String,
     /// What replaced it.
@@ -38,7 +38,7 @@ pub struct Retry {
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ending {
+pub(crate) enum Ending {
     /// The bytes of the agent's next edit.
     Right,
     /// The same but for white space.
@@ -55,7 +55,7 @@ impl Ending {
     const ALL: [Self; 5] = [Self::Right, Self::Blanks, Self::Other, Self::Unknown, Self::Refused];
 
     /// The word for tables.
-    pub fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Right => "right",
             Self::Blanks => "right but for blanks",
@@ -68,7 +68,7 @@ impl Ending {
 
 /// One run of a case.
 #[derive(Debug, Clone)]
-pub struct Run {
+pub(crate) struct Run {
     /// How it ended.
     pub ending: Ending,
     /// The file afterwards.
@@ -81,7 +81,7 @@ pub struct Run {
 
 /// A case replayed.
 #[derive(Debug, Clone)]
-pub struct Replayed {
+pub(crate) struct Replayed {
     /// The case.
     pub id: String,
     /// Without a model.
@@ -93,7 +93,7 @@ pub struct Replayed {
 /// The file after the agent's next call, where that has the same intention: its text stands
 /// once, it is about the same place, and most of what the failed call adds, or else takes
 /// away, is in it.
-pub fn truth(case: &Failed) -> Option<String> {
+pub(crate) fn truth(case: &Failed) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let once = case.before.matches(&retry.old_str).count() == 1;
     if !once || retry.old_str == retry.new_str || case.before.contains(&case.old_str) {
@@ -133,7 +133,7 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// Replays one case.
-pub fn replay(case: &Failed) -> Replayed {
+pub(crate) fn replay(case: &Failed) -> Replayed {
     let truth = truth(case);
     let alone = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
     let with_model = truth
@@ -251,7 +251,7 @@ fn why(refusal: &Refusal) -> String {
 }
 
 /// The table of a replay, and why the rest is refused.
-pub fn table(runs: &[Replayed]) -> String {
+pub(crate) fn table(runs: &[Replayed]) -> String {
     let mut out = String::new();
     let count = |runs: &[&Run]| {
         let words = Ending::ALL.iter().filter_map(|ending| {

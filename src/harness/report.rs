@@ -11,7 +11,7 @@ use super::suite::{Entry, Kind, Standing};
 const PAGE: &str = include_str!("report.html");
 
 /// The page. `rivals` is what `harness compare` found, if it ran.
-pub fn page(seen: &[(Entry, Judged, Tree)], rivals: &[compare::Result]) -> String {
+pub(crate) fn page(seen: &[(Entry, Judged, Tree)], rivals: &[compare::Result]) -> String {
     let cases: Vec<Value> =
         seen.iter().map(|(entry, judged, files)| case(entry, judged, files)).collect();
     let data = json!({

@@ -9,7 +9,7 @@ use crate::text::counted;
 
 /// The counts of one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Cases with a right answer.
     pub recoverable: usize,
     /// Cases that must be refused.
@@ -42,7 +42,7 @@ pub struct Tally {
 
 impl Tally {
     /// Adds one verdict.
-    pub fn add(&mut self, judged: &Judged) {
+    pub(crate) fn add(&mut self, judged: &Judged) {
         match judged.aim {
             Aim::Right => self.recoverable += 1,
             Aim::Refusal => self.must_refuse += 1,
@@ -64,12 +64,12 @@ impl Tally {
     }
 
     /// All cases.
-    pub fn cases(&self) -> usize {
+    pub(crate) fn cases(&self) -> usize {
         self.right + self.refused + self.wrong + self.failed()
     }
 
     /// Not wrong, but not what was wanted.
-    pub fn failed(&self) -> usize {
+    pub(crate) fn failed(&self) -> usize {
         self.ambiguous + self.missed + self.other_code + self.broken
     }
 
@@ -93,14 +93,14 @@ impl Tally {
 
 /// Tallies by row, in the order in which the rows came.
 #[derive(Debug, Clone, Default)]
-pub struct Score {
+pub(crate) struct Score {
     order: Vec<(String, String)>,
     rows: BTreeMap<String, Tally>,
 }
 
 impl Score {
     /// Adds one verdict to a row of a family.
-    pub fn add(&mut self, family: &str, row: &str, judged: &Judged) {
+    pub(crate) fn add(&mut self, family: &str, row: &str, judged: &Judged) {
         if !self.rows.contains_key(row) {
             self.order.push((family.to_owned(), row.to_owned()));
         }
@@ -108,7 +108,7 @@ impl Score {
     }
 
     /// Puts the rows of another score below these.
-    pub fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         for (family, row) in other.order {
             let tally = other.rows.get(&row).cloned().unwrap_or_default();
             if !self.rows.contains_key(&row) {
@@ -120,7 +120,7 @@ impl Score {
 
     /// The rows with their family: families in the order in which they came, and each
     /// family's rows together.
-    pub fn rows(&self) -> impl Iterator<Item = (&str, &str, &Tally)> {
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (&str, &str, &Tally)> {
         let mut families: Vec<&str> = Vec::new();
         for (family, _) in &self.order {
             if !families.contains(&family.as_str()) {
@@ -136,14 +136,14 @@ impl Score {
     }
 
     /// All rows together.
-    pub fn total(&self) -> Tally {
+    pub(crate) fn total(&self) -> Tally {
         let mut total = Tally::default();
         self.rows.values().for_each(|row| total.merge(row));
         total
     }
 
     /// The table, a row each, and the shares below it.
-    pub fn table(&self) -> String {
+    pub(crate) fn table(&self) -> String {
         let mut out = format!(
             "{:<28}{:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>10}\n",
             "", "cases", "right", "refused", "silently wrong", "ambiguous", "failed", "µs/case"
@@ -187,13 +187,13 @@ impl Score {
     }
 
     /// The last line of every run.
-    pub fn last_line(&self) -> String {
+    pub(crate) fn last_line(&self) -> String {
         self.last_line_with(0)
     }
 
     /// The same, where some good verdicts belong to cases that are known to fail: these
     /// count as failed until they are promoted.
-    pub fn last_line_with(&self, to_promote: usize) -> String {
+    pub(crate) fn last_line_with(&self, to_promote: usize) -> String {
         let total = self.total();
         format!(
             "{} right, {} refused, {} silently wrong, {} failed",
@@ -221,7 +221,7 @@ fn line(out: &mut String, name: &str, tally: &Tally) {
 }
 
 /// A share, rounded down, so that 100 % means all.
-pub fn percent(part: usize, whole: usize) -> String {
+pub(crate) fn percent(part: usize, whole: usize) -> String {
     let tenths = (part * 1000).checked_div(whole).unwrap_or(0);
     format!("{}.{} %", tenths / 10, tenths % 10)
 }

@@ -5,9 +5,9 @@
 //! that was read; which version was read is told by the snapshot id alone, and with
 //! it an anchor is carried forward through changes elsewhere ([`carry`]).
 
-pub mod anchors;
-pub mod carry;
-pub mod ops;
-pub mod resolve;
-pub mod stale;
+pub(crate) mod anchors;
+pub(crate) mod carry;
+pub(crate) mod ops;
+pub(crate) mod resolve;
+pub(crate) mod stale;
 pub mod tag;

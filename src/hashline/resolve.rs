@@ -51,7 +51,7 @@ impl Version {
 
 /// Why an anchor or a number does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// The line has another id.
     Mismatch,
     /// The file has fewer lines.
@@ -68,7 +68,7 @@ pub enum Cause {
 
 /// An anchor or a number that does not hold, and where to look now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Stale {
+pub(crate) struct Stale {
     /// The anchor; without letters for a number.
     pub anchor: Anchor,
     /// Why.
@@ -88,7 +88,7 @@ impl Stale {
 
 /// Where a place is in the present file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found {
+pub(crate) struct Found {
     /// Its lines now.
     pub span: LineSpan,
     /// Its lines as the caller named them.
@@ -108,7 +108,7 @@ enum Origin {
 }
 
 /// Finds the lines that anchors and numbers mean.
-pub struct Resolver<'a> {
+pub(crate) struct Resolver<'a> {
     current: &'a Snapshot,
     versions: &'a [Version],
     origin: Origin,
@@ -158,7 +158,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The lines from `first` to `last`, as they are numbered now.
-    pub fn find(&mut self, first: &Anchor, last: &Anchor) -> Result<Found, Vec<Stale>> {
+    pub(crate) fn find(&mut self, first: &Anchor, last: &Anchor) -> Result<Found, Vec<Stale>> {
         let named = LineSpan { start: first.line, end: last.line };
         let found = |span| Ok(Found { span, named });
         match self.origin {

@@ -8,7 +8,7 @@ use super::resolve::{Cause, Stale};
 use super::tag;
 
 /// How far around a stale line a re-read reaches, where one is needed at all.
-pub const RECOVERY_WINDOW: usize = 8;
+pub(crate) const RECOVERY_WINDOW: usize = 8;
 
 /// Lines of context beside a stale line in the answer itself.
 const BESIDE: usize = 1;
@@ -20,7 +20,7 @@ const MOST_LINES: usize = 24;
 const MOST_CHARS: usize = 60;
 
 /// The lines around `line` that may be affected.
-pub fn affected_range(line: usize, total: usize) -> LineSpan {
+pub(crate) fn affected_range(line: usize, total: usize) -> LineSpan {
     let line = line.clamp(1, total.max(1));
     LineSpan {
         start: line.saturating_sub(RECOVERY_WINDOW).max(1),
@@ -29,7 +29,7 @@ pub fn affected_range(line: usize, total: usize) -> LineSpan {
 }
 
 /// Sorts ranges and joins those that overlap or touch.
-pub fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
+pub(crate) fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
     ranges.retain(|range| range.start <= range.end);
     ranges.sort_unstable();
     let mut merged: Vec<LineSpan> = Vec::with_capacity(ranges.len());
@@ -43,7 +43,7 @@ pub fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
 }
 
 /// The first digits of a version's hash: enough to name it.
-pub fn short_id(snapshot: &Snapshot) -> String {
+pub(crate) fn short_id(snapshot: &Snapshot) -> String {
     let mut id = snapshot.hash().to_string();
     id.truncate(12);
     id
@@ -57,7 +57,7 @@ pub(crate) fn in_words(ranges: &[LineSpan]) -> String {
 }
 
 /// The refusal for these anchors or numbers.
-pub fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
+pub(crate) fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
     let total = current.lines().total();
     let mut named: Vec<&Stale> = Vec::new();
     for one in stale {

@@ -20,11 +20,11 @@ use crate::text::Snapshot;
 use crate::tools::ToolReply;
 use patch::PatchTrial;
 
-pub use notes::Notes;
+pub(crate) use notes::Notes;
 
 /// Whose hook it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Client {
+pub(crate) enum Client {
     /// Gemini CLI: `BeforeTool`, `AfterTool`.
     Gemini,
     /// Codex: `PreToolUse`, `PostToolUse` on `apply_patch`.
@@ -39,11 +39,11 @@ pub enum Client {
 
 impl Client {
     /// Every client.
-    pub const ALL: &[Self] =
+    pub(crate) const ALL: &[Self] =
         &[Self::Gemini, Self::Codex, Self::Claude, Self::VsCode, Self::Opencode];
 
     /// The name on the command line.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Gemini => "gemini",
             Self::Codex => "codex",
@@ -54,7 +54,7 @@ impl Client {
     }
 
     /// The client of that name.
-    pub fn parse(name: &str) -> Option<Self> {
+    pub(crate) fn parse(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase();
         let name = name.strip_suffix("-code").filter(|n| *n == "claude").unwrap_or(&name);
         Self::ALL.iter().copied().find(|client| client.as_str() == name)
@@ -82,13 +82,13 @@ fn when(event: &str) -> Option<When> {
 }
 
 /// The folder that the client works in, as its hook says.
-pub fn workspace(input: &Value) -> Option<&str> {
+pub(crate) fn workspace(input: &Value) -> Option<&str> {
     let roots = input.get("workspace_roots").and_then(|roots| roots.get(0));
     input.get("cwd").or(roots).and_then(Value::as_str)
 }
 
 /// What the hook prints; `None` for nothing, which lets the call go on as it is.
-pub async fn respond(
+pub(crate) async fn respond(
     client: Client,
     event: &str,
     input: &Value,

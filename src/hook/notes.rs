@@ -11,7 +11,7 @@ use crate::text::ContentHash;
 
 /// Notes of calls that are rewritten and not yet done, a file each.
 #[derive(Debug, Clone)]
-pub struct Notes {
+pub(crate) struct Notes {
     folder: Option<PathBuf>,
 }
 
@@ -20,7 +20,7 @@ const KEPT: Duration = Duration::from_secs(3600);
 
 impl Notes {
     /// Notes in this folder; none are kept without one.
-    pub fn in_folder(folder: Option<PathBuf>) -> Self {
+    pub(crate) fn in_folder(folder: Option<PathBuf>) -> Self {
         Self { folder }
     }
 

@@ -29,12 +29,12 @@ impl LineChange {
 }
 
 /// The lines of a text: a newline at its end ends a line and opens none.
-pub fn split_lines(text: &str) -> Vec<String> {
+pub(crate) fn split_lines(text: &str) -> Vec<String> {
     each_line(text).map(|line| text[line.body].to_owned()).collect()
 }
 
 /// Refuses spans that the file does not have, naming the file's length.
-pub fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
+pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     let LineSpan { start, end } = span;
     let refuse =
         |what: String, hint: String| Err(Refusal::new(EditCode::InvalidArguments, what).hint(hint));
@@ -72,7 +72,10 @@ pub fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
 
 /// The splices of several changes, all in the numbering of `snapshot`. Insertions at
 /// one place stand in the order given. Changes that touch the same line are refused.
-pub fn splices(snapshot: &Snapshot, changes: Vec<LineChange>) -> Result<Vec<Splice>, Refusal> {
+pub(crate) fn splices(
+    snapshot: &Snapshot,
+    changes: Vec<LineChange>,
+) -> Result<Vec<Splice>, Refusal> {
     let total = snapshot.lines().total();
     for change in &changes {
         check_span(change.span, total)?;

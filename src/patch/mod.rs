@@ -14,8 +14,8 @@ mod v4a;
 
 use crate::edit::{EditCode, Refusal};
 
-pub use resolve::resolve;
-pub use v4a::render;
+pub(crate) use resolve::resolve;
+pub(crate) use v4a::render;
 
 /// A parsed patch.
 #[derive(Debug, Clone, PartialEq, Eq)]

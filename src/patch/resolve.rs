@@ -6,7 +6,7 @@ use crate::matching::{Explained, explain};
 use crate::text::{Ending, LineSpan, Snapshot};
 
 /// Places every hunk against the same version of the file. All or nothing.
-pub fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
+pub(crate) fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
     let mut splices = Vec::new();
     let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;

@@ -139,7 +139,7 @@ fn range_header(rest: &str) -> (Option<usize>, &str) {
 
 /// The V4A section that turns `before` into `after`, with so much context that a
 /// reader who takes the first fitting place finds the right one.
-pub fn render(path: &str, before: &Snapshot, after: &str) -> String {
+pub(crate) fn render(path: &str, before: &Snapshot, after: &str) -> String {
     let mut out = format!("{UPDATE}{path}\n");
     for context in [3, 8, 24, usize::MAX] {
         let body = body(before.text(), after, context);

@@ -20,11 +20,11 @@ use serde::Serialize;
 
 use crate::text::{counted, quoted};
 
-pub use query::{Case, Query};
+pub(crate) use query::{Case, Query};
 pub(crate) use rank::rank;
 pub(crate) use scan::scan;
 pub(crate) use show::{of_path, show};
-pub use walk::Scope;
+pub(crate) use walk::Scope;
 pub(crate) use walk::list;
 
 /// The most files with hits that an answer shows.

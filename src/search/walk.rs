@@ -15,7 +15,7 @@ use crate::port::Overlay;
 
 /// Where to look.
 #[derive(Debug, Clone)]
-pub struct Scope {
+pub(crate) struct Scope {
     root: PathBuf,
     start: PathBuf,
     glob: Option<GlobMatcher>,
@@ -23,7 +23,7 @@ pub struct Scope {
 
 impl Scope {
     /// Below `path`, which may be a file; the whole root when it is left out.
-    pub fn new(
+    pub(crate) fn new(
         root: &Path,
         path: Option<&str>,
         glob: Option<&str>,

@@ -16,7 +16,7 @@ use crate::text::ContentHash;
 
 /// When a rule is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub(crate) enum Moment {
     /// Before the first turn.
     Start,
     /// The model answered without calling a tool.
@@ -45,7 +45,7 @@ pub enum Level {
 
 /// One rule.
 #[derive(Clone, Copy)]
-pub struct Rule {
+pub(crate) struct Rule {
     /// The stable name.
     pub id: &'static str,
     /// When it is asked.
@@ -67,7 +67,7 @@ impl std::fmt::Debug for Rule {
 }
 
 /// The rules, in the order in which they are asked.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "explore_first",
         moment: Moment::Start,
@@ -175,7 +175,7 @@ impl Policy {
 }
 
 /// What a file holds now; `None` when it is not there.
-pub type FileState = Option<ContentHash>;
+pub(crate) type FileState = Option<ContentHash>;
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
@@ -263,7 +263,7 @@ pub struct Guard {
 }
 
 /// Whether a call looks at the project.
-pub fn is_exploration(tool: &str, arguments: &Map<String, Value>) -> bool {
+pub(crate) fn is_exploration(tool: &str, arguments: &Map<String, Value>) -> bool {
     matches!(tool, "list_files" | "search" | "wildcard_search" | "read_file")
         || arguments.get("command").is_some_and(|command| command == "view")
 }

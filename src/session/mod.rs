@@ -5,12 +5,11 @@ mod guard;
 mod hearing;
 mod ledger;
 
-pub use guard::{
-    Asked, Done, FileState, Guard, Level, Moment, Policy, RULES, Rule, Verdict, is_exploration,
-};
+pub(crate) use guard::Guard;
+pub(crate) use guard::{Asked, Done, FileState, Policy, Verdict};
 #[cfg(all(feature = "mcp", unix))]
 pub(crate) use hearing::{FULL, received};
 #[cfg(feature = "mcp")]
 pub(crate) use hearing::{Hearing, Received};
-pub use ledger::{Answers, Heard, Ledger, Unread};
-pub(crate) use ledger::{At, Basis, CallId, basis};
+pub use ledger::Heard;
+pub(crate) use ledger::{Answers, At, Basis, CallId, Ledger, Unread, basis};

@@ -36,7 +36,7 @@ enum Source {
 
 /// A tool that can be compared.
 #[derive(Debug, Clone, Copy)]
-pub struct Rival {
+pub(crate) struct Rival {
     /// Its name in tables.
     pub id: &'static str,
     source: Source,
@@ -52,7 +52,7 @@ enum Driver {
 }
 
 /// Every tool, this one first.
-pub const RIVALS: &[Rival] = &[
+pub(crate) const RIVALS: &[Rival] = &[
     Rival { id: "restitch", source: Source::Here, driver: Driver::Restitch },
     Rival { id: "exact", source: Source::Here, driver: Driver::Exact },
     Rival {
@@ -97,7 +97,7 @@ pub const RIVALS: &[Rival] = &[
 
 /// What a tool made of the cases.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Result {
+pub(crate) struct Result {
     /// The tool.
     pub tool: String,
     /// The version that ran.
@@ -114,7 +114,7 @@ pub struct Result {
 
 /// Counts of one kind of case.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Counts {
+pub(crate) struct Counts {
     /// All.
     pub cases: usize,
     /// The right bytes.
@@ -126,7 +126,7 @@ pub struct Counts {
 }
 
 /// Whether every tool can express a case.
-pub fn is_fair(case: &Case) -> bool {
+pub(crate) fn is_fair(case: &Case) -> bool {
     case.expected == Expected::default()
         && case.near_line.is_none()
         && !case.old.is_empty()
@@ -135,7 +135,7 @@ pub fn is_fair(case: &Case) -> bool {
 }
 
 /// Installs a tool below `scratch`, if need be, and runs the cases through it.
-pub fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<Result> {
+pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<Result> {
     let results: HashMap<usize, Option<Vec<u8>>> = match rival.driver {
         Driver::Restitch => {
             cases.iter().enumerate().map(|(at, case)| (at, judge(case).got)).collect()
@@ -356,7 +356,7 @@ fn drive(
 }
 
 /// The comparison as a Markdown table.
-pub fn table(results: &[Result]) -> String {
+pub(crate) fn table(results: &[Result]) -> String {
     let share = super::score::percent;
     let mut out = String::from(
         "| tool | version | recoverable: right | silently wrong | refused | must refuse: refused | silently wrong |\n|---|---|---:|---:|---:|---:|---:|\n",

@@ -25,7 +25,7 @@ mod table;
 mod unicode;
 mod wording;
 
-pub use table::WAYS;
+pub(crate) use table::WAYS;
 
 use super::case::{Case, Truth};
 use super::edits::{RealEdit, Row, folded};
@@ -34,7 +34,7 @@ use crate::edit::{EditCode, Expected};
 
 /// What must come of a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// The bytes that the edit meant.
     Right,
     /// A refusal with one of these codes.
@@ -43,7 +43,7 @@ pub enum Wanted {
 
 /// One step of a way.
 #[derive(Debug, Clone, Copy)]
-pub enum Step {
+pub(crate) enum Step {
     /// Changes lines, where their roles are still known.
     Rows(fn(&mut Draft<'_>, &mut Rng) -> Option<()>),
     /// Changes whole strings.
@@ -52,7 +52,7 @@ pub enum Step {
 
 /// One way to spoil an edit.
 #[derive(Debug, Clone, Copy)]
-pub struct Way {
+pub(crate) struct Way {
     /// Its stable name.
     pub id: &'static str,
     /// The group it is scored with.
@@ -65,7 +65,7 @@ pub struct Way {
 
 /// What an edit does with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Context.
     Keep,
     /// Removed or rewritten.
@@ -76,7 +76,7 @@ pub enum Kind {
 
 /// One line in its four versions. `None` where a version does not have it.
 #[derive(Debug, Clone)]
-pub struct Cell {
+pub(crate) struct Cell {
     /// Its role in the real edit.
     pub kind: Kind,
     /// In the file before.
@@ -95,7 +95,7 @@ pub struct Cell {
 
 /// An edit while its lines are being spoiled.
 #[derive(Debug, Clone)]
-pub struct Draft<'e> {
+pub(crate) struct Draft<'e> {
     /// The real edit.
     pub edit: &'e RealEdit,
     /// The lines.
@@ -108,7 +108,7 @@ pub struct Draft<'e> {
 
 /// A call in the making: strings, no more lines.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub(crate) struct Call {
     /// The file above the edit.
     pub head: String,
     /// What the edit replaces.
@@ -127,18 +127,16 @@ pub struct Call {
     pub expected: Expected,
     /// The tie breaker.
     pub near_line: Option<usize>,
-    /// How the language opens a comment.
-    pub comment: &'static str,
 }
 
 impl Call {
     /// The file.
-    pub fn before(&self) -> String {
+    pub(crate) fn before(&self) -> String {
         [self.head.as_str(), &self.region, &self.tail].concat()
     }
 
     /// The number of the region's first line.
-    pub fn first_line(&self) -> usize {
+    pub(crate) fn first_line(&self) -> usize {
         self.head.matches('\n').count() + 1
     }
 }
@@ -168,24 +166,24 @@ impl Cell {
     }
 
     /// Whether it is a context line with words in it.
-    pub fn is_kept_text(&self) -> bool {
+    pub(crate) fn is_kept_text(&self) -> bool {
         self.kind == Kind::Keep && self.file.as_ref().is_some_and(|l| !l.trim().is_empty())
     }
 
     /// Whether it is a blank context line.
-    pub fn is_kept_blank(&self) -> bool {
+    pub(crate) fn is_kept_blank(&self) -> bool {
         self.kind == Kind::Keep && self.file.as_ref().is_some_and(|l| l.trim().is_empty())
     }
 
     /// Changes what the model says of the line, in both strings.
-    pub fn say(&mut self, change: impl Fn(&str) -> String) {
+    pub(crate) fn say(&mut self, change: impl Fn(&str) -> String) {
         for line in [&mut self.old, &mut self.new].into_iter().flatten() {
             *line = change(line);
         }
     }
 
     /// Changes what the file holds, before and after.
-    pub fn hold(&mut self, change: impl Fn(&str) -> String) {
+    pub(crate) fn hold(&mut self, change: impl Fn(&str) -> String) {
         for line in [&mut self.file, &mut self.after].into_iter().flatten() {
             *line = change(line);
         }
@@ -203,7 +201,7 @@ impl<'e> Draft<'e> {
     }
 
     /// Shows more of the file above and below as context, up to blank ends.
-    pub fn widen(&mut self, above: usize, below: usize) {
+    pub(crate) fn widen(&mut self, above: usize, below: usize) {
         for _ in 0..above {
             let Some(body) = self.head.strip_suffix('\n') else { break };
             let start = body.rfind('\n').map_or(0, |feed| feed + 1);
@@ -229,24 +227,24 @@ impl<'e> Draft<'e> {
     }
 
     /// The indexes of cells that a test accepts.
-    pub fn which(&self, test: impl Fn(&Cell) -> bool) -> Vec<usize> {
+    pub(crate) fn which(&self, test: impl Fn(&Cell) -> bool) -> Vec<usize> {
         (0..self.cells.len()).filter(|&at| test(&self.cells[at])).collect()
     }
 
     /// Whether a cell and both its neighbours are context, none of them the edge.
-    pub fn is_inside_context(&self, at: usize) -> bool {
+    pub(crate) fn is_inside_context(&self, at: usize) -> bool {
         at > 0
             && at + 1 < self.cells.len()
             && self.cells[at - 1..=at + 1].iter().all(|cell| cell.kind == Kind::Keep)
     }
 
     /// The file's own lines of the edit.
-    pub fn file_lines(&self) -> Vec<&str> {
+    pub(crate) fn file_lines(&self) -> Vec<&str> {
         self.cells.iter().filter_map(|cell| cell.file.as_deref()).collect()
     }
 
     /// How many lines of the edit have words.
-    pub fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         self.file_lines().iter().filter(|line| !line.trim().is_empty()).count()
     }
 
@@ -264,13 +262,13 @@ impl<'e> Draft<'e> {
     }
 
     /// Every line of the file outside the edit.
-    pub fn elsewhere(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn elsewhere(&self) -> impl Iterator<Item = &str> {
         self.head.lines().chain(self.tail.lines())
     }
 
     /// The share of the edit's lines that some other place of the file repeats in
     /// the same order, from 0 to 1. Cases for loose readings want this low.
-    pub fn twin_share(&self) -> f64 {
+    pub(crate) fn twin_share(&self) -> f64 {
         let own: Vec<String> = self.file_lines().iter().map(|line| folded(line)).collect();
         let words = own.iter().filter(|line| !line.is_empty()).count().max(1);
         let best = [&self.head, &self.tail]
@@ -328,7 +326,6 @@ impl<'e> Draft<'e> {
             tail: self.tail,
             expected: Expected::default(),
             near_line: None,
-            comment: self.edit.language.comment_marks().next().unwrap_or(""),
         };
         if closing == Closing::Included && call.tail.starts_with('\n') {
             call.tail.remove(0);
@@ -356,7 +353,7 @@ enum Closing {
 impl Way {
     /// The case that this way makes of an edit, or `None` where it does not apply
     /// or where the truth would not be certain.
-    pub fn spoil(&self, edit: &RealEdit, seed: u64) -> Option<Case> {
+    pub(crate) fn spoil(&self, edit: &RealEdit, seed: u64) -> Option<Case> {
         let mut rng = Rng::new(seed, &format!("{}\n{}", self.id, edit.id));
         let mut draft = Draft::new(edit);
         let real = draft.clone().into_call(Closing::Left);
@@ -444,6 +441,6 @@ impl Way {
 }
 
 /// The way with this id.
-pub fn way(id: &str) -> Option<&'static Way> {
+pub(crate) fn way(id: &str) -> Option<&'static Way> {
     WAYS.iter().find(|way| way.id == id)
 }

@@ -24,7 +24,7 @@ const ANY: Wanted = Refused(NOT_THERE);
 const NOT_THERE: &[EditCode] = &[NoOccurrence, OccurrenceMismatch];
 
 /// Every way of the generator. Ids are stable; the order is that of the tables.
-pub const WAYS: &[Way] = &[
+pub(crate) const WAYS: &[Way] = &[
     // Calls that are right already and must stay so.
     way("exact", "control", Right, &[]),
     way("exact-trimmed", "control", Right, &[Text(decorate::trimmed)]),

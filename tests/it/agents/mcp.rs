@@ -352,7 +352,7 @@ fn call(tool: &str, arguments: Value, code: Option<&str>) -> Value {
 /// Every tool, well and badly called, in an order that leads from one to the next.
 fn every_tool() -> Vec<Value> {
     let anchor = |line: usize, text: &str| {
-        restitch::hashline::tag::render(line, text).split('|').next().expect("anchor").to_owned()
+        restitch::internals::tag::render(line, text).split('|').next().expect("anchor").to_owned()
     };
     vec![
         call(

@@ -194,7 +194,7 @@ async fn seed_002_tokens_of_a_stale_anchor_as_the_agents_model_receives_them() {
     std::fs::write(dir.path().join("f"), &before).expect("file");
     let tag = |text: &str, n: usize| {
         let line = text.lines().nth(n - 1).expect("line");
-        restitch::hashline::tag::render(n, line).split('|').next().expect("tag").to_owned()
+        restitch::internals::tag::render(n, line).split('|').next().expect("tag").to_owned()
     };
     let replace = |pos: &str| {
         (

@@ -147,7 +147,7 @@ pub(crate) fn edit(
 pub(crate) fn whole(path: &WorkPath, before: Option<&[u8]>, after: &[u8]) -> VerifiedEdit {
     let before = before.map(|bytes| Snapshot::decode(bytes.to_vec()).expect("text"));
     let after = After::Content(after.into());
-    VerifiedEdit::restore(path.clone(), before, after, Explanation::plain(Rung::Exact))
+    restitch::internals::restored(path.clone(), before, after, Explanation::plain(Rung::Exact))
 }
 
 pub(crate) fn work_path(name: &str) -> WorkPath {

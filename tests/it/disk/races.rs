@@ -318,7 +318,7 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     fn replace(path: &restitch::edit::WorkPath, snapshot: &Snapshot) -> VerifiedEdit {
         let splice = Splice { range: 0..snapshot.text().len(), text: "ours\n".into() };
         let plan = EditPlan::new(snapshot, vec![splice]).expect("plan");
-        VerifiedEdit::new(path.clone(), snapshot, plan, Explanation::plain(Rung::Exact))
+        restitch::internals::verified(path.clone(), snapshot, plan, Explanation::plain(Rung::Exact))
             .expect("edit")
     }
     let snapshot = Snapshot::from_text("what was read\n");

@@ -21,7 +21,7 @@ fn commit(
 
 fn removal(name: &str, before: &[u8]) -> VerifiedEdit {
     let before = Snapshot::decode(before.to_vec()).expect("text");
-    VerifiedEdit::restore(
+    restitch::internals::restored(
         work_path(name),
         Some(before),
         After::Removed,
@@ -419,8 +419,12 @@ fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
             .ok_or_else(|| restitch::edit::Refusal::new(EditCode::NoOccurrence, "gone"))?;
         let splice = Splice { range: at..at + old.len(), text: new.into() };
         let plan = EditPlan::new(snapshot, vec![splice])?;
-        let edit =
-            VerifiedEdit::new(path.clone(), snapshot, plan, Explanation::plain(Rung::Exact))?;
+        let edit = restitch::internals::verified(
+            path.clone(),
+            snapshot,
+            plan,
+            Explanation::plain(Rung::Exact),
+        )?;
         let (path, old, new) = (path.clone(), old.to_owned(), new.to_owned());
         Ok(edit.with_rebase(Arc::new(move |current| replace(&path, current, &old, &new))))
     }

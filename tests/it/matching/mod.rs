@@ -7,7 +7,7 @@ mod multi;
 mod rows;
 mod seed_004;
 
-use restitch::edit::{EditCode, EditPlan, EditRequest, Refusal, VerifiedEdit, WorkPath};
+use restitch::edit::{EditCode, EditPlan, EditRequest, Refusal, WorkPath};
 use restitch::matching::{Explained, explain};
 use restitch::text::Snapshot;
 
@@ -19,7 +19,7 @@ pub(crate) fn apply(file: &str, request: &EditRequest) -> Result<(String, String
     let after = plan.text_after();
     let path = WorkPath::parse("file", std::path::Path::new("/w"))?;
     let rung = explanation.rung.to_string();
-    VerifiedEdit::new(path, &snapshot, plan, explanation)?;
+    restitch::internals::verified(path, &snapshot, plan, explanation)?;
     Ok((after, rung))
 }
 

@@ -15,8 +15,8 @@ mod visible;
 mod wire;
 
 use restitch::edit::EditRequest;
+use restitch::internals::resolve::{Model, Policy, Resolution, Step};
 use restitch::port::{Ask, Reply};
-use restitch::resolve::{Model, Policy, Resolution, Step};
 use restitch::text::Snapshot;
 
 /// A file, and a call that no mechanical reading explains: name and parameters have

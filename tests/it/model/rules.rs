@@ -2,8 +2,10 @@
 //! no clock, no double.
 
 use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
+use restitch::internals::resolve::{
+    Adjust, Again, Choice, Model, Policy, Resolution, Step, Verdict,
+};
 use restitch::port::{Ask, CorrectorError, Place, Reply};
-use restitch::resolve::{Adjust, Again, Choice, Model, Policy, Resolution, Step, Verdict};
 use restitch::text::Snapshot;
 
 use super::*;

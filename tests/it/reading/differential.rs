@@ -7,7 +7,7 @@
 
 use restitch::edit::WorkPath;
 use restitch::engine::{CallOptions, Engine};
-use restitch::reading::{ReadRequest, Style};
+use restitch::engine::{ReadRequest, Style};
 use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};

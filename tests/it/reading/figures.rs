@@ -4,7 +4,8 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use restitch::reading::{Caps, ReadRequest, Style, read};
+use restitch::engine::{Caps, ReadRequest, Style};
+use restitch::internals::read;
 use restitch::text::Snapshot;
 use serde_json::json;
 

@@ -10,8 +10,8 @@
 use std::sync::Arc;
 
 use restitch::edit::WorkPath;
+use restitch::engine::Heard;
 use restitch::engine::{CallOptions, Engine};
-use restitch::session::Heard;
 use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ impl World {
         let ids: Vec<u64> = self.view.lines[start..=end].iter().map(|line| line.identity).collect();
         let meaning = if inserts { Meaning::Before(ids[0]) } else { Meaning::Replace(ids) };
         let tag = |at: usize| {
-            let shown = restitch::hashline::tag::render(at + 1, &self.view.lines[at].text);
+            let shown = restitch::internals::tag::render(at + 1, &self.view.lines[at].text);
             shown.split('|').next().expect("tag").to_owned()
         };
         let (tool, mut arguments) = if self.random.chance(60) {

@@ -85,7 +85,7 @@ impl Session {
 /// The anchor of a line of a text.
 fn anchor(text: &str, number: usize) -> String {
     let line = text.split('\n').nth(number - 1).expect("line");
-    let rendered = restitch::hashline::tag::render(number, line);
+    let rendered = restitch::internals::tag::render(number, line);
     rendered.split('|').next().expect("anchor").to_owned()
 }
 

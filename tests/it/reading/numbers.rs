@@ -1,8 +1,8 @@
 //! Line numbers mean what the caller had been shown when it sent the call; `>>>` marks the
 //! line that was meant; the answer shows every edit.
 
+use restitch::engine::Heard;
 use restitch::engine::{CallOptions, Engine};
-use restitch::session::Heard;
 use restitch::store::{DiskOptions, DiskStore};
 use restitch::tools::{ToolReply, Toolbox};
 use serde_json::{Value, json};

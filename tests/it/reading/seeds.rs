@@ -403,7 +403,7 @@ fn seed_003_the_prompt_has_the_rules_the_examples_and_the_bad_pattern() {
         let (id, content) = line.trim_start().split_once('|').expect("anchored");
         let (number, letters) = id.split_once('#').expect("anchor");
         let number = number.parse().expect("number");
-        assert!(restitch::hashline::tag::matches(number, content, letters), "{line}");
+        assert!(restitch::internals::tag::matches(number, content, letters), "{line}");
     }
 }
 

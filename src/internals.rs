@@ -1,0 +1,37 @@
+//! What the tests and the benchmarks of this repository reach beside the API. Nothing here
+//! is stable.
+
+#[cfg(feature = "harness")]
+pub use crate::harness::{mine, suite};
+pub use crate::hashline::tag;
+pub use crate::patch::Patch;
+pub use crate::reading::read;
+
+use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
+use crate::text::Snapshot;
+
+pub mod resolve {
+    //! The pure resolution of one call.
+
+    pub use crate::resolve::{Adjust, Again, Choice, Model, Policy, Resolution, Step, Verdict};
+}
+
+/// An edit that passed the checks.
+pub fn verified(
+    path: WorkPath,
+    before: &Snapshot,
+    plan: EditPlan,
+    explanation: Explanation,
+) -> Result<VerifiedEdit, Refusal> {
+    VerifiedEdit::new(path, before, plan, explanation)
+}
+
+/// A file with exactly these bytes in the place of another, unchecked.
+pub fn restored(
+    path: WorkPath,
+    before: Option<Snapshot>,
+    after: After,
+    explanation: Explanation,
+) -> VerifiedEdit {
+    VerifiedEdit::restore(path, before, after, explanation)
+}
