@@ -1,7 +1,7 @@
 //! What the tests and the benchmarks of this repository reach beside the API. Nothing here
 //! is stable.
 
-#[cfg(feature = "harness")]
+#[cfg(feature = "cli")]
 pub use crate::harness::{mine, suite};
 pub use crate::hashline::tag;
 pub use crate::patch::Patch;

@@ -50,13 +50,15 @@ pub mod engine;
 
 pub mod tools;
 
+#[cfg(feature = "cli")]
 mod hook;
 
+#[cfg(feature = "cli")]
 mod agent;
 
 pub mod adapters;
 
-#[cfg(feature = "harness")]
+#[cfg(feature = "cli")]
 mod harness;
 
 #[cfg(feature = "cli")]

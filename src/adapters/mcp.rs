@@ -41,6 +41,7 @@ use crate::engine::{CallOptions, Engine, Observer, Undoes};
 use crate::session::Heard;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
+#[cfg(feature = "cli")]
 pub(crate) use frames::Lines;
 pub use http::{HttpOptions, serve_http};
 use session::Desk;

@@ -166,7 +166,7 @@ impl Language {
     }
 
     /// The part of a line that is no comment.
-    #[cfg(feature = "harness")]
+    #[cfg(feature = "cli")]
     pub(crate) fn code_of<'a>(&self, line: &'a str) -> &'a str {
         if self.is_comment(line) { "" } else { self.without_comment(line) }
     }

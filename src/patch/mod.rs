@@ -10,11 +10,16 @@ mod blocks;
 mod headers;
 mod resolve;
 mod unified;
+#[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only the hook writes patches"))]
 mod v4a;
 
 use crate::edit::{EditCode, Refusal};
 
 pub(crate) use resolve::resolve;
+#[cfg_attr(
+    not(feature = "cli"),
+    allow(unused_imports, reason = "only the hook writes patches")
+)]
 pub(crate) use v4a::render;
 
 /// A parsed patch.

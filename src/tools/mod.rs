@@ -37,8 +37,10 @@ use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, Recalled};
 use crate::session::{Answers, CallId, Guard, Ledger, Policy};
 use crate::text::{redact_all, redacted};
+#[cfg(feature = "cli")]
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
+#[cfg(feature = "cli")]
 pub(crate) use guarded::paths_of;
 
 pub use arguments::SYNONYMS;
