@@ -10,6 +10,7 @@
 mod agents;
 #[cfg(unix)]
 mod disk;
+mod docs;
 mod harness;
 mod harness_mine;
 #[cfg(unix)]
