@@ -139,17 +139,19 @@ impl Rung {
             Self::HtmlEntities => "`&lt;`, `&quot;`, `&amp;` for the characters",
             Self::OuterBlankLines => "blank lines around the text",
             Self::TrailingBlanks => "blanks at the ends of lines",
-            Self::LookAlikes => "typographic quotes, dashes and spaces; letters composed in another way (NFC, NFD)",
+            Self::LookAlikes => {
+                "typographic quotes, dashes and spaces; letters composed in another way (NFC, NFD)"
+            }
             Self::Indentation => "lines too deep or too shallow, tabs for spaces",
             Self::LookAlikesAndIndentation => "both of these",
             Self::BlankLines => "blank lines that come or go",
             Self::Spacing => "white space inside lines, outside of string literals",
             Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
             Self::Reflowed => "a statement broken into lines in another way",
-            Self::Elided => "a placeholder in `old_str`, such as `// ... existing code ...`, for lines of the file",
-            Self::Aligned => {
-                "comments and blank lines remembered wrong, where the edit keeps them"
+            Self::Elided => {
+                "a placeholder in `old_str`, such as `// ... existing code ...`, for lines of the file"
             }
+            Self::Aligned => "comments and blank lines remembered wrong, where the edit keeps them",
             Self::Model => "what a model found, and the checks let pass",
             _ => "",
         }

@@ -37,27 +37,42 @@ fn entries() -> Vec<Entry> {
         entry(
             EditCode::NoOccurrence,
             "Quote the nearest place as the message shows it. Where `conflicts` is set the place is known and only the named lines are stale.",
-            Call("edit_file", || json!({ "path": "server.go", "old_str": "\t\tif err := c.Last(); err != nil {", "new_str": "\t\tif err := c.Close(); err != nil {" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "server.go", "old_str": "\t\tif err := c.Last(); err != nil {", "new_str": "\t\tif err := c.Close(); err != nil {" }),
+            ),
         ),
         entry(
             EditCode::OccurrenceMismatch,
             "Quote more lines around the place, give `near_line`, or set `replace_all` to change every place.",
-            Call("edit_file", || json!({ "path": "ports.ini", "old_str": "port = 80", "new_str": "port = 8080" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "ports.ini", "old_str": "port = 80", "new_str": "port = 8080" }),
+            ),
         ),
         entry(
             EditCode::NoChange,
             "Go on if the file is right; otherwise send the text that it should have as `new_str`.",
-            Call("edit_file", || json!({ "path": "ports.ini", "old_str": "[a]", "new_str": "[a]" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "ports.ini", "old_str": "[a]", "new_str": "[a]" }),
+            ),
         ),
         entry(
             EditCode::AlreadyApplied,
             "Go on with the next step.",
-            Call("edit_file", || json!({ "path": "area.py", "old_str": "    return 3 * r ** 2", "new_str": "    return math.pi * r ** 2" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "area.py", "old_str": "    return 3 * r ** 2", "new_str": "    return math.pi * r ** 2" }),
+            ),
         ),
         entry(
             EditCode::InvalidPath,
             "Give a path to a regular file below the root.",
-            Call("edit_file", || json!({ "path": "../other/area.py", "old_str": "a", "new_str": "b" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "../other/area.py", "old_str": "a", "new_str": "b" }),
+            ),
         ),
         entry(
             EditCode::FileNotFound,
@@ -72,7 +87,10 @@ fn entries() -> Vec<Entry> {
         entry(
             EditCode::WriteError,
             "This is a fault, not a mistake in the call. Check permissions and free space; the file is unchanged.",
-            Call("edit_file", || json!({ "path": "locked.txt", "old_str": "one", "new_str": "two" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "locked.txt", "old_str": "one", "new_str": "two" }),
+            ),
         ),
         entry(
             EditCode::CreateExisting,
@@ -82,17 +100,25 @@ fn entries() -> Vec<Entry> {
         entry(
             EditCode::Conflict,
             "Nothing was written. Send the same call again.",
-            Text("EDIT_CONFLICT: `PATH` changed while the edit was decided\nNext: Nothing was written. Send the same call again."),
+            Text(
+                "EDIT_CONFLICT: `PATH` changed while the edit was decided\nNext: Nothing was written. Send the same call again.",
+            ),
         ),
         entry(
             EditCode::Ambiguous,
             "Pick one of the results shown, and send `old_str` and `new_str` with the file's own white space.",
-            Call("edit_file", || json!({ "path": "f.go", "old_str": "\ta()\n\tb()\n", "new_str": "\ta()\n\t\tnew()\n\tb()\n" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "f.go", "old_str": "\ta()\n\tb()\n", "new_str": "\ta()\n\t\tnew()\n\tb()\n" }),
+            ),
         ),
         entry(
             EditCode::StaleAnchor,
             "Send the call again with the fresh anchors that the message shows.",
-            Call("hashline_edit", || json!({ "path": "area.py", "edits": [{ "op": "replace", "pos": "4#ZZ", "lines": ["    return 0"] }] })),
+            Call(
+                "hashline_edit",
+                || json!({ "path": "area.py", "edits": [{ "op": "replace", "pos": "4#ZZ", "lines": ["    return 0"] }] }),
+            ),
         ),
         entry(
             EditCode::NotText,
@@ -107,20 +133,27 @@ fn entries() -> Vec<Entry> {
         entry(
             EditCode::Overlap,
             "Merge the two edits into one.",
-            Call("multi_edit", || json!({ "edits": [
+            Call("multi_edit", || {
+                json!({ "edits": [
                 { "path": "area.py", "old_str": "def area(r):\n    return math.pi * r ** 2", "new_str": "def area(r):\n    return 3" },
                 { "path": "area.py", "old_str": "    return math.pi * r ** 2\n", "new_str": "    return 4\n" },
-            ] })),
+            ] })
+            }),
         ),
         entry(
             EditCode::Omission,
             "Write the code out in full, or quote only the lines that change.",
-            Call("edit_file", || json!({ "path": "area.py", "old_str": "def ring(r, s):\n    return area(r) - area(s)", "new_str": "def ring(r, s):\n    # ... existing code ..." })),
+            Call(
+                "edit_file",
+                || json!({ "path": "area.py", "old_str": "def ring(r, s):\n    return area(r) - area(s)", "new_str": "def ring(r, s):\n    # ... existing code ..." }),
+            ),
         ),
         entry(
             EditCode::Syntax,
             "Quote the place as the file has it, and check the brackets of `new_str`.",
-            Text("EDIT_SYNTAX: old_str is at line LINE with other indentation, and new_str there would leave brackets or literals unclosed\nNext: Read around line LINE, quote it as the file has it, and check the brackets of new_str."),
+            Text(
+                "EDIT_SYNTAX: old_str is at line LINE with other indentation, and new_str there would leave brackets or literals unclosed\nNext: Read around line LINE, quote it as the file has it, and check the brackets of new_str.",
+            ),
         ),
         entry(
             EditCode::Blocked,
@@ -130,7 +163,10 @@ fn entries() -> Vec<Entry> {
         entry(
             EditCode::Unencodable,
             "Use characters that the encoding has, name the encoding with `encoding`, or convert the file.",
-            Call("edit_file", || json!({ "path": "latin.txt", "old_str": "café", "new_str": "café ✓" })),
+            Call(
+                "edit_file",
+                || json!({ "path": "latin.txt", "old_str": "café", "new_str": "café ✓" }),
+            ),
         ),
         entry(
             EditCode::InvalidArguments,
@@ -169,7 +205,8 @@ fn messages(calls: &[(&str, Value)]) -> Vec<String> {
 
 /// Sentences of a message, without the lines of files and diffs that it shows.
 fn sentences(message: &str) -> usize {
-    let own = message.lines().enumerate().filter(|(at, line)| *at == 0 || line.starts_with("Next: "));
+    let own =
+        message.lines().enumerate().filter(|(at, line)| *at == 0 || line.starts_with("Next: "));
     own.map(|(_, line)| 1 + line.matches(". ").count()).sum()
 }
 

@@ -22,7 +22,8 @@ struct Example {
 const PRINCIPLES: &str = "docs/design/principles.md";
 const REFUSING: &str = "docs/design/refusing.md";
 
-const RING: &str = "def area(r):\n    return r * r\n\ndef ring(r, s):\n    return area(r) - area(s)\n";
+const RING: &str =
+    "def area(r):\n    return r * r\n\ndef ring(r, s):\n    return area(r) - area(s)\n";
 const RING_OLD: &str = "def ring(r, s):\n    return area(r) - area(s)";
 const RING_NEW: &str = "def ring(r, s):\n    # ... existing code ...";
 
@@ -137,7 +138,9 @@ fn shown(example: &Example, reply: &Value) -> String {
             let body = body.collect::<Vec<_>>().join("\n");
             format!("Applied by `{rung}`:\n\n```diff\n{body}\n```")
         }
-        None => format!("Refused:\n\n```text\n{}\n```", reply["message"].as_str().expect("message")),
+        None => {
+            format!("Refused:\n\n```text\n{}\n```", reply["message"].as_str().expect("message"))
+        }
     };
     format!(
         "`{}`:\n\n```text\n{}\n```\n\n`old_str`:\n\n```text\n{}\n```\n\n`new_str`:\n\n```text\n{}\n```\n\n{answer}\n",

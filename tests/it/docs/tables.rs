@@ -135,7 +135,11 @@ fn report_fields_are_as_the_code_has_them() {
         for (name, kind, _, text) in rows {
             let kind = if name == "code" { "a [code](codes.md)".to_owned() } else { kind };
             let kind = if name == "rung" { "a [rung](rungs.md)".to_owned() } else { kind };
-            let kind = if name.starts_with("rewrites") { "[rewrites](rungs.md#rewrites)".to_owned() } else { kind };
+            let kind = if name.starts_with("rewrites") {
+                "[rewrites](rungs.md#rewrites)".to_owned()
+            } else {
+                kind
+            };
             table.push_str(&format!("| `{name}` | {kind} | {} |\n", cell(&text)));
         }
         check_part("docs/reference/report.md", name, &table);
@@ -151,8 +155,10 @@ fn every_command_has_a_line() {
     let names = indented.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
     let names: BTreeSet<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
     assert!(names.contains("edit") && names.len() > 10, "{names:?}");
-    let missing: Vec<_> =
-        names.iter().filter(|name| **name != "help" && !page.contains(&format!("| `{name}"))).collect();
+    let missing: Vec<_> = names
+        .iter()
+        .filter(|name| **name != "help" && !page.contains(&format!("| `{name}")))
+        .collect();
     assert!(missing.is_empty(), "docs/reference/commands.md has no line for {missing:?}");
 }
 
