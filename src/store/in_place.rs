@@ -62,7 +62,7 @@ struct Header {
     after: usize,
 }
 
-/// One write under way. Holds the journal's lock, so that nobody takes us for dead.
+/// One write under way. Holds the journal's lock, so that other processes see that this one is alive.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,

@@ -44,7 +44,7 @@ pub fn read(file: &Path, found: &mut Found) -> Result<(), String> {
         let opened = open(file).map_err(|why| why.to_string())?;
         let mut book = Book::default();
         let done = book.fill(&opened.connection);
-        // Read as if nobody wrote to it, and somebody did: what was read may be torn.
+        // It was read without a lock and has changed since: what was read may be torn.
         if opened.alone && before != state(file) {
             continue;
         }
@@ -123,7 +123,7 @@ fn connect(uri: &str) -> Result<Connection, Trouble> {
     };
     let connection = Connection::open_with_flags(uri, flags | access)?;
     connection.busy_timeout(PATIENCE)?;
-    // The file's own views and triggers are nobody's business here.
+    // The file's own views and triggers must not run.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.pragma_update(None, "query_only", true)?;
