@@ -7,6 +7,8 @@
 mod codes;
 mod examples;
 mod links;
+#[cfg(unix)]
+mod sessions;
 mod tables;
 
 use std::fs;
