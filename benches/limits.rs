@@ -49,22 +49,55 @@ const SHAPES: &[Shape] = &[
         let file = format!("start {} end\n", "x".repeat(n));
         (file, "edit_file", json!({ "path": "f", "old_str": "start", "new_str": "begin" }))
     }),
-    ("edit_file, the whole file of n lines with blanks at the ends", 1_000, |n| {
+    ("multi_edit, n edits of a file of 2 MB", 250, |n| {
+        let edit = |at| json!({ "path": "f", "old_str": format!("line {at} of"), "new_str": format!("row {at} of") });
+        let edits: Vec<Value> = (0..n).map(edit).collect();
+        (lines(64_000), "multi_edit", json!({ "edits": edits }))
+    }),
+    ("apply_patch, n hunks", 250, |n| {
+        let line = |at: usize| format!("line {at} of the file, {}\n", at * 7919 % 1000);
+        let hunk = |at| format!("@@\n-{}+row {at}\n", line(at * 3));
+        let hunks: String = (0..n).map(hunk).collect();
+        let patch = format!("*** Begin Patch\n*** Update File: f\n{hunks}*** End Patch");
+        (lines(n * 3), "apply_patch", json!({ "patch": patch }))
+    }),
+    ("edit_file, the whole file of n lines with blanks at the ends", 10_000, |n| {
         let old = lines(n).replace('\n', "  \n");
         (lines(n), "edit_file", whole(&old, n))
     }),
-    ("edit_file, the whole file of n lines four deeper", 1_000, |n| {
+    ("edit_file, the whole file of n lines four deeper", 10_000, |n| {
         let old: String = lines(n).lines().map(|line| format!("    {line}\n")).collect();
         (lines(n), "edit_file", whole(&old, n))
     }),
-    ("edit_file, the whole file of n lines with numbers", 1_000, |n| {
+    ("edit_file, the whole file of n lines with numbers", 10_000, |n| {
         let numbered = |(at, line)| format!("{:>6}\t{line}\n", at + 1);
         let old: String = lines(n).lines().enumerate().map(numbered).collect();
         (lines(n), "edit_file", whole(&old, n))
     }),
-    ("edit_file, n typographic lines", 1_000, |n| {
+    ("edit_file, n typographic lines", 10_000, |n| {
         let file = lines(n).replace(" of ", " ’of’ ");
         (file, "edit_file", whole(&lines(n).replace(" of ", " 'of' "), n))
+    }),
+    ("edit_file, n lines, every third stale", 10_000, |n| {
+        let stale = |(at, line): (usize, &str)| match at % 3 {
+            0 => format!("{} stale\n", &line[..line.len() / 2]),
+            _ => format!("{line}\n"),
+        };
+        let old: String = lines(n).lines().enumerate().map(stale).collect();
+        (lines(n), "edit_file", whole(&old, n))
+    }),
+    ("edit_file, n lines in another order and depth", 10_000, |n| {
+        let old: String =
+            (0..n).map(|at| ["a\n", "b\n", "c\n", "}\n"][at * 7919 % 1009 % 4]).collect();
+        let new: String =
+            (0..n).map(|at| ["a\n", "b\n", "c\n", "}\n"][at * 6007 % 1013 % 4]).collect();
+        let file = old.lines().map(|line| format!("  {line}\n")).collect();
+        (file, "edit_file", json!({ "path": "f", "old_str": old, "new_str": new }))
+    }),
+    ("edit_file, a letter with n marks", 250_000, |n| {
+        let file = format!("e{}\n", "\u{301}\u{323}".repeat(n / 2));
+        let old = format!("e{}\n", "\u{323}\u{301}".repeat(n / 2));
+        (file, "edit_file", json!({ "path": "f", "old_str": old, "new_str": "x\n" }))
     }),
 ];
 

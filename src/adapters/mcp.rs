@@ -10,11 +10,13 @@
 mod doors;
 mod frames;
 mod http;
+pub(crate) mod intake;
 mod peers;
 mod session;
 mod workers;
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,9 +25,9 @@ use rmcp::ServerHandler;
 use rmcp::ServiceExt as _;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, CustomRequest,
-    CustomResult, Implementation, ListToolsResult, PaginatedRequestParams,
+    CustomResult, Implementation, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ProgressNotificationParam, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
+    Resource, ResourceContents, ResourceUpdatedNotificationParam, ServerCapabilities, ServerConfig,
     SubscribeRequestParams, SubscriptionFilter, Tool, ToolAnnotations, UnsubscribeRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext};
@@ -36,8 +38,10 @@ use tokio::sync::{mpsc, watch};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer, Undoes};
+use crate::session::Heard;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
+pub(crate) use frames::Lines;
 pub use http::{HttpOptions, serve_http};
 use session::Desk;
 pub use session::Opener;
@@ -55,15 +59,17 @@ needs; do not repeat a refused call as it was.";
 
 /// Serves the tools over stdin and stdout until the client closes them.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
-    let (stdin, stdout) = rmcp::transport::stdio();
+    let (_, stdout) = rmcp::transport::stdio();
+    let (stdin, intake) =
+        intake::open().map_err(|error| format!("stdin cannot be read: {error}"))?;
     let (to_server, requests) = tokio::io::duplex(1 << 16);
     let (answers, from_server) = tokio::io::duplex(1 << 16);
     let (back, refused) = mpsc::channel(16);
-    let traffic = frames::Traffic::new();
+    let traffic = frames::Traffic::new(Some(intake));
     let over = traffic.over();
     tokio::spawn(frames::let_in(stdin, to_server, back, traffic.clone(), MAX_FRAME));
-    let out = tokio::spawn(frames::let_out(from_server, stdout, refused, traffic));
-    let server = McpServer { over: Some(over), ..server };
+    let out = tokio::spawn(frames::let_out(from_server, stdout, refused, traffic.clone()));
+    let server = McpServer { over: Some(over), traffic: Some(traffic), ..server };
     let transport = AsyncRwTransport::new_server(requests, answers);
     let service = match server.serve(transport).await {
         Ok(service) => service,
@@ -88,6 +94,10 @@ pub struct McpServer {
     workers: Workers,
     /// Becomes true when the client waits for no answer any more.
     over: Option<watch::Receiver<bool>>,
+    /// What is known of the client's stream, where there is one.
+    traffic: Option<Arc<frames::Traffic>>,
+    /// Whether the client has asked for the list of resources, and wants to know of new ones.
+    lists: Arc<AtomicBool>,
 }
 
 /// What an answer holds.
@@ -102,7 +112,15 @@ impl McpServer {
     pub fn new(toolbox: Toolbox) -> Self {
         let desk = Arc::new(Desk::new(toolbox));
         let workers = Workers::new();
-        Self { desk, answers: Answers::Text, watched: Arc::default(), workers, over: None }
+        Self {
+            desk,
+            answers: Answers::Text,
+            watched: Arc::default(),
+            workers,
+            over: None,
+            traffic: None,
+            lists: Arc::default(),
+        }
     }
 
     /// The same server, answering with structured content too and declaring its schemas.
@@ -125,7 +143,12 @@ impl McpServer {
 
     /// The server for one more session: nothing of another's.
     fn for_session(&self) -> Self {
-        Self { desk: Arc::new(self.desk.fresh()), watched: Arc::default(), ..self.clone() }
+        Self {
+            desk: Arc::new(self.desk.fresh()),
+            watched: Arc::default(),
+            lists: Arc::default(),
+            ..self.clone()
+        }
     }
 
     /// Tells a peer of the older lifecycle about the files it watches, until it is gone.
@@ -164,8 +187,32 @@ impl ServerHandler for McpServer {
             .enable_tools()
             .enable_resources()
             .enable_resources_subscribe()
+            .enable_resources_list_changed()
             .build();
-        ServerConfig::new(capabilities).with_server_info(identity).with_instructions(INSTRUCTIONS)
+        // A guarded session begins as the agent's does: with what it must do first.
+        let opening = self.desk.toolbox().guard().and_then(|guard| guard.opening());
+        let instructions = match opening {
+            Some(opening) => format!("{INSTRUCTIONS} {opening}"),
+            None => INSTRUCTIONS.to_owned(),
+        };
+        ServerConfig::new(capabilities).with_server_info(identity).with_instructions(instructions)
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        self.lists.store(true, Ordering::Release);
+        let toolbox = self.desk.session(&context).await;
+        let engine = toolbox.engine();
+        let files = engine.ledger().files();
+        let resources = files.iter().map(|(path, snapshot)| {
+            let mut resource = Resource::new(uri(engine, path.as_str()), path.as_str());
+            resource.size = Some(snapshot.bytes().len() as u64);
+            resource
+        });
+        Ok(ListResourcesResult::with_all_items(resources.collect()))
     }
 
     async fn on_custom_request(
@@ -268,7 +315,16 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let (observer, progress) = progress(&context);
+        let id = context.id.clone().into_json_value().to_string();
         let toolbox = self.desk.session(&context).await.observed(observer);
+        let heard = match &self.traffic {
+            Some(traffic) => traffic.heard(&id),
+            // Requests that stand alone share one record: nobody knows who was told what.
+            None if self.desk.is_shared(&context) => Heard::Unknown,
+            None => Heard::UpTo(toolbox.engine().ledger().now()),
+        };
+        let ledger = toolbox.engine().ledger().clone();
+        let files = ledger.files().len();
         let toolbox = match context.peer.peer_info() {
             Some(peer) => toolbox.called_by(&peer.client_info.name),
             None => toolbox,
@@ -277,14 +333,15 @@ impl ServerHandler for McpServer {
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         // Dropping the work reaches the model call and a commit that has not begun; a panic
         // in it is an answer.
-        let work = self
-            .workers
-            .run(move || async move { toolbox.call(&name, arguments, &options()).await });
-        let mut reply = tokio::select! {
-            done = work => done.unwrap_or_else(|| ToolReply::refused(
+        let work = self.workers.run(move || async move {
+            let (reply, telling) = toolbox.call_untold(&name, arguments, &options(heard)).await;
+            (reply, Some(telling))
+        });
+        let (mut reply, telling) = tokio::select! {
+            done = work => done.unwrap_or_else(|| (ToolReply::refused(
                 Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
                     .hint("Nothing is known about the outcome: read the file before the next edit."),
-            )),
+            ), None)),
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
@@ -299,13 +356,22 @@ impl ServerHandler for McpServer {
             let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
         }
         self.desk.tell(&mut reply);
+        if self.lists.load(Ordering::Acquire) && ledger.files().len() != files {
+            // A client that is gone needs no news.
+            let _ = context.peer.notify_resource_list_changed().await;
+        }
+        match (telling, &self.traffic) {
+            (Some(telling), Some(traffic)) => traffic.will_tell(id, telling),
+            (Some(telling), None) => drop(telling.told()),
+            (None, _) => {}
+        }
         Ok(answer(reply, self.answers).into())
     }
 }
 
 /// An undo without a revision is the session's own.
-fn options() -> CallOptions {
-    CallOptions { undoes: Undoes::LastOfSession, ..CallOptions::default() }
+fn options(heard: Heard) -> CallOptions {
+    CallOptions { undoes: Undoes::LastOfSession, heard, ..CallOptions::default() }
 }
 
 /// The URI of a file below the root.
@@ -357,11 +423,9 @@ fn answer(reply: ToolReply, answers: Answers) -> CallToolResult {
 }
 
 fn describe(spec: &ToolSpec, answers: Answers) -> Tool {
-    let annotations = ToolAnnotations::new()
-        .read_only(!spec.writes)
-        .destructive(spec.writes)
-        .idempotent(!spec.writes)
-        .open_world(false);
+    // What is not said here is what the protocol takes for granted: each byte costs a model.
+    let annotations = ToolAnnotations::new().read_only(!spec.writes).open_world(false);
+    let annotations = if spec.writes { annotations.destructive(true) } else { annotations };
     let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
         .with_annotations(annotations);
     match answers {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::edit::EditCode;
 use crate::engine::CallOptions;
 use crate::port::BoxFuture;
-use crate::session::Policy;
+use crate::session::{Heard, Policy};
 use crate::text::Snapshot;
 use crate::tools::export::{Format, export};
 use crate::tools::{ToolReply, Toolbox, paths_of};
@@ -166,9 +166,11 @@ impl<C: Chat> Agent<C> {
                 messages.push(user(reminder));
                 continue;
             }
+            // All calls of a turn speak of what the model had been told before it.
+            let heard = Heard::UpTo(self.toolbox.engine().ledger().now());
             for call in &turn.calls {
                 let reply = {
-                    let mut work = pin!(self.call(&mut run, call));
+                    let mut work = pin!(self.call(&mut run, call, heard));
                     let reply = unless(stop.as_mut(), work.as_mut()).await;
                     if reply.is_none() {
                         // A write that has begun is finished; a question is not waited for.
@@ -198,7 +200,7 @@ impl<C: Chat> Agent<C> {
         self.end(run, Err(("INTERRUPTED", why))).await
     }
 
-    async fn call(&self, run: &mut Run, call: &ToolUse) -> ToolReply {
+    async fn call(&self, run: &mut Run, call: &ToolUse, heard: Heard) -> ToolReply {
         let arguments = Value::String(call.arguments.clone());
         let arguments = serde_json::from_str(&call.arguments).unwrap_or(arguments);
         if let Value::Object(given) = &arguments {
@@ -207,7 +209,8 @@ impl<C: Chat> Agent<C> {
                 run.before.entry(path).or_insert(now);
             }
         }
-        self.toolbox.call(&call.name, arguments, &CallOptions::default()).await
+        let options = CallOptions { heard, ..CallOptions::default() };
+        self.toolbox.call(&call.name, arguments, &options).await
     }
 
     async fn read(&self, path: &str) -> Option<Snapshot> {

@@ -54,7 +54,12 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         writeln!(out, "{}", json!(outcome))
     } else {
         let status = outcome.error.as_deref().unwrap_or("completed");
-        writeln!(out, "{status}: {}", outcome.summary)
+        // What changed is what was written, whatever the summary says.
+        let changed = match outcome.files_changed.as_slice() {
+            [] => "none".to_owned(),
+            paths => paths.join(", "),
+        };
+        writeln!(out, "{status}: {}\nfiles changed: {changed}", outcome.summary)
             .and_then(|()| write!(out, "{}", outcome.diff))
     };
     match (written, outcome.error.as_deref()) {

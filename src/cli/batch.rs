@@ -1,6 +1,6 @@
 //! `restitch batch`: one request a line, one reply a line, in order.
 
-use std::io::{self, BufRead, Write as _};
+use std::io::{self, Write as _};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,36 +9,44 @@ use serde_json::{Value, json};
 use super::args::{BatchArgs, Common};
 use super::exit::Exit;
 use super::settings;
+use crate::adapters::mcp::{Lines, intake};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
-use crate::tools::{self, ToolReply, Toolbox};
+use crate::session::{Heard, Hearing};
+use crate::tools::{self, Telling, ToolReply, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let mut lines = io::stdin().lock();
-    let mut line = Vec::new();
+    let (stdin, intake) = match intake::open() {
+        Ok(opened) => opened,
+        Err(error) => return Exit::fault(format!("cannot read stdin: {error}")),
+    };
+    let mut lines = Lines::new(stdin, MOST_LINE);
+    let mut hearing = Hearing::default();
     loop {
-        line.clear();
-        match read_line(&mut lines, &mut line) {
-            Ok(0) => return Exit::Done,
-            Ok(length) if length > MOST_LINE => {
-                let reply = malformed(format!(
-                    "the line has {length} bytes; at most {} MiB are read",
-                    MOST_LINE >> 20
-                ));
-                if let Err(error) = print(&Value::Null, &reply) {
-                    return Exit::fault(format!("cannot write to stdout: {error}"));
+        let start = lines.taken;
+        let Some(line) = lines.next().await else { return Exit::Done };
+        let (id, reply) = match line {
+            Ok(line) if line.trim_ascii().is_empty() => continue,
+            Ok(line) => {
+                let heard = hearing.at(start);
+                let (id, reply, telling) = answer(&toolbox, &line, args.dry_run, heard).await;
+                if let Some(telling) = telling {
+                    // What is here by now was sent without this answer.
+                    hearing.gave(intake.received(), telling.told());
                 }
-                continue;
+                (id, reply)
             }
-            Ok(_) if line.trim_ascii().is_empty() => continue,
-            Ok(_) => {}
-            Err(error) => return Exit::fault(format!("cannot read stdin: {error}")),
-        }
-        let (id, reply) = answer(&toolbox, &line, args.dry_run).await;
+            Err(_) => {
+                let length = lines.taken - start;
+                let most = MOST_LINE >> 20;
+                let why = format!("the line has {length} bytes; at most {most} MiB are read");
+                (Value::Null, malformed(why))
+            }
+        };
         if let Err(error) = print(&id, &reply) {
             return Exit::fault(format!("cannot write to stdout: {error}"));
         }
@@ -47,29 +55,6 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
 
 /// A longer line is not kept: no edit is near it, and it would fill the memory.
 const MOST_LINE: usize = 16 << 20;
-
-/// Reads a line and answers with its length; of one that is too long nothing is kept.
-fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
-    let mut length = 0;
-    loop {
-        let piece = match from.fill_buf() {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            other => other?,
-        };
-        let end = memchr::memchr(b'\n', piece);
-        let taken = end.map_or(piece.len(), |at| at + 1);
-        length += taken;
-        if length <= MOST_LINE {
-            line.extend_from_slice(&piece[..taken]);
-        } else {
-            *line = Vec::new();
-        }
-        from.consume(taken);
-        if taken == 0 || end.is_some() {
-            return Ok(length);
-        }
-    }
-}
 
 fn print(id: &Value, reply: &ToolReply) -> io::Result<()> {
     let out = json!({
@@ -99,26 +84,35 @@ struct Around {
     request_id: Option<String>,
 }
 
-async fn answer(toolbox: &Toolbox, line: &[u8], dry_run: bool) -> (Value, ToolReply) {
+/// The reply to a line, and for one that called a tool what tells of it.
+async fn answer(
+    toolbox: &Toolbox,
+    line: &[u8],
+    dry_run: bool,
+    heard: Heard,
+) -> (Value, ToolReply, Option<Telling>) {
     let mut around = match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(around)) => around,
-        Ok(_) => return (Value::Null, malformed("the request is not a JSON object".into())),
-        Err(error) => return (Value::Null, malformed(format!("the request is not JSON: {error}"))),
+        Ok(_) => return (Value::Null, malformed("the request is not a JSON object".into()), None),
+        Err(error) => {
+            return (Value::Null, malformed(format!("the request is not JSON: {error}")), None);
+        }
     };
     let id = around.remove("id").unwrap_or(Value::Null);
     let Some(arguments) = around.remove("arguments") else {
-        return (id, malformed("`arguments` is missing".into()));
+        return (id, malformed("`arguments` is missing".into()), None);
     };
     let around: Around = match tools::read_around("batch", around) {
         Ok(around) => around,
-        Err(refusal) => return (id, ToolReply::refused(refusal)),
+        Err(refusal) => return (id, ToolReply::refused(refusal), None),
     };
     let options = CallOptions {
         dry_run: around.dry_run.unwrap_or(false) || dry_run,
         request_id: around.request_id.map(Into::into),
+        heard,
         ..CallOptions::default()
     };
     let tool = around.tool.as_deref().unwrap_or("edit_file");
-    let reply = toolbox.call(tool, arguments, &options).await;
-    (id, reply)
+    let (reply, telling) = toolbox.call_untold(tool, arguments, &options).await;
+    (id, reply, Some(telling))
 }

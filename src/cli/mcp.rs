@@ -51,7 +51,7 @@ fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit
 fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
     let (common, args) = (common.clone(), args.clone());
     Box::new(move |named| {
-        let root = root.clone().named(named);
+        let root = root.clone().named(named, Path::new("."));
         let toolbox = toolbox(&common, &args, &root).ok()?;
         Some((toolbox, root.to_string()))
     })

@@ -63,17 +63,27 @@ impl Root {
         }
     }
 
-    /// The folder that the client names, unless that is outside the one given by `--root`.
-    pub(crate) fn named(self, client: &Path) -> Self {
+    /// The folder that the client names, unless that is outside the one given by `--root`. A
+    /// client that names no more than the folder it started us in, below the one of our
+    /// configuration, has not said what its project is.
+    pub(crate) fn named(self, client: &Path, current: &Path) -> Self {
         let Ok(folder) = client.canonicalize() else { return self };
         let outside = self.from == From::Flag && !folder.starts_with(&self.folder);
-        if outside || !folder.is_dir() { self } else { Self { folder, from: From::Client } }
+        let says_nothing = matches!(self.from, From::Configuration(_))
+            && folder.starts_with(&self.folder)
+            && current.canonicalize().is_ok_and(|current| current == folder);
+        let kept = outside || says_nothing || !folder.is_dir();
+        if kept { self } else { Self { folder, from: From::Client } }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn current_of(folder: &Path) -> Root {
+        Root { folder: folder.to_path_buf(), from: From::Current }
+    }
 
     #[test]
     fn the_nearest_answer_counts() {
@@ -93,8 +103,11 @@ mod tests {
         assert_eq!(configured.folder, top.join("project"));
         let given = find(Some(&deep), Some(".mcp.json"));
         assert_eq!(given, Root { folder: deep.clone(), from: From::Flag });
-        assert_eq!(configured.clone().named(&deep).folder, deep);
-        assert_eq!(configured.clone().named(&top.join("nowhere")), configured);
-        assert_eq!(given.clone().named(&top).folder, deep, "--root is never exceeded");
+        let elsewhere = deep.parent().expect("folder");
+        assert_eq!(configured.clone().named(&deep, elsewhere).folder, deep);
+        assert_eq!(configured.clone().named(&top.join("nowhere"), &deep), configured);
+        assert_eq!(given.clone().named(&top, &deep).folder, deep, "--root is never exceeded");
+        assert_eq!(configured.clone().named(&deep, &deep), configured, "the folder it runs in");
+        assert_eq!(current_of(&deep).named(&deep, &deep).from, From::Client);
     }
 }

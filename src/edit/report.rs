@@ -164,6 +164,8 @@ pub struct Verification {
     pub start_line: usize,
     /// Last replaced line, in the numbering before.
     pub end_line: usize,
+    /// The first lines that were replaced, as `<<N>>text` in the numbering before.
+    pub original_lines: Vec<String>,
     /// How many lines were replaced.
     pub lines_replaced: usize,
     /// How many lines stand in their place.
@@ -220,8 +222,10 @@ pub struct EditReport {
     pub before_sha256: Option<ContentHash>,
     /// Hash after; null for a removed file.
     pub after_sha256: Option<ContentHash>,
-    /// What changed, with its surroundings.
+    /// What changed, with its surroundings; of several edits, from the first to the last.
     pub verification: Verification,
+    /// The same for each edit, in the order of the file.
+    pub verifications: Vec<Verification>,
     /// Unified diff.
     pub diff: String,
     /// Fresh anchors of the touched region.
@@ -236,6 +240,14 @@ pub struct EditReport {
     pub write_method: Option<WriteMethod>,
 }
 
+/// At most so many edits of a call are verified one by one.
+const MAX_VERIFICATIONS: usize = 100;
+/// And of each at most so many of the lines that were replaced.
+const MAX_ORIGINAL: usize = 20;
+/// And of each line at most so many characters.
+const MAX_VERIFIED: usize = 2_000;
+/// The text for a model shows edits up to this many characters.
+const MAX_SHOWN: usize = 1_100;
 /// Lines of context in diffs, and at most this many anchors per change.
 const MAX_ANCHORS_SHOWN: usize = 16;
 const MAX_ANCHORS: usize = 40;
@@ -280,6 +292,21 @@ impl EditReport {
             before_sha256: edit.base(),
             after_sha256,
             verification: verification(before, &shown, &spans),
+            verifications: spans
+                .iter()
+                .take(MAX_VERIFICATIONS)
+                .map(|span| {
+                    let whole = verification(before, &shown, std::slice::from_ref(span));
+                    let clipped = |line: String| clip(&line, MAX_VERIFIED);
+                    Verification {
+                        line_delta: delta(span),
+                        before_context: whole.before_context.map(clipped),
+                        edited_preview: whole.edited_preview.into_iter().map(clipped).collect(),
+                        after_context: whole.after_context.map(clipped),
+                        ..whole
+                    }
+                })
+                .collect(),
             diff: unified_diff(edit.path().as_str(), before, &shown, &spans),
             anchors: anchors(&shown, &spans),
             line_shifts: line_shifts(&spans),
@@ -292,6 +319,16 @@ impl EditReport {
 
     /// The text for a model: short, with numbers to check by.
     pub fn text(&self) -> String {
+        self.text_with(Originals::Left)
+    }
+
+    /// The text for a model that gave line numbers and no old text: the lines that were
+    /// replaced are shown, too.
+    pub fn numbered_text(&self) -> String {
+        self.text_with(Originals::Shown)
+    }
+
+    fn text_with(&self, originals: Originals) -> String {
         let v = &self.verification;
         let verb = match self.durability {
             Durability::DryRun => "Would edit",
@@ -323,8 +360,7 @@ impl EditReport {
                 false => out.push_str(&format!(" Matched by `{}` ({rewrites}).", e.rung)),
             }
         }
-        let shown = v.before_context.iter().chain(&v.edited_preview).chain(&v.after_context);
-        push_lines(&mut out, shown, 160);
+        self.push_edits(&mut out, originals);
         self.push_tail(&mut out);
         clip(&out, MAX_TEXT)
     }
@@ -343,6 +379,12 @@ impl EditReport {
             ),
             _ => return self.text(),
         };
+        for v in &self.verifications {
+            if out.len() > MAX_SHOWN / 2 {
+                break;
+            }
+            push_originals(&mut out, v);
+        }
         push_lines(&mut out, self.anchors.iter().take(MAX_ANCHORS_SHOWN), 100);
         if self.anchors.len() > MAX_ANCHORS_SHOWN {
             out.push_str("\n… more anchors in the report, or read these lines …");
@@ -352,6 +394,43 @@ impl EditReport {
             out.push_str(&format!("\nSnapshot {}.", &after.to_string()[..12]));
         }
         clip(&out, MAX_TEXT)
+    }
+
+    /// Each edit: what was there, the line above, the first new lines, the line below.
+    fn push_edits(&self, out: &mut String, originals: Originals) {
+        let mut last = 0;
+        for (at, v) in self.verifications.iter().enumerate() {
+            if at > 0 && out.len() > MAX_SHOWN {
+                let rest = &self.spans[at..];
+                let ranges = rest.iter().take(12).map(|span| {
+                    let (start, end) = (span.after.start_line, span.after.end_line);
+                    format!("{}-{}", start.max(1), end.max(start))
+                });
+                let ranges: Vec<String> = ranges.collect();
+                out.push_str(&format!(
+                    "\n… {} not shown; to check them, read ranges {}",
+                    counted(rest.len(), "edit"),
+                    ranges.join(", ")
+                ));
+                return;
+            }
+            if originals == Originals::Shown {
+                push_originals(out, v);
+            }
+            let shown: Vec<&String> = v
+                .before_context
+                .iter()
+                .chain(&v.edited_preview)
+                .chain(&v.after_context)
+                .filter(|line| number_of(line).is_none_or(|number| number > last))
+                .collect();
+            let first = shown.first().and_then(|line| number_of(line));
+            if last > 0 && first.is_some_and(|first| first > last + 1) {
+                out.push_str("\n…");
+            }
+            last = shown.last().and_then(|line| number_of(line)).unwrap_or(last);
+            push_lines(out, shown.into_iter(), 160);
+        }
     }
 
     /// How lines moved, and the warnings.
@@ -374,13 +453,37 @@ impl EditReport {
     }
 }
 
+/// Whether the text for a model shows the lines that were replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Originals {
+    Shown,
+    Left,
+}
+
+/// The lines that an edit replaced, the first few of them.
+fn push_originals(out: &mut String, v: &Verification) {
+    const MOST: usize = 3;
+    for line in v.original_lines.iter().take(MOST) {
+        out.push_str("\nwas ");
+        out.push_str(&clip(line, 100));
+    }
+    if v.lines_replaced > MOST {
+        out.push_str(&format!("\nwas … {} more", v.lines_replaced - MOST));
+    }
+}
+
+/// The number that a line is shown with.
+fn number_of(line: &str) -> Option<usize> {
+    let digits = line.trim_start_matches('<');
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    digits[..end].parse().ok()
+}
+
 /// Numbered lines, each on a line of its own, `…` where some between them are not shown.
 fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, most: usize) {
     let mut next = None;
     for line in lines {
-        let digits = line.trim_start_matches('<');
-        let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
-        let number: Option<usize> = digits[..end].parse().ok();
+        let number = number_of(line);
         if next.is_some() && number != next {
             out.push_str("\n…");
         }
@@ -482,6 +585,7 @@ fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verifica
         return Verification {
             start_line: 1,
             end_line: 0,
+            original_lines: Vec::new(),
             lines_replaced: 0,
             lines_inserted: 0,
             line_delta: 0,
@@ -492,9 +596,13 @@ fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verifica
         };
     };
     let shown = first.after.start_line..=first.after.end_line;
+    let replaced = spans.iter().flat_map(|span| span.before.start_line..=span.before.end_line);
+    let original =
+        |n: usize| before.line(n).map(|text| clip(&format!("<<{n}>>{text}"), MAX_VERIFIED));
     Verification {
         start_line: first.before.start_line,
         end_line: last.before.end_line,
+        original_lines: replaced.take(MAX_ORIGINAL).filter_map(original).collect(),
         lines_replaced: spans.iter().map(|s| count(&s.before)).sum(),
         lines_inserted: spans.iter().map(|s| count(&s.after)).sum(),
         line_delta: i64::try_from(grown).unwrap_or_default(),

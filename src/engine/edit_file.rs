@@ -10,6 +10,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::matching::Explained;
+use crate::matching::effort::{Effort, GivenUp};
 use crate::port::{Budget, CorrectorError};
 use crate::resolve::{Model, Resolution, Resolved, Step, Verdict};
 use crate::text::Snapshot;
@@ -49,7 +50,8 @@ impl Engine {
         path: &WorkPath,
         request: &EditRequest,
     ) -> Result<VerifiedEdit, Refusal> {
-        let (resolved, spent) = self.resolve(path, request, &Snapshot::from_text("")).await?;
+        let (resolved, spent) =
+            self.resolve(path, request, &Snapshot::from_text(""), &mut Effort::default()).await?;
         let Explained { splices, mut explanation } = resolved.explained;
         explanation.rung = Rung::Create;
         explanation.model = spent;
@@ -59,34 +61,41 @@ impl Engine {
 
     /// Decides one edit of a file; asks the model where there is one. Writes nothing, and
     /// dropping it stops everything.
-    pub(super) async fn decide(
+    async fn decide(
         &self,
         path: &WorkPath,
         request: &EditRequest,
         snapshot: &Snapshot,
     ) -> Result<VerifiedEdit, Refusal> {
-        let (resolved, spent) = self.resolve(path, request, snapshot).await?;
+        let (resolved, spent) =
+            self.resolve(path, request, snapshot, &mut Effort::default()).await?;
         checked(path, snapshot, resolved, &spent).map_err(|mut refusal| {
             refusal.model.add(&spent);
             refusal
         })
     }
 
-    /// What a call means, and what it cost to find out.
-    async fn resolve(
+    /// What a call means, within so much effort, and what it cost to find out.
+    pub(super) async fn resolve(
         &self,
         path: &WorkPath,
         request: &EditRequest,
         snapshot: &Snapshot,
+        effort: &mut Effort,
     ) -> Result<(Resolved, ModelUse), Refusal> {
         admit_places(request, snapshot)?;
+        // The hint is a number too: it means what the caller was shown.
+        let near = request.near_line.map(|line| self.line_near(path, snapshot, line));
+        let request = &EditRequest { near_line: near, ..request.clone() };
         let model = match self.corrector.is_available() {
             true => Model::Present(self.policy),
             false => Model::Absent,
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
         let read = self.ledger.read_of(path, snapshot);
-        let mut step = Resolution::start(path.as_str(), request, snapshot, model, &read);
+        let begun =
+            effort.run(|| Resolution::start(path.as_str(), request, snapshot, model, &read));
+        let mut step = begun.map_err(GivenUp::refusal)?;
         loop {
             step = match step {
                 Step::Done(resolved) => return Ok((*resolved, budget.spent())),
@@ -101,7 +110,8 @@ impl Engine {
                     let answer =
                         timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));
                     let answer = answer.await.unwrap_or(Err(CorrectorError::Timeout));
-                    let (next, verdict) = resolution.reply(answer);
+                    let replied = effort.run(|| resolution.reply(answer));
+                    let (next, verdict) = replied.map_err(GivenUp::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
                     if verdict == Verdict::Rejected {
                         self.corrector.rejected(&ask).await;
@@ -125,8 +135,6 @@ fn checked(
     let plan = EditPlan::new(snapshot, splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
     let (path, spent) = (path.clone(), spent.clone());
-    Ok(edit.with_rebase(Arc::new(move |current| {
-        let resolved = Resolved { explained: again.decide(current)?, again: again.clone() };
-        checked(&path, current, resolved, &spent)
-    })))
+    Ok(edit
+        .with_rebase(Arc::new(move |current| checked(&path, current, again.on(current)?, &spent))))
 }

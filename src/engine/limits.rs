@@ -5,16 +5,32 @@ use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::text::Snapshot;
 
 /// Edits or operations in one call.
-pub(super) const MOST_EDITS: usize = 1_000;
+const MOST_EDITS: usize = 1_000;
 
 /// Places that one edit changes.
 pub(super) const MOST_PLACES: usize = 100_000;
 
-/// The refusal of too much of something.
-pub(super) fn too_many(what: &str, count: usize, most: usize) -> Refusal {
+/// Edits of one file in one call, times the bytes of that file: each is looked for in all of it.
+pub(super) const MOST_EDIT_WORK: usize = 4 << 30;
+
+/// Refuses a call of more edits than one may have.
+pub(crate) fn admit_edits(what: &str, count: usize) -> Result<(), Refusal> {
+    if count <= MOST_EDITS {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        EditCode::TooLarge,
+        format!("the call has {count} {what}; at most {MOST_EDITS} are taken in one call"),
+    )
+    .hint("Nothing was written. Send them in several calls."))
+}
+
+/// The refusal of many edits of a large file.
+pub(super) fn too_much_work(edits: usize, bytes: usize) -> Refusal {
+    let most = (MOST_EDIT_WORK / bytes.max(1)).max(1);
     Refusal::new(
         EditCode::TooLarge,
-        format!("the call has {count} {what}; at most {most} are taken in one call"),
+        format!("the call has {edits} edits of a file of {bytes} bytes; at most {most} edits of a file of that size are taken in one call"),
     )
     .hint("Nothing was written. Send them in several calls.")
 }

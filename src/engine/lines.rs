@@ -1,39 +1,26 @@
-//! `edit_lines` and `hashline_edit` on the engine.
+//! `edit_lines` on the engine, and what it shares with `hashline_edit`.
 
 use std::sync::Arc;
 
-use super::limits::{MOST_EDITS, too_many};
+use super::limits::admit_edits;
 use super::{CallOptions, Engine};
 use crate::edit::{
-    After, EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit,
-    WorkPath,
+    EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::hashline::carry::LineMap;
-use crate::hashline::ops::{self, HashlineEdit, Op};
-use crate::hashline::resolve::{Cause, Stale};
+use crate::hashline::resolve::{Cause, NoNumbers, Resolver, Stale, Version, names, nearest};
 use crate::hashline::{anchors::Anchor, stale};
-use crate::line_edit::{self, LineChange};
-use crate::session::{Staleness, Unread};
+use crate::language::Language;
+use crate::line_edit::{self, Decided, Draft, LineChange};
+use crate::session::{At, Basis, Unread, basis};
 use crate::text::{LineSpan, Snapshot};
 
 /// The most unseen lines that a refusal shows.
 const MOST_REVEALED: usize = 40;
 
-/// A call of `hashline_edit`.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct HashlineRequest {
-    /// The edits, all in terms of the file as it was read.
-    pub edits: Vec<HashlineEdit>,
-    /// Removes the file.
-    pub delete: bool,
-    /// Where the result goes instead.
-    pub rename: Option<WorkPath>,
-    /// The version that the anchors come from: its id, or the first digits of it.
-    pub snapshot: Option<String>,
-}
-
 impl Engine {
-    /// Edits lines by number. All numbers are of the file as it is, or of `snapshot`.
+    /// Edits lines by number. All numbers are of the version that the caller was shown, or
+    /// of `snapshot`.
     pub async fn edit_lines(
         &self,
         path: &WorkPath,
@@ -52,12 +39,10 @@ impl Engine {
     async fn prepare_lines(
         &self,
         path: &WorkPath,
-        mut changes: Vec<LineChange>,
+        changes: Vec<LineChange>,
         snapshot: Option<&str>,
     ) -> Result<VerifiedEdit, Refusal> {
-        if changes.len() > MOST_EDITS {
-            return Err(too_many("edits", changes.len(), MOST_EDITS));
-        }
+        admit_edits("edits", changes.len())?;
         if changes.is_empty() {
             return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
                 .hint("Give at least one {start_line, end_line, new_content}."));
@@ -75,86 +60,160 @@ impl Engine {
             }
             Err(refusal) => return Err(refusal),
         };
+        let versions = self.versions(path, &current, snapshot).await;
+        let basis = basis(&versions, &current, self.heard);
+        let mut resolver = Resolver::new(&current, &versions, snapshot, basis.clone());
         let mut explanation = Explanation::plain(Rung::Exact);
-        if let Some(id) = snapshot {
-            explanation.rung = self.carry_numbers(path, &mut changes, &current, id)?;
-        } else {
-            let total = current.lines().total();
-            for change in &changes {
-                line_edit::check_span(change.span, total)?;
-            }
-            self.check_freshness(path, &changes, &current, &mut explanation.warnings)?;
-        }
-        for (k, change) in changes.iter_mut().enumerate() {
-            let name = format!("edit {}", k + 1);
-            let notes = crate::hashline::prefixes(&name, change, &current);
-            explanation.rewrites.extend(notes.rewrites);
-            explanation.warnings.extend(notes.warnings);
-        }
-        explanation.rewrites.dedup();
-        explanation.replacements = changes.len();
-        self.check_seen(path, &changes, &current, &[])?;
-        verified(path, &current, changes, explanation)
-    }
-
-    /// Carries numbers of an older version to the present file.
-    fn carry_numbers(
-        &self,
-        path: &WorkPath,
-        changes: &mut [LineChange],
-        current: &Snapshot,
-        id: &str,
-    ) -> Result<Rung, Refusal> {
-        let id = id.trim().to_ascii_lowercase();
-        let is = |version: &Snapshot| id.len() >= 8 && version.hash().to_string().starts_with(&id);
-        let versions = self.ledger.versions(path);
-        let origin = match versions.iter().rfind(|version| is(&version.snapshot)) {
-            _ if is(current) => current.clone(),
-            Some(version) => version.snapshot.clone(),
-            None => {
-                let spans = changes.iter().map(|change| change.span);
-                return Err(stale_lines(spans, Cause::UnknownSnapshot, current, path, self));
-            }
-        };
-        let way = LineMap::between(&origin, current);
-        let mut rung = Rung::Exact;
-        for change in changes {
-            line_edit::check_span(change.span, origin.lines().total())?;
-            let span = if change.span.start == origin.lines().total() + 1 {
-                let total = current.lines().total();
-                LineSpan { start: total + 1, end: total }
-            } else {
-                way.span(change.span).ok_or_else(|| {
-                    stale_lines([change.span], Cause::Changed, current, path, self)
-                })?
+        let mut drafts = Vec::with_capacity(changes.len());
+        let mut lost: Vec<Stale> = Vec::new();
+        for (k, change) in changes.into_iter().enumerate() {
+            let span = match resolver.numbers(change.span) {
+                Ok(span) => span,
+                Err(NoNumbers::OutOfRange(total)) => {
+                    line_edit::check_span(change.span, total)?;
+                    continue;
+                }
+                Err(NoNumbers::Stale(stale)) => {
+                    lost.extend(stale);
+                    continue;
+                }
             };
             if span != change.span {
-                rung = Rung::Carried;
+                explanation.rung = Rung::Carried;
+                explanation.warnings.push(format!(
+                    "the file changed since you were shown it: what was {} is {span} now, and was edited there",
+                    change.span
+                ));
             }
-            change.span = span;
+            drafts.push(Draft { number: k + 1, span, lines: change.lines, order: 0 });
         }
-        Ok(rung)
+        if !lost.is_empty() {
+            let mut refusal = stale::refusal(&lost, &current);
+            self.name_versions(&mut refusal, &lost, &versions, &basis);
+            self.saw_fresh_anchors(path, &current, &refusal);
+            return Err(refusal);
+        }
+        explanation.warnings.truncate(4);
+        if snapshot.is_none() {
+            explanation.warnings.extend(renumbered(&drafts, &versions, &current, &mut resolver));
+            if let Basis::Of(of) = &basis
+                && of.len() > 1
+                && explanation.rung == Rung::Exact
+            {
+                explanation.warnings.push("the file changed elsewhere since you read it; the lines you edited are as you saw them".into());
+            }
+        }
+        let anchored = match snapshot {
+            // Whoever names the version has read it.
+            Some(_) => Seen::Whole,
+            None => Seen::Lines(Vec::new()),
+        };
+        self.decide_lines(path, &current, drafts, explanation, &anchored)
     }
 
-    /// Numbers are worth what the caller knows about the lines under them.
-    fn check_freshness(
+    /// What is written at the places of a call.
+    pub(super) fn decide_lines(
         &self,
         path: &WorkPath,
-        changes: &[LineChange],
         current: &Snapshot,
-        warnings: &mut Vec<String>,
-    ) -> Result<(), Refusal> {
-        let states: Vec<Staleness> =
-            changes.iter().map(|c| self.ledger.staleness(path, current, c.span)).collect();
-        let changed = changes.iter().zip(&states).filter(|(_, s)| **s == Staleness::Changed);
-        let changed: Vec<LineSpan> = changed.map(|(change, _)| change.span).collect();
-        if !changed.is_empty() {
-            return Err(stale_lines(changed, Cause::Changed, current, path, self));
+        drafts: Vec<Draft>,
+        mut explanation: Explanation,
+        seen: &Seen,
+    ) -> Result<VerifiedEdit, Refusal> {
+        let language = Language::of_path(path.as_str());
+        let Decided { changes, rewrites, warnings } = line_edit::decide(drafts, current, language)?;
+        explanation.rewrites = rewrites;
+        explanation.warnings.extend(warnings);
+        explanation.replacements = changes.len();
+        self.check_seen(path, &changes, current, seen)?;
+        verified(path, current, changes, explanation)
+    }
+
+    /// The versions that a call may speak of. One that is named and that this session does
+    /// not have may be on the store's record.
+    pub(super) async fn versions(
+        &self,
+        path: &WorkPath,
+        current: &Snapshot,
+        named: Option<&str>,
+    ) -> Vec<Version> {
+        let own = self.ledger.versions(path);
+        let Some(id) = named else { return own };
+        let known = names(id, current) || own.iter().any(|version| names(id, &version.snapshot));
+        if known { own } else { self.past_versions(path, Some(id)).await }
+    }
+
+    /// Versions of a file on the store's record: from the one named on, or the last few.
+    pub(super) async fn past_versions(&self, path: &WorkPath, from: Option<&str>) -> Vec<Version> {
+        let past = self.store.past(path, from).await;
+        let read = past.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
+        read.map(|snapshot| Version::new(snapshot, Vec::new())).collect()
+    }
+
+    /// Where a gap or a line that the caller names is now, for tools that insert behind a line.
+    pub(crate) async fn line_now(
+        &self,
+        path: &WorkPath,
+        current: &Snapshot,
+        line: usize,
+    ) -> Result<usize, Refusal> {
+        let versions = self.ledger.versions(path);
+        let basis = basis(&versions, current, self.heard);
+        let mut resolver = Resolver::new(current, &versions, None, basis);
+        // The line itself, or the top of the file.
+        let span = match line {
+            0 => LineSpan { start: 1, end: 0 },
+            line => LineSpan { start: line, end: line },
+        };
+        match resolver.numbers(span) {
+            Ok(span) => Ok(span.end),
+            Err(NoNumbers::OutOfRange(_)) => Ok(line),
+            Err(NoNumbers::Stale(lost)) => {
+                let refusal = stale::refusal(&lost, current);
+                self.saw_fresh_anchors(path, current, &refusal);
+                Err(refusal)
+            }
         }
-        if states.contains(&Staleness::ElsewhereChanged) {
-            warnings.push("the file changed elsewhere since you read it; the lines you edited are as you saw them".into());
+    }
+
+    /// Where a line is now, or would be, that the caller named as a hint.
+    pub(super) fn line_near(&self, path: &WorkPath, current: &Snapshot, line: usize) -> usize {
+        let versions = self.ledger.versions(path);
+        let Basis::Of(of) = basis(&versions, current, self.heard) else { return line };
+        match of.first() {
+            Some(At::Version(at)) => {
+                let mut resolver = Resolver::new(current, &versions, None, Basis::Of(of.clone()));
+                nearest(&resolver.way(*at), line, current)
+            }
+            _ => line,
         }
-        Ok(())
+    }
+
+    /// Tells the ids of the versions between which the caller has to say.
+    fn name_versions(
+        &self,
+        refusal: &mut Refusal,
+        lost: &[Stale],
+        versions: &[Version],
+        basis: &Basis,
+    ) {
+        let Basis::Of(of) = basis else { return };
+        if lost.iter().all(|one| one.cause != Cause::Ambiguous) {
+            return;
+        }
+        let ids: Vec<String> = of
+            .iter()
+            .filter_map(|at| match at {
+                At::Version(at) => Some(stale::short_id(&versions[*at].snapshot)),
+                At::Now => None,
+            })
+            .collect();
+        if let (Some(hint), Some(read)) = (&mut refusal.hint, ids.first()) {
+            *hint = hint.replace(
+                "or give the snapshot you read",
+                &format!("or your old numbers with snapshot \"{read}\", which you read"),
+            );
+        }
     }
 
     /// Names lines that the caller would overwrite without ever having seen them.
@@ -163,8 +222,9 @@ impl Engine {
         path: &WorkPath,
         changes: &[LineChange],
         current: &Snapshot,
-        anchored: &[usize],
+        seen: &Seen,
     ) -> Result<(), Refusal> {
+        let Seen::Lines(anchored) = seen else { return Ok(()) };
         let mut unseen = Vec::new();
         for span in changes.iter().map(|change| change.span).filter(|s| s.start <= s.end) {
             match (self.unread, self.ledger.unseen(path, current, span)) {
@@ -196,77 +256,16 @@ impl Engine {
         refusal.hint = Some(if all <= MOST_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
-            self.ledger.saw(path, current, &spans);
+            self.ledger.note(path, current, &spans, self.call);
             "They are shown above; send the same call again if they shall go.".into()
         } else {
-            "Read affected_ranges first, then send the call again.".into()
+            format!("Read ranges {} first, then send the call again.", stale::in_words(&unseen))
         });
         Err(refusal)
     }
 
-    /// Edits lines by anchor, removes a file, or moves its result elsewhere.
-    pub async fn hashline_edit(
-        &self,
-        path: &WorkPath,
-        request: &HashlineRequest,
-        options: &CallOptions,
-    ) -> Result<EditReport, Refusal> {
-        self.hashline(path, request, options).await.map_err(|refusal| refusal.at(path.as_str()))
-    }
-
-    async fn hashline(
-        &self,
-        path: &WorkPath,
-        request: &HashlineRequest,
-        options: &CallOptions,
-    ) -> Result<EditReport, Refusal> {
-        self.admit(path).await?;
-        if request.delete {
-            return self.delete(path, request, options).await;
-        }
-        let edit = match self.snapshot(path).await {
-            Ok(current) => self.prepare_anchored(path, request, &current)?,
-            Err(refusal) if refusal.code == EditCode::FileNotFound => {
-                Some(created(path, request, refusal)?)
-            }
-            Err(refusal) => return Err(refusal),
-        };
-        let Some(to) = &request.rename else {
-            let edit = edit.ok_or_else(no_edits)?;
-            let mut reports = self.commit(vec![edit], options).await?;
-            return Ok(reports.remove(0));
-        };
-        self.rename(path, to, edit, options).await
-    }
-
-    fn prepare_anchored(
-        &self,
-        path: &WorkPath,
-        request: &HashlineRequest,
-        current: &Snapshot,
-    ) -> Result<Option<VerifiedEdit>, Refusal> {
-        if request.edits.is_empty() && request.rename.is_some() {
-            return Ok(None);
-        }
-        let versions = self.ledger.versions(path);
-        if request.edits.len() > MOST_EDITS {
-            return Err(too_many("edits", request.edits.len(), MOST_EDITS));
-        }
-        let decided = ops::decide(&request.edits, current, &versions, request.snapshot.as_deref())
-            .inspect_err(|refusal| self.saw_fresh_anchors(path, current, refusal))?;
-        let mut explanation =
-            Explanation::plain(if decided.carried { Rung::Carried } else { Rung::Exact });
-        explanation.rewrites = decided.rewrites;
-        explanation.warnings = decided.warnings;
-        explanation.replacements = decided.changes.len();
-        let anchored: Vec<usize> =
-            decided.changes.iter().flat_map(|c| [c.span.start, c.span.end]).collect();
-        self.check_seen(path, &decided.changes, current, &anchored)?;
-        verified(path, current, decided.changes, explanation).map(Some)
-    }
-
     /// The lines of a stale answer count as shown, so that its anchors work next.
-    fn saw_fresh_anchors(&self, path: &WorkPath, current: &Snapshot, refusal: &Refusal) {
+    pub(super) fn saw_fresh_anchors(&self, path: &WorkPath, current: &Snapshot, refusal: &Refusal) {
         let shown: Vec<LineSpan> = refusal
             .anchors
             .iter()
@@ -274,106 +273,46 @@ impl Engine {
             .map(|anchor| LineSpan { start: anchor.line, end: anchor.line })
             .collect();
         if !shown.is_empty() {
-            self.ledger.saw(path, current, &shown);
+            self.ledger.note(path, current, &shown, self.call);
         }
-    }
-
-    async fn delete(
-        &self,
-        path: &WorkPath,
-        request: &HashlineRequest,
-        options: &CallOptions,
-    ) -> Result<EditReport, Refusal> {
-        if !request.edits.is_empty() || request.rename.is_some() {
-            return Err(Refusal::new(
-                EditCode::InvalidArguments,
-                "delete removes the whole file and takes neither edits nor rename",
-            )
-            .hint("Send delete with edits: [], or to delete lines use replace with lines: null."));
-        }
-        let before = self.snapshot(path).await?;
-        let explanation = Explanation::plain(Rung::Delete);
-        let edit = VerifiedEdit::restore(path.clone(), Some(before), After::Removed, explanation);
-        let mut reports = self.commit(vec![edit], options).await?;
-        Ok(reports.remove(0))
-    }
-
-    /// Writes the result under the new name and removes the old one, both or neither.
-    async fn rename(
-        &self,
-        from: &WorkPath,
-        to: &WorkPath,
-        edit: Option<VerifiedEdit>,
-        options: &CallOptions,
-    ) -> Result<EditReport, Refusal> {
-        if from == to {
-            return Err(Refusal::new(EditCode::InvalidArguments, "rename is the file's own path")
-                .hint("Leave rename out, or give another path."));
-        }
-        let before = self.snapshot(from).await?;
-        let explanation = edit
-            .as_ref()
-            .map_or_else(|| Explanation::plain(Rung::Rename), |edit| edit.explanation().clone());
-        let content = match edit.as_ref().map(VerifiedEdit::after) {
-            Some(After::Content(content)) => content.clone(),
-            _ => before.clone().into(),
-        };
-        let make = VerifiedEdit::restore(to.clone(), None, After::Content(content), explanation);
-        let remove = VerifiedEdit::restore(
-            from.clone(),
-            Some(before),
-            After::Removed,
-            Explanation::plain(Rung::Rename),
-        );
-        let mut reports = self.commit(vec![make, remove], options).await?;
-        let made = reports.remove(0);
-        let mut report = match edit {
-            None => made,
-            // What changed is said in terms of the file that was edited.
-            Some(edit) => EditReport {
-                path: made.path,
-                revision: made.revision,
-                durability: made.durability,
-                explanation: made.explanation,
-                after_sha256: made.after_sha256,
-                ..EditReport::new(&edit)
-            },
-        };
-        report.explanation.warnings.push(format!("`{from}` is now `{to}`"));
-        Ok(report)
     }
 }
 
-fn no_edits() -> Refusal {
-    Refusal::new(EditCode::InvalidArguments, "edits is empty")
-        .hint("Give at least one {op, pos, end, lines}, or delete or rename.")
+/// What of the lines that a call names its caller knows for sure.
+pub(super) enum Seen {
+    /// Everything.
+    Whole,
+    /// These.
+    Lines(Vec<usize>),
 }
 
-/// Fresh anchors for spans of numbers that do not hold any more.
-fn stale_lines(
-    spans: impl IntoIterator<Item = LineSpan>,
-    cause: Cause,
+/// A caller that has heard of its edit may still think in the numbers of its read: some
+/// clients work off several calls of one turn before they tell the model of any.
+fn renumbered(
+    drafts: &[Draft],
+    versions: &[Version],
     current: &Snapshot,
-    path: &WorkPath,
-    engine: &Engine,
-) -> Refusal {
-    let total = current.lines().total();
-    let lines = spans.into_iter().flat_map(|span| [span.start, span.end.max(span.start)]);
-    let mut stale: Vec<Stale> = lines
-        .map(|line| Stale {
-            anchor: Anchor { line, id: String::new() },
-            cause,
-            near: line.clamp(1, total.max(1)),
-        })
-        .collect();
-    stale.dedup();
-    let refusal = stale::refusal(&stale, current);
-    engine.saw_fresh_anchors(path, current, &refusal);
-    refusal
+    resolver: &mut Resolver<'_>,
+) -> Option<String> {
+    let last = versions.last().filter(|last| last.snapshot == *current)?;
+    let covers = |spans: &[LineSpan], line: usize| {
+        spans.iter().any(|span| (span.start..=span.end).contains(&line))
+    };
+    drafts.iter().find_map(|draft| {
+        let line = draft.span.start;
+        if covers(&last.numbered, line) {
+            return None;
+        }
+        let at = versions.iter().rposition(|version| covers(&version.numbered, line))?;
+        let now = resolver.way(at).line(line).filter(|now| *now != line)?;
+        Some(format!(
+            "numbers are taken as they are since your last edit; what you had read as line {line} is line {now} now"
+        ))
+    })
 }
 
 /// A plan from line changes, decided again in the same way on a newer version.
-fn verified(
+pub(super) fn verified(
     path: &WorkPath,
     current: &Snapshot,
     changes: Vec<LineChange>,
@@ -388,17 +327,19 @@ fn verified(
         let mut moved = changes.clone();
         for change in &mut moved {
             let at_end = change.span.start == total + 1;
+            let at_top = change.span == LineSpan { start: 1, end: 0 };
             let span = if at_end {
                 let now = newer.lines().total();
                 Some(LineSpan { start: now + 1, end: now })
+            } else if at_top {
+                Some(change.span)
             } else {
                 way.span(change.span)
             };
             change.span = span.ok_or_else(|| {
                 let anchor = Anchor { line: change.span.start, id: String::new() };
                 let near = anchor.line.clamp(1, newer.lines().total().max(1));
-                stale::refusal(&[Stale { anchor, cause: Cause::Changed, near }], newer)
-                    .at(path.as_str())
+                stale::refusal(&[Stale::new(anchor, Cause::Changed, near)], newer).at(path.as_str())
             })?;
         }
         let plan = EditPlan::new(newer, line_edit::splices(newer, moved)?)?;
@@ -407,29 +348,10 @@ fn verified(
     Ok(edit.with_rebase(again))
 }
 
-fn create(path: &WorkPath, lines: impl Iterator<Item = String>) -> Result<VerifiedEdit, Refusal> {
+pub(super) fn create(
+    path: &WorkPath,
+    lines: impl Iterator<Item = String>,
+) -> Result<VerifiedEdit, Refusal> {
     let content: String = lines.flat_map(|line| [line, "\n".to_owned()]).collect();
     VerifiedEdit::create(path.clone(), &content, Explanation::plain(Rung::Create))
-}
-
-/// A file that is made by appends and prepends without anchors.
-fn created(
-    path: &WorkPath,
-    request: &HashlineRequest,
-    missing: Refusal,
-) -> Result<VerifiedEdit, Refusal> {
-    let loose = |edit: &&HashlineEdit| {
-        edit.op != Op::Replace && edit.pos.is_none() && edit.end.is_none() && !edit.lines.is_empty()
-    };
-    if request.edits.is_empty()
-        || request.rename.is_some()
-        || !request.edits.iter().all(|edit| loose(&edit))
-    {
-        return Err(missing.hint(
-            "Check the path with list_files. To create the file use append without pos and without rename.",
-        ));
-    }
-    let of = |op: Op| request.edits.iter().filter(move |edit| edit.op == op);
-    let lines = of(Op::Prepend).chain(of(Op::Append)).flat_map(|edit| edit.lines.clone());
-    create(path, lines)
 }

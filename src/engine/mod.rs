@@ -3,6 +3,7 @@
 //! It composes the ports. `Engine::builder(store)` gives the plain engine; a model
 //! and policies are added there.
 
+mod anchored;
 mod edit_file;
 mod limits;
 mod lines;
@@ -22,11 +23,12 @@ use std::time::Duration;
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId};
 use crate::resolve::Policy;
-use crate::session::{Ledger, Unread};
+use crate::session::{CallId, Heard, Ledger, Unread};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
 
-pub use lines::HashlineRequest;
+pub use anchored::HashlineRequest;
+pub(crate) use limits::admit_edits;
 pub use note::{Note, Notes};
 pub use progress::{Observer, Stage};
 
@@ -39,6 +41,8 @@ pub struct CallOptions {
     pub request_id: Option<RequestId>,
     /// Which edit an undo without a revision takes back.
     pub undoes: Undoes,
+    /// What the caller had been told when it sent the call: its line numbers mean that.
+    pub heard: Heard,
 }
 
 /// Which edit an undo without a revision takes back.
@@ -65,6 +69,9 @@ pub struct Engine {
     ledger: Arc<Ledger>,
     unread: Unread,
     encoding: Option<Encoding>,
+    /// The call under way, with whose answer the caller is told.
+    call: Option<CallId>,
+    heard: Heard,
 }
 
 /// What one call may spend on a model.
@@ -152,6 +159,8 @@ impl Engine {
                 ledger: Arc::default(),
                 unread: Unread::default(),
                 encoding: None,
+                call: None,
+                heard: Heard::All,
             },
         }
     }
@@ -206,8 +215,13 @@ impl Engine {
     }
 
     /// What this session was shown and wrote.
-    pub fn ledger(&self) -> &Ledger {
+    pub fn ledger(&self) -> &Arc<Ledger> {
         &self.ledger
+    }
+
+    /// The same engine during one call, whose caller has heard so much.
+    pub(crate) fn during(&self, call: CallId, heard: Heard) -> Self {
+        Self { call: Some(call), heard, ..self.clone() }
     }
 
     fn reached(&self, stage: Stage, subject: &str) {
@@ -290,7 +304,10 @@ impl Engine {
             After::Removed => None,
         };
         match after {
-            Some(after) => self.ledger.wrote(edit.path(), edit.before(), &after, &report.spans),
+            Some(after) => {
+                let call = self.call;
+                self.ledger.wrote(edit.path(), edit.before(), &after, &report.spans, call);
+            }
             None => self.ledger.forget(edit.path()),
         }
     }

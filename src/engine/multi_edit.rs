@@ -4,11 +4,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::limits::{MOST_EDITS, too_many};
+use super::limits::{MOST_EDIT_WORK, admit_edits, too_much_work};
 use super::{CallOptions, Engine};
 use crate::edit::{
-    EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
+    EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
+    VerifiedEdit, WorkPath,
 };
+use crate::matching::effort::Effort;
+use crate::resolve::Resolved;
 use crate::text::Snapshot;
 
 impl Engine {
@@ -22,20 +25,20 @@ impl Engine {
             return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
                 .hint("Send at least one edit."));
         }
-        if edits.len() > MOST_EDITS {
-            return Err(too_many("edits", edits.len(), MOST_EDITS));
-        }
+        admit_edits("edits", edits.len())?;
         let mut seen = HashSet::new();
         let files: Vec<&WorkPath> =
             edits.iter().map(|(path, _)| path).filter(|path| seen.insert(*path)).collect();
         let mut batch: Vec<VerifiedEdit> = Vec::new();
+        let mut effort = Effort::default();
         for path in files {
-            let edit = self.prepare_all(path, edits).await.map_err(|mut refusal| {
-                for edit in &batch {
-                    refusal.model.add(&edit.explanation().model);
-                }
-                refusal.at(path.as_str())
-            })?;
+            let edit =
+                self.prepare_all(path, edits, &mut effort).await.map_err(|mut refusal| {
+                    for edit in &batch {
+                        refusal.model.add(&edit.explanation().model);
+                    }
+                    refusal.at(path.as_str())
+                })?;
             batch.push(edit);
         }
         self.commit(batch, options).await
@@ -46,6 +49,7 @@ impl Engine {
         &self,
         path: &WorkPath,
         edits: &[(WorkPath, EditRequest)],
+        effort: &mut Effort,
     ) -> Result<VerifiedEdit, Refusal> {
         self.admit(path).await?;
         let numbered = |number: usize, refusal: Refusal| {
@@ -71,46 +75,80 @@ impl Engine {
                 };
             }
         };
-        let mut parts: Vec<VerifiedEdit> = Vec::new();
+        let bytes = snapshot.bytes().len();
+        if own.len().saturating_mul(bytes) > MOST_EDIT_WORK {
+            return Err(too_much_work(own.len(), bytes));
+        }
+        let mut parts: Vec<Part> = Vec::with_capacity(own.len());
         for (number, request) in own {
-            match self.decide(path, request, &snapshot).await {
-                Ok(part) => parts.push(part),
+            // A caller that is gone by now is noticed here, before more is done for it.
+            if tokio::runtime::Handle::try_current().is_ok() {
+                tokio::task::yield_now().await;
+            }
+            match self.resolve(path, request, &snapshot, effort).await {
+                Ok((resolved, spent)) => parts.push(Part { number, resolved, spent }),
                 Err(mut refusal) => {
                     for part in &parts {
-                        refusal.model.add(&part.explanation().model);
+                        refusal.model.add(&part.spent);
                     }
                     return Err(numbered(number, refusal));
                 }
             }
         }
-        join(path, &snapshot, parts)
+        join(path, &snapshot, &parts).map_err(|all| {
+            // Which of them cannot be written is looked for only when one cannot.
+            let mut alone = parts
+                .iter()
+                .map(|part| (part.number, join(path, &snapshot, std::slice::from_ref(part))));
+            let mut refusal = match alone.find_map(|(number, one)| Some((number, one.err()?))) {
+                Some((number, refusal)) => numbered(number, refusal),
+                None => all,
+            };
+            for part in &parts {
+                refusal.model.add(&part.spent);
+            }
+            refusal
+        })
     }
 }
 
-/// Several checked edits of one version of a file as one.
-fn join(
-    path: &WorkPath,
-    snapshot: &Snapshot,
-    parts: Vec<VerifiedEdit>,
-) -> Result<VerifiedEdit, Refusal> {
-    let splices =
-        parts.iter().filter_map(VerifiedEdit::plan).flat_map(|plan| plan.splices().to_vec());
+/// One edit of a file, explained. It holds no version of the file, since there may be many.
+#[derive(Debug, Clone)]
+struct Part {
+    /// Its place in the call, from 0.
+    number: usize,
+    resolved: Resolved,
+    spent: ModelUse,
+}
+
+impl Part {
+    /// Whether it would write what stands there.
+    fn is_idle(&self, snapshot: &Snapshot) -> bool {
+        let splices = &self.resolved.explained.splices;
+        splices.iter().all(|splice| snapshot.text().get(splice.range.clone()) == Some(&splice.text))
+    }
+}
+
+/// Several explained edits of one version of a file as one checked edit.
+fn join(path: &WorkPath, snapshot: &Snapshot, parts: &[Part]) -> Result<VerifiedEdit, Refusal> {
+    let idle = parts.iter().find(|part| part.is_idle(snapshot));
+    // The check of an edit that changes nothing says so.
+    let parts = idle.map_or(parts, std::slice::from_ref);
+    let splices = parts.iter().flat_map(|part| part.resolved.explained.splices.iter().cloned());
     let plan = EditPlan::new(snapshot, splices.collect())?;
     let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;
-    for part in &parts {
-        explanation.absorb(part.explanation());
+    for part in parts {
+        let own = &part.resolved.explained.explanation;
+        explanation.absorb(&Explanation { model: part.spent.clone(), ..own.clone() });
     }
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
-    let path = path.clone();
+    let (path, parts) = (path.clone(), parts.to_vec());
     Ok(edit.with_rebase(Arc::new(move |current| {
-        let again =
-            parts.iter().map(|part| part.rebase(current).unwrap_or_else(|| Err(changed(&path))));
-        join(&path, current, again.collect::<Result<_, _>>()?)
+        let again = parts.iter().map(|part| {
+            let resolved = part.resolved.again.on(current)?;
+            Ok(Part { resolved, ..part.clone() })
+        });
+        join(&path, current, &again.collect::<Result<Vec<_>, Refusal>>()?)
     })))
-}
-
-fn changed(path: &WorkPath) -> Refusal {
-    Refusal::new(EditCode::Conflict, format!("`{path}` changed while the edit was decided"))
-        .hint("Nothing was written. Send the same call again.")
 }

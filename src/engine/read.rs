@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::edit::{Refusal, WorkPath};
 use crate::reading::{self, ReadRequest, Reading};
-use crate::text::Snapshot;
+use crate::text::{LineSpan, Snapshot};
 
 impl Engine {
     /// Reads a file for the caller. What is shown goes on the session's record.
@@ -14,7 +14,12 @@ impl Engine {
     ) -> Result<(Reading, Snapshot), Refusal> {
         let snapshot = self.snapshot(path).await?;
         let reading = reading::read(path.as_str(), &snapshot, request)?;
-        self.ledger.saw(path, &snapshot, &reading.ranges);
+        self.saw(path, &snapshot, &reading.ranges);
         Ok((reading, snapshot))
+    }
+
+    /// Lines were shown to the caller by a read.
+    pub(crate) fn saw(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
+        self.ledger.saw(path, snapshot, lines, self.call);
     }
 }

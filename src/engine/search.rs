@@ -40,15 +40,27 @@ impl Engine {
             if let Some((hits, shown)) = search::show(&query, found, &snapshot, context, room) {
                 room -= hits.matches.len();
                 total_matches = total_matches + hits.match_count - found.count;
-                self.ledger.saw(&found.path, &snapshot, &shown);
+                self.ledger.saw(&found.path, &snapshot, &shown, self.call);
                 files.push(hits);
             }
         }
         let shown: usize = files.iter().map(|file| file.matches.len()).sum();
+        let total_paths = scanned.paths.len();
         scanned.paths.truncate(MOST_FILES);
+        let truncated =
+            shown < total_matches || files.len() < total_files || scanned.paths.len() < total_paths;
+        // A file whose path alone holds the keyword is a result as well.
+        for path in &scanned.paths {
+            if files.len() < MOST_FILES && files.iter().all(|file| file.path != *path) {
+                let Ok(path) = self.path(path) else { continue };
+                let Ok(snapshot) = self.snapshot(&path).await else { continue };
+                files.push(search::of_path(&path, &snapshot));
+            }
+        }
         Ok(SearchReport {
-            truncated: shown < total_matches || files.len() < total_files,
+            truncated,
             files,
+            total_paths,
             total_files,
             total_matches,
             paths: scanned.paths,

@@ -100,13 +100,13 @@ impl LineMap {
     }
 
     /// Where a span is now: only if all its lines are there, next to each other.
-    /// An empty span is the gap before its start; the line above it decides, or the
-    /// line below it at the top of the file.
+    /// An empty span is the gap before its start, and stays before the line that it stood
+    /// before.
     pub fn span(&self, old: LineSpan) -> Option<LineSpan> {
         if old.end < old.start {
             let start = match old.start {
-                1 => 1,
-                _ => self.line(old.start - 1)? + 1,
+                start if start == self.old_total + 1 => self.new_total + 1,
+                start => self.line(start)?,
             };
             return Some(LineSpan { start, end: start - 1 });
         }
@@ -327,6 +327,9 @@ mod tests {
         assert_eq!(way.span(LineSpan { start: 1, end: 2 }), Some(LineSpan { start: 2, end: 3 }));
         assert_eq!(way.span(LineSpan { start: 2, end: 3 }), None);
         assert_eq!(way.span(LineSpan { start: 4, end: 3 }), Some(LineSpan { start: 6, end: 5 }));
+        // Before `c`, not behind `b`: a line came between them.
+        assert_eq!(way.span(LineSpan { start: 3, end: 2 }), Some(LineSpan { start: 5, end: 4 }));
+        assert_eq!(way.span(LineSpan { start: 5, end: 4 }), Some(LineSpan { start: 7, end: 6 }));
         assert_eq!(
             way.image(&[LineSpan { start: 1, end: 3 }]),
             [LineSpan { start: 2, end: 3 }, LineSpan { start: 5, end: 5 }]

@@ -8,18 +8,6 @@
 pub mod anchors;
 pub mod carry;
 pub mod ops;
-mod repair;
 pub mod resolve;
 pub mod stale;
 pub mod tag;
-
-use crate::line_edit::LineChange;
-use crate::text::Snapshot;
-
-/// Drops copied line prefixes from a change by number, where that is proven.
-pub(crate) fn prefixes(name: &str, change: &mut LineChange, file: &Snapshot) -> repair::Notes {
-    let mut notes = repair::Notes::default();
-    repair::carriage_returns(name, &mut change.lines, &mut notes);
-    repair::prefixes(name, change.span, &mut change.lines, file, &mut notes);
-    notes
-}

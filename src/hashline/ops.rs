@@ -1,13 +1,12 @@
-//! A call of hashline edits: anchors to lines, repairs that are proven, and one set
-//! of changes that all refer to the same version of the file.
+//! A call of hashline edits: anchors to places in the present file. What is written there
+//! is decided with the other line tool, in [`crate::line_edit`].
 
-use crate::edit::{EditCode, Refusal, Rewrite};
-use crate::line_edit::LineChange;
+use crate::edit::{EditCode, Refusal};
+use crate::line_edit::Draft;
 use crate::text::{LineSpan, Snapshot};
 
 use super::anchors::Anchor;
-use super::repair::{self, Draft};
-use super::resolve::{Found, Resolver, Stale, Version};
+use super::resolve::{Found, Resolver, Stale};
 use super::stale;
 
 /// What an edit does.
@@ -45,31 +44,27 @@ pub struct HashlineEdit {
     pub lines: Vec<String>,
 }
 
-/// What a call comes down to on the present file.
+/// The places that a call names on the present file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
-    /// The changes, in the numbering of the present file.
-    pub changes: Vec<LineChange>,
-    /// Each repair that was made, as a stable word.
-    pub rewrites: Vec<Rewrite>,
-    /// What was repaired, what looks odd but was left, how lines had moved.
-    pub warnings: Vec<String>,
+pub(crate) struct Places {
+    /// Each edit at its place.
+    pub(crate) drafts: Vec<Draft>,
+    /// How lines had moved since the caller saw them.
+    pub(crate) warnings: Vec<String>,
     /// Whether an anchor of an older version was carried to another line.
-    pub carried: bool,
+    pub(crate) carried: bool,
 }
 
-/// Decides all edits against `current`; nothing of the call happens if one cannot.
-pub fn decide(
+/// Finds the places of all edits; nothing of the call happens if one is not found.
+pub(crate) fn locate(
     edits: &[HashlineEdit],
     current: &Snapshot,
-    versions: &[Version],
-    snapshot: Option<&str>,
-) -> Result<Decided, Refusal> {
+    mut resolver: Resolver<'_>,
+) -> Result<Places, Refusal> {
     if edits.is_empty() {
         return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
             .hint("Give at least one {op, pos, end, lines}, or delete or rename."));
     }
-    let mut resolver = Resolver::new(current, versions, snapshot);
     let mut drafts = Vec::with_capacity(edits.len());
     let mut lost = Vec::new();
     let mut moved: Vec<Found> = Vec::new();
@@ -86,23 +81,14 @@ pub fn decide(
         lost.dedup();
         return Err(stale::refusal(&lost, current));
     }
-    let mut notes = repair::repair(&mut drafts, current);
-    let carried = !moved.is_empty();
+    let mut warnings = Vec::new();
     for found in moved.iter().take(4) {
         let (from, to) = (found.named, found.span);
-        notes.warnings.push(format!(
+        warnings.push(format!(
             "the file changed since your read: what was {from} is {to} now, and was edited there"
         ));
     }
-    drop_repeats(&mut drafts, &mut notes.warnings)?;
-    note_no_ops(&drafts, current, &mut notes.warnings)?;
-    // At one gap: the top of the file, after the line above, before the line below, the end.
-    drafts.sort_by_key(|draft| draft.order);
-    let changes = drafts
-        .into_iter()
-        .map(|draft| LineChange { span: draft.span, lines: draft.lines })
-        .collect();
-    Ok(Decided { changes, rewrites: notes.rewrites, warnings: notes.warnings, carried })
+    Ok(Places { drafts, warnings, carried: !moved.is_empty() })
 }
 
 type Placed = Result<(Draft, Option<Found>), Vec<Stale>>;
@@ -126,13 +112,8 @@ fn place(
     }
     let first = edit.pos.as_ref().or(edit.end.as_ref());
     let last = edit.end.as_ref().or(edit.pos.as_ref());
-    let draft = |span: LineSpan, order: u8| Draft {
-        number,
-        op: edit.op,
-        span,
-        lines: edit.lines.clone(),
-        order,
-    };
+    let draft =
+        |span: LineSpan, order: u8| Draft { number, span, lines: edit.lines.clone(), order };
     let gap = |after: usize| LineSpan { start: after + 1, end: after };
     let (Some(first), Some(last)) = (first, last) else {
         return match edit.op {
@@ -160,64 +141,4 @@ fn place(
         Op::Prepend => draft(gap(found.span.start - 1), 2),
     };
     Ok(Ok((draft, Some(found))))
-}
-
-/// The same replacement twice is meant once; different ones of the same lines are
-/// refused as an overlap later. Equal insertions are all meant.
-fn drop_repeats(drafts: &mut Vec<Draft>, warnings: &mut Vec<String>) -> Result<(), Refusal> {
-    let mut kept: Vec<Draft> = Vec::with_capacity(drafts.len());
-    for draft in drafts.drain(..) {
-        let twin = kept.iter().find(|other| {
-            draft.op == Op::Replace && other.op == Op::Replace && other.span == draft.span
-        });
-        match twin {
-            Some(other) if other.lines == draft.lines => warnings.push(format!(
-                "edit {} repeats edit {}; it was applied once",
-                draft.number, other.number
-            )),
-            Some(other) => {
-                return Err(Refusal::new(
-                    EditCode::Overlap,
-                    format!(
-                        "edits {} and {} both replace {} by different text",
-                        other.number, draft.number, draft.span
-                    ),
-                )
-                .hint("Send one replacement for these lines."));
-            }
-            None => kept.push(draft),
-        }
-    }
-    *drafts = kept;
-    Ok(())
-}
-
-fn note_no_ops(
-    drafts: &[Draft],
-    current: &Snapshot,
-    warnings: &mut Vec<String>,
-) -> Result<(), Refusal> {
-    let idle: Vec<&Draft> = drafts
-        .iter()
-        .filter(|draft| {
-            draft.op == Op::Replace
-                && draft.span.end + 1 - draft.span.start == draft.lines.len()
-                && (draft.span.start..)
-                    .zip(&draft.lines)
-                    .all(|(number, line)| current.line(number) == Some(line.as_str()))
-        })
-        .collect();
-    if idle.len() == drafts.len() {
-        let places: Vec<String> =
-            idle.iter().map(|d| format!("{}-{}", d.span.start, d.span.end)).collect();
-        return Err(Refusal::new(
-            EditCode::NoChange,
-            format!("the new lines are what lines {} already hold", places.join(", ")),
-        )
-        .hint("The file is as you want it; go on with the next step."));
-    }
-    for draft in idle {
-        warnings.push(format!("edit {} changes nothing", draft.number));
-    }
-    Ok(())
 }

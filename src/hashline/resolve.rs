@@ -1,9 +1,10 @@
-//! From anchors to lines of the present file.
+//! From anchors and line numbers to lines of the present file.
 //!
 //! With a snapshot id the anchor belongs to that version, must match it, and is
-//! carried from there. Without one, every version that was shown and whose line has
-//! the id is a possible origin: all of them must lead to the same place, else the
-//! anchor is stale. With no version on record, number and id must match the file.
+//! carried from there. Without one, every version that the caller was shown and whose line
+//! has the id is a possible origin: all of them must lead to the same place, else the
+//! anchor is stale. With no version on record, number and id must match the file. A number
+//! without letters speaks of each version that the caller may mean, and they too must agree.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::text::{LineSpan, Snapshot};
 
 use super::anchors::Anchor;
 use super::carry::LineMap;
-use super::tag;
+use super::{stale, tag};
+use crate::session::{At, Basis};
 
 /// A version of a file that was shown to the caller or written by us.
 #[derive(Debug, Clone)]
@@ -22,9 +24,32 @@ pub struct Version {
     pub shown: Vec<LineSpan>,
     /// The way of its lines from the version before it, where that is known exactly.
     pub way: Option<Arc<LineMap>>,
+    /// Those that it was shown under the numbers they have here.
+    pub(crate) numbered: Vec<LineSpan>,
+    /// The answer that told of it.
+    pub(crate) told: Option<u64>,
+    /// Calls under way whose answers will tell of it.
+    pub(crate) pending: Vec<u64>,
+    /// Whether a version before it was left out, and the answer that told of that one.
+    pub(crate) left_out: Option<Option<u64>>,
 }
 
-/// Why an anchor does not hold.
+impl Version {
+    /// A version of which these lines are known.
+    pub fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
+        Self {
+            snapshot,
+            shown,
+            way: None,
+            numbered: Vec::new(),
+            told: None,
+            pending: Vec::new(),
+            left_out: None,
+        }
+    }
+}
+
+/// Why an anchor or a number does not hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The line has another id.
@@ -35,21 +60,30 @@ pub enum Cause {
     Changed,
     /// Other lines came between the first and the last line of the range.
     Split,
-    /// Several versions that were shown have this anchor on different lines.
+    /// Several versions that the caller may mean have it on different lines.
     Ambiguous,
     /// The named snapshot is on no record.
     UnknownSnapshot,
 }
 
-/// An anchor that does not hold, and where to look now.
+/// An anchor or a number that does not hold, and where to look now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// The anchor.
+    /// The anchor; without letters for a number.
     pub anchor: Anchor,
     /// Why.
     pub cause: Cause,
-    /// The line of the present file that is nearest to where it was.
+    /// The line of the present file that is meant, or is nearest to where it was.
     pub near: usize,
+    /// Where to look if that is not it.
+    pub around: usize,
+}
+
+impl Stale {
+    /// An anchor that is looked for at and around one line.
+    pub(crate) fn new(anchor: Anchor, cause: Cause, near: usize) -> Self {
+        Self { anchor, cause, near, around: near }
+    }
 }
 
 /// Where a place is in the present file.
@@ -61,6 +95,7 @@ pub struct Found {
     pub named: LineSpan,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// The caller named no version.
     Any,
@@ -72,12 +107,16 @@ enum Origin {
     Unknown,
 }
 
-/// Finds the lines that anchors mean.
+/// Finds the lines that anchors and numbers mean.
 pub struct Resolver<'a> {
     current: &'a Snapshot,
     versions: &'a [Version],
     origin: Origin,
+    basis: Basis,
     ways: Vec<Option<Arc<LineMap>>>,
+    /// Older versions that the caller may have its anchors from; they only tell where a
+    /// lost line is.
+    elsewhere: &'a [Version],
 }
 
 impl std::fmt::Debug for Resolver<'_> {
@@ -86,21 +125,36 @@ impl std::fmt::Debug for Resolver<'_> {
     }
 }
 
+/// Whether an id, or the first digits of one, names this version.
+pub(crate) fn names(id: &str, version: &Snapshot) -> bool {
+    let id = id.trim().to_ascii_lowercase();
+    id.len() >= 8 && version.hash().to_string().starts_with(&id)
+}
+
 impl<'a> Resolver<'a> {
     /// `versions` are in the order in which they were seen; `snapshot` is the id, or
-    /// its first digits, that the caller named.
-    pub fn new(current: &'a Snapshot, versions: &'a [Version], snapshot: Option<&str>) -> Self {
-        let is = |version: &Snapshot, id: &str| version.hash().to_string().starts_with(id);
-        let origin = match snapshot.map(|id| id.trim().to_ascii_lowercase()) {
+    /// its first digits, that the caller named; `basis` is what it may speak of otherwise.
+    pub(crate) fn new(
+        current: &'a Snapshot,
+        versions: &'a [Version],
+        snapshot: Option<&str>,
+        basis: Basis,
+    ) -> Self {
+        let origin = match snapshot {
             None => Origin::Any,
-            Some(id) if id.len() < 8 => Origin::Unknown,
-            Some(id) if is(current, &id) => Origin::Current,
+            Some(id) if names(id, current) => Origin::Current,
             Some(id) => versions
                 .iter()
-                .rposition(|version| is(&version.snapshot, &id))
+                .rposition(|version| names(id, &version.snapshot))
                 .map_or(Origin::Unknown, Origin::Version),
         };
-        Self { current, versions, origin, ways: vec![None; versions.len()] }
+        Self { current, versions, origin, basis, ways: vec![None; versions.len()], elsewhere: &[] }
+    }
+
+    /// The same, with versions that only tell where lost lines went.
+    #[must_use]
+    pub(crate) fn remembering(self, elsewhere: &'a [Version]) -> Self {
+        Self { elsewhere, ..self }
     }
 
     /// The lines from `first` to `last`, as they are numbered now.
@@ -111,7 +165,7 @@ impl<'a> Resolver<'a> {
             Origin::Unknown => Err(self.both(first, last, Cause::UnknownSnapshot)),
             Origin::Current => {
                 let stale = mismatches(self.current, first, last);
-                if stale.is_empty() { found(named) } else { Err(stale) }
+                if stale.is_empty() { found(named) } else { Err(self.told_by_content(stale)) }
             }
             Origin::Version(at) => {
                 let stale = mismatches(&self.versions[at].snapshot, first, last);
@@ -119,7 +173,10 @@ impl<'a> Resolver<'a> {
                     let near = |line| self.near(at, line);
                     return Err(stale
                         .into_iter()
-                        .map(|stale| Stale { near: near(stale.anchor.line), ..stale })
+                        .map(|one| {
+                            let near = near(one.anchor.line);
+                            Stale::new(one.anchor, one.cause, near)
+                        })
                         .collect());
                 }
                 self.carried(at, first, last).and_then(found)
@@ -131,15 +188,25 @@ impl<'a> Resolver<'a> {
     /// What all possible origins agree on.
     fn agreed(&mut self, first: &Anchor, last: &Anchor) -> Result<LineSpan, Vec<Stale>> {
         let named = LineSpan { start: first.line, end: last.line };
+        let Basis::Of(basis) = self.basis.clone() else {
+            return Err(self.both(first, last, Cause::UnknownSnapshot));
+        };
+        // What an edit wrote that the caller has not heard of is no origin of its anchors.
+        let unheard = !basis.contains(&At::Now);
+        let latest = basis.iter().filter_map(|at| match at {
+            At::Version(at) => Some(*at),
+            At::Now => None,
+        });
+        let latest = latest.max().filter(|_| unheard);
         let direct = mismatches(self.current, first, last);
         let mut places = Vec::new();
         let mut lost = None;
-        for at in 0..self.versions.len() {
-            let version = &self.versions[at];
+        for at in 0..=latest.unwrap_or(self.versions.len().saturating_sub(1)) {
+            let Some(version) = self.versions.get(at) else { break };
             let shown = |line| covers(&version.shown, line);
-            if version.snapshot == *self.current
-                || !shown(first.line)
-                || !shown(last.line)
+            let is_meant = unheard && basis.contains(&At::Version(at));
+            if (version.snapshot == *self.current && !unheard)
+                || !(is_meant || shown(first.line) && shown(last.line))
                 || !mismatches(&version.snapshot, first, last).is_empty()
             {
                 continue;
@@ -149,16 +216,109 @@ impl<'a> Resolver<'a> {
                 Err(stale) => lost = Some(stale),
             }
         }
-        if direct.is_empty() {
+        if direct.is_empty() && !unheard {
             places.push(named);
         }
         let agree = places.windows(2).all(|pair| pair[0] == pair[1]);
         match (places.first(), lost) {
             (Some(&place), None) if agree => Ok(place),
-            (Some(_), _) => Err(self.both(first, last, Cause::Ambiguous)),
+            (Some(_), lost) => {
+                let mut stale: Vec<Stale> = Vec::new();
+                for span in places {
+                    for (anchor, near) in [(first, span.start), (last, span.end)] {
+                        stale.push(Stale::new(anchor.clone(), Cause::Ambiguous, near));
+                    }
+                }
+                let lost = lost.into_iter().flatten();
+                stale.extend(lost.map(|stale| Stale { cause: Cause::Ambiguous, ..stale }));
+                let mut kept: Vec<Stale> = Vec::new();
+                for one in stale {
+                    if !kept.contains(&one) {
+                        kept.push(one);
+                    }
+                }
+                Err(kept)
+            }
             (None, Some(stale)) => Err(stale),
-            (None, None) => Err(direct),
+            (None, None) if direct.is_empty() => Err(self.both(first, last, Cause::Changed)),
+            (None, None) => Err(self.told_by_content(direct)),
         }
+    }
+
+    /// The lines of a span of numbers, as they are numbered now: each version that the
+    /// numbers may be of has to say the same.
+    pub(crate) fn numbers(&mut self, named: LineSpan) -> Result<LineSpan, NoNumbers> {
+        let at = match (self.origin, self.basis.clone()) {
+            (Origin::Unknown, _) | (Origin::Any, Basis::Lost) => {
+                return Err(NoNumbers::Stale(self.numbered(
+                    named,
+                    &[named],
+                    Cause::UnknownSnapshot,
+                )));
+            }
+            (Origin::Current, _) => vec![At::Now],
+            (Origin::Version(at), _) => vec![At::Version(at)],
+            (Origin::Any, Basis::Of(of)) => of,
+        };
+        let mut places: Vec<LineSpan> = Vec::new();
+        let mut lost: Vec<LineSpan> = Vec::new();
+        let mut longest = 0;
+        let mut missing = 0;
+        for &at in &at {
+            let version = match at {
+                At::Now => self.current,
+                At::Version(at) => &self.versions[at].snapshot,
+            };
+            let total = version.lines().total();
+            longest = longest.max(total);
+            if crate::line_edit::check_span(named, total).is_err() {
+                missing += 1;
+                continue;
+            }
+            let place = match at {
+                At::Now => Some(named),
+                At::Version(at) => self.way(at).span(named),
+            };
+            match place {
+                Some(place) if !places.contains(&place) => places.push(place),
+                Some(_) => {}
+                None => {
+                    let near = match at {
+                        At::Version(at) => self.near(at, named.start),
+                        At::Now => named.start,
+                    };
+                    lost.push(LineSpan { start: near, end: near });
+                }
+            }
+        }
+        match (places.as_slice(), lost.as_slice()) {
+            _ if missing == at.len() => Err(NoNumbers::OutOfRange(longest)),
+            ([place], []) if missing == 0 => Ok(*place),
+            // The lines changed under their numbers, and nothing speaks for another place.
+            ([place], [near]) if *place == named && near.start == named.start => {
+                Err(NoNumbers::Stale(self.numbered(named, &lost, Cause::Changed)))
+            }
+            ([], lost) => Err(NoNumbers::Stale(self.numbered(named, lost, Cause::Changed))),
+            _ => {
+                places.extend(lost);
+                Err(NoNumbers::Stale(self.numbered(named, &places, Cause::Ambiguous)))
+            }
+        }
+    }
+
+    fn numbered(&self, named: LineSpan, places: &[LineSpan], cause: Cause) -> Vec<Stale> {
+        let total = self.current.lines().total().max(1);
+        let anchor = Anchor { line: named.start, id: String::new() };
+        let stale = |near: usize| Stale::new(anchor.clone(), cause, near.clamp(1, total));
+        let mut out: Vec<Stale> = Vec::new();
+        for place in places {
+            for one in [stale(place.start), stale(place.end.max(place.start))] {
+                if !out.contains(&one) {
+                    out.push(one);
+                }
+            }
+        }
+        out
     }
 
     fn carried(
@@ -174,10 +334,8 @@ impl<'a> Resolver<'a> {
             let moved = |line: usize| span.start + (line - low);
             return Ok(LineSpan { start: moved(first.line), end: moved(last.line) });
         }
-        let lost = |anchor: &Anchor| Stale {
-            anchor: anchor.clone(),
-            cause: Cause::Changed,
-            near: self.near(at, anchor.line),
+        let lost = |anchor: &Anchor| {
+            Stale::new(anchor.clone(), Cause::Changed, self.near(at, anchor.line))
         };
         let mut stale: Vec<Stale> = [first, last]
             .into_iter()
@@ -195,7 +353,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The way from a version to the present file, step by step.
-    fn way(&mut self, at: usize) -> Arc<LineMap> {
+    pub(crate) fn way(&mut self, at: usize) -> Arc<LineMap> {
         if let Some(way) = &self.ways[at] {
             return Arc::clone(way);
         }
@@ -217,26 +375,78 @@ impl<'a> Resolver<'a> {
 
     /// The present line nearest to line `line` of a version.
     fn near(&self, at: usize, line: usize) -> usize {
-        let total = self.current.lines().total();
-        let Some(way) = &self.ways[at] else {
-            return line.clamp(1, total.max(1));
-        };
-        let above = (1..=line).rev().find_map(|n| way.line(n).map(|now| now + (line - n)));
-        above.unwrap_or(line).clamp(1, total.max(1))
+        match &self.ways[at] {
+            Some(way) => nearest(way, line, self.current),
+            None => line.clamp(1, self.current.lines().total().max(1)),
+        }
+    }
+
+    /// Where the lines of anchors went that match no version of the session: a version that
+    /// others have on record may tell, or the one line close by that has the letters.
+    fn told_by_content(&self, stale: Vec<Stale>) -> Vec<Stale> {
+        stale
+            .into_iter()
+            .map(|one| {
+                if let Some(near) = self.remembered(&one.anchor) {
+                    return Stale { near, around: near, ..one };
+                }
+                // Letters alone may agree by chance.
+                let near = self.by_letters(&one.anchor).unwrap_or(one.near);
+                Stale { near, ..one }
+            })
+            .collect()
+    }
+
+    fn remembered(&self, anchor: &Anchor) -> Option<usize> {
+        let mut places: Vec<usize> = Vec::new();
+        for version in self.elsewhere {
+            let text = version.snapshot.line(anchor.line);
+            if text.is_some_and(|text| tag::matches(anchor.line, text, &anchor.id)) {
+                let way = LineMap::between(&version.snapshot, self.current);
+                let place = way.line(anchor.line)?;
+                if !places.contains(&place) {
+                    places.push(place);
+                }
+            }
+        }
+        if let [only] = places[..] { Some(only) } else { None }
+    }
+
+    fn by_letters(&self, anchor: &Anchor) -> Option<usize> {
+        let around = stale::affected_range(anchor.line, self.current.lines().total());
+        let mut with = (around.start..=around.end).filter(|&number| {
+            self.current.line(number).is_some_and(|text| tag::matches(number, text, &anchor.id))
+        });
+        with.next().filter(|_| with.next().is_none())
     }
 
     fn both(&self, first: &Anchor, last: &Anchor, cause: Cause) -> Vec<Stale> {
         let total = self.current.lines().total().max(1);
         let mut stale: Vec<Stale> = [first, last]
-            .map(|anchor| Stale {
-                anchor: anchor.clone(),
-                cause,
-                near: anchor.line.clamp(1, total),
-            })
+            .map(|anchor| Stale::new(anchor.clone(), cause, anchor.line.clamp(1, total)))
             .into();
         stale.dedup();
         stale
     }
+}
+
+/// Why a span of numbers has no lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NoNumbers {
+    /// No version that may be meant has so many lines; the longest has these.
+    OutOfRange(usize),
+    /// The numbers do not hold.
+    Stale(Vec<Stale>),
+}
+
+/// The present line nearest to where `line` was.
+pub(crate) fn nearest(way: &LineMap, line: usize, current: &Snapshot) -> usize {
+    let total = current.lines().total().max(1);
+    if let Some(now) = way.line(line) {
+        return now.clamp(1, total);
+    }
+    let above = (1..line).rev().find_map(|n| way.line(n).map(|now| now + (line - n)));
+    above.unwrap_or(line).clamp(1, total)
 }
 
 /// Which of the two does not match this version.
@@ -251,7 +461,7 @@ fn mismatches(version: &Snapshot, first: &Anchor, last: &Anchor) -> Vec<Stale> {
                 Some(_) => Cause::Mismatch,
             };
             let near = anchor.line.clamp(1, total.max(1));
-            Some(Stale { anchor: anchor.clone(), cause, near })
+            Some(Stale::new(anchor.clone(), cause, near))
         })
         .collect();
     stale.dedup();
@@ -269,7 +479,7 @@ mod tests {
     fn shown(text: &str) -> Version {
         let snapshot = Snapshot::from_text(text);
         let end = snapshot.lines().total();
-        Version { snapshot, shown: vec![LineSpan { start: 1, end }], way: None }
+        Version::new(snapshot, vec![LineSpan { start: 1, end }])
     }
 
     fn find(
@@ -280,7 +490,7 @@ mod tests {
     ) -> Result<usize, Cause> {
         let current = Snapshot::from_text(current);
         let anchor = Anchor::parse(raw).expect("anchor");
-        Resolver::new(&current, versions, snapshot)
+        Resolver::new(&current, versions, snapshot, Basis::Of(vec![At::Now]))
             .find(&anchor, &anchor)
             .map(|found| found.span.start)
             .map_err(|stale| stale[0].cause)
@@ -325,7 +535,7 @@ mod tests {
         let [b, c] =
             [(2, "b"), (3, "c")].map(|(n, t)| Anchor::parse(&tag::render(n, t)).expect("ok"));
         let versions = [old];
-        let mut resolver = Resolver::new(&current, &versions, None);
+        let mut resolver = Resolver::new(&current, &versions, None, Basis::Of(vec![At::Now]));
         let stale = resolver.find(&b, &c).expect_err("split");
         assert_eq!(
             stale.iter().map(|s| (s.cause, s.near)).collect::<Vec<_>>(),

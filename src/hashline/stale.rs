@@ -49,46 +49,81 @@ pub fn short_id(snapshot: &Snapshot) -> String {
     id
 }
 
-/// The refusal for these anchors.
+/// `12-20, 45-61`, as read_file takes it.
+pub(crate) fn in_words(ranges: &[LineSpan]) -> String {
+    let words: Vec<String> =
+        ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
+    words.join(", ")
+}
+
+/// The refusal for these anchors or numbers.
 pub fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
     let total = current.lines().total();
-    let mut message = match stale {
-        [one] => format!("anchor {} is stale: {}", one.anchor, reason(one, total)),
-        _ => format!("{} anchors are stale", stale.len()),
-    };
-    if let [_, _, ..] = stale {
-        for (k, one) in stale.iter().take(6).enumerate() {
-            message.push_str(if k == 0 { ": " } else { "; " });
-            message.push_str(&format!("{} {}", one.anchor, reason(one, total)));
+    let mut named: Vec<&Stale> = Vec::new();
+    for one in stale {
+        if named.iter().all(|other| other.anchor != one.anchor) {
+            named.push(one);
         }
     }
+    let what = |one: &Stale| match one.anchor.id.is_empty() {
+        true => format!("line {}", one.anchor.line),
+        false => format!("anchor {}", one.anchor),
+    };
+    let message = match named.as_slice() {
+        [one] => format!("{} is stale: it {}", what(one), reason(one, stale, total)),
+        _ => {
+            let reasons: Vec<String> = named
+                .iter()
+                .take(6)
+                .map(|one| format!("{} {}", what(one), reason(one, stale, total)))
+                .collect();
+            format!("{} places are stale: {}", named.len(), reasons.join("; "))
+        }
+    };
     let mut refusal = Refusal::new(EditCode::StaleAnchor, message);
     refusal.affected_ranges =
-        merge_ranges(stale.iter().map(|one| affected_range(one.near, total)).collect());
+        merge_ranges(stale.iter().map(|one| affected_range(one.around, total)).collect());
     refusal.anchors = fresh(stale, current);
     let id = short_id(current);
+    let read = in_words(&refusal.affected_ranges);
     refusal.hint = Some(match stale.first().map(|one| one.cause) {
         Some(Cause::Ambiguous) => {
-            format!("Use the anchors above with snapshot \"{id}\", or give the snapshot you read.")
+            format!(
+                "Say which: use the lines above with snapshot \"{id}\", or give the snapshot you read."
+            )
         }
         _ if refusal.anchors.is_empty() => {
             "The file is empty: append or prepend without anchor.".into()
         }
         _ => format!(
-            "Use these anchors (snapshot {id}); if your line is not there, read affected_ranges."
+            "Use the lines above (snapshot {id}); if yours is not there, read ranges {read}."
         ),
     });
     refusal
 }
 
-fn reason(stale: &Stale, total: usize) -> String {
+fn reason(stale: &Stale, all: &[Stale], total: usize) -> String {
+    let places = || {
+        let own = all.iter().filter(|other| other.anchor == stale.anchor);
+        let mut lines: Vec<String> = own.map(|other| other.near.to_string()).collect();
+        lines.dedup();
+        lines.join(" or ")
+    };
     match stale.cause {
         Cause::Mismatch if stale.anchor.id.is_empty() => "has no id".into(),
-        Cause::Mismatch => "does not match the line".into(),
+        Cause::Mismatch if stale.near != stale.anchor.line => {
+            format!("does not match its line; it is line {} now", stale.near)
+        }
+        Cause::Mismatch => "does not match its line".into(),
+        Cause::OutOfRange if stale.near < total && stale.near != stale.anchor.line => {
+            format!("is past the end; it is line {} now", stale.near)
+        }
         Cause::OutOfRange => format!("is past the end, the file has {total} lines"),
         Cause::Changed => "changed since it was read".into(),
         Cause::Split => "ends a range that other lines came into".into(),
-        Cause::Ambiguous => "means different lines in the versions you were shown".into(),
+        Cause::Ambiguous => {
+            format!("can mean line {} of the file as it is now", places())
+        }
         Cause::UnknownSnapshot => "is from a snapshot that is not on record".into(),
     }
 }
@@ -99,10 +134,12 @@ fn fresh(stale: &[Stale], current: &Snapshot) -> Vec<String> {
     let mut numbers: Vec<usize> = Vec::new();
     for one in stale {
         numbers.extend(one.near.saturating_sub(BESIDE).max(1)..=(one.near + BESIDE).min(total));
-        let LineSpan { start, end } = affected_range(one.near, total);
+        let LineSpan { start, end } = affected_range(one.around, total);
         numbers.extend((start..=end).filter(|&number| {
             current.line(number).is_some_and(|text| tag::matches(number, text, &one.anchor.id))
         }));
+        // The line that has the number now, beside the one that was meant.
+        numbers.extend((1..=total).contains(&one.anchor.line).then_some(one.anchor.line));
     }
     numbers.sort_unstable();
     numbers.dedup();
@@ -159,7 +196,7 @@ mod tests {
         let current =
             Snapshot::from_text((1..=40).map(|n| format!("line {n}\n")).collect::<String>());
         let anchor = Anchor::parse(&tag::render(20, "line 25")).expect("anchor");
-        let stale = Stale { anchor, cause: Cause::Mismatch, near: 20 };
+        let stale = Stale::new(anchor, Cause::Mismatch, 20);
         let refusal = refusal(&[stale], &current);
         assert!(refusal.anchors.contains(&tag::render(25, "line 25")), "{:?}", refusal.anchors);
         assert!(refusal.anchors.contains(&format!(">>> {}", tag::render(20, "line 20"))));

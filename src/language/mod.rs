@@ -1,8 +1,9 @@
-//! What is known of a file by its name: how its language writes comments and
+//! What a file's name says about its content: how its language writes comments and
 //! literals. One table and one lexer, for every part that asks "is this in a literal?".
 //!
 //! An unknown language is not guessed: nothing is lexed, and fewer readings apply.
 
+mod layout;
 mod lexer;
 mod table;
 
@@ -106,6 +107,21 @@ impl Language {
     /// Whether literals and brackets are known well enough to prove something by them.
     pub fn is_lexed(&self) -> bool {
         self.syntax == Syntax::Full
+    }
+
+    /// Whether indentation is its syntax.
+    pub(crate) fn has_layout(&self) -> bool {
+        self.name == "python"
+    }
+
+    /// Whether literals, comments and brackets of a text are whole, and its indentation too
+    /// where that is syntax. Nothing is known of a language that is not lexed.
+    pub(crate) fn is_whole(&self, text: &str) -> bool {
+        if !self.is_lexed() {
+            return false;
+        }
+        let lexed = self.lex(text);
+        lexed.is_whole() && (!self.has_layout() || layout::holds(&lexed, text))
     }
 
     /// Whether white space between tokens, and the kind of quotes, mean nothing.

@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::effort;
 use super::tokens;
 
 /// Cells of one table of comparisons; beyond it the lines count as replaced.
@@ -104,6 +105,7 @@ fn longest(
     if rows.saturating_mul(columns) > MOST_CELLS {
         return;
     }
+    effort::spend(rows * columns);
     let width = columns + 1;
     let mut best = vec![0_u32; (rows + 1) * width];
     for i in (0..rows).rev() {

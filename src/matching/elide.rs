@@ -5,11 +5,14 @@
 //! What counts is the resulting text: ways to fill the gap that lead to the same bytes
 //! are one.
 
+use super::effort;
 use super::file::{File, Tolerance};
 use super::fold::is_word;
 use super::place::{self, Chunk, ChunkKind, Place, Sought};
 use super::placeholder::is_placeholder;
 
+/// Placeholders of one text; nobody leaves out more than a model can keep in mind.
+const MOST_MARKS: usize = 32;
 /// Ways to fill the gaps that are compared.
 const MOST_CHAINS: usize = 48;
 
@@ -17,7 +20,10 @@ const MOST_CHAINS: usize = 48;
 pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec<Place> {
     let marks: Vec<usize> = (0..old.len()).filter(|&at| is_placeholder(old[at])).collect();
     // A placeholder that the file has is text.
-    if marks.is_empty() || marks.iter().any(|&at| file.text.contains(old[at].trim())) {
+    if marks.is_empty()
+        || marks.len() > MOST_MARKS
+        || marks.iter().any(|&at| file.text.contains(old[at].trim()))
+    {
         return Vec::new();
     }
     let mut parts: Vec<(usize, usize)> = Vec::new();
@@ -44,7 +50,9 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
         .iter()
         .map(|&(from, to)| {
             let sought = Sought { lines: &old[from..to], whole_lines: true, closed: true };
-            place::places(file, sought, tolerance).list
+            let places = place::places(file, sought, tolerance).list;
+            effort::spend(64 * places.len());
+            places
         })
         .collect();
     let mut chains: Vec<Vec<usize>> = (0..found[0].len()).map(|at| vec![at]).collect();

@@ -9,6 +9,7 @@ use std::ops::Range;
 use super::file::File;
 use super::reading::{unescape_all, unescape_quotes};
 use crate::language::{Kind, Language, Lexed};
+use crate::text::Snapshot;
 
 /// Languages in which a backslash before `n`, `t` or a quote is a fault in code.
 const STRICT: &[&str] = &[
@@ -62,6 +63,17 @@ pub(super) fn review(file: &File<'_>, place: &Range<usize>, old: &str, new: &str
         Some(text) if proven => Review::Proven(text),
         _ => Review::Suspicious,
     }
+}
+
+/// Reviews new text in the place of whole lines, for a caller that has no `old_str`.
+pub(crate) fn review_lines(
+    snapshot: &Snapshot,
+    language: Option<&'static Language>,
+    place: &Range<usize>,
+    new: &str,
+) -> Review {
+    let file = File::new(snapshot, language);
+    review(&file, place, &file.text[place.clone()], new)
 }
 
 /// Reviews the content of a new file.
@@ -123,7 +135,6 @@ fn escapes_in_code(lexed: &Lexed, text: &str, inside: Range<usize>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Snapshot;
 
     fn reviewed(language: &str, text: &str, old: &str, new: &str) -> Review {
         let snapshot = Snapshot::from_text(text);

@@ -3,6 +3,7 @@
 //! equal results are one.
 
 use super::diff::Event;
+use super::effort;
 use super::indent::{self, Seen};
 use super::outcome::Lines;
 
@@ -75,6 +76,7 @@ fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
     let mut above = None;
     let mut passed = false;
     for event in &call.events {
+        effort::spend(1);
         let (o, at) = match *event {
             Event::Keep(o, n) | Event::Change(o, n) => (Some(o), Some(n)),
             Event::Delete(o) => (Some(o), None),
@@ -134,8 +136,8 @@ enum Shared {
     Silent,
 }
 
-/// What the lines say that both strings have; and if they say nothing, whether `new_str`
-/// as a whole stands where `old_str` does, or where the file does.
+/// What the lines show that both strings have; and if they show nothing, whether `new_str`
+/// as a whole is as deep as `old_str` or as the file.
 fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     let (mut mistaken, mut right) = (false, false);
     for event in &call.events {
@@ -174,7 +176,7 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
 }
 
 /// Whether lines are deeper than those on both sides of them, as deep as the file's lines
-/// there, and nothing calls for it: no bracket or colon above, and those that replace a line
+/// there, without a reason in the code: no bracket or colon above, and those that replace a line
 /// replace one that stood beside the others. Then they may be right as they were sent, while
 /// the lines around them are not.
 fn stands_right_already(call: &Lines<'_, '_>) -> bool {

@@ -78,6 +78,10 @@ pub(super) fn same(a: &str, b: &str, fold: Fold) -> bool {
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c)
 }
 
+/// Marks that compose with one letter; Unicode's stream-safe text has no more either, since
+/// sorting them takes the square of their number.
+const MOST_MARKS: usize = 30;
+
 fn look_alikes(line: &str) -> Vec<Canonical> {
     if line.is_ascii() {
         let chars = line.bytes().enumerate();
@@ -89,11 +93,14 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
     let mut chars = line.char_indices().peekable();
     while let Some((start, c)) = chars.next() {
         let mut end = start + c.len_utf8();
+        let mut marks = 0;
         // A base letter and its combining marks compose, so that NFC and NFD are the same.
         while let Some(&(at, mark)) = chars.peek()
+            && marks < MOST_MARKS
             && unicode_normalization::char::is_combining_mark(mark)
         {
             end = at + mark.len_utf8();
+            marks += 1;
             chars.next();
         }
         for composed in line[start..end].nfc() {

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use super::effort;
 use super::file::File;
 
 /// The white space at the start of a line.
@@ -194,7 +195,9 @@ impl IndentMap {
                 rules = self::rules(&pairs, Levels { call, ..levels });
             }
         }
-        let first_apart = rules.is_empty() && pairs.len() > 1;
+        // Lost, and not deeper than in the file.
+        let lost = |(from, to): &(String, String)| columns(from, 4) <= columns(to, 4);
+        let first_apart = rules.is_empty() && pairs.len() > 1 && pairs.first().is_some_and(lost);
         if first_apart {
             let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
             let call = rest.call.or(levels.call.filter(|_| tabs));
@@ -227,6 +230,7 @@ impl IndentMap {
     /// What a line of the call with this indentation has in the file. `near` counts pairs.
     /// Where the file has several for it, those above and below must agree.
     pub(super) fn seen(&self, indent: &str, near: usize) -> Seen<'_> {
+        effort::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_apart));
         let same: Vec<(usize, &str)> = pairs
             .filter(|(_, (from, _))| from == indent)

@@ -13,10 +13,11 @@
 //! something laxer.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
-//! with their product.
+//! with their product; what is left of that is counted by [`effort`].
 
 mod align;
 mod diff;
+pub(crate) mod effort;
 mod elide;
 mod escaped;
 mod evidence;
@@ -30,7 +31,7 @@ mod onto;
 mod outcome;
 mod place;
 mod placeholder;
-mod reading;
+pub(crate) mod reading;
 mod reflow;
 mod refuse;
 mod tokens;
@@ -43,11 +44,15 @@ use crate::edit::{
 use crate::text::{Ending, Snapshot, counted};
 
 use align::Aligned;
+use effort::Effort;
 use file::{File, Tolerance, split};
 use place::{ChunkKind, Place, Places, Sought};
 use reading::{NewText, Reading};
 
-pub(crate) use escaped::{WARNING as ESCAPES_WARNING, readings as escape_readings};
+pub(crate) use escaped::{
+    Review as EscapeReview, WARNING as ESCAPES_WARNING, readings as escape_readings,
+    review_lines as review_escapes,
+};
 pub(crate) use nearest::nearest_lines;
 pub(crate) use onto::{Onto, onto, settled};
 pub(crate) use outcome::Hunk;
@@ -73,6 +78,43 @@ pub const LADDER: &[Rung] = &[
     Rung::Elided,
     Rung::Aligned,
 ];
+
+/// The white space at the start of a line.
+pub(crate) fn indent_of(line: &str) -> &str {
+    indent::of(line)
+}
+
+/// Lines of a call at the file's indentation, under each rule that explains all pairs of
+/// (the call's, the file's); `None` where the pairs show no change, or no rule.
+pub(crate) fn reindented(
+    snapshot: &Snapshot,
+    lines: &[String],
+    pairs: Vec<(String, String)>,
+) -> Option<Vec<Vec<String>>> {
+    let file = File::new(snapshot, None);
+    let new: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let levels = indent::Levels::new(&file, &[], &new);
+    let rest = indent::Levels::new(&file, &[], new.get(1..).unwrap_or_default());
+    let map = indent::IndentMap::fit(pairs, levels, rest);
+    if map.is_same() || map.first_apart {
+        return None;
+    }
+    let mut outcomes: Vec<Vec<String>> = Vec::new();
+    for rule in &map.rules {
+        let line = |line: &String| match line.trim().is_empty() {
+            true => Some(line.clone()),
+            false => {
+                let own = indent::of(line);
+                Some(format!("{}{}", rule.apply(own)?, &line[own.len()..]))
+            }
+        };
+        let lines = lines.iter().map(line).collect::<Option<Vec<_>>>()?;
+        if !outcomes.contains(&lines) {
+            outcomes.push(lines);
+        }
+    }
+    Some(outcomes)
+}
 
 /// An explained call: where it applies and what is written there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -153,8 +195,13 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
     decide(request, snapshot).into_result()
 }
 
-/// Decides a call against a file.
+/// Decides a call against a file, with a bounded effort.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
+    let decided = Effort::default().run(|| decide_here(request, snapshot));
+    decided.unwrap_or_else(|given_up| Verdict::Refused(given_up.refusal()))
+}
+
+fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if request.old.is_empty() {
         return fill(request, snapshot);
     }
@@ -167,7 +214,7 @@ pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         // The mark before the first line is the file's encoding, and not of its text.
         let new = request.new.strip_prefix(MARK).unwrap_or(&request.new);
         let request = EditRequest { old: old.to_owned(), new: new.to_owned(), ..request.clone() };
-        return decide(&request, snapshot);
+        return decide_here(&request, snapshot);
     }
     let file = File::new(snapshot, request.language);
     if let Some(verdict) = exact::decide(request, &file) {
@@ -250,6 +297,7 @@ impl Call<'_, '_> {
             }
         }
         let lines = split(&reading.old);
+        effort::spend(lines.len() + self.file.lines().len());
         let sought = Sought {
             lines: &lines,
             whole_lines: reading.whole_lines,

@@ -11,6 +11,7 @@ use std::ops::Range;
 use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 
 use super::diff;
+use super::effort;
 use super::file::{BLANK, File, Tolerance, split};
 use super::fold::is_word;
 use super::tokens::words;
@@ -169,6 +170,7 @@ fn by_letters(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
             if body.len() > LONG {
                 continue;
             }
+            effort::spend(8 + body.len() / 4);
             let args = indel::Args::default().score_cutoff(0.5);
             if let Some(score) = comparator.normalized_similarity_with_args(body.chars(), &args) {
                 best.push((score, place));
@@ -205,6 +207,7 @@ fn compare(
     if lines.is_empty() {
         return None;
     }
+    effort::spend(4 * (lines.len() + solid.len()));
     let all = file.keys(Tolerance::Indentation);
     let own: Vec<u64> = solid.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
     let window: Vec<usize> = lines.filter(|&at| all[at] != BLANK).collect();
@@ -320,6 +323,7 @@ fn alike_within(a: &str, b: &str) -> f64 {
     if b.len() <= a.len() || a.len() > LONG / 2 {
         return whole;
     }
+    effort::spend(a.len() * b.len());
     // The edits that turn `a` into a part of `b` that may begin and end anywhere.
     let mut above: Vec<usize> = vec![0; b.len() + 1];
     let mut row = above.clone();
@@ -345,6 +349,7 @@ fn alike(a: &str, b: &str) -> f64 {
     }
     let cut = |text: &'_ str| text.chars().take(LONG).collect::<Vec<char>>();
     let (a, b) = (cut(a), cut(b));
+    effort::spend(128 + 4 * (a.len() + b.len()) + a.len() * b.len() / 64);
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }

@@ -5,7 +5,7 @@
 //! the caller's, but for their indentation and their ending. Where the call would run
 //! over something that it does not know, there is a conflict, and no outcome.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 
 use super::diff::{Event, events};
@@ -40,8 +40,8 @@ pub(crate) struct Hunk {
     pub(crate) wanted: String,
 }
 
-/// The lines of a new text that replaces `old`. A closing line break that only `new` has is
-/// a blank line more, as it would be in a plain replacement.
+/// The lines of a new text that replaces `old`. A closing line break that only `new` has
+/// adds a blank line, as in a plain replacement.
 pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     if new.is_empty() && old.ends_with('\n') {
         return Vec::new();
@@ -136,7 +136,7 @@ fn read_with(
 struct Characters {
     map: Vec<(String, String)>,
     /// Blanks that the call has at the ends of lines, and the file has not.
-    tails: Vec<String>,
+    tails: BTreeSet<String>,
 }
 
 impl Characters {
@@ -166,11 +166,14 @@ impl Characters {
             .collect();
         // Lines that new_str has too tell whether it was written by the same hand.
         let (mut mistaken, mut right) = (false, false);
+        let mut tailed: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for old in lines.iter().filter(|old| !tail(old).is_empty()) {
+            tailed.entry(old.trim()).or_default().insert(tail(old));
+        }
         for line in new.texts().flat_map(split) {
-            for old in lines.iter().filter(|old| !tail(old).is_empty()) {
-                let same = old.trim() == line.trim();
-                mistaken |= same && tail(line) == tail(old);
-                right |= same && tail(line).is_empty();
+            if let Some(tails) = tailed.get(line.trim()) {
+                mistaken |= tails.contains(tail(line));
+                right |= tail(line).is_empty();
             }
         }
         let only_in_call = tails.iter().all(|(_, file)| file.is_empty());
@@ -196,7 +199,7 @@ impl Characters {
         let trimmed = text.split('\n').map(|line| {
             let (body, ending) = line.split_at(line.trim_end_matches('\r').len());
             let tail = tail(body);
-            match self.tails.iter().any(|known| known == tail) {
+            match self.tails.contains(tail) {
                 true => format!("{}{ending}", &body[..body.len() - tail.len()]),
                 false => line.to_owned(),
             }
@@ -226,8 +229,8 @@ fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
 
 /// The blanks at the end of a line with words.
 fn tail(line: &str) -> &str {
-    let words = line.trim_end_matches([' ', '\t']).len();
-    if line.trim().is_empty() { "" } else { &line[words..] }
+    let words = line.trim_end().len();
+    if words == 0 { "" } else { &line[words..] }
 }
 
 /// The conflicts of a call at a place.
@@ -430,9 +433,22 @@ impl Gone<'_> {
             Tolerance::LookAlikes | Tolerance::LookAlikesAndIndentation => {
                 let pairs = look_alikes(self.old, self.file);
                 let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && pair.0.is_ascii();
-                let one = |from: &str, to: &str| pairs.iter().all(|(a, b)| *a != from || *b == to);
-                let (from, to) = pairs.iter().find(differ).filter(|(a, b)| one(a, b))?;
-                line.contains(from).then(|| line.replace(from, to))
+                let (from, first) = *pairs.iter().find(differ)?;
+                let written: Vec<&str> =
+                    pairs.iter().filter(|(a, _)| *a == from).map(|(_, b)| *b).collect();
+                // Where the file has several for one, as many and in their order.
+                let alike = written.iter().all(|to| *to == first);
+                let mut parts = line.split(from);
+                let mut out = parts.next()?.to_owned();
+                let parts: Vec<&str> = parts.collect();
+                if parts.is_empty() || !alike && parts.len() != written.len() {
+                    return None;
+                }
+                for (at, part) in parts.into_iter().enumerate() {
+                    out.push_str(written.get(at).copied().unwrap_or(first));
+                    out.push_str(part);
+                }
+                Some(out)
             }
             _ => None,
         }

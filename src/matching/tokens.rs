@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
+use super::effort;
 use super::fold::{Fold, canonical, is_word};
 
 /// Longer texts are not merged by tokens.
@@ -55,6 +56,7 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
     }
     let weight =
         |token: &Token<'_>| if token.text.starts_with(is_word) { token.text.len() + 1 } else { 1 };
+    effort::spend(2 * (a.len() + b.len()) + a.len() * b.len() / 16);
     let total: usize = a.iter().chain(&b).map(weight).sum();
     let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
     let ops = capture_diff_slices(Algorithm::Myers, &texts(&a), &texts(&b));
@@ -73,8 +75,8 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
 pub(super) enum Merged {
     /// One text says what the call means.
     Clear(String),
-    /// The file writes quotes in another way, and the call changes how many there are: how
-    /// the new ones are written is open. The merge, and the line as it was sent.
+    /// The file has another kind of quotes and the call adds or removes some, so either kind
+    /// may be meant: the merged line, and the line as it was sent.
     Open(String, String),
 }
 
@@ -173,6 +175,7 @@ enum Pair {
 fn pairs(o: &[Token<'_>], n: &[Token<'_>]) -> Vec<Pair> {
     let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
     let mut out = Vec::new();
+    effort::spend(2 * (o.len() + n.len()) + o.len() * n.len() / 16);
     for op in capture_diff_slices(Algorithm::Myers, &texts(o), &texts(n)) {
         let (x, y) = (op.old_range(), op.new_range());
         match op {

@@ -211,6 +211,17 @@ pub trait FileStore: Send + Sync {
         None
     }
 
+    /// Versions of a file on record, oldest first: from the one that this id, or its first
+    /// digits, names, or the last few. None where there is no record.
+    fn past<'a>(
+        &'a self,
+        path: &'a WorkPath,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
+        let _ = (path, from);
+        Box::pin(async { Vec::new() })
+    }
+
     /// What is known of a request.
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
         let _ = request;
@@ -264,6 +275,14 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         (**self).changes()
+    }
+
+    fn past<'a>(
+        &'a self,
+        path: &'a WorkPath,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
+        (**self).past(path, from)
     }
 
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {

@@ -111,6 +111,11 @@ pub enum Again {
 }
 
 impl Again {
+    /// The same call, resolved on the version that is there now.
+    pub fn on(&self, current: &Snapshot) -> Result<Resolved, Refusal> {
+        Ok(Resolved { explained: self.decide(current)?, again: self.clone() })
+    }
+
     /// Explains the call on the version that is there now.
     pub fn decide(&self, current: &Snapshot) -> Result<Explained, Refusal> {
         let conflict = || {
@@ -451,8 +456,8 @@ impl Call {
         }
     }
 
-    /// Where lines that the call keeps say other words in the file, and its new lines use
-    /// the words that the file does not have, the merge would write names that are not there.
+    /// Whether the merge would write stale names: a kept line has other words in the file, and
+    /// the call's new lines use the words that the file does not have.
     fn uses_stale_words(&self, places: &[Range<usize>]) -> Option<Conflicted> {
         let place = places.first()?;
         let found = &self.snapshot.text()[place.clone()];

@@ -15,6 +15,9 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 /// A longer file of rules is not read.
 pub(super) const MOST_RULES: u64 = 1 << 20;
 
+/// A longer rule leaves nothing out: no path is as long, and it takes seconds to read.
+const LONGEST_RULE: usize = 4_096;
+
 /// The rules below one root, each folder's read once.
 #[derive(Debug)]
 pub(super) struct Excluded {
@@ -132,7 +135,7 @@ fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
         }
     };
     let mut builder = GitignoreBuilder::new(folder);
-    for line in text.lines() {
+    for line in text.lines().filter(|line| line.len() <= LONGEST_RULE) {
         // A rule that is malformed leaves nothing out, as in git.
         let _ = builder.add_line(Some(file.to_owned()), line);
     }

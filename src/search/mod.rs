@@ -23,7 +23,7 @@ use crate::text::{counted, quoted};
 pub use query::{Case, Query};
 pub(crate) use rank::rank;
 pub(crate) use scan::scan;
-pub(crate) use show::show;
+pub(crate) use show::{of_path, show};
 pub use walk::Scope;
 pub(crate) use walk::list;
 
@@ -43,7 +43,7 @@ pub(crate) const MOST_LISTED: usize = 2000;
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SearchReport {
-    /// The files, best first.
+    /// The files, best first; those that are found by their path alone come last.
     pub files: Vec<FileHits>,
     /// Whether there is more than is shown.
     pub truncated: bool,
@@ -53,6 +53,8 @@ pub struct SearchReport {
     pub total_matches: usize,
     /// Files whose path holds the keyword.
     pub paths: Vec<String>,
+    /// How many there are, shown or not.
+    pub total_paths: usize,
     /// How many files were searched.
     pub searched: usize,
     /// Files that were left out.
@@ -182,7 +184,17 @@ impl SearchReport {
             self.searched,
             self.skipped.note()
         );
-        for file in &self.files {
+        if !self.paths.is_empty() {
+            out.push_str(&format!(
+                "\nPaths that match: {}",
+                self.paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", ")
+            ));
+            if self.total_paths > self.paths.len() {
+                out.push_str(&format!(" and {} more", self.total_paths - self.paths.len()));
+            }
+        }
+        let with_hits = self.files.iter().filter(|file| file.match_count > 0);
+        for file in with_hits.clone() {
             out.push_str(&format!(
                 "\n\n{} ({}, {}, snapshot {})",
                 quoted(&file.path),
@@ -210,16 +222,11 @@ impl SearchReport {
                 ));
             }
         }
-        if self.total_files > self.files.len() {
+        let shown = with_hits.count();
+        if self.total_files > shown {
             out.push_str(&format!(
                 "\n\n… {} more files; narrow it with path or a longer term",
-                self.total_files - self.files.len()
-            ));
-        }
-        if !self.paths.is_empty() {
-            out.push_str(&format!(
-                "\n\nPaths that match: {}",
-                self.paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", ")
+                self.total_files - shown
             ));
         }
         if self.total_matches > 0 {

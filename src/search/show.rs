@@ -3,6 +3,7 @@
 use super::query::{Hit, Query};
 use super::scan::Found;
 use super::{Columns, Context, FileHits, MOST_CHARS, MOST_MATCHES, Match};
+use crate::edit::WorkPath;
 use crate::hashline::stale::{clipped, short_id};
 use crate::hashline::tag::{self, Width};
 use crate::text::{ContentHash, LineSpan, Snapshot, each_line};
@@ -44,6 +45,19 @@ pub(crate) fn show(
         total_lines: snapshot.lines().total(),
     };
     (count > 0).then_some((hits, shown))
+}
+
+/// A file that is found by its path.
+pub(crate) fn of_path(path: &WorkPath, snapshot: &Snapshot) -> FileHits {
+    FileHits {
+        id: short_hash(path.as_str()),
+        path: path.as_str().to_owned(),
+        match_count: 0,
+        matches: Vec::new(),
+        terms: 0,
+        snapshot: short_id(snapshot),
+        total_lines: snapshot.lines().total(),
+    }
 }
 
 fn short_hash(path: &str) -> String {

@@ -2,8 +2,8 @@
 //! and does not repeat what has failed.
 //!
 //! Every rule is a row of [`RULES`]; a [`Policy`] says for each whether it refuses, only
-//! warns, or is off. No rule looks at the words of the task. The guard knows nothing of
-//! files: who asks it brings the hashes.
+//! warns, or is off. No rule looks at the words of the task. The guard reads no
+//! files: the caller passes the hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -118,6 +118,13 @@ pub const RULES: &[Rule] = &[
         broken: |guard, asked| !guard.vanished(asked.files).is_empty(),
     },
     Rule {
+        id: "nothing_changed",
+        moment: Moment::Complete,
+        error: "No file was changed.",
+        hint: "If the task needs no change, say so in the summary and call task_complete again; if it does, go on and make it.",
+        broken: |guard, _| !guard.said_unchanged && guard.changed().next().is_none(),
+    },
+    Rule {
         id: "meaningful_calls",
         moment: Moment::End,
         error: "NO_TOOL_CALLS",
@@ -219,6 +226,9 @@ pub enum Verdict {
 pub struct Edited {
     /// Its last revision.
     pub revision: Option<u64>,
+    /// What it held before the first edit; null when it was not there.
+    #[serde(skip)]
+    before_sha256: Option<ContentHash>,
     /// What it held then; null when it was removed.
     pub after_sha256: Option<ContentHash>,
 }
@@ -248,6 +258,8 @@ pub struct Guard {
     failures: BTreeMap<String, Failure>,
     unresolved: BTreeMap<String, Unresolved>,
     edited: BTreeMap<String, Edited>,
+    /// Whether a completion without any change was sent back.
+    said_unchanged: bool,
 }
 
 /// Whether a call looks at the project.
@@ -291,6 +303,11 @@ impl Guard {
     /// The files that the session has edited and what it left in them.
     pub fn edited(&self) -> &BTreeMap<String, Edited> {
         &self.edited
+    }
+
+    /// The files that are another than before the session's edits.
+    fn changed(&self) -> impl Iterator<Item = (&String, &Edited)> {
+        self.edited.iter().filter(|(_, edited)| edited.before_sha256 != edited.after_sha256)
     }
 
     /// How many calls were made, `task_complete` included.
@@ -428,10 +445,13 @@ impl Guard {
     fn wrote(&mut self, report: &Value) {
         let mut found = BTreeSet::new();
         collect_edits(report, &mut found);
-        for (path, after, revision) in found {
+        for Written { path, before, after, revision } in found {
             self.unresolved.remove(&path);
-            let after_sha256 = after.as_deref().and_then(ContentHash::parse);
-            self.edited.insert(path, Edited { revision, after_sha256 });
+            let hash = |text: Option<String>| text.as_deref().and_then(ContentHash::parse);
+            let first = self.edited.get(&path).map(|edited| edited.before_sha256);
+            let before_sha256 = first.unwrap_or_else(|| hash(before));
+            let after_sha256 = hash(after);
+            self.edited.insert(path, Edited { revision, before_sha256, after_sha256 });
         }
         self.writes += 1;
     }
@@ -444,11 +464,15 @@ impl Guard {
         }
     }
 
+    /// The model was told that nothing changed; if it completes again, that is what it says.
+    pub fn named_unchanged(&mut self) {
+        self.said_unchanged = true;
+    }
+
     /// The answer to `task_complete` in the form that agents know.
     pub fn completion(&self, summary: &str, warnings: &[String]) -> Value {
         let files: Vec<Value> = self
-            .edited
-            .iter()
+            .changed()
             .map(|(path, edited)| {
                 json!({ "path": path, "revision": edited.revision, "after_sha256": edited.after_sha256 })
             })
@@ -521,8 +545,17 @@ fn first_line(message: &str) -> String {
     }
 }
 
+/// A file as a report says it was written.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Written {
+    path: String,
+    before: Option<String>,
+    after: Option<String>,
+    revision: Option<u64>,
+}
+
 /// Every `{path, after_sha256, revision}` in a report, at any depth.
-fn collect_edits(report: &Value, out: &mut BTreeSet<(String, Option<String>, Option<u64>)>) {
+fn collect_edits(report: &Value, out: &mut BTreeSet<Written>) {
     match report {
         Value::Object(object) => {
             let path = object.get("path").and_then(Value::as_str);
@@ -530,8 +563,13 @@ fn collect_edits(report: &Value, out: &mut BTreeSet<(String, Option<String>, Opt
             if let (Some(path), Some(after)) = (path, object.get("after_sha256"))
                 && !dry
             {
-                let revision = object.get("revision").and_then(Value::as_u64);
-                out.insert((path.to_owned(), after.as_str().map(str::to_owned), revision));
+                let text = |value: &Value| value.as_str().map(str::to_owned);
+                out.insert(Written {
+                    path: path.to_owned(),
+                    before: object.get("before_sha256").and_then(text),
+                    after: text(after),
+                    revision: object.get("revision").and_then(Value::as_u64),
+                });
             }
             object.values().for_each(|value| collect_edits(value, out));
         }
@@ -632,6 +670,8 @@ mod tests {
         let here = BTreeMap::from([("a".to_owned(), None)]);
         let mut looked = guard.clone();
         looked.record(&asked("read_file", &none, &here), &DONE);
+        assert_eq!(complete(&looked, &files), "nothing_changed");
+        looked.named_unchanged();
         assert_eq!(complete(&looked, &files), "pass");
         let hash = ContentHash::of(b"new");
         let wrote =
@@ -651,9 +691,10 @@ mod tests {
         let Verdict::Pass(warnings) = soft.check(&asked("task_complete", &none, &files)) else {
             panic!("refused")
         };
-        assert_eq!(warnings.len(), 1);
+        assert_eq!(warnings.len(), 2);
         assert!(soft.at_end().is_some(), "a session that did nothing still fails");
         let off = Policy::strict().with("explore_before_complete", Level::Off).expect("rule");
+        let off = off.with("nothing_changed", Level::Off).expect("rule");
         assert_eq!(
             Guard::new(off).check(&asked("task_complete", &none, &files)),
             Verdict::Pass(Vec::new())

@@ -1,11 +1,17 @@
-//! What a session was shown and wrote, at which version of which file.
+//! What a session was shown and wrote, at which version of which file, and what of that its
+//! caller had been told when it sent a call.
 //!
 //! Versions are kept whole, so that a line number from any of them can be carried to
 //! the present file. Staleness is judged by the content of the touched lines, never
 //! by times: a file that changed elsewhere is no reason to refuse.
 //!
-//! Limits: 12 versions a file and 64 MiB in all; what is older is forgotten, and an
-//! anchor from there is answered as stale.
+//! A number means what the caller had been shown. So each version knows which answer told
+//! of it, and each call up to which answer its caller had heard; both are counted in
+//! answers, not in time.
+//!
+//! Limits: 12 versions a file and 64 MiB in all. The oldest version stays as long as there
+//! is room, those between are folded into the way across them; a call that speaks of a
+//! version that is gone is answered as stale.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +30,7 @@ const MOST_BYTES: usize = 64 << 20;
 pub enum Unread {
     /// Always.
     Allow,
-    /// In a file that was never shown, yes; in one that was shown in part, the unseen
+    /// In a file that was never read, yes; in one that was read in part, the unseen
     /// lines are named first, and the same call goes through afterwards.
     #[default]
     Reveal,
@@ -32,17 +38,53 @@ pub enum Unread {
     Refuse,
 }
 
-/// How fresh the caller's picture of some lines is.
+/// A place in the sequence of a session's answers: so many had been given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Answers(u64);
+
+/// What the caller had been told when it sent a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Heard {
+    /// Every answer that was given before the call begins.
+    #[default]
+    All,
+    /// The answers up to this moment.
+    UpTo(Answers),
+    /// Nobody knows: several callers share the session.
+    Unknown,
+}
+
+impl Heard {
+    /// Whether the caller knows what was told at `told`; `None` stands for not yet.
+    fn knows(self, told: Option<u64>) -> bool {
+        match self {
+            Self::All => told.is_some(),
+            Self::UpTo(moment) => told.is_some_and(|told| told <= moment.0),
+            Self::Unknown => true,
+        }
+    }
+}
+
+/// A call under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Staleness {
-    /// Nothing of this file was shown.
-    Unread,
-    /// The file is as it was last seen.
-    Fresh,
-    /// The file changed, but not in these lines.
-    ElsewhereChanged,
-    /// These lines are not what the caller saw under their numbers.
-    Changed,
+pub(crate) struct CallId(u64);
+
+/// The versions whose numbers a call may speak in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// These, by their places among the versions; the present file has a place of its own.
+    Of(Vec<At>),
+    /// One that is on record no more.
+    Lost,
+}
+
+/// A version of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum At {
+    /// The file as it is.
+    Now,
+    /// One on record.
+    Version(usize),
 }
 
 /// The record of one session. Share it with [`Arc`].
@@ -55,12 +97,16 @@ struct State {
     clock: u64,
     bytes: usize,
     revisions: BTreeSet<u64>,
+    answers: u64,
+    calls: u64,
 }
 
 #[derive(Debug, Default)]
 struct File {
     versions: Vec<Version>,
     touched: u64,
+    /// Whether lines were shown by a read or a search, and not only by an edit's answer.
+    was_read: bool,
 }
 
 impl Ledger {
@@ -68,6 +114,32 @@ impl Ledger {
         // A panic elsewhere can at worst leave out a version, and a lost version only
         // makes an anchor stale.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The answers that were given by now.
+    pub fn now(&self) -> Answers {
+        Answers(self.state().answers)
+    }
+
+    /// A call begins; what it shows and writes is told with its answer.
+    pub(crate) fn begin(&self) -> CallId {
+        let mut state = self.state();
+        state.calls += 1;
+        CallId(state.calls)
+    }
+
+    /// The answer of a call is given to the caller.
+    pub(crate) fn answered(&self, call: CallId) -> Answers {
+        let mut state = self.state();
+        state.answers += 1;
+        let told = state.answers;
+        for version in state.files.values_mut().flat_map(|file| &mut file.versions) {
+            if version.pending.contains(&call.0) {
+                version.pending.retain(|id| *id != call.0);
+                version.told.get_or_insert(told);
+            }
+        }
+        Answers(told)
     }
 
     /// This session made the commit of that number.
@@ -80,56 +152,113 @@ impl Ledger {
         self.state().revisions.clone()
     }
 
-    /// Lines of this version were shown to the caller.
-    pub fn saw(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
+    /// Lines of this version are shown to the caller by a read, with the answer of `call`;
+    /// without one at once.
+    pub(crate) fn saw(
+        &self,
+        path: &WorkPath,
+        snapshot: &Snapshot,
+        lines: &[LineSpan],
+        call: Option<CallId>,
+    ) {
+        self.note(path, snapshot, lines, call);
+        self.state().touch(path).was_read |= !lines.is_empty();
+    }
+
+    /// Lines of this version are shown to the caller in some answer.
+    pub(crate) fn note(
+        &self,
+        path: &WorkPath,
+        snapshot: &Snapshot,
+        lines: &[LineSpan],
+        call: Option<CallId>,
+    ) {
         let mut state = self.state();
         let file = state.touch(path);
         if file.versions.last().is_none_or(|last| last.snapshot != *snapshot) {
             let known = file.versions.last().map_or_else(Vec::new, |last| {
                 LineMap::between(&last.snapshot, snapshot).image(&last.shown)
             });
-            file.versions.push(Version {
-                snapshot: snapshot.clone(),
-                shown: merge_ranges(known),
-                way: None,
-            });
+            file.versions.push(Version::new(snapshot.clone(), merge_ranges(known)));
             state.bytes += weight(snapshot);
         }
-        if let Some(last) = state.touch(path).versions.last_mut() {
+        let told = state.teller(call);
+        if let Some(last) = state.touch(path).versions.last_mut()
+            && !lines.is_empty()
+        {
             last.shown.extend_from_slice(lines);
             last.shown = merge_ranges(std::mem::take(&mut last.shown));
+            last.numbered.extend_from_slice(lines);
+            last.numbered = merge_ranges(std::mem::take(&mut last.numbered));
+            told.mark(last);
         }
         state.shrink();
     }
 
     /// An edit of ours turned `before` into `after`.
-    pub fn wrote(
+    pub(crate) fn wrote(
         &self,
         path: &WorkPath,
         before: Option<&Snapshot>,
         after: &Snapshot,
         spans: &[Span],
+        call: Option<CallId>,
     ) {
         let Some(before) = before else {
             let end = after.lines().total();
-            return self.saw(path, after, &[LineSpan { start: 1, end }]);
+            return self.saw(path, after, &[LineSpan { start: 1, end }], call);
         };
-        // Where the file had changed under us, that version comes between.
-        self.saw(path, before, &[]);
         let way = Arc::new(LineMap::of_edit(before, after, spans));
+        if self.fill_in(path, before, after, &way, call) {
+            return;
+        }
+        // Where the file had changed under us, that version comes between.
+        self.note(path, before, &[], call);
         let mut state = self.state();
+        let told = state.teller(call);
         let file = state.touch(path);
         let mut shown = file.versions.last().map_or_else(Vec::new, |last| way.image(&last.shown));
         // The report shows one line on either side.
         let total = after.lines().total();
-        shown.extend(spans.iter().map(|span| LineSpan {
-            start: span.after.start_line.saturating_sub(1).max(1),
-            end: (span.after.end_line + 1).min(total),
-        }));
-        let shown = merge_ranges(shown);
-        file.versions.push(Version { snapshot: after.clone(), shown, way: Some(way) });
+        let fresh = merge_ranges(
+            spans
+                .iter()
+                .map(|span| LineSpan {
+                    start: span.after.start_line.saturating_sub(1).max(1),
+                    end: (span.after.end_line + 1).min(total),
+                })
+                .collect(),
+        );
+        shown.extend_from_slice(&fresh);
+        let mut version = Version::new(after.clone(), merge_ranges(shown));
+        version.numbered = fresh;
+        version.way = Some(way);
+        told.mark(&mut version);
+        file.versions.push(version);
         state.bytes += weight(after);
         state.shrink();
+    }
+
+    /// Calls that run at once may note their edits in another order than they were made in:
+    /// then the step stands between two versions that are there already.
+    fn fill_in(
+        &self,
+        path: &WorkPath,
+        before: &Snapshot,
+        after: &Snapshot,
+        way: &Arc<LineMap>,
+        call: Option<CallId>,
+    ) -> bool {
+        let mut state = self.state();
+        let told = state.teller(call);
+        let file = state.touch(path);
+        let step = file.versions.windows(2).rposition(|pair| {
+            pair[1].way.is_none() && pair[0].snapshot == *before && pair[1].snapshot == *after
+        });
+        let Some(at) = step else { return false };
+        file.versions[at + 1].way = Some(way.clone());
+        told.mark(&mut file.versions[at + 1]);
+        true
     }
 
     /// The file is gone, or is another file now.
@@ -153,7 +282,7 @@ impl Ledger {
         same.map(|version| version.shown.clone()).unwrap_or_default()
     }
 
-    /// Whether anything of the file was shown.
+    /// Whether anything of the file is on record.
     pub fn has_read(&self, path: &WorkPath) -> bool {
         self.state().files.get(path).is_some_and(|file| !file.versions.is_empty())
     }
@@ -171,27 +300,17 @@ impl Ledger {
         files
     }
 
-    /// How fresh the caller's picture of these lines of the present file is.
-    pub fn staleness(&self, path: &WorkPath, current: &Snapshot, span: LineSpan) -> Staleness {
-        let versions = self.versions(path);
-        let Some(last) = versions.last() else { return Staleness::Unread };
-        if last.snapshot == *current {
-            return Staleness::Fresh;
-        }
-        // One line more on either side, so that an insertion has something to hold to.
-        let mut around = span.start.saturating_sub(1).max(1)..=span.end.max(span.start - 1) + 1;
-        let same = around.all(|n| last.snapshot.line(n) == current.line(n));
-        if same { Staleness::ElsewhereChanged } else { Staleness::Changed }
-    }
-
     /// Which of these lines of the present file the caller does not know. `None` when
-    /// nothing of the file was shown.
+    /// nothing of the file was read.
     pub fn unseen(
         &self,
         path: &WorkPath,
         current: &Snapshot,
         span: LineSpan,
     ) -> Option<Vec<LineSpan>> {
+        if !self.state().files.get(path)?.was_read {
+            return None;
+        }
         let versions = self.versions(path);
         let last = versions.last()?;
         let known = if last.snapshot == *current {
@@ -214,9 +333,96 @@ impl Ledger {
     }
 }
 
+/// The versions whose numbers a caller may speak in that has heard so much. Own edits that
+/// it has not heard of are stepped over; where somebody else changed the file since, it may
+/// know that from elsewhere, and both versions are possible.
+pub(crate) fn basis(versions: &[Version], current: &Snapshot, heard: Heard) -> Basis {
+    if heard == Heard::Unknown {
+        let all = (0..versions.len()).map(At::Version);
+        return Basis::Of(all.chain([At::Now]).collect());
+    }
+    let known = |at: usize| heard.knows(versions[at].told);
+    let is_own = |at: usize| versions[at].way.is_some();
+    let last_known = (0..versions.len()).rfind(|&at| known(at));
+    // The first edit of ours that the caller had not heard of.
+    let after = last_known.map_or(0, |at| at + 1);
+    let unheard = (after..versions.len()).find(|&at| is_own(at));
+    // A version was left out that the caller may have known.
+    let gone = |at: usize| versions[at].left_out.is_some_and(|told| heard.knows(told));
+    if (after..versions.len()).any(gone) {
+        return Basis::Lost;
+    }
+    let before = match unheard {
+        Some(0) => return Basis::Lost,
+        Some(at) => At::Version(at - 1),
+        None => At::Now,
+    };
+    let mut of = Vec::new();
+    if let Some(at) = last_known
+        && !(before == At::Now && versions[at].snapshot == *current)
+    {
+        of.push(At::Version(at));
+    }
+    if !of.contains(&before) {
+        of.push(before);
+    }
+    Basis::Of(of)
+}
+
+/// Who tells of what is noted: the answer of a call, or somebody at once.
+enum Teller {
+    Call(u64),
+    Told(u64),
+}
+
+impl Teller {
+    fn mark(&self, version: &mut Version) {
+        match self {
+            Self::Call(call) if version.told.is_none() => version.pending.push(*call),
+            Self::Call(_) => {}
+            Self::Told(moment) => {
+                version.told.get_or_insert(*moment);
+            }
+        }
+    }
+}
+
 impl File {
     fn bytes(&self) -> usize {
         self.versions.iter().map(|version| weight(&version.snapshot)).sum()
+    }
+
+    /// Drops a version; what lay across it is folded into one step.
+    fn drop_version(&mut self, at: usize) -> usize {
+        let gone = self.versions.remove(at);
+        if let Some(next) = self.versions.get_mut(at) {
+            let left_out = [Some(gone.told), gone.left_out, next.left_out];
+            // The earliest that anybody heard of; not told at all comes last.
+            next.left_out =
+                left_out.into_iter().flatten().min_by_key(|told| told.unwrap_or(u64::MAX));
+        }
+        if at > 0 && at < self.versions.len() {
+            let (head, tail) = self.versions.split_at_mut(at);
+            let (before, next) = (&head[at - 1], &mut tail[0]);
+            let step = |way: &Option<Arc<LineMap>>, from: &Snapshot, to: &Snapshot| match way {
+                Some(way) => way.clone(),
+                None => Arc::new(LineMap::between(from, to)),
+            };
+            // Only a step that is ours alone stays ours.
+            if gone.way.is_some() == next.way.is_some() {
+                let first = step(&gone.way, &before.snapshot, &gone.snapshot);
+                let second = step(&next.way, &gone.snapshot, &next.snapshot);
+                let whole = first.then(&second);
+                next.way = next.way.as_ref().map(|_| Arc::new(whole));
+            } else {
+                next.way = None;
+            }
+        } else if at == 0
+            && let Some(first) = self.versions.first_mut()
+        {
+            first.way = None;
+        }
+        weight(&gone.snapshot)
     }
 }
 
@@ -232,11 +438,22 @@ impl State {
         file
     }
 
-    /// Forgets the oldest versions, those of the file that was not touched for longest first.
+    fn teller(&mut self, call: Option<CallId>) -> Teller {
+        match call {
+            Some(call) => Teller::Call(call.0),
+            None => {
+                self.answers += 1;
+                Teller::Told(self.answers)
+            }
+        }
+    }
+
+    /// Forgets versions: of a file with too many the second oldest, then the oldest of the
+    /// file that was not touched for longest.
     fn shrink(&mut self) {
         for file in self.files.values_mut() {
             while file.versions.len() > MOST_VERSIONS {
-                self.bytes -= weight(&file.versions.remove(0).snapshot);
+                self.bytes -= file.drop_version(1);
             }
         }
         while self.bytes > MOST_BYTES {
@@ -244,7 +461,7 @@ impl State {
             let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
             let Some(file) = self.files.get_mut(&path) else { return };
             if !file.versions.is_empty() {
-                self.bytes -= weight(&file.versions.remove(0).snapshot);
+                self.bytes -= file.drop_version(0);
             }
             if file.versions.is_empty() {
                 self.files.remove(&path);
@@ -272,17 +489,46 @@ mod tests {
     }
 
     #[test]
-    fn staleness_is_by_touched_lines_and_content() {
+    fn a_call_speaks_in_the_numbers_of_what_its_caller_had_heard() {
         let (ledger, file) = (Ledger::default(), path("a"));
         let old = lines(10);
-        assert_eq!(ledger.staleness(&file, &old, span(1, 1)), Staleness::Unread);
-        ledger.saw(&file, &old, &[span(1, 10)]);
-        assert_eq!(ledger.staleness(&file, &old, span(3, 4)), Staleness::Fresh);
-        let now = Snapshot::from_text(old.text().replace("line 9\n", "line nine\n"));
-        assert_eq!(ledger.staleness(&file, &now, span(3, 4)), Staleness::ElsewhereChanged);
-        assert_eq!(ledger.staleness(&file, &now, span(8, 8)), Staleness::Changed);
-        let shifted = Snapshot::from_text(format!("new\n{}", old.text()));
-        assert_eq!(ledger.staleness(&file, &shifted, span(3, 4)), Staleness::Changed);
+        let now = Snapshot::from_text(format!("new\n{}", old.text()));
+        let of =
+            |ledger: &Ledger, now: &Snapshot, heard| basis(&ledger.versions(&file), now, heard);
+        assert_eq!(of(&ledger, &old, Heard::All), Basis::Of(vec![At::Now]));
+        ledger.saw(&file, &old, &[span(1, 10)], None);
+        let read = ledger.now();
+        let call = ledger.begin();
+        ledger.wrote(&file, Some(&old), &now, &[], Some(call));
+        // Not answered yet: whoever speaks now speaks of the read.
+        assert_eq!(of(&ledger, &now, Heard::All), Basis::Of(vec![At::Version(0)]));
+        ledger.answered(call);
+        assert_eq!(of(&ledger, &now, Heard::All), Basis::Of(vec![At::Now]));
+        assert_eq!(of(&ledger, &now, Heard::UpTo(read)), Basis::Of(vec![At::Version(0)]));
+        // Somebody else's change may be known or not.
+        let foreign = Snapshot::from_text(format!("other\n{}", now.text()));
+        assert_eq!(of(&ledger, &foreign, Heard::All), Basis::Of(vec![At::Version(1), At::Now]));
+        assert_eq!(
+            of(&ledger, &foreign, Heard::Unknown),
+            Basis::Of(vec![At::Version(0), At::Version(1), At::Now])
+        );
+    }
+
+    #[test]
+    fn a_call_of_a_version_that_is_gone_is_lost_and_one_of_the_first_is_not() {
+        let (ledger, file) = (Ledger::default(), path("a"));
+        let mut moments = vec![ledger.now()];
+        let text = |n: usize| Snapshot::from_text("x\n".repeat(n) + lines(9).text());
+        for n in 0..30 {
+            let call = ledger.begin();
+            ledger.wrote(&file, Some(&text(n)), &text(n + 1), &[], Some(call));
+            moments.push(ledger.answered(call));
+        }
+        let of = |n: usize| basis(&ledger.versions(&file), &text(30), Heard::UpTo(moments[n]));
+        assert_eq!(of(0), Basis::Of(vec![At::Version(0)]));
+        assert_eq!(of(5), Basis::Lost);
+        assert!(matches!(of(29), Basis::Of(_)));
+        assert_eq!(of(30), Basis::Of(vec![At::Now]));
     }
 
     #[test]
@@ -290,8 +536,8 @@ mod tests {
         let (ledger, file) = (Ledger::default(), path("a"));
         let old = lines(10);
         assert_eq!(ledger.unseen(&file, &old, span(1, 2)), None);
-        ledger.saw(&file, &old, &[span(2, 3)]);
-        ledger.saw(&file, &old, &[span(6, 10)]);
+        ledger.saw(&file, &old, &[span(2, 3)], None);
+        ledger.saw(&file, &old, &[span(6, 10)], None);
         assert_eq!(ledger.unseen(&file, &old, span(2, 3)), Some(vec![]));
         assert_eq!(ledger.unseen(&file, &old, span(1, 7)), Some(vec![span(1, 1), span(4, 5)]));
         let now = Snapshot::from_text(format!("new\n{}", old.text()));
@@ -302,13 +548,13 @@ mod tests {
     fn memory_is_bounded_and_the_latest_version_stays() {
         let (ledger, file) = (Ledger::default(), path("a"));
         for n in 1..40 {
-            ledger.saw(&file, &lines(n), &[span(1, n)]);
+            ledger.saw(&file, &lines(n), &[span(1, n)], None);
         }
         assert_eq!(ledger.versions(&file).len(), MOST_VERSIONS);
         assert_eq!(ledger.versions(&file).last().expect("last").snapshot, lines(39));
         let big = |c: &str| Snapshot::from_text(c.repeat(20 << 20));
         for (k, c) in ["x", "y", "z", "w"].iter().enumerate() {
-            ledger.saw(&path(&format!("big{k}")), &big(c), &[]);
+            ledger.saw(&path(&format!("big{k}")), &big(c), &[], None);
         }
         assert!(!ledger.has_read(&path("big0")));
         assert!(ledger.has_read(&path("big3")));

@@ -124,9 +124,10 @@ impl DiskStore {
         Disk::open(root, options, Walk::Kernel).map(|disk| Self(Arc::new(disk)))
     }
 
-    /// Announces every commit of this store from now on.
+    /// Announces every commit in the root from now on; those of other processes by way of
+    /// the history, where there is one.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.0.feed.listen()
+        self.0.listen()
     }
 }
 
@@ -203,7 +204,7 @@ impl Disk {
         }
     }
 
-    fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
+    pub(super) fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         self.stand()?;
         self.recover();
         // Between looking and opening the file may be replaced; a few times is bad luck.
@@ -454,6 +455,18 @@ impl FileStore for DiskStore {
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         Some(self.subscribe())
+    }
+
+    fn past<'a>(
+        &'a self,
+        path: &'a WorkPath,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
+        let (disk, path, from) = (self.0.clone(), path.clone(), from.map(str::to_owned));
+        Box::pin(async move {
+            let look = move || Ok(disk.past_versions(&path, from.as_deref()));
+            blocking(None, look).await.unwrap_or_default()
+        })
     }
 
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {

@@ -413,6 +413,12 @@ impl History {
         Ok(made)
     }
 
+    /// What changes whenever the log does.
+    pub(super) fn log_mark(&self) -> Option<(u64, SystemTime)> {
+        let meta = fs::metadata(self.folder.join("log")).ok()?;
+        Some((meta.len(), meta.modified().ok()?))
+    }
+
     /// Every commit that happened or may have happened, oldest first.
     pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
         entries_of(&self.folder)

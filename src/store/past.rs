@@ -22,6 +22,9 @@ use crate::edit::{
 use crate::port::{Committed, Recalled, RequestId, Revision, RevisionFile, UndoHow, Undone};
 use crate::text::{ContentHash, Snapshot};
 
+/// Versions of one file that are looked at for where lines went.
+const MOST_PAST: usize = 12;
+
 /// What made a version of a file: a revision, or a program that is not restitch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Maker {
@@ -270,6 +273,38 @@ impl Disk {
             }
             Some(_) => Recalled::Other,
         })
+    }
+
+    /// Versions of a file in the history, oldest first: from the one named on, or the last few.
+    pub(super) fn past_versions(&self, path: &WorkPath, from: Option<&str>) -> Vec<Vec<u8>> {
+        let (Some(history), Ok(now)) = (&self.history, self.read(path)) else { return Vec::new() };
+        let real = self.root.place(path.as_path()).ok();
+        let real = real.and_then(|place| place.real.to_str().map(str::to_owned));
+        let name = real.unwrap_or_else(|| path.as_str().to_owned());
+        let entries = history.entries().unwrap_or_default();
+        let files = entries.iter().flat_map(|entry| &entry.files).filter(|file| file.path == name);
+        let mut versions: Vec<ContentHash> = Vec::new();
+        for file in files {
+            let before = file.before.as_ref().map(|version| version.sha256);
+            for hash in before.into_iter().chain(file.after) {
+                if versions.last() != Some(&hash) {
+                    versions.push(hash);
+                }
+            }
+        }
+        let first = match from.map(|id| id.trim().to_ascii_lowercase()) {
+            Some(id) if id.len() < 8 => return Vec::new(),
+            Some(id) => match versions.iter().rposition(|hash| hash.to_string().starts_with(&id)) {
+                Some(at) => at,
+                None => return Vec::new(),
+            },
+            None => versions.len().saturating_sub(MOST_PAST),
+        };
+        // The first is the one that was asked for; of those behind it, the last few tell most.
+        let behind = versions.len().saturating_sub(MOST_PAST).max(first + 1);
+        let wanted =
+            versions[first..].first().into_iter().chain(versions.get(behind..).unwrap_or_default());
+        wanted.filter_map(|hash| history.bytes(*hash, Some(&now)).ok()).collect()
     }
 
     /// The newest commit of a file.

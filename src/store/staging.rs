@@ -215,6 +215,14 @@ impl FileStore for StagingStore {
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
         self.below.changes()
     }
+
+    fn past<'a>(
+        &'a self,
+        path: &'a WorkPath,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
+        self.below.past(path, from)
+    }
 }
 
 #[cfg(test)]

@@ -10,14 +10,15 @@ use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{
     After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
-use crate::engine::Engine;
+use crate::engine::{Engine, admit_edits};
+use crate::matching::effort::{Effort, GivenUp};
 use crate::patch::{Change, Hunk, Patch, resolve};
 use crate::text::Snapshot;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "apply_patch",
     about: "Applies a patch to one or more files, all or nothing: V4A (*** Begin Patch … *** End Patch), search/replace blocks, or a unified diff.",
-    input: schema::input::<ApplyPatchArguments>,
+    input: schema::writing::<ApplyPatchArguments>,
     output: schema::output::<PatchReport>,
     listed: Listed::Always,
     writes: true,
@@ -56,6 +57,11 @@ async fn apply(call: Call<'_>) -> Result<Vec<EditReport>, Refusal> {
 
 /// The checked edits of a whole patch.
 pub(crate) async fn prepare(engine: &Engine, patch: &Patch) -> Result<Vec<VerifiedEdit>, Refusal> {
+    let parts = patch.files.iter().map(|file| match &file.change {
+        Change::Update { hunks, .. } => hunks.len().max(1),
+        Change::Add(_) | Change::Delete => 1,
+    });
+    admit_edits("files and hunks", parts.sum())?;
     let mut batch = Vec::new();
     for file in &patch.files {
         let path = engine.path(&file.path)?;
@@ -123,7 +129,8 @@ async fn absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
 
 /// The update of one file, decided again if the file changes before it is written.
 fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<VerifiedEdit, Refusal> {
-    let explained = resolve(snapshot, hunks)?;
+    let explained = Effort::default().run(|| resolve(snapshot, hunks));
+    let explained = explained.map_err(GivenUp::refusal)??;
     let plan = EditPlan::new(snapshot, explained.splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explained.explanation)?;
     let (path, hunks) = (path.clone(), hunks.to_vec());

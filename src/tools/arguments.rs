@@ -117,8 +117,8 @@ pub(super) fn digest(
     ContentHash::of(format!("{tool}\n{encoding}\n{sorted}").as_bytes())
 }
 
-/// Takes out `encoding`, which every tool understands and none lists: it is asked for by the
-/// refusal of a file whose encoding is not certain.
+/// Takes out `encoding`, which every tool understands and those that write list: it is asked
+/// for by the refusal of a file whose encoding is not certain.
 pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encoding>), Refusal> {
     let taken = arguments.as_object_mut().and_then(|given| given.remove("encoding"));
     let encoding = match taken {

@@ -80,6 +80,10 @@ impl Dialect {
         if self == Self::Codex && tool.name != self.edit_tool() {
             return reply;
         }
+        // And these the two texts of one edit, which not every tool has.
+        if code == EditCode::NoChange && !names_texts(arguments) {
+            return reply;
+        }
         let Some(phrase) = phrase(self, code) else { return reply };
         let Some(first) = fill(phrase, arguments, &reply.report) else { return reply };
         let rest = reply.message.split_once('\n').map_or("", |(_, rest)| rest);
@@ -189,6 +193,11 @@ pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
     ),
     (Dialect::Codex, EditCode::InvalidArguments, "apply_patch verification failed: {message}"),
 ];
+
+/// Whether the call itself has an old text.
+fn names_texts(arguments: &Map<String, Value>) -> bool {
+    ["old_str", "old_string"].iter().any(|name| arguments.contains_key(*name))
+}
 
 fn phrase(dialect: Dialect, code: EditCode) -> Option<&'static str> {
     PHRASES.iter().find(|(d, c, _)| *d == dialect && *c == code).map(|(_, _, phrase)| *phrase)

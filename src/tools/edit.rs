@@ -11,7 +11,7 @@ use crate::edit::{EditReport, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit",
     about: "Replaces old_string by new_string in a file. old_string must occur once unless replace_all is set.",
-    input: schema::input::<EditArguments>,
+    input: schema::writing::<EditArguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,

@@ -11,7 +11,7 @@ use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
     about: include_str!("../../prompts/tools/edit_file.md"),
-    input: schema::input::<EditFileArguments>,
+    input: schema::writing::<EditFileArguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,

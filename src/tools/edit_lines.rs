@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::lines_argument::Lines;
-use super::{Call, Listed, ToolSpec, parse, schema};
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, EditReport, Refusal};
 use crate::line_edit::LineChange;
 use crate::text::LineSpan;
@@ -12,18 +12,24 @@ use crate::text::LineSpan;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_lines",
     about: include_str!("../../prompts/tools/edit_lines.md"),
-    input: schema::input::<Arguments>,
+    input: schema::writing::<Arguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.into() }),
+    run: |call| {
+        Box::pin(async move {
+            run(call).await.map_or_else(ToolReply::refused, |report| {
+                ToolReply::answered(report.numbered_text(), &report)
+            })
+        })
+    },
 };
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
     /// The file, below the root.
     path: String,
-    /// The edits, all in the numbering of the file as it is now.
+    /// The edits, all in the numbering of the version that you were shown.
     edits: Option<Vec<Edit>>,
     /// For a single edit: the first line to replace.
     start_line: Option<usize>,

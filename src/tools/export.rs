@@ -86,11 +86,9 @@ fn declare(format: Format, tool: &ToolSpec) -> Value {
             "name": name,
             "description": description,
             "inputSchema": (tool.input)(),
-            "annotations": {
-                "readOnlyHint": !tool.writes,
-                "destructiveHint": tool.writes,
-                "idempotentHint": !tool.writes,
-                "openWorldHint": false,
+            "annotations": match tool.writes {
+                true => json!({ "readOnlyHint": false, "destructiveHint": true, "openWorldHint": false }),
+                false => json!({ "readOnlyHint": true, "openWorldHint": false }),
             },
         }),
     }
@@ -330,6 +328,6 @@ mod tests {
         let schema = strict((super::super::find("edit_file").expect("tool").input)());
         assert_eq!(schema["properties"]["path"]["type"], "string");
         assert_eq!(schema["properties"]["near_line"]["type"], json!(["integer", "null"]));
-        assert_eq!(schema["required"].as_array().map(Vec::len), Some(6));
+        assert_eq!(schema["required"].as_array().map(Vec::len), Some(7));
     }
 }

@@ -14,7 +14,7 @@ use crate::session::{Asked, Done, FileState, Guard, Policy, Verdict};
 /// `task_complete`, as it is listed in guarded sessions. [`GuardedCalls`] answers it.
 pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
     name: "task_complete",
-    about: "Ends the task. Refused until the project was explored and every edit is really in its file.",
+    about: "Ends the task. Refused until the project was explored and every edit is really in its file; without any change it is sent back once.",
     input: schema::input::<TaskCompleteArguments>,
     output: || schema::reply(schema::report::<Completion>()),
     listed: Listed::Guarded,
@@ -55,7 +55,7 @@ struct Completion {
     summary: Option<String>,
     /// Files whose edits are verified.
     #[serde(skip_serializing_if = "Option::is_none")]
-    files_changed: Option<Vec<Value>>,
+    files_changed: Option<Vec<Map<String, Value>>>,
     /// Rules that only warn.
     #[serde(skip_serializing_if = "Option::is_none")]
     warnings: Option<Vec<String>>,
@@ -96,8 +96,10 @@ impl GuardedCalls {
             Verdict::Refuse { rule, code, error, hint } => {
                 let mut guard = self.guard();
                 guard.refused(&asked);
-                if rule == "unresolved_edit" {
-                    guard.named_unresolved();
+                match rule {
+                    "unresolved_edit" => guard.named_unresolved(),
+                    "nothing_changed" => guard.named_unchanged(),
+                    _ => {}
                 }
                 return blocked(tool.name, code, error, hint);
             }
@@ -127,11 +129,18 @@ impl GuardedCalls {
         match parse::<TaskCompleteArguments>(TASK_COMPLETE.name, arguments) {
             Ok(given) => {
                 let report = self.guard().completion(&given.summary, warnings);
-                let changed = report["files_changed"].as_array().map_or(0, Vec::len);
-                ToolReply::answered(
-                    format!("Completed; {changed} files changed, as verified."),
-                    report,
-                )
+                let changed: Vec<&str> = report["files_changed"]
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|file| file["path"].as_str())
+                    .collect();
+                // What stands is what was written, whatever the summary claims.
+                let message = match changed.as_slice() {
+                    [] => "Completed; no file was changed.".to_owned(),
+                    paths => format!("Completed; changed, as verified: {}.", paths.join(", ")),
+                };
+                ToolReply::answered(message, report)
             }
             Err(refusal) => ToolReply::refused(refusal),
         }

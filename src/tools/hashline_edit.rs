@@ -13,7 +13,7 @@ use crate::hashline::ops::{HashlineEdit, Op};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "hashline_edit",
     about: include_str!("../../prompts/tools/hashline_edit.md"),
-    input: schema::input::<Arguments>,
+    input: schema::writing::<Arguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,

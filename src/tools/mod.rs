@@ -27,14 +27,14 @@ mod text_editor;
 mod undo;
 
 use std::fmt;
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use serde_json::{Map, Value};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, Recalled};
-use crate::session::{Guard, Policy};
+use crate::session::{Answers, CallId, Guard, Ledger, Policy};
 use crate::text::{redact_all, redacted};
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
@@ -153,6 +153,21 @@ pub fn find(name: &str) -> Option<&'static ToolSpec> {
     })
 }
 
+/// An answer that its caller has not been given yet.
+#[derive(Debug)]
+#[must_use = "until it is told, later calls speak in the numbers from before this one"]
+pub struct Telling {
+    ledger: Arc<Ledger>,
+    call: CallId,
+}
+
+impl Telling {
+    /// The answer goes out now.
+    pub fn told(self) -> Answers {
+        self.ledger.answered(self.call)
+    }
+}
+
 /// Executes tools by name with JSON arguments.
 #[derive(Debug, Clone)]
 pub struct Toolbox {
@@ -231,8 +246,29 @@ impl Toolbox {
         })
     }
 
-    /// Runs one tool. Trouble of any kind is a reply, never a panic.
+    /// Runs one tool and counts its answer as given. Trouble of any kind is a reply, never a
+    /// panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
+        let (reply, telling) = self.call_untold(name, arguments, options).await;
+        telling.told();
+        reply
+    }
+
+    /// Runs one tool for a caller that is told later: until [`Telling::told`] says so, calls
+    /// that come in speak in the numbers from before it.
+    pub async fn call_untold(
+        &self,
+        name: &str,
+        arguments: Value,
+        options: &CallOptions,
+    ) -> (ToolReply, Telling) {
+        let ledger = self.engine.ledger().clone();
+        let call = ledger.begin();
+        let during = Self { engine: self.engine.during(call, options.heard), ..self.clone() };
+        (during.noted(name, arguments, options).await, Telling { ledger, call })
+    }
+
+    async fn noted(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let reply = self.answer(name, arguments, options).await;
         let tool = find(name);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
@@ -252,12 +288,23 @@ impl Toolbox {
             miscalled();
             return ToolReply::refused(self.no_such_tool(name));
         };
-        let (arguments, encoding) = match arguments::take_encoding(arguments) {
+        let (mut arguments, mut encoding) = match arguments::take_encoding(arguments) {
             Ok(taken) => taken,
             Err(refusal) => return ToolReply::refused(refusal),
         };
+        if tool.name == read_file::TOOL.name {
+            read_file::ranges_in_words(&mut arguments);
+        }
         let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
-            Ok(arguments) => arguments,
+            // Arguments that came as a text show their encoding only now.
+            Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
+                Ok((Value::Object(arguments), inner)) => {
+                    encoding = encoding.or(inner);
+                    arguments
+                }
+                Ok(_) => Map::new(),
+                Err(refusal) => return ToolReply::refused(refusal),
+            },
             Err(refusal) => {
                 miscalled();
                 let refused = ToolReply::refused(refusal);

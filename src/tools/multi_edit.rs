@@ -12,7 +12,7 @@ use crate::edit::{EditReport, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "multi_edit",
     about: include_str!("../../prompts/tools/multi_edit.md"),
-    input: schema::input::<Arguments>,
+    input: schema::writing::<Arguments>,
     output: schema::output::<MultiEditReport>,
     listed: Listed::Always,
     writes: true,

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, Refusal};
@@ -29,7 +30,7 @@ pub(super) struct Arguments {
     limit: Option<usize>,
     /// Several ranges of lines, both ends included.
     ranges: Option<Vec<Range>>,
-    /// plain: the text as it is; numbered: <<N>>text; hashline: N#ID|text, the anchors that hashline_edit takes.
+    /// How lines are shown; plain unless said otherwise.
     style: Option<Style>,
     /// For lines over 2,000 characters: the first column to show.
     column: Option<usize>,
@@ -43,6 +44,33 @@ struct Range {
     start: usize,
     /// Last line.
     end: usize,
+}
+
+/// Ranges in words, as an answer names them: `12-20, 45-61`, one text or several.
+pub(super) fn ranges_in_words(value: &mut Value) {
+    let Some(given) = value.as_object_mut().and_then(|given| given.get_mut("ranges")) else {
+        return;
+    };
+    let words: Vec<&str> = match &*given {
+        Value::String(text) => vec![text],
+        Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<_>>() {
+            Some(words) => words,
+            None => return,
+        },
+        _ => return,
+    };
+    let range = |text: &str| {
+        let text = text.trim();
+        let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
+        let (start, end): (usize, usize) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
+        Some(json!({ "start": start, "end": end }))
+    };
+    let parts =
+        words.iter().flat_map(|text| text.split(',')).filter(|part| !part.trim().is_empty());
+    if let Some(ranges) = parts.map(range).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
+    {
+        *given = Value::Array(ranges);
+    }
 }
 
 impl Arguments {

@@ -10,7 +10,7 @@ use crate::edit::{EditReport, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "replace",
     about: "Replaces old_string by new_string in a file. One occurrence is replaced unless allow_multiple is set.",
-    input: schema::input::<ReplaceArguments>,
+    input: schema::writing::<ReplaceArguments>,
     output: schema::output::<EditReport>,
     listed: Listed::In(Dialect::Gemini),
     writes: true,

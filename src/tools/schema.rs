@@ -27,6 +27,17 @@ pub fn input<T: JsonSchema>() -> Value {
     schema
 }
 
+/// The same for a tool that writes text: `encoding` is asked for by the refusal of a file
+/// whose encoding is not certain, and read before the other arguments.
+pub(super) fn writing<T: JsonSchema>() -> Value {
+    let mut schema = input::<T>();
+    let about = "The file's encoding, where a refusal asks for it.";
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.insert("encoding".into(), json!({ "type": "string", "description": about }));
+    }
+    schema
+}
+
 /// The schema of a tool's answer, whose report is a `T`, or a refusal.
 pub fn output<T: JsonSchema>() -> Value {
     reply(report::<T>())
@@ -64,6 +75,25 @@ fn quiet(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("title");
     object.remove("format");
+    one_type(object);
+}
+
+/// Splits a list of types into branches of one type each: not every client reads the short
+/// form.
+fn one_type(object: &mut Map<String, Value>) {
+    let Some(Value::Array(types)) = object.get("type").cloned() else { return };
+    let about = object.remove("description");
+    let rest = std::mem::take(object);
+    let branches = types.into_iter().map(|kind| {
+        if kind == "null" {
+            return json!({ "type": "null" });
+        }
+        let mut branch = rest.clone();
+        branch.insert("type".into(), kind);
+        Value::Object(branch)
+    });
+    object.extend(about.map(|about| ("description".to_owned(), about)));
+    object.insert("anyOf".into(), branches.collect());
 }
 
 /// Makes optional values plain ones that may be left out.

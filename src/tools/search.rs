@@ -47,7 +47,7 @@ struct SearchArguments {
     context: Option<usize>,
     /// Only files whose path matches, such as *.rs.
     glob: Option<String>,
-    /// Whether upper and lower case are told apart; they are not unless said so.
+    /// Tell upper and lower case apart.
     case_sensitive: Option<bool>,
 }
 
@@ -61,7 +61,7 @@ struct WildcardArguments {
     context: Option<usize>,
     /// Only files whose path matches, such as *.rs.
     glob: Option<String>,
-    /// Whether upper and lower case are told apart; they are not unless said so.
+    /// Tell upper and lower case apart.
     case_sensitive: Option<bool>,
 }
 

@@ -15,11 +15,12 @@ use crate::edit::{
     WorkPath,
 };
 use crate::port::BoxFuture;
+use crate::text::LineSpan;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "str_replace_based_edit_tool",
     about: "Views and edits text files: view, create, str_replace, insert.",
-    input: schema::input::<TextEditorArguments>,
+    input: schema::writing::<TextEditorArguments>,
     output: || {
         let view = schema::report::<View>();
         schema::reply(
@@ -137,6 +138,7 @@ async fn place(
         )
         .hint(format!("Give a line from 0 to {total}.")));
     }
+    let line = call.engine.line_now(path, &snapshot, line).await?;
     let at = snapshot.lines().start(line + 1);
     let ending = snapshot.ending_near(at).as_str();
     let ending = if ending.is_empty() { "\n" } else { ending };
@@ -177,6 +179,9 @@ async fn view(call: Call<'_>, given: &TextEditorArguments) -> ToolReply {
     let mut text = String::new();
     for number in first..=last {
         let _ = writeln!(text, "{number}: {}", snapshot.line(number).unwrap_or_default());
+    }
+    if first <= last {
+        call.engine.saw(&path, &snapshot, &[LineSpan { start: first, end: last }]);
     }
     let message = text.clone();
     ToolReply::answered(message, View { path: path.as_str().to_owned(), total_lines: total, text })

@@ -22,7 +22,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
 /// The arguments.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct UndoArguments {
-    /// The revision to take back; the last one that still stands if left out.
+    /// The revision to take back; else the last one.
     revision: Option<u64>,
 }
 

@@ -10,6 +10,9 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::intake::Intake;
+use crate::session::{Heard, Hearing, Received};
+use crate::tools::Telling;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -41,11 +44,22 @@ pub(super) struct Traffic {
     room: Arc<Semaphore>,
     answered: Notify,
     over: watch::Sender<bool>,
+    /// How much of the client's stream has come in; nothing is counted in tests.
+    intake: Option<Arc<Intake>>,
+    hearing: Mutex<Hearing>,
+    /// What the client had heard when it sent a call, by the call's id.
+    sent: Mutex<HashMap<String, Heard>>,
+    /// Answers on their way out, by the ids of their calls.
+    tellings: Mutex<HashMap<String, Telling>>,
 }
 
 impl Traffic {
-    pub(super) fn new() -> Arc<Self> {
+    pub(super) fn new(intake: Option<Arc<Intake>>) -> Arc<Self> {
         Arc::new(Self {
+            intake,
+            hearing: Mutex::default(),
+            sent: Mutex::default(),
+            tellings: Mutex::default(),
             open: Mutex::default(),
             withdrawn: Mutex::default(),
             waiting: Mutex::default(),
@@ -59,6 +73,36 @@ impl Traffic {
     /// Becomes true when nobody waits for any answer any more.
     pub(super) fn over(&self) -> watch::Receiver<bool> {
         self.over.subscribe()
+    }
+
+    /// What the client had heard when it sent the call of this id.
+    pub(super) fn heard(&self, id: &str) -> Heard {
+        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
+        sent.remove(id).unwrap_or_default()
+    }
+
+    /// The answer to the call of this id is ready; it is told when it goes out.
+    pub(super) fn will_tell(&self, id: String, telling: Telling) {
+        self.tellings.lock().unwrap_or_else(PoisonError::into_inner).insert(id, telling);
+    }
+
+    /// A call begins at this offset of the client's stream.
+    fn sends(&self, id: &str, offset: u64) {
+        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Received::Bytes(bytes)) = self.intake.as_ref().map(|intake| intake.received()) {
+            hearing.rested(bytes);
+        }
+        let heard = hearing.at(offset);
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), heard);
+    }
+
+    /// The answer to the call of this id goes out now.
+    fn tells(&self, id: &str) {
+        let telling = self.tellings.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let Some(telling) = telling else { return };
+        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
+        let received = self.intake.as_ref().map_or(Received::Writing, |intake| intake.received());
+        hearing.gave(received, telling.told());
     }
 
     fn is_idle(&self) -> bool {
@@ -106,8 +150,10 @@ pub(super) async fn let_in(
     let to = Arc::new(tokio::sync::Mutex::new(to));
     let (queue, waiting) = mpsc::unbounded_channel();
     let feeder = tokio::spawn(feed(waiting, to.clone(), traffic.clone()));
-    let mut lines = Lines { from: BufReader::with_capacity(1 << 16, from), most };
-    while let Some(line) = lines.next().await {
+    let mut lines = Lines::new(from, most);
+    loop {
+        let offset = lines.taken;
+        let Some(line) = lines.next().await else { break };
         let line = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => line,
@@ -131,6 +177,7 @@ pub(super) async fn let_in(
         match sort {
             Sort::Call(id) => {
                 let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
+                traffic.sends(&id, offset);
                 let room = traffic.room.clone().acquire_many_owned(bytes).await.ok();
                 *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) += 1;
                 if queue.send(Frame { line, id, _room: room }).is_err() {
@@ -197,7 +244,8 @@ pub(super) async fn let_out(
         tokio::select! {
             read = from.read_until(b'\n', &mut line) => match read {
                 Ok(count) if count > 0 => {}
-                _ => return,
+                // What was refused before the end is still to be said.
+                _ => break,
             },
             refused = back.recv(), if is_open => {
                 match refused {
@@ -212,14 +260,23 @@ pub(super) async fn let_out(
                 continue;
             }
         }
+        let head = String::from_utf8_lossy(&line[..line.len().min(END)]);
+        let id = id_in(&head).filter(|_| !head.contains("\"method\""));
+        if let Some(id) = id {
+            traffic.tells(id);
+        }
         if to.write_all(&line).await.is_err() || to.flush().await.is_err() {
             return;
         }
-        let head = String::from_utf8_lossy(&line[..line.len().min(END)]);
-        if let Some(id) = id_in(&head).filter(|_| !head.contains("\"method\"")) {
+        if let Some(id) = id {
             traffic.close(id);
         }
         line.clear();
+    }
+    while let Ok(refused) = back.try_recv() {
+        if to.write_all(&refused).await.is_err() || to.flush().await.is_err() {
+            return;
+        }
     }
 }
 
@@ -277,13 +334,19 @@ fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
 }
 
 /// Lines of at most so many bytes; of a longer one only its ends.
-struct Lines<R> {
+pub(crate) struct Lines<R> {
     from: BufReader<R>,
     most: usize,
+    /// How many bytes of the stream they were.
+    pub(crate) taken: u64,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    async fn next(&mut self) -> Option<Result<Vec<u8>, Vec<u8>>> {
+    pub(crate) fn new(from: R, most: usize) -> Self {
+        Self { from: BufReader::with_capacity(1 << 16, from), most, taken: 0 }
+    }
+
+    pub(crate) async fn next(&mut self) -> Option<Result<Vec<u8>, Vec<u8>>> {
         let mut line: Vec<u8> = Vec::new();
         let mut too_long = false;
         loop {
@@ -292,6 +355,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             let taken = end.map_or(piece.len(), |at| at + 1);
             line.extend_from_slice(&piece[..taken]);
             self.from.consume(taken);
+            self.taken += taken as u64;
             if line.len() > self.most {
                 too_long = true;
                 line.drain(END..line.len() - END);
@@ -382,7 +446,7 @@ mod tests {
         );
         let (to, mut from) = tokio::io::duplex(1 << 20);
         let (back, mut refused) = mpsc::channel(16);
-        let_in(input.as_bytes(), to, back, Traffic::new(), 50_000).await;
+        let_in(input.as_bytes(), to, back, Traffic::new(None), 50_000).await;
         let mut out = String::new();
         tokio::io::AsyncReadExt::read_to_string(&mut from, &mut out).await.expect("text");
         let ids: Vec<Value> = out

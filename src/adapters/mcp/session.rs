@@ -69,10 +69,14 @@ impl Desk {
         &self.toolbox
     }
 
+    /// Requests of the newer lifecycle over HTTP stand alone: they share one record.
+    pub(super) fn is_shared(&self, context: &RequestContext<RoleServer>) -> bool {
+        context.peer.peer_info().is_none() && self.opener.is_none()
+    }
+
     /// The tools of the session, which begins with its first call.
     pub(super) async fn session(&self, context: &RequestContext<RoleServer>) -> Toolbox {
-        // Requests of the newer lifecycle over HTTP stand alone: they share one record.
-        if context.peer.peer_info().is_none() && self.opener.is_none() {
+        if self.is_shared(context) {
             return self.toolbox.clone();
         }
         let session = self.session.get_or_init(|| async {

@@ -2,13 +2,16 @@
 //! call that takes long never keeps a server from hearing what its client says.
 //!
 //! A call that nobody waits for any more stops at the next point where it would wait itself,
-//! and before it writes; until then it keeps its thread.
+//! in the loops of the matcher, and before it writes; until then it keeps its thread.
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
+
+use crate::matching::effort;
 
 /// How many calls are worked on at once, of all sessions of a process: twice the
 /// processors, and not fewer than this.
@@ -35,24 +38,39 @@ impl Workers {
         let place = self.0.clone().acquire_owned().await.ok()?;
         let runtime = Handle::current();
         // Gone with this future, and then heard by the work.
-        let (_waits, gone) = oneshot::channel::<()>();
+        let (_told, gone) = oneshot::channel::<()>();
+        let waits = Waits(Arc::default());
+        let withdrawn = waits.0.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
-            runtime.block_on(async {
-                tokio::select! {
-                    biased;
-                    _ = gone => None,
-                    done = work() => Some(done),
-                }
+            effort::until(withdrawn, || {
+                runtime.block_on(async {
+                    tokio::select! {
+                        biased;
+                        _ = gone => None,
+                        done = work() => Some(done),
+                    }
+                })
             })
         });
-        done.await.ok().flatten()
+        let done = done.await.ok().flatten();
+        drop(waits);
+        done
+    }
+}
+
+/// Says that nobody waits, once it is dropped.
+struct Waits(Arc<AtomicBool>);
+
+impl Drop for Waits {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
     use std::thread::sleep;
     use std::time::Duration;
 
@@ -91,6 +109,23 @@ mod tests {
         let all = workers.0.acquire_many(u32::try_from(most).expect("few")).await;
         drop(all.expect("open"));
         assert!(!wrote.load(Ordering::Acquire), "it went on");
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_loop_that_nobody_waits_for_is_given_up() {
+        let workers = Workers::new();
+        let (tell, told) = std::sync::mpsc::channel();
+        let work = workers.run(move || async move {
+            let done = effort::Effort::default().run(|| {
+                for _ in 0..5_000 {
+                    effort::spend(1 << 16);
+                    sleep(Duration::from_millis(1));
+                }
+            });
+            tell.send(done).expect("told");
+        });
+        assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
+        assert_eq!(told.recv(), Ok(Err(effort::GivenUp::Unheard)));
     }
 
     #[tokio::test]

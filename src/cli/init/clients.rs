@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::merge::Content;
+use crate::text::ContentHash;
 
 /// A client program.
 pub(crate) struct Client {
@@ -141,22 +142,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             without: "",
             note: "Zed shows the server under Agent settings, where it can be switched on and its tools allowed.",
         },
-        "qwen" | "qwen-code" => Client {
-            name: "qwen",
-            files: vec![json_in(
-                ".qwen/settings.json",
-                json!({ "mcpServers": { "restitch": {
-                    "command": "restitch",
-                    "args": start(Some("claude-code"), &tools("edit"), ".qwen/settings.json"),
-                }}}),
-            )],
-            allowing: vec![json_in(
-                ".qwen/settings.json",
-                json!({ "mcpServers": { "restitch": { "trust": true } } }),
-            )],
-            without: "Qwen Code asks before each edit, and without somebody to ask (`qwen -p`) it does not edit",
-            note: "",
-        },
+        "qwen" | "qwen-code" => qwen(&folder),
         "kimi" => Client {
             name: "kimi",
             files: vec![plain_server(".kimi-code/mcp.json", "mcpServers")],
@@ -292,7 +278,7 @@ fn claude(folder: &str) -> Client {
             ),
         ],
         without: "Claude Code asks before each edit, and without somebody to ask (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
-        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json.",
+        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in one below it, it does not read the project's permissions.",
     }
 }
 
@@ -373,6 +359,32 @@ fn gemini(folder: &str) -> Client {
         ],
         without: "Gemini CLI asks before each edit, and without somebody to ask (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
         note: "The hook corrects Gemini's own `replace` before it runs, and holds back what restitch refuses.",
+    }
+}
+
+fn qwen(folder: &str) -> Client {
+    let settings = ".qwen/settings.json";
+    let server = json!({
+        "command": "restitch",
+        "args": start(Some("claude-code"), &tools("edit"), settings),
+        "alwaysLoadTools": true,
+    });
+    // Qwen Code asks once for each server of a project, and again when its configuration has
+    // changed: it keeps the hash of what was agreed to, with the names in order.
+    let mut agreed = server.clone();
+    agreed["trust"] = true.into();
+    agreed.sort_all_objects();
+    let hash = ContentHash::of(agreed.to_string().as_bytes()).to_string();
+    let approval = json!({ folder: { "restitch": { "hash": hash, "status": "approved" } } });
+    Client {
+        name: "qwen",
+        files: vec![json_in(settings, json!({ "mcpServers": { "restitch": server } }))],
+        allowing: vec![
+            json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
+            home(".qwen", None, ("mcpApprovals.json", Content::Json(approval))),
+        ],
+        without: "Qwen Code does not start a project's server before it is approved, and asks before each edit; without somebody to ask (`qwen -p`) it does not edit",
+        note: "After a change of the server's configuration: qwen mcp approve restitch.",
     }
 }
 

@@ -11,6 +11,8 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
+use serde_json::json;
+
 use super::args::{Common, InitArgs};
 use super::exit::Exit;
 use super::settings;
@@ -26,18 +28,26 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     };
     let mut text = String::new();
     let mut refused = false;
+    let mut files = Vec::new();
     let agreed: &[File] = if args.allow_edits { &client.allowing } else { &[] };
     for file in client.files.iter().chain(agreed) {
         if !args.write {
             let _ = writeln!(text, "# {}\n{}", file.shown(), file.content.printed());
+            files.push(
+                json!({ "path": file.shown(), "content": file.content.printed(), "done": null }),
+            );
             continue;
         }
         match write(common, file).await {
             Ok(done) => {
+                files.push(json!({ "path": file.shown(), "content": null, "done": done }));
                 let _ = writeln!(text, "{}: {done}", file.shown());
             }
             Err(why) => {
                 refused = true;
+                files.push(json!({
+                    "path": file.shown(), "content": file.content.printed(), "done": null, "why": why,
+                }));
                 let _ = writeln!(
                     text,
                     "{}: not changed: {why}\nAdd this by hand:\n{}",
@@ -56,6 +66,12 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     }
     if args.write {
         let _ = writeln!(text, "Check it with: restitch doctor --client {}", client.name);
+    }
+    if common.json {
+        let answer = json!({
+            "ok": !refused, "client": client.name, "files": files, "note": client.note,
+        });
+        text = format!("{answer}\n");
     }
     match io::stdout().lock().write_all(text.as_bytes()) {
         Ok(()) if refused => Exit::Refused,

@@ -1,9 +1,9 @@
 //! opencode's database: `session`, `message` and `part`, whose `data` is JSON.
 //!
-//! Nothing is written, not even beside the file: a database that nobody writes to is read
-//! as it lies there, one of a running opencode through its index without touching it, and
-//! one that was left behind in the middle of something is read from a private copy. Columns
-//! that are not there are looked for in the JSON; rows that make no sense are counted.
+//! Nothing is written, not even beside the file. A database that is not in use is read in
+//! place, that of a running opencode through its index without touching it, and one with an
+//! unfinished write from a private copy. Missing columns are looked for in the JSON; rows
+//! that cannot be read are counted.
 //! Limits: a row of more than 64 MiB is left out, and so is what opencode has pruned itself.
 
 use std::collections::{BTreeMap, HashMap};

@@ -58,7 +58,7 @@ impl Mistake for LineNumbers {
 
 /// What stands between a line number and the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
+pub(crate) enum Style {
     Bar,
     Arrow,
     Colon,
@@ -71,7 +71,7 @@ enum Style {
 }
 
 /// The number in front of a line, its style, and the rest.
-fn number(line: &str) -> Option<(Style, usize, &str)> {
+pub(crate) fn number(line: &str) -> Option<(Style, usize, &str)> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let start = line.trim_start_matches(' ');
     for (open, close, style) in [("<<", ">>", Style::Angles), ("[", "]", Style::Brackets)] {

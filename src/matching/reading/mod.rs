@@ -9,6 +9,8 @@ mod line_numbers;
 mod wrappers;
 
 pub(crate) use escapes::{unescape_all, unescape_quotes};
+pub(crate) use line_numbers::{Style, number};
+pub(crate) use wrappers::one_side;
 
 use crate::edit::{Rewrite, Rung};
 

@@ -38,7 +38,7 @@ impl Mistake for DiffMarkers {
 }
 
 /// One side of a text in which every line is marked; where both sides are, the other goes.
-fn one_side(text: &str, own: char, other: char) -> Option<String> {
+pub(crate) fn one_side(text: &str, own: char, other: char) -> Option<String> {
     let closed = text.ends_with('\n');
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     let is_header = |line: &str| line.starts_with("@@");

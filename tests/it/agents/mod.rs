@@ -8,3 +8,4 @@ mod server;
 mod sessions;
 mod snapshots;
 mod tools;
+mod turns;

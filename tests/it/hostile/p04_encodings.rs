@@ -142,3 +142,22 @@ fn nul_is_refused_in_utf_16_too_and_undo_works_on_what_was_written() {
     assert_eq!(replies[1]["ok"], true, "{}", replies[1]);
     assert_eq!(world.bytes("g"), bare);
 }
+
+/// A model learns of `encoding` from the declarations, and may send its arguments as a text.
+#[test]
+fn every_tool_that_writes_text_declares_the_encoding() {
+    let world = World::new();
+    let out = world.run(&["schema", "mcp"], b"");
+    let listed: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    for tool in listed["tools"].as_array().expect("tools") {
+        let named = tool["inputSchema"]["properties"].get("encoding").is_some();
+        let writes = tool["annotations"]["readOnlyHint"] == false && tool["name"] != "undo";
+        assert_eq!(named, writes, "{}", tool["name"]);
+    }
+    let encoding = Encoding::named("ISO-8859-15").expect("known");
+    world.write("f", encoding.encode("prix = é\nnom = x\n").expect("fits"));
+    let call = json!({ "path": "f", "old_str": "nom = x", "new_str": "nom = €", "encoding": "ISO-8859-15" });
+    let reply = &world.batch(&[json!({ "arguments": call.to_string() })])[0];
+    assert_eq!(reply["ok"], true, "{reply}");
+    assert_eq!(world.bytes("f"), encoding.encode("prix = é\nnom = €\n").expect("fits"));
+}

@@ -1,11 +1,12 @@
 //! Calls that ask for too much: refused by the name of the limit, or answered with the count
 //! of what was left out.
 
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::World;
+use super::{World, finish};
 
 fn refused(world: &World, tool: &str, arguments: Value, limit: &str) {
     let start = Instant::now();
@@ -46,6 +47,69 @@ fn too_much_in_one_call_is_refused_by_the_limits_name() {
         json!({ "path": "many", "old_str": "a", "new_str": "b", "replace_all": true }),
         "100000",
     );
+}
+
+/// What grows with the number of edits is what each of them says, not the file once more.
+#[test]
+fn many_edits_of_a_large_file_take_the_memory_of_one() {
+    let world = World::new();
+    let line = |n: usize| format!("line {n} of the file, {}\n", n * 7919 % 1000);
+    world.write("f", (0..80_000).map(line).collect::<String>());
+    let edits: Vec<Value> = (0..1_000)
+        .map(|n| json!({ "path": "f", "old_str": format!("line {} of", n * 80), "new_str": format!("row {n} of") }))
+        .collect();
+    let call = format!("{}\n", json!({ "tool": "multi_edit", "arguments": { "edits": edits } }));
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -v 1000000 && exec \"$0\" --no-model batch"]);
+    limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(world.root());
+    limited.env("RESTITCH_STATE_DIR", world.state());
+    limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let out = finish(limited, call.as_bytes());
+    let reply: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {:?} {}", out.status, String::from_utf8_lossy(&out.stderr))
+    });
+    assert_eq!(reply["ok"], true, "{}", reply["message"]);
+    assert!(world.text("f").contains("row 999 of"));
+}
+
+#[test]
+fn the_work_of_one_call_is_limited_by_name() {
+    let world = World::new();
+    world.write("f", "x\n".repeat(3 << 20));
+    let edits: Vec<Value> = (0..1_000)
+        .map(|n| json!({ "path": "f", "old_str": format!("{n}"), "new_str": "y" }))
+        .collect();
+    refused(&world, "multi_edit", json!({ "edits": edits }), "at most 682 edits of a file");
+    let hunk = "@@\n-x\n+y\n".repeat(1_001);
+    let patch = format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch");
+    refused(&world, "apply_patch", json!({ "patch": patch }), "1001 files and hunks");
+
+    // Lines of few words, of which every sixth is stale.
+    let mut draw = 1_u64;
+    let mut line = |_| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ["a\n", "b\n", "c\n", "d\n", "}\n", "{\n"][usize::try_from(draw >> 33).expect("small") % 6]
+    };
+    let old: Vec<&str> = (0..300_000).map(&mut line).collect();
+    world.write("few", old.concat().repeat(2));
+    let old = old.concat().replace('a', "a q").replacen('b', "z b", 1);
+    let call = json!({ "path": "few", "old_str": old, "new_str": "x\n" });
+    refused(&world, "edit_file", call, "steps that one call may");
+}
+
+/// Texts whose reading takes the square of their length, or all memory, where nobody minds.
+#[test]
+fn marks_and_placeholders_without_end_are_read() {
+    let world = World::new();
+    world.write("marks", format!("e{}\n", "\u{301}\u{323}".repeat(500_000)));
+    let old = format!("e{}\n", "\u{323}\u{301}".repeat(500_000));
+    let call = json!({ "arguments": { "path": "marks", "old_str": old, "new_str": "x\n" } });
+    assert_eq!(world.batch(&[call])[0]["ok"], false);
+    let block = ["one two\n", "three four\n", "five six\n"];
+    world.write("f.py", block.concat().repeat(20_000));
+    let old = format!("{}// ... existing code ...\n", block[0]).repeat(4_000);
+    let call = json!({ "arguments": { "path": "f.py", "old_str": old, "new_str": "x\n" } });
+    assert_eq!(world.batch(&[call])[0]["ok"], false);
 }
 
 #[test]

@@ -82,3 +82,14 @@ fn rules_hold_below_the_root_and_what_is_above_has_no_say() {
         assert!(!text.lines().any(|line| line.starts_with(name)), "{name} is there: {text}");
     }
 }
+
+/// A rule of a megabyte takes seconds to read, in each folder anew.
+#[test]
+fn a_rule_that_is_longer_than_any_path_leaves_nothing_out() {
+    let world = World::new();
+    world.write("a.rs", "fn a() {}\n");
+    world.write("b.rs", "fn b() {}\n");
+    world.write(".gitignore", format!("{}a.rs\nb.rs\n", "**/".repeat(1_400)));
+    let text = listed(&world);
+    assert!(text.contains("a.rs") && !text.contains("b.rs"), "{text}");
+}

@@ -308,19 +308,27 @@ fn ignore_files() {
         b"a/**/b\n[a-z]*.rs\n\\!x\n#c\n  \n",
         b"{a,b}\n**\n*/\n",
     ];
+    // Many folders, each with rules of its own, so that one walk reads many inputs.
+    const FOLDERS: usize = 100;
     let world = World::new();
-    for name in ["a/b/c.rs", "keep.log", "x.log", "target/y"] {
-        world.write(name, "x\n");
+    for folder in 0..FOLDERS {
+        for name in ["a/b/c.rs", "keep.log", "x.log", "target/y"] {
+            world.write(&format!("{folder}/{name}"), "x\n");
+        }
     }
     let tools =
         Toolbox::new(Engine::builder(DiskStore::open(&world.root()).expect("store")).build());
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
-    let rules = world.root().join(".gitignore");
-    storm("ignore files", 300, seeds, |input| {
-        std::fs::write(&rules, input).expect("rules");
-        let options = CallOptions::default();
-        let listed = tools.call("list_files", json!({}), &options);
-        assert!(runtime.block_on(listed).ok);
+    let mut next = 0;
+    storm("ignore files", 3_000, seeds, |input| {
+        let folder = next % FOLDERS;
+        std::fs::write(world.root().join(format!("{folder}/.gitignore")), input).expect("rules");
+        next += 1;
+        if next % FOLDERS == 0 {
+            let options = CallOptions::default();
+            let listed = tools.call("list_files", json!({}), &options);
+            assert!(runtime.block_on(listed).ok);
+        }
     });
 }
 

@@ -6,13 +6,21 @@ use serde_json::{Value, json};
 use super::{Session, anchor, warnings};
 
 async fn edited(before: &str, edits: Value) -> (String, Value) {
-    let session = Session::new(&[("f", before)]);
-    let report = session.hashline("f", edits).await;
-    (session.text("f"), report)
+    edited_in("f", before, edits).await
+}
+
+async fn edited_in(path: &str, before: &str, edits: Value) -> (String, Value) {
+    let session = Session::new(&[(path, before)]);
+    let report = session.hashline(path, edits).await;
+    (session.text(path), report)
 }
 
 async fn result(before: &str, edits: Value) -> String {
     edited(before, edits).await.0
+}
+
+async fn result_in(path: &str, before: &str, edits: Value) -> String {
+    edited_in(path, before, edits).await.0
 }
 
 fn replace(before: &str, start: usize, end: usize, lines: Value) -> Value {
@@ -179,18 +187,18 @@ async fn a_boundary_echo_is_dropped_only_when_the_brackets_prove_it() {
     let before = "function hello() {\n  log(1);\n  log(2);\n}\n\nfunction world() {\n}\n";
     // The BAD example of seed 003.
     let (text, report) =
-        edited(before, replace(before, 2, 3, json!(["  return \"hi\";", "}"]))).await;
+        edited_in("f.js", before, replace(before, 2, 3, json!(["  return \"hi\";", "}"]))).await;
     assert_eq!(text, "function hello() {\n  return \"hi\";\n}\n\nfunction world() {\n}\n");
     assert_eq!(report["rewrites"], json!(["strip-boundary-echo"]));
     let lines = json!(["function hello() {", "  return 1;"]);
     assert!(
-        result(before, replace(before, 2, 3, lines))
+        result_in("f.js", before, replace(before, 2, 3, lines))
             .await
             .starts_with("function hello() {\n  return 1;\n}\n")
     );
     let lines = json!(["function hello() {", "  return 1;", "}"]);
     assert!(
-        result(before, replace(before, 2, 3, lines))
+        result_in("f.js", before, replace(before, 2, 3, lines))
             .await
             .starts_with("function hello() {\n  return 1;\n}\n\n")
     );
@@ -200,14 +208,14 @@ async fn a_boundary_echo_is_dropped_only_when_the_brackets_prove_it() {
         { "op": "replace", "pos": anchor(before, 7), "lines": null },
     ]);
     assert_eq!(
-        result(before, edits).await,
+        result_in("f.js", before, edits).await,
         "function hello() {\n  f();\n}\n}\n\nfunction world() {\n"
     );
     // And here the file lacks one.
     let broken = "fn a() {\n  if x {\n    y();\n}\n";
     let lines = json!(["    z();", "}"]);
     assert_eq!(
-        result(broken, replace(broken, 3, 3, lines)).await,
+        result_in("f.rs", broken, replace(broken, 3, 3, lines)).await,
         "fn a() {\n  if x {\n    z();\n}\n}\n"
     );
 }

@@ -3,6 +3,9 @@
 mod anchors;
 mod differential;
 mod figures;
+mod identities;
+mod numbers;
+mod repairs;
 mod search;
 mod seeds;
 mod staging;

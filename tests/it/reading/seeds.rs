@@ -74,6 +74,7 @@ async fn seed_000_2_edit_lines_answers_with_every_field_of_the_verification() {
         report["verification"],
         json!({
             "start_line": 4, "end_line": 5, "lines_replaced": 2, "lines_inserted": 3, "line_delta": 1,
+            "original_lines": ["<<4>>line 4", "<<5>>line 5"],
             "before_context": "<<3>>line 3",
             "edited_preview": ["<<4>>four", "<<5>>five", "<<6>>five b"],
             "after_context": "<<7>>line 6",
@@ -136,11 +137,24 @@ async fn seed_000_3_the_summary_says_what_was_replaced_and_how_long_the_file_is(
 #[test]
 fn seed_000_4_the_prompts_guide_safe_editing() {
     let text = about("edit_lines");
-    for words in
-        ["never from memory", "Search hits carry line numbers", "verification", "bottom up"]
-    {
+    for words in [
+        "Read first",
+        "never from memory",
+        "Search hits carry line numbers",
+        "One call for all edits",
+        "the version you were shown",
+        "bottom up",
+        "Verify by the answer",
+    ] {
         assert!(text.contains(words), "{words}");
     }
+    let bytes: usize = TOOLS.iter().map(|tool| tool.about.len()).sum();
+    println!(
+        "descriptions of all tools: {bytes} bytes; edit_lines {}, hashline_edit {}",
+        text.len(),
+        about("hashline_edit").len()
+    );
+    assert!(text.len() <= 1_000 && about("hashline_edit").len() <= 2_200);
     assert!(about("read_file").contains("right before you change it"));
 }
 
@@ -372,6 +386,9 @@ fn seed_003_the_prompt_has_the_rules_the_examples_and_the_bad_pattern() {
     for words in [
         "All edits of a call speak of the file as you read it",
         "they are there twice",
+        "Read first",
+        "One call for all edits",
+        "Verify by the answer",
         "BAD:",
         "`null` or `[]`",
         "Never make one up",

@@ -35,6 +35,8 @@ struct Real {
     /// What it does with its own tool, and what becomes of that.
     own: Option<(OwnCalls, Own)>,
     command: fn(&Run) -> Command,
+    /// The folder of the project that it is started in.
+    folder: &'static str,
 }
 
 /// Calls of a client's own tools, for a project in that folder.
@@ -63,6 +65,7 @@ struct Run {
     project: PathBuf,
     home: PathBuf,
     port: u16,
+    folder: &'static str,
 }
 
 impl Run {
@@ -81,7 +84,7 @@ impl Run {
             .env("HOME", &self.home)
             .env("RESTITCH_STATE_DIR", self.home.join("restitch"))
             .env("NO_COLOR", "1")
-            .current_dir(&self.project);
+            .current_dir(self.project.join(self.folder));
         command
     }
 
@@ -118,6 +121,7 @@ const CLIENTS: &[Real] = &[
                 .env("ANTHROPIC_API_KEY", "none");
             command
         },
+        folder: "",
     },
     Real {
         name: "Codex",
@@ -142,6 +146,7 @@ const CLIENTS: &[Real] = &[
                 .env("OPENAI_API_KEY", "none");
             command
         },
+        folder: "",
     },
     Real {
         name: "Gemini CLI",
@@ -171,6 +176,7 @@ const CLIENTS: &[Real] = &[
                 .env("GEMINI_API_KEY", "none");
             command
         },
+        folder: "",
     },
     Real {
         name: "opencode",
@@ -204,6 +210,28 @@ const CLIENTS: &[Real] = &[
                 .env("OPENCODE_CONFIG_CONTENT", provider.to_string());
             command
         },
+        folder: "",
+    },
+    Real {
+        name: "opencode in a subfolder",
+        version: "node_modules/opencode-ai",
+        init: Some("opencode"),
+        edit: Form::Edit,
+        own: None,
+        command: |run| {
+            let provider = json!({ "provider": { "x": {
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "x",
+                "options": { "baseURL": run.url("/v1"), "apiKey": "none" },
+                "models": { "scripted": { "name": "scripted", "tool_call": true } },
+            }}});
+            let mut command = run.program("opencode");
+            command
+                .args(["run", "-m", "x/scripted", "edit"])
+                .env("OPENCODE_CONFIG_CONTENT", provider.to_string());
+            command
+        },
+        folder: "src",
     },
     Real {
         name: "Copilot CLI",
@@ -230,19 +258,77 @@ const CLIENTS: &[Real] = &[
                 .env("COPILOT_MODEL", "gpt-5");
             command
         },
+        folder: "",
     },
     Real {
-        name: "OpenAI Agents SDK",
-        version: "venv/lib/openai_agents",
-        init: None,
+        name: "Qwen Code",
+        version: "node_modules/@qwen-code/qwen-code",
+        init: Some("qwen"),
+        edit: Form::Edit,
+        own: None,
+        command: |run| {
+            let mut command = run.program("qwen");
+            command
+                .args(["--auth-type", "openai", "--openai-api-key", "none", "--model", "scripted"])
+                .args(["--openai-base-url", &run.url("/v1")])
+                .args(["--approval-mode", "auto-edit", "-p", "edit"]);
+            command
+        },
+        folder: "",
+    },
+    Real {
+        name: "Cline",
+        version: "node_modules/cline",
+        init: Some("cline"),
         edit: Form::EditFile,
         own: None,
         command: |run| {
-            let mut command = run.at_home(Command::new(run.programs.join("venv/bin/python")));
-            command.arg(script("openai_agents.py")).arg(run.port.to_string());
-            command.args([env!("CARGO_BIN_EXE_restitch"), "mcp"]);
+            // How the user signs in is no part of init.
+            let mut signs_in = run.program("cline");
+            signs_in.args(["auth", "-p", "openai", "-k", "none", "-m", "scripted"]);
+            signs_in.args(["-b", &run.url("/v1")]).stdin(Stdio::null());
+            let _ = signs_in.output();
+            let mut command = run.program("cline");
+            command.args(["--auto-approve", "true", "-t", "120", "edit the file"]);
             command
         },
+        folder: "",
+    },
+    Real {
+        name: "Claude Agent SDK",
+        version: "venv/claude-agent-sdk",
+        init: None,
+        edit: Form::EditFile,
+        own: None,
+        command: |run| python(run, "venv", "run_claude_sdk.py"),
+        folder: "",
+    },
+    Real {
+        name: "pydantic-ai",
+        version: "venv/pydantic-ai-slim",
+        init: None,
+        edit: Form::EditFile,
+        own: None,
+        command: |run| python(run, "venv", "run_pydantic_ai.py"),
+        folder: "",
+    },
+    Real {
+        name: "langchain-mcp-adapters",
+        version: "venv-langchain/langchain-mcp-adapters",
+        init: None,
+        edit: Form::EditFile,
+        own: None,
+        command: |run| python(run, "venv-langchain", "run_langchain.py"),
+        folder: "",
+    },
+    Real {
+        name: "OpenAI Agents SDK",
+        version: "venv/openai-agents",
+        init: None,
+        edit: Form::EditFile,
+        own: None,
+        command: |run| python(run, "venv", "openai_agents.py"),
+        folder: "",
     },
     Real {
         name: "Vercel AI SDK",
@@ -256,8 +342,17 @@ const CLIENTS: &[Real] = &[
             command.args([env!("CARGO_BIN_EXE_restitch"), "mcp"]);
             command
         },
+        folder: "",
     },
 ];
+
+/// An agent of a Python SDK: the folder of its packages, and the program that runs it.
+fn python(run: &Run, folder: &str, program: &str) -> Command {
+    let mut command = run.at_home(Command::new(run.programs.join(folder).join("bin/python")));
+    command.arg(script(program)).arg(run.port.to_string());
+    command.args([env!("CARGO_BIN_EXE_restitch"), "mcp"]);
+    command
+}
 
 fn script(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/agents/clients").join(name)
@@ -357,9 +452,10 @@ fn finish(mut command: Command, log: &Path) {
 
 fn version(programs: &Path, client: &Real) -> Option<String> {
     if client.version.starts_with("venv") {
-        let code = "import importlib.metadata as m; print(m.version('openai-agents'))";
-        let out =
-            Command::new(programs.join("venv/bin/python")).args(["-c", code]).output().ok()?;
+        let (folder, package) = client.version.split_once('/')?;
+        let code = format!("import importlib.metadata as m; print(m.version('{package}'))");
+        let python = programs.join(folder).join("bin/python");
+        let out = Command::new(python).args(["-c", &code]).output().ok()?;
         return out
             .status
             .success()
@@ -386,14 +482,25 @@ fn drive(client: &Real, programs: &Path) -> Works {
     }
     std::fs::write(project.join("src/app.py"), APP).expect("file");
     let model = Model::play(&turns(client, &project), &requests);
-    let run = Run { programs: programs.to_owned(), project, home, port: model.port };
+    let run = Run {
+        programs: programs.to_owned(),
+        project,
+        home,
+        port: model.port,
+        folder: client.folder,
+    };
     if let Some(name) = client.init {
         let mut init = run.at_home(Command::new(env!("CARGO_BIN_EXE_restitch")));
+        init.current_dir(&run.project);
         let out = init.args(["init", name, "--write", "--allow-edits"]).output().expect("runs");
         assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stdout));
     }
     let log = top.join("log");
     finish((client.command)(&run), &log);
+    if client.name == "Cline" {
+        // It leaves a process behind for the next one.
+        let _ = run.program("cline").args(["hub", "stop"]).stdin(Stdio::null()).output();
+    }
     let seen = Seen::read(&requests, &run.project);
     let file = std::fs::read_to_string(run.project.join("src/app.py")).expect("file");
     let answer = |at: usize| seen.answers.get(at).map(String::as_str).unwrap_or_default();
@@ -450,9 +557,10 @@ fn real_clients_edit_headless() {
         let names = ["list", "read", "repaired", "refused", "several", "undo", "hook", "bytes"];
         let cells: Vec<&str> = names.iter().map(|name| cell(name)).collect();
         let row = format!(
-            "| {} | {version} | {} | {} |",
+            "| {} | {version} | {} | {} | {} |",
             client.name,
             cells.join(" | "),
+            works.seen.size,
             works.seen.declared
         );
         println!("{row}");
@@ -470,6 +578,7 @@ fn real_clients_edit_headless() {
         }
         let name = client.name.to_lowercase().replace(' ', "-");
         check(&format!("client-{name}.txt"), &works.seen.text());
+        check(&format!("client-{name}-body.json"), &works.seen.body);
     }
     assert!(wrong.is_empty(), "{wrong}");
     if std::env::var_os("RESTITCH_BLESS").is_some() && !rows.is_empty() {
@@ -488,11 +597,69 @@ fn write_table(rows: &[String]) {
     let date = Command::new("date").args(["-u", "+%F"]).output().expect("date").stdout;
     let date = String::from_utf8_lossy(&date);
     let table = format!(
-        "Run on {} with restitch {}:\n\n| client | version | list | read | repaired | refused | several | undo | hook | bytes right | declared |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: |\n{}\n",
+        "Run on {} with restitch {}:\n\n| client | version | list | read | repaired | refused | several | undo | hook | bytes right | last request | declared |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | ---: |\n{}\n",
         date.trim(),
         env!("CARGO_PKG_VERSION"),
         rows.join("\n")
     );
     let text = format!("{}{table}{}", &text[..from + open.len()], &text[to..]);
     std::fs::write(file, text).expect("written");
+}
+
+/// MCP Inspector finds no fault with the schemas, in whatever form they are offered.
+#[test]
+fn the_inspector_finds_the_schemas_portable() {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
+    let inspector = programs.join("node_modules/.bin/mcp-inspector");
+    if !inspector.exists() {
+        return skip("MCP Inspector", "not installed; run tests/it/agents/clients/install-real.sh");
+    }
+    let temp = tempfile::tempdir().expect("folder");
+    for flags in [
+        &[][..],
+        &["--tools", "all"],
+        &["--tools", "all", "--structured"],
+        &["--tools", "all", "--structured", "--guard", "--stage"],
+    ] {
+        let out = Command::new(&inspector)
+            .args(["--cli", env!("CARGO_BIN_EXE_restitch"), "mcp", "--root"])
+            .arg(temp.path())
+            .args(flags)
+            .args(["--method", "tools/list", "--strict"])
+            .env("HOME", temp.path())
+            .env("RESTITCH_STATE_DIR", temp.path().join("state"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("runs");
+        let said = String::from_utf8_lossy(&out.stderr);
+        assert!(out.status.success(), "{flags:?}: {said}");
+        assert!(
+            !said.contains("Warning: tool") && !said.contains("Error: tool"),
+            "{flags:?}: {said}"
+        );
+        let listed: Value = serde_json::from_slice(&out.stdout).expect("JSON");
+        let tools = listed["tools"].as_array().map_or(0, Vec::len);
+        println!("MCP Inspector --strict, {flags:?}: {tools} tools, nothing to say");
+        assert!(tools >= 5, "{listed}");
+    }
+}
+
+/// The providers' own packages take the declarations: Google's types, Anthropic's, OpenAI's
+/// with its conversion to strict schemas, and the protocol's.
+#[test]
+fn the_providers_packages_take_the_declarations() {
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");
+    let python = programs.join("venv/bin/python");
+    if !python.exists() {
+        return skip("schemas", "not installed; run tests/it/agents/clients/install-real.sh");
+    }
+    let out = Command::new(python)
+        .arg(script("schemas.py"))
+        .arg(env!("CARGO_BIN_EXE_restitch"))
+        .output()
+        .expect("runs");
+    let said = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{said}{}", String::from_utf8_lossy(&out.stderr));
+    println!("{said}");
+    assert_eq!(said.lines().count(), 5, "{said}");
 }

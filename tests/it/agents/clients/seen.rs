@@ -15,6 +15,10 @@ pub(super) struct Seen {
     pub(super) answers: Vec<String>,
     /// The last request, as text.
     pub(super) whole: String,
+    /// The last request as a reader wants it; see [`plain_body`].
+    pub(super) body: String,
+    /// The bytes of the last request as it came.
+    pub(super) size: usize,
 }
 
 impl Seen {
@@ -53,6 +57,8 @@ impl Seen {
             tools,
             answers: answers.iter().map(|text| steady(&text.replace(&root, "$ROOT"))).collect(),
             whole: body.to_string(),
+            size: body.to_string().len(),
+            body: plain_body(&body, &root),
         }
     }
 
@@ -76,6 +82,85 @@ impl Seen {
             let _ = writeln!(out, "\n-- answer {}, {} bytes\n{answer}", number + 1, answer.len());
         }
         out
+    }
+}
+
+/// A whole request body: restitch's declarations, the calls and the answers as they are, the
+/// client's other tools by name, and in the place of its own prose a mark, since that is
+/// another project's. What differs from run to run is left out.
+fn plain_body(body: &Value, root: &str) -> String {
+    let ours = body.to_string().contains("restitch");
+    let text = serde_json::to_string_pretty(&plain_value(body, ours, Whose::Client)).expect("JSON");
+    let text = text.replace(root, "$ROOT").replace(&root.replace("/project", ""), "$TOP");
+    let changing = ["Took back revision ", "Wall time: ", "<total_tokens>"];
+    changing.iter().fold(text, |text, mark| without_numbers(&text, mark)) + "\n"
+}
+
+/// The text without the number behind each mark.
+fn without_numbers(text: &str, mark: &str) -> String {
+    let mut parts = text.split(mark);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        out.push_str(&format!("{mark}…{rest}"));
+    }
+    out
+}
+
+/// Whose words stand in a part of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Client,
+    Ours,
+}
+
+fn plain_value(value: &Value, named: bool, whose: Whose) -> Value {
+    const CALLS: &[&str] =
+        &["tool_calls", "functionCall", "functionResponse", "arguments", "input", "output"];
+    match value {
+        Value::Object(object) => {
+            let kind = object.get("type").and_then(Value::as_str).unwrap_or_default();
+            let role = object.get("role").and_then(Value::as_str).unwrap_or_default();
+            let name = object.get("name").or_else(|| object.get("function")?.get("name"));
+            let name = name.and_then(Value::as_str).unwrap_or_default();
+            let declared = ["parameters", "input_schema", "parametersJsonSchema"]
+                .iter()
+                .any(|key| object.contains_key(*key) || object.get("function").is_some());
+            let is_ours = whose == Whose::Ours || !named || name.contains("restitch");
+            if declared && kind != "tool_use" && !object.contains_key("role") {
+                let call = object.get("function").is_some_and(|f| f.get("arguments").is_some());
+                if !is_ours && !call {
+                    return name.into();
+                }
+            }
+            let part_of_call = kind == "tool_result"
+                || kind.contains("_call")
+                || kind == "tool_use"
+                || kind == "namespace" && is_ours
+                || role == "tool"
+                || declared && is_ours;
+            // Ids of one run, in another order each time.
+            let lasting = object.iter().filter(|(key, _)| *key != "client_metadata");
+            let kept = lasting.map(|(key, value)| {
+                let inside = part_of_call || key != "input" && CALLS.contains(&key.as_str());
+                let whose = if inside { Whose::Ours } else { whose };
+                let steady =
+                    key.ends_with("id") || key.contains("signature") || key.ends_with("_key");
+                let value = if steady && value.is_string() {
+                    "…".into()
+                } else {
+                    plain_value(value, named, whose)
+                };
+                (key.clone(), value)
+            });
+            Value::Object(kept.collect())
+        }
+        Value::Array(items) => items.iter().map(|item| plain_value(item, named, whose)).collect(),
+        Value::String(text) if whose == Whose::Ours => text.clone().into(),
+        Value::String(text) if text.len() > 48 || text.contains('\n') => {
+            "<the client's own text>".into()
+        }
+        other => other.clone(),
     }
 }
 
@@ -148,6 +233,10 @@ fn plain(content: &Value) -> String {
         Value::String(text) => match serde_json::from_str(text) {
             // Some clients hand on the parts as JSON.
             Ok(parts @ Value::Array(_)) if text.starts_with("[{\"type\"") => plain(&parts),
+            Ok(Value::Object(answer)) if answer.contains_key("content") => {
+                plain(&answer["content"])
+            }
+            Ok(Value::Object(answer)) if answer.contains_key("error") => plain(&answer["error"]),
             _ => text.clone(),
         },
         Value::Array(parts) => {

@@ -4,8 +4,14 @@
 //! the splices are applied together. Untouched lines keep their bytes, replaced ones
 //! hand their line endings on, and whether the file ends in a newline stays as it is.
 
+mod decide;
+mod repair;
+
 use crate::edit::{EditCode, Refusal, Splice};
 use crate::text::{Ending, LineSpan, Snapshot, each_line};
+
+use decide::changes_of;
+pub(crate) use decide::{Decided, Draft, decide};
 
 /// New lines in the place of old ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,11 +77,16 @@ pub fn splices(snapshot: &Snapshot, changes: Vec<LineChange>) -> Result<Vec<Spli
     for change in &changes {
         check_span(change.span, total)?;
     }
-    Ok(merge(changes)?.iter().filter_map(|change| splice(snapshot, change)).collect())
+    let end = snapshot.lines().line(snapshot.text(), total);
+    let open = end.is_some_and(|line| line.ending == Ending::None);
+    let touches_open_end = open && changes.iter().any(|change| change.span.end >= total);
+    let merged = merge(changes, touches_open_end)?;
+    Ok(merged.iter().filter_map(|change| splice(snapshot, change)).collect())
 }
 
-/// Sorts the changes and joins those that touch each other.
-fn merge(mut changes: Vec<LineChange>) -> Result<Vec<LineChange>, Refusal> {
+/// Sorts the changes and joins insertions at one place. At an open end the line break goes
+/// from one line to another, so there all that touch each other are joined.
+fn merge(mut changes: Vec<LineChange>, at_open_end: bool) -> Result<Vec<LineChange>, Refusal> {
     changes.sort_by_key(|change| (change.span.start, change.span.end));
     let mut merged: Vec<LineChange> = Vec::with_capacity(changes.len());
     // The last replaced span, to name it when another one runs into it.
@@ -100,7 +111,10 @@ fn merge(mut changes: Vec<LineChange>) -> Result<Vec<LineChange>, Refusal> {
             reach = Some(change.span);
         }
         match merged.last_mut() {
-            Some(last) if last.span.end + 1 == start => {
+            Some(last)
+                if last.span.end + 1 == start
+                    && (at_open_end || last.inserts() && change.inserts()) =>
+            {
                 last.span.end = end;
                 last.lines.extend(change.lines);
             }

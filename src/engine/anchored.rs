@@ -1,0 +1,190 @@
+//! `hashline_edit` on the engine.
+
+use super::limits::admit_edits;
+use super::lines::{Seen, create};
+use super::{CallOptions, Engine};
+use crate::edit::{
+    After, EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
+};
+use crate::hashline::ops::{self, HashlineEdit, Op};
+use crate::hashline::resolve::Resolver;
+use crate::session::basis;
+use crate::text::Snapshot;
+
+/// A call of `hashline_edit`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct HashlineRequest {
+    /// The edits, all in terms of the file as it was read.
+    pub edits: Vec<HashlineEdit>,
+    /// Removes the file.
+    pub delete: bool,
+    /// Where the result goes instead.
+    pub rename: Option<WorkPath>,
+    /// The version that the anchors come from: its id, or the first digits of it.
+    pub snapshot: Option<String>,
+}
+
+impl Engine {
+    /// Edits lines by anchor, removes a file, or moves its result elsewhere.
+    pub async fn hashline_edit(
+        &self,
+        path: &WorkPath,
+        request: &HashlineRequest,
+        options: &CallOptions,
+    ) -> Result<EditReport, Refusal> {
+        self.hashline(path, request, options).await.map_err(|refusal| refusal.at(path.as_str()))
+    }
+
+    async fn hashline(
+        &self,
+        path: &WorkPath,
+        request: &HashlineRequest,
+        options: &CallOptions,
+    ) -> Result<EditReport, Refusal> {
+        self.admit(path).await?;
+        if request.delete {
+            return self.delete(path, request, options).await;
+        }
+        let edit = match self.snapshot(path).await {
+            Ok(current) => self.prepare_anchored(path, request, &current).await?,
+            Err(refusal) if refusal.code == EditCode::FileNotFound => {
+                Some(created(path, request, refusal)?)
+            }
+            Err(refusal) => return Err(refusal),
+        };
+        let Some(to) = &request.rename else {
+            let edit = edit.ok_or_else(no_edits)?;
+            let mut reports = self.commit(vec![edit], options).await?;
+            return Ok(reports.remove(0));
+        };
+        self.rename(path, to, edit, options).await
+    }
+
+    async fn prepare_anchored(
+        &self,
+        path: &WorkPath,
+        request: &HashlineRequest,
+        current: &Snapshot,
+    ) -> Result<Option<VerifiedEdit>, Refusal> {
+        if request.edits.is_empty() && request.rename.is_some() {
+            return Ok(None);
+        }
+        admit_edits("edits", request.edits.len())?;
+        let named = request.snapshot.as_deref();
+        let versions = self.versions(path, current, named).await;
+        let basis = basis(&versions, current, self.heard);
+        let resolver = || Resolver::new(current, &versions, named, basis.clone());
+        let places = match ops::locate(&request.edits, current, resolver()) {
+            // Another process may have moved the lines: its record tells where they are.
+            Err(stale) if stale.code == EditCode::StaleAnchor && named.is_none() => {
+                let past = self.past_versions(path, None).await;
+                ops::locate(&request.edits, current, resolver().remembering(&past))
+            }
+            placed => placed,
+        };
+        let places =
+            places.inspect_err(|refusal| self.saw_fresh_anchors(path, current, refusal))?;
+        let mut explanation =
+            Explanation::plain(if places.carried { Rung::Carried } else { Rung::Exact });
+        explanation.warnings = places.warnings;
+        let seen = match named {
+            Some(_) => Seen::Whole,
+            None => Seen::Lines(
+                places.drafts.iter().flat_map(|draft| [draft.span.start, draft.span.end]).collect(),
+            ),
+        };
+        self.decide_lines(path, current, places.drafts, explanation, &seen).map(Some)
+    }
+
+    async fn delete(
+        &self,
+        path: &WorkPath,
+        request: &HashlineRequest,
+        options: &CallOptions,
+    ) -> Result<EditReport, Refusal> {
+        if !request.edits.is_empty() || request.rename.is_some() {
+            return Err(Refusal::new(
+                EditCode::InvalidArguments,
+                "delete removes the whole file and takes neither edits nor rename",
+            )
+            .hint("Send delete with edits: [], or to delete lines use replace with lines: null."));
+        }
+        let before = self.snapshot(path).await?;
+        let explanation = Explanation::plain(Rung::Delete);
+        let edit = VerifiedEdit::restore(path.clone(), Some(before), After::Removed, explanation);
+        let mut reports = self.commit(vec![edit], options).await?;
+        Ok(reports.remove(0))
+    }
+
+    /// Writes the result under the new name and removes the old one, both or neither.
+    async fn rename(
+        &self,
+        from: &WorkPath,
+        to: &WorkPath,
+        edit: Option<VerifiedEdit>,
+        options: &CallOptions,
+    ) -> Result<EditReport, Refusal> {
+        if from == to {
+            return Err(Refusal::new(EditCode::InvalidArguments, "rename is the file's own path")
+                .hint("Leave rename out, or give another path."));
+        }
+        let before = self.snapshot(from).await?;
+        let explanation = edit
+            .as_ref()
+            .map_or_else(|| Explanation::plain(Rung::Rename), |edit| edit.explanation().clone());
+        let content = match edit.as_ref().map(VerifiedEdit::after) {
+            Some(After::Content(content)) => content.clone(),
+            _ => before.clone().into(),
+        };
+        let make = VerifiedEdit::restore(to.clone(), None, After::Content(content), explanation);
+        let remove = VerifiedEdit::restore(
+            from.clone(),
+            Some(before),
+            After::Removed,
+            Explanation::plain(Rung::Rename),
+        );
+        let mut reports = self.commit(vec![make, remove], options).await?;
+        let made = reports.remove(0);
+        let mut report = match edit {
+            None => made,
+            // What changed is said in terms of the file that was edited.
+            Some(edit) => EditReport {
+                path: made.path,
+                revision: made.revision,
+                durability: made.durability,
+                explanation: made.explanation,
+                after_sha256: made.after_sha256,
+                ..EditReport::new(&edit)
+            },
+        };
+        report.explanation.warnings.push(format!("`{from}` is now `{to}`"));
+        Ok(report)
+    }
+}
+
+fn no_edits() -> Refusal {
+    Refusal::new(EditCode::InvalidArguments, "edits is empty")
+        .hint("Give at least one {op, pos, end, lines}, or delete or rename.")
+}
+
+/// A file that is made by appends and prepends without anchors.
+fn created(
+    path: &WorkPath,
+    request: &HashlineRequest,
+    missing: Refusal,
+) -> Result<VerifiedEdit, Refusal> {
+    let loose = |edit: &&HashlineEdit| {
+        edit.op != Op::Replace && edit.pos.is_none() && edit.end.is_none() && !edit.lines.is_empty()
+    };
+    if request.edits.is_empty()
+        || request.rename.is_some()
+        || !request.edits.iter().all(|edit| loose(&edit))
+    {
+        return Err(missing.hint(
+            "Check the path with list_files. To create the file use append without pos and without rename.",
+        ));
+    }
+    let of = |op: Op| request.edits.iter().filter(move |edit| edit.op == op);
+    let lines = of(Op::Prepend).chain(of(Op::Append)).flat_map(|edit| edit.lines.clone());
+    create(path, lines)
+}

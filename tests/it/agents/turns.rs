@@ -1,0 +1,369 @@
+//! What the numbers of a call mean, on the wires that calls come by: `batch`, MCP with
+//! requests that wait for answers and with requests that do not, and the turns of the
+//! reference agent. And the guard, the resources and the change feed over MCP.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+use super::mcp::{Session, binary};
+use super::server::{Server, calls, restitch, says};
+
+fn numbered(total: usize) -> String {
+    (1..=total).map(|n| format!("line {n}\n")).collect()
+}
+
+fn project(total: usize) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("folder");
+    std::fs::write(dir.path().join("f"), numbered(total)).expect("file");
+    dir
+}
+
+fn text(root: &Path) -> String {
+    std::fs::read_to_string(root.join("f")).expect("file")
+}
+
+fn edit(start: usize, end: usize, content: &str) -> Value {
+    json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
+}
+
+/// The story of seed 000: two lines at the top become three, then line 8 is edited.
+fn story() -> [(&'static str, Value); 3] {
+    [
+        ("read_file", json!({ "path": "f" })),
+        ("edit_lines", edit(2, 3, "two\nthree\nmore")),
+        ("edit_lines", edit(8, 8, "HIT")),
+    ]
+}
+
+fn line(id: usize, tool: &str, arguments: &Value) -> String {
+    json!({ "id": id, "tool": tool, "arguments": arguments }).to_string()
+}
+
+#[tokio::test]
+async fn batch_requests_that_do_not_wait_speak_in_the_earlier_numbers() {
+    let dir = project(20);
+    let requests: Vec<String> =
+        story().iter().enumerate().map(|(id, (tool, call))| line(id, tool, call)).collect();
+    let ran = restitch(dir.path(), &["batch"], &(requests.join("\n") + "\n")).await;
+    assert_eq!(
+        ran.stdout.lines().filter(|line| line.contains("\"ok\":true")).count(),
+        3,
+        "{}",
+        ran.stdout
+    );
+    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
+    // A whole file of requests, of which none hears an answer; far more than a pipe holds.
+    let dir = project(400);
+    let filler = "x".repeat(900);
+    let requests: Vec<String> = (1..=200)
+        .map(|n| line(n, "edit_lines", &edit(2 * n, 2 * n, &format!("even {n}\n{filler}"))))
+        .collect();
+    let ran = restitch(dir.path(), &["batch"], &(requests.join("\n") + "\n")).await;
+    assert_eq!(ran.stdout.lines().filter(|line| line.contains("\"ok\":true")).count(), 200);
+    let wanted: String =
+        (1..=200).map(|n| format!("line {}\neven {n}\n{filler}\n", 2 * n - 1)).collect();
+    assert!(text(dir.path()) == wanted, "a line was missed");
+}
+
+#[test]
+fn batch_requests_that_wait_speak_in_the_new_numbers() {
+    let dir = project(20);
+    let mut child = binary(dir.path())
+        .arg("batch")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut to = child.stdin.take().expect("piped");
+    let mut from = BufReader::new(child.stdout.take().expect("piped"));
+    let mut ask = |tool: &str, arguments: &Value| {
+        writeln!(to, "{}", line(1, tool, arguments)).expect("written");
+        let mut reply = String::new();
+        from.read_line(&mut reply).expect("read");
+        serde_json::from_str::<Value>(&reply).expect("JSON")
+    };
+    for (tool, call) in &story()[..2] {
+        assert_eq!(ask(tool, call)["ok"], true);
+    }
+    let reply = ask("edit_lines", &edit(9, 9, "HIT"));
+    assert_eq!(reply["ok"], true, "{reply}");
+    drop(to);
+    child.wait().expect("ends");
+    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
+}
+
+#[test]
+fn mcp_requests_that_do_not_wait_speak_in_the_earlier_numbers() {
+    for _ in 0..5 {
+        let dir = project(20);
+        let mut session = Session::with(binary(dir.path()), &["--tools", "all"], json!({}));
+        session.answer("read_file", json!({ "path": "f" }));
+        session.call(11, "edit_lines", edit(2, 3, "two\nthree\nmore"));
+        session.call(12, "edit_lines", edit(8, 8, "HIT"));
+        session.call(13, "edit_lines", edit(15, 14, "BEFORE 15"));
+        for _ in 0..3 {
+            let answer = session.receive();
+            assert_ne!(answer["result"]["isError"], true, "{answer}");
+        }
+        let wanted = numbered(20)
+            .replace("line 2\nline 3\n", "two\nthree\nmore\n")
+            .replace("line 8\n", "HIT\n")
+            .replace("line 15\n", "BEFORE 15\nline 15\n");
+        assert_eq!(text(dir.path()), wanted);
+    }
+}
+
+#[test]
+fn mcp_requests_that_wait_speak_in_the_new_numbers() {
+    let dir = project(20);
+    let mut session = Session::with(binary(dir.path()), &["--tools", "all"], json!({}));
+    for (tool, call) in &story()[..2] {
+        session.answer(tool, call.clone());
+    }
+    let (said, answer) = session.answer("edit_lines", edit(9, 9, "HIT"));
+    assert_ne!(answer["isError"], true, "{said}");
+    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
+    assert!(said.contains("was <<9>>line 8"), "{said}");
+}
+
+/// A turn with several calls.
+fn turn(of: &[(&str, Value)]) -> Value {
+    let calls: Vec<Value> = of
+        .iter()
+        .enumerate()
+        .map(|(at, (name, arguments))| {
+            json!({ "id": format!("c{at}"), "type": "function",
+                "function": { "name": name, "arguments": arguments.to_string() } })
+        })
+        .collect();
+    json!({ "role": "assistant", "content": null, "tool_calls": calls })
+}
+
+async fn agent(root: &Path, server: &Server) -> super::server::Ran {
+    let args = ["agent", "Do it", "--json", "--base-url", &server.url, "--model", "scripted"];
+    restitch(root, &args, "").await
+}
+
+fn complete(summary: &str) -> Value {
+    calls("task_complete", json!({ "summary": summary }))
+}
+
+/// What the model was told in answer to its last turn.
+fn told(request: &Value) -> Vec<String> {
+    let messages = request["messages"].as_array().expect("messages");
+    let tools = messages.iter().rev().take_while(|message| message["role"] == "tool");
+    let mut said: Vec<String> =
+        tools.map(|m| m["content"].as_str().expect("text").to_owned()).collect();
+    said.reverse();
+    said
+}
+
+#[tokio::test]
+async fn the_calls_of_one_turn_speak_in_the_numbers_of_the_turn() {
+    let dir = project(20);
+    let [read, first, second] = story();
+    let script = vec![turn(&[read]), turn(&[first, second]), complete("done")];
+    let server = Server::play(script).await;
+    let ran = agent(dir.path(), &server).await;
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
+    // In a turn of its own the call speaks of what its model was told.
+    let dir = project(20);
+    let [read, first, _] = story();
+    let script = vec![
+        turn(&[read]),
+        turn(&[first]),
+        turn(&[("edit_lines", edit(9, 9, "HIT"))]),
+        complete("done"),
+    ];
+    let server = Server::play(script).await;
+    agent(dir.path(), &server).await;
+    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
+}
+
+/// Seed 002's case, counted from what the agent's model receives.
+#[tokio::test]
+async fn seed_002_tokens_of_a_stale_anchor_as_the_agents_model_receives_them() {
+    let dir = tempfile::tempdir().expect("folder");
+    let before: String = (1..=1000)
+        .map(|n| format!("    let value_{n} = compute({n}, \"item\", &options, context);\n"))
+        .collect();
+    std::fs::write(dir.path().join("f"), &before).expect("file");
+    let tag = |text: &str, n: usize| {
+        let line = text.lines().nth(n - 1).expect("line");
+        restitch::hashline::tag::render(n, line).split('|').next().expect("tag").to_owned()
+    };
+    let replace = |pos: &str| {
+        (
+            "hashline_edit",
+            json!({ "path": "f", "edits": [{ "op": "replace", "pos": pos, "lines": ["    // gone"] }] }),
+        )
+    };
+    // Between the read and the edit somebody changes the line, by a search that does it.
+    let change = json!({ "path": "f", "old_str": "value_500 =", "new_str": "changed_500 =" });
+    let stale = replace(&tag(&before, 500));
+    let after = before.replace("value_500 =", "changed_500 =");
+    let fresh = replace(&tag(&after, 500));
+    let script = vec![
+        turn(&[("read_file", json!({ "path": "f", "style": "hashline" }))]),
+        turn(&[("edit_file", change), stale]),
+        turn(&[fresh]),
+        complete("done"),
+    ];
+    let server = Server::play(script).await;
+    let ran = agent(dir.path(), &server).await;
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let requests = server.requests();
+    let tokens = |text: &str| text.len().div_ceil(4);
+    let whole = tokens(&told(&requests[1])[0]);
+    let said = told(&requests[2]);
+    let partial = tokens(&said[1]);
+    println!(
+        "seed 002, as the agent's model receives it (tokens as bytes / 4): whole read {whole}, stale anchor {partial}"
+    );
+    // The agent cuts an answer at 30,000 characters.
+    assert!(whole > 7_000 && partial <= 120, "{partial}: {}", said[1]);
+    assert!(said[1].contains("read ranges 492-508"), "{}", said[1]);
+    assert!(text(dir.path()).contains("\n    // gone\n"));
+}
+
+#[tokio::test]
+async fn a_completion_without_a_change_is_sent_back_once() {
+    let dir = project(5);
+    let read = || turn(&[("read_file", json!({ "path": "f" }))]);
+    let claim = || complete("I fixed the bug");
+    let server = Server::play(vec![read(), claim(), claim()]).await;
+    let ran = agent(dir.path(), &server).await;
+    let answer: Value = serde_json::from_str(&told(&server.requests()[2])[0]).expect("JSON");
+    assert_eq!(answer["acknowledged"], false);
+    assert_eq!(answer["error"], "No file was changed.");
+    assert!(answer["hint"].as_str().expect("hint").contains("say so"), "{answer}");
+    let end: Value =
+        serde_json::from_str(ran.stdout.lines().last().expect("object")).expect("JSON");
+    assert_eq!((&end["ok"], &end["files_changed"]), (&json!(true), &json!([])));
+    // With a change it stands at once; an edit that was taken back is no change.
+    let dir = project(5);
+    let server =
+        Server::play(vec![read(), turn(&[("edit_lines", edit(1, 1, "x"))]), claim()]).await;
+    let ran = agent(dir.path(), &server).await;
+    assert_eq!((ran.code, server.requests().len()), (0, 3));
+    let dir = project(5);
+    let script = vec![
+        read(),
+        turn(&[("edit_lines", edit(1, 1, "x"))]),
+        turn(&[("undo", json!({}))]),
+        claim(),
+        says("nothing was needed"),
+        claim(),
+    ];
+    let server = Server::play(script).await;
+    agent(dir.path(), &server).await;
+    assert!(server.requests().len() > 4, "an edit that was taken back counted as a change");
+    // For people the changed files stand beside the summary.
+    let dir = project(5);
+    let server = Server::play(vec![read(), claim(), claim()]).await;
+    let args = ["agent", "Do it", "--base-url", &server.url, "--model", "scripted"];
+    let ran = restitch(dir.path(), &args, "").await;
+    assert!(ran.stdout.contains("files changed: none"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_guarded_mcp_session_is_told_to_explore_and_sent_back_without_a_change() {
+    let dir = project(5);
+    let mut child = binary(dir.path())
+        .args(["mcp", "--guard"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut to = child.stdin.take().expect("piped");
+    writeln!(to, "{}", json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+    }}))
+    .expect("written");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("read");
+    drop(to);
+    let _ = child.wait();
+    let answer: Value = serde_json::from_str(&line).expect("JSON");
+    let said = answer["result"]["instructions"].as_str().expect("instructions");
+    for words in ["MANDATORY FIRST STEP", "list_files", "search", "read_file"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let mut session = Session::with(binary(dir.path()), &["--guard"], json!({}));
+    session.answer("list_files", json!({}));
+    let claim = json!({ "summary": "I fixed the bug" });
+    let (first, answer) = session.answer("task_complete", claim.clone());
+    assert!(answer["isError"] == true && first.contains("No file was changed."), "{first}");
+    let (second, _) = session.answer("task_complete", claim);
+    assert!(second.contains("no file was changed"), "{second}");
+}
+
+#[test]
+fn resources_are_the_sessions_files_and_commits_of_others_are_announced() {
+    let dir = project(5);
+    std::fs::write(dir.path().join("other"), "x\n").expect("file");
+    let mut session = Session::start(binary(dir.path()));
+    session.answer("read_file", json!({ "path": "f" }));
+    session.send(&json!({"jsonrpc": "2.0", "id": 5, "method": "resources/list"}));
+    let listed = session.receive();
+    let resources = listed["result"]["resources"].as_array().expect("resources");
+    assert_eq!(resources.len(), 1, "{listed}");
+    let uri = resources[0]["uri"].as_str().expect("uri").to_owned();
+    assert!(uri.starts_with("file://") && uri.ends_with("/f"), "{uri}");
+    session.send(&json!({"jsonrpc": "2.0", "id": 6, "method": "resources/subscribe", "params": {"uri": uri}}));
+    assert!(session.receive()["result"].is_object());
+    // Another process commits.
+    let edited = |path: &str, old: &str, new: &str| {
+        let ran = binary(dir.path()).args(["edit", path, "--old", old, "--new", new]).output();
+        assert!(ran.expect("ends").status.success());
+    };
+    edited("other", "x", "y");
+    edited("f", "line 2", "zwei");
+    let note = session.receive();
+    assert_eq!(note["method"], "notifications/resources/updated", "{note}");
+    assert_eq!(note["params"]["uri"], uri);
+    // And the session's own commit, once.
+    session.call(7, "edit_file", json!({ "path": "f", "old_str": "line 3", "new_str": "drei" }));
+    let (mut updates, mut answers) = (0, 0);
+    while updates == 0 || answers == 0 {
+        let message = session.receive();
+        updates += usize::from(message["method"] == "notifications/resources/updated");
+        answers += usize::from(message["id"] == 7);
+    }
+    // A file that comes in is news for whoever has asked for the list.
+    session.call(8, "read_file", json!({ "path": "other" }));
+    let (mut news, mut answers) = (0, 0);
+    while news == 0 || answers == 0 {
+        let message = session.receive();
+        news += usize::from(message["method"] == "notifications/resources/list_changed");
+        answers += usize::from(message["id"] == 8);
+        assert_ne!(message["method"], "notifications/resources/updated", "announced twice");
+    }
+}
+
+/// Every command that answers with data does so in JSON.
+#[test]
+fn json_everywhere() {
+    let dir = project(5);
+    for args in [
+        &["search", "line"][..],
+        &["read", "f"],
+        &["edit", "f", "--old", "line 1", "--new", "one"],
+        &["log"],
+        &["log", "--stats"],
+        &["undo"],
+        &["doctor"],
+        &["init", "claude"],
+        &["schema", "mcp"],
+        &["read", "missing"],
+    ] {
+        let mut command: Command = binary(dir.path());
+        let output = command.args(args).arg("--json").output().expect("ends");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(serde_json::from_str::<Value>(&said).is_ok(), "{args:?}: {said}");
+    }
+}

@@ -1,0 +1,341 @@
+//! Line numbers mean what the caller had been shown when it sent the call; `>>>` marks the
+//! line that was meant; the answer shows every edit.
+
+use restitch::engine::{CallOptions, Engine};
+use restitch::session::Heard;
+use restitch::store::{DiskOptions, DiskStore};
+use restitch::tools::{ToolReply, Toolbox};
+use serde_json::{Value, json};
+
+use super::{Session, anchor, warnings};
+
+fn numbered(total: usize) -> String {
+    (1..=total).map(|n| format!("line {n}\n")).collect()
+}
+
+fn line_edit(start: usize, end: usize, content: &str) -> Value {
+    json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
+}
+
+impl Session {
+    /// A call that was sent before any answer was heard that is not in `heard`.
+    async fn sent(&self, heard: Heard, tool: &str, arguments: Value) -> ToolReply {
+        self.tools.call(tool, arguments, &CallOptions { heard, ..CallOptions::default() }).await
+    }
+
+    fn now(&self) -> Heard {
+        Heard::UpTo(self.tools.engine().ledger().now())
+    }
+}
+
+/// Seed 000's very bug.
+#[tokio::test]
+async fn p1_a_call_sent_before_the_answer_speaks_in_the_earlier_numbers() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    session.ok("read_file", json!({ "path": "f" })).await;
+    let turn = session.now();
+    for (edit, moved) in [
+        (line_edit(2, 3, "two\nthree\nmore"), 0),
+        (line_edit(8, 8, "eight"), 1),
+        (line_edit(12, 11, "before twelve"), 1),
+        (line_edit(5, 5, ""), 1),
+        (line_edit(20, 20, "twenty"), 1),
+    ] {
+        let reply = session.sent(turn, "edit_lines", edit).await;
+        assert!(reply.ok, "{}", reply.message);
+        assert_eq!(reply.report["rung"] == "carried", moved > 0, "{}", reply.message);
+    }
+    let wanted = numbered(20)
+        .replace("line 2\nline 3\n", "two\nthree\nmore\n")
+        .replace("line 8\n", "eight\n")
+        .replace("line 12\n", "before twelve\nline 12\n")
+        .replace("line 5\n", "")
+        .replace("line 20\n", "twenty\n");
+    assert_eq!(session.text("f"), wanted);
+    // A line that an earlier call of the turn replaced is not overwritten by the next.
+    let reply = session.sent(turn, "edit_lines", line_edit(8, 8, "again")).await;
+    assert_eq!(reply.code.map(restitch::edit::EditCode::as_str), Some("EDIT_STALE_ANCHOR"));
+    assert!(reply.message.contains("|eight"), "{}", reply.message);
+    assert_eq!(session.text("f"), wanted);
+}
+
+#[tokio::test]
+async fn p1_a_call_sent_after_the_answer_speaks_in_the_new_numbers() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    session.ok("read_file", json!({ "path": "f" })).await;
+    session.ok("edit_lines", line_edit(2, 3, "two\nthree\nmore")).await;
+    let report = session.ok("edit_lines", line_edit(9, 9, "eight")).await;
+    assert!(session.text("f").contains("line 7\neight\nline 9\n"));
+    // A client that hides its turns is told how the number was taken.
+    assert!(warnings(&report).contains("what you had read as line 9 is line 10 now"), "{report}");
+}
+
+#[tokio::test]
+async fn p1_the_same_holds_for_anchors_hints_and_other_tools() {
+    let text = "a\n}\nb\n}\nc\n}\nd\n";
+    let session = Session::new(&[("f", text)]);
+    session.ok("read_file", json!({ "path": "f", "style": "hashline" })).await;
+    let turn = session.now();
+    session
+        .sent(turn, "edit_file", json!({ "path": "f", "old_str": "a\n", "new_str": "a\nx\n" }))
+        .await;
+    // Line 4 is a brace before and after: the anchor is of the read.
+    let edits = json!([{ "op": "replace", "pos": anchor(text, 4), "lines": ["} // b"] }]);
+    let reply = session.sent(turn, "hashline_edit", json!({ "path": "f", "edits": edits })).await;
+    assert!(reply.ok, "{}", reply.message);
+    assert_eq!(session.text("f"), "a\nx\n}\nb\n} // b\nc\n}\nd\n");
+    let insert =
+        json!({ "command": "insert", "path": "f", "insert_line": 6, "insert_text": "// end\n" });
+    let reply = session.sent(turn, "str_replace_based_edit_tool", insert).await;
+    assert!(reply.ok, "{}", reply.message);
+    assert_eq!(session.text("f"), "a\nx\n}\nb\n} // b\nc\n}\n// end\nd\n");
+    // Line 2 of the read, not of the file as it is.
+    let near = json!({ "path": "f", "old_str": "}\n", "new_str": "} // a\n", "near_line": 2 });
+    let reply = session.sent(turn, "edit_file", near).await;
+    assert!(reply.ok, "{}", reply.message);
+    assert!(session.text("f").starts_with("a\nx\n} // a\n"), "{}", session.text("f"));
+}
+
+#[tokio::test]
+async fn p1_fifty_calls_sent_at_once_all_land() {
+    let session = Session::new(&[("f", &numbered(100))]);
+    session.ok("read_file", json!({ "path": "f" })).await;
+    let turn = session.now();
+    for n in 1..=50 {
+        let edit = line_edit(2 * n, 2 * n, &format!("even {n}\nand more"));
+        let reply = session.sent(turn, "edit_lines", edit).await;
+        assert!(reply.ok, "{n}: {}", reply.message);
+    }
+    let wanted: String =
+        (1..=50).map(|n| format!("line {}\neven {n}\nand more\n", 2 * n - 1)).collect();
+    assert_eq!(session.text("f"), wanted);
+}
+
+#[tokio::test]
+async fn p1_where_both_numberings_are_possible_both_are_shown() {
+    let session = Session::new(&[("f", &numbered(20))]);
+    let read = session.ok("read_file", json!({ "path": "f" })).await;
+    let old = read["snapshot"].as_str().expect("id")[..12].to_owned();
+    // Somebody else inserts a line: the caller may know that, or not.
+    session.put("f", &format!("new\n{}", numbered(20)));
+    let now = session.text("f");
+    let reply = session.refused("edit_lines", line_edit(8, 8, "x"), "EDIT_STALE_ANCHOR").await;
+    assert_eq!(session.text("f"), now);
+    for shown in ["|line 7", "|line 8", "can mean line 9 or 8", old.as_str()] {
+        assert!(reply.message.contains(shown), "{shown}: {}", reply.message);
+    }
+    let marked = reply.message.lines().filter(|line| line.starts_with(">>> ")).count();
+    assert_eq!(marked, 2, "{}", reply.message);
+    let mut exact = line_edit(8, 8, "eight");
+    exact["snapshot"] = old.into();
+    session.ok("edit_lines", exact).await;
+    assert!(session.text("f").contains("line 7\neight\nline 9\n"));
+    // Callers that share a record are never told apart.
+    let shared = Session::new(&[("f", &numbered(20))]);
+    shared.ok("read_file", json!({ "path": "f" })).await;
+    shared.ok("edit_lines", line_edit(2, 2, "2\n2b")).await;
+    let reply = shared.sent(Heard::Unknown, "edit_lines", line_edit(8, 8, "x")).await;
+    assert!(!reply.ok && reply.message.contains(">>> "), "{}", reply.message);
+    assert!(shared.sent(Heard::Unknown, "edit_lines", line_edit(1, 1, "x")).await.ok);
+}
+
+#[tokio::test]
+async fn p2_the_mark_is_on_the_line_that_was_meant() {
+    let text = numbered(12);
+    // Nothing is on record: the letters tell.
+    let session = Session::new(&[("f", &format!("new\n{text}"))]);
+    let edits = json!([{ "op": "replace", "pos": anchor(&text, 5), "lines": ["five"] }]);
+    let call = json!({ "path": "f", "edits": edits });
+    let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
+    let marked: Vec<&str> = reply.message.lines().filter(|l| l.starts_with(">>> ")).collect();
+    assert_eq!(
+        marked,
+        [format!(">>> {}|line 5", anchor(&session.text("f"), 6))],
+        "{}",
+        reply.message
+    );
+    let fresh = anchor(&session.text("f"), 6);
+    session.hashline("f", json!([{ "op": "replace", "pos": fresh, "lines": ["five"] }])).await;
+    assert!(session.text("f").contains("line 4\nfive\nline 6\n"));
+}
+
+#[tokio::test]
+async fn p2_another_process_finds_the_line_by_the_history() {
+    let dir = tempfile::tempdir().expect("folder");
+    let root = dir.path().join("root");
+    std::fs::create_dir(&root).expect("folder");
+    let text = numbered(30);
+    std::fs::write(root.join("f"), &text).expect("file");
+    let open = || {
+        let options =
+            DiskOptions { state: Some(dir.path().join("state")), ..DiskOptions::default() };
+        Toolbox::new(Engine::builder(DiskStore::open_with(&root, options).expect("store")).build())
+    };
+    let options = CallOptions::default();
+    let first = open();
+    let read = first.call("read_file", json!({ "path": "f", "style": "hashline" }), &options).await;
+    let snapshot = read.report["snapshot"].clone();
+    let edit =
+        json!({ "path": "f", "start_line": 3, "end_line": 2, "new_content": "one();\ntwo();" });
+    assert!(first.call("edit_lines", edit, &options).await.ok);
+    // A process of its own, with the snapshot: exact, by what is on the disk.
+    let second = open();
+    let edit = json!({ "path": "f", "start_line": 20, "end_line": 20, "new_content": "twenty", "snapshot": snapshot });
+    let reply = second.call("edit_lines", edit, &options).await;
+    assert!(reply.ok, "{}", reply.message);
+    let now = std::fs::read_to_string(root.join("f")).expect("file");
+    assert!(
+        now.contains("two();\nline 3\n") && now.contains("line 19\ntwenty\nline 21\n"),
+        "{now}"
+    );
+    let unknown = json!({ "path": "f", "start_line": 1, "end_line": 1, "new_content": "x", "snapshot": "0123456789ab" });
+    let reply = open().call("edit_lines", unknown, &options).await;
+    assert!(reply.message.contains("not on record"), "{}", reply.message);
+}
+
+#[tokio::test]
+async fn p2_another_process_marks_the_line_that_moved_far() {
+    let dir = tempfile::tempdir().expect("folder");
+    let root = dir.path().join("root");
+    std::fs::create_dir(&root).expect("folder");
+    let text = numbered(60);
+    std::fs::write(root.join("f"), &text).expect("file");
+    let open = || {
+        let options =
+            DiskOptions { state: Some(dir.path().join("state")), ..DiskOptions::default() };
+        Toolbox::new(Engine::builder(DiskStore::open_with(&root, options).expect("store")).build())
+    };
+    let options = CallOptions::default();
+    let header = "header\n".repeat(30);
+    let edit = json!({ "path": "f", "start_line": 1, "end_line": 0, "new_content": header });
+    assert!(open().call("edit_lines", edit, &options).await.ok);
+    let edits = json!([{ "op": "replace", "pos": anchor(&text, 40), "lines": ["x"] }]);
+    let reply =
+        open().call("hashline_edit", json!({ "path": "f", "edits": edits }), &options).await;
+    let now = std::fs::read_to_string(root.join("f")).expect("file");
+    let wanted = format!(">>> {}|line 40", anchor(&now, 70));
+    assert!(reply.message.contains(&wanted), "{wanted}: {}", reply.message);
+    assert_eq!(reply.message.matches(">>> ").count(), 1, "{}", reply.message);
+}
+
+#[tokio::test]
+async fn p4_the_answer_shows_every_edit_of_the_call() {
+    let session = Session::new(&[("f", &numbered(60))]);
+    let edits = json!([
+        { "start_line": 10, "end_line": 11, "new_content": "ten\neleven\nmore" },
+        { "start_line": 30, "end_line": 29, "new_content": "before thirty" },
+        { "start_line": 50, "end_line": 50, "new_content": "" },
+    ]);
+    let reply = session.call("edit_lines", json!({ "path": "f", "edits": edits })).await;
+    let all = reply.report["verifications"].as_array().expect("one an edit");
+    assert_eq!(all.len(), 3);
+    assert_eq!(all[0]["original_lines"], json!(["<<10>>line 10", "<<11>>line 11"]));
+    assert_eq!(all[0]["edited_preview"], json!(["<<10>>ten", "<<11>>eleven", "<<12>>more"]));
+    assert_eq!(
+        (&all[1]["before_context"], &all[1]["after_context"]),
+        (&json!("<<30>>line 29"), &json!("<<32>>line 30"))
+    );
+    assert_eq!(
+        (&all[2]["original_lines"], &all[2]["line_delta"]),
+        (&json!(["<<50>>line 50"]), &json!(-1))
+    );
+    assert_eq!(reply.report["verification"]["line_delta"], 1);
+    for line in [
+        "was <<10>>line 10",
+        "<<12>>more",
+        "<<31>>before thirty",
+        "was <<50>>line 50",
+        "<<51>>line 49",
+    ] {
+        assert!(reply.message.contains(line), "{line}: {}", reply.message);
+    }
+    // Neighbours are two edits.
+    let edits = json!([
+        { "start_line": 1, "end_line": 1, "new_content": "one" },
+        { "start_line": 2, "end_line": 2, "new_content": "two" },
+    ]);
+    let report = session.ok("edit_lines", json!({ "path": "f", "edits": edits })).await;
+    assert_eq!(report["verifications"].as_array().map(Vec::len), Some(2));
+}
+
+#[tokio::test]
+async fn p4_places_of_one_replacement_and_of_multi_edit_are_shown_too() {
+    let text = numbered(30).replace("line 5\n", "same\n").replace("line 25\n", "same\n");
+    let session = Session::new(&[("f", &text)]);
+    let call =
+        json!({ "path": "f", "old_str": "same", "new_str": "other", "expected_replacements": 2 });
+    let reply = session.call("edit_file", call).await;
+    assert_eq!(reply.report["verifications"].as_array().map(Vec::len), Some(2));
+    assert!(
+        reply.message.contains("<<5>>other") && reply.message.contains("<<25>>other"),
+        "{}",
+        reply.message
+    );
+    let edits = json!([
+        { "path": "f", "old_str": "line 9\n", "new_str": "nine\n" },
+        { "path": "f", "old_str": "line 19\n", "new_str": "nineteen\n" },
+    ]);
+    let reply = session.call("multi_edit", json!({ "edits": edits })).await;
+    assert!(
+        reply.message.contains("<<9>>nine") && reply.message.contains("<<19>>nineteen"),
+        "{}",
+        reply.message
+    );
+    // Many edits stay within a cap, and what is left out is named in words.
+    let edits: Vec<Value> = (1..=30)
+        .map(|n| json!({ "start_line": n, "end_line": n, "new_content": format!("a line of some length, number {n}, after the change") }))
+        .collect();
+    let reply = session.call("edit_lines", json!({ "path": "f", "edits": edits })).await;
+    assert!(reply.ok && reply.message.len() < 2_000, "{}", reply.message.len());
+    assert!(reply.message.contains("not shown; to check them, read ranges"), "{}", reply.message);
+}
+
+#[tokio::test]
+async fn p5_the_text_names_the_ranges_to_read_as_read_file_takes_them() {
+    let session = Session::new(&[("f", &numbered(100))]);
+    let stale =
+        |line: usize| json!({ "op": "replace", "pos": format!("{line}#QQ"), "lines": ["x"] });
+    let call = json!({ "path": "f", "edits": [stale(20), stale(53)] });
+    let reply = session.refused("hashline_edit", call, "EDIT_STALE_ANCHOR").await;
+    let words = reply.message.split("read ranges ").nth(1).expect("ranges").trim_end_matches('.');
+    assert_eq!(words, "12-28, 45-61");
+    for ranges in [json!(words), json!([words]), json!(["12-28", "45-61"])] {
+        let read = session.ok("read_file", json!({ "path": "f", "ranges": ranges })).await;
+        assert_eq!(read["ranges"], reply.report["affected_ranges"]);
+    }
+}
+
+#[tokio::test]
+async fn p6_one_rule_for_the_first_edit_and_the_second() {
+    // Never read: neither is blocked.
+    let session = Session::new(&[("f", &numbered(50))]);
+    session.ok("edit_lines", line_edit(5, 5, "five")).await;
+    session.ok("edit_lines", line_edit(30, 30, "thirty")).await;
+    // Read in part: what was not seen is named, first or second.
+    let session = Session::new(&[("f", &numbered(50))]);
+    let read = session.ok("read_file", json!({ "path": "f", "offset": 1, "limit": 5 })).await;
+    session.refused("edit_lines", line_edit(30, 30, "thirty"), "EDIT_BLOCKED").await;
+    session.ok("edit_lines", line_edit(30, 30, "thirty")).await;
+    session.refused("edit_lines", line_edit(40, 40, "forty"), "EDIT_BLOCKED").await;
+    // Who names the snapshot has read it.
+    let mut named = line_edit(45, 45, "forty-five");
+    named["snapshot"] = read["snapshot"].clone();
+    session.ok("edit_lines", named).await;
+    assert!(session.text("f").contains("line 44\nforty-five\n"));
+}
+
+#[tokio::test]
+async fn p8_a_keyword_in_a_path_is_a_result() {
+    let session = Session::new(&[("src/widget.rs", "fn main() {}\n"), ("a.txt", "widget\n")]);
+    let reply = session.call("search", json!({ "keyword": "widget" })).await;
+    let files = reply.report["files"].as_array().expect("files");
+    let found: Vec<_> =
+        files.iter().map(|f| (f["path"].as_str(), f["match_count"].as_u64())).collect();
+    assert_eq!(found, [(Some("a.txt"), Some(1)), (Some("src/widget.rs"), Some(0))]);
+    assert_eq!(reply.report["total_paths"], 1);
+    assert!(reply.message.contains("Paths that match: src/widget.rs"), "{}", reply.message);
+    // A hit can be edited at once, by its anchor and by its number.
+    let hit = files[0]["matches"][0]["anchor"].clone();
+    session.hashline("a.txt", json!([{ "op": "replace", "pos": hit, "lines": ["gadget"] }])).await;
+    assert_eq!(session.text("a.txt"), "gadget\n");
+}
