@@ -96,8 +96,11 @@ pub(super) fn current(
         (None, Some(_)) => Err(not_found(edit.path())),
         (Some(bytes), Some(_)) => {
             let conflict = || {
-                Refusal::new(EditCode::Conflict, format!("`{}` has changed since it was read", edit.path()))
-                    .hint("Nothing was written. Send the same call again.")
+                Refusal::new(
+                    EditCode::Conflict,
+                    format!("`{}` has changed since it was read", edit.path()),
+                )
+                .hint("Nothing was written. Send the same call again.")
             };
             let snapshot = Snapshot::decode(bytes.clone()).map_err(|_| conflict())?;
             edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))
