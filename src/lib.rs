@@ -1,6 +1,18 @@
 //! restitch applies the edit a language model meant, or refuses with a reason that
 //! makes the next call succeed. It is never silently wrong.
 //!
+//! ```
+//! let file = "def area(r):\n    return 3 * r ** 2\n";
+//! let call = restitch::EditRequest::new("return 3 * r**2", "return math.pi * r**2").for_path("a.py");
+//! let applied = restitch::apply(file, &call)?; // or a refusal that says what to send instead
+//! assert_eq!(applied.text, "def area(r):\n    return math.pi * r ** 2\n");
+//! # Ok::<(), restitch::Refusal>(())
+//! ```
+//!
+//! [`apply`] and [`apply_many`] know texts. An [`engine::Engine`] edits files below a root, or in a
+//! store of your own, and asks a model of your own where there is one. [`tools::Toolbox`] is all of it
+//! by names and JSON, as models call it.
+//!
 //! The modules stand in the order in which an edit flows through them.
 
 pub mod text;
@@ -10,6 +22,8 @@ pub mod language;
 pub mod edit;
 
 pub mod matching;
+
+mod apply;
 
 pub mod patch;
 
@@ -47,3 +61,6 @@ pub mod harness;
 
 #[cfg(feature = "cli")]
 pub mod cli;
+
+pub use apply::{Applied, apply, apply_bytes, apply_many, apply_text};
+pub use edit::{EditRequest, Expected, Refusal};

@@ -120,7 +120,7 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EditArgs {
-    /// The file.
+    /// The file; - takes the text on stdin and writes the result to stdout, and touches no disk.
     pub(crate) path: String,
     /// The text to find: the text itself, @FILE, or - for stdin.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -137,6 +137,9 @@ pub(crate) struct EditArgs {
     /// A line near which the text stands; breaks a tie.
     #[arg(long, value_name = "LINE")]
     pub(crate) near: Option<usize>,
+    /// The language of a text from stdin, by name or file ending.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) language: Option<String>,
     /// An id for this edit: sent again with the same id it answers with the first result.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
@@ -273,6 +276,10 @@ pub(crate) struct InitArgs {
     /// in your own configuration of it where the client wants that.
     #[arg(long)]
     pub(crate) allow_edits: bool,
+    /// Let npx bring the command: for machines that have node, and for colleagues who have not
+    /// installed restitch.
+    #[arg(long)]
+    pub(crate) npx: bool,
 }
 
 #[derive(Debug, Args)]

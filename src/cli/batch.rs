@@ -113,6 +113,9 @@ async fn answer(
         ..CallOptions::default()
     };
     let tool = around.tool.as_deref().unwrap_or("edit_file");
+    if tool == "edit_file" && tools::brings_text(&arguments) {
+        return (id, tools::edit_text(arguments), None);
+    }
     let (reply, telling) = toolbox.call_untold(tool, arguments, &options).await;
     (id, reply, Some(telling))
 }

@@ -7,17 +7,26 @@ use serde_json::json;
 use super::args::{Common, EditArgs};
 use super::exit::Exit;
 use super::settings;
+use crate::edit::{EditRequest, Expected};
 use crate::engine::CallOptions;
+use crate::tools::{self, ToolReply};
 
 pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
-    if args.old == "-" && args.new == "-" {
-        return Exit::usage("--old and --new cannot both be read from stdin");
+    let from_stdin = [&args.path, &args.old, &args.new].into_iter().filter(|text| *text == "-");
+    if from_stdin.count() > 1 {
+        return Exit::usage("only one of PATH, --old and --new can be read from stdin");
     }
     let (old, new) = match (text(&args.old), text(&args.new)) {
         (Ok(old), Ok(new)) => (old, new),
         (Err(error), _) => return Exit::usage(format!("--old: {error}")),
         (_, Err(error)) => return Exit::usage(format!("--new: {error}")),
     };
+    if args.path == "-" {
+        return text_to_text(common, &args, old, new);
+    }
+    if args.language.is_some() {
+        return Exit::usage("--language is for a text from stdin (PATH -); a file's name tells it");
+    }
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
@@ -48,6 +57,46 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     };
     match written {
         Ok(()) => Exit::of(&reply),
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}
+
+/// Text in, text out. The report goes to stderr, since stdout is the text.
+fn text_to_text(common: &Common, args: &EditArgs, old: String, new: String) -> Exit {
+    let expected = match (args.expect, args.all) {
+        (Some(count), _) => Expected::Exactly(count),
+        (None, true) => Expected::All,
+        (None, false) => Expected::default(),
+    };
+    let language = match args.language.as_deref().map(tools::language_named).transpose() {
+        Ok(language) => language,
+        Err(refusal) => return Exit::usage(refusal.text()),
+    };
+    let call = EditRequest { old, new, expected, near_line: args.near, language };
+    let mut bytes = Vec::new();
+    if let Err(error) = io::stdin().read_to_end(&mut bytes) {
+        return Exit::fault(format!("cannot read stdin: {error}"));
+    }
+    let (after, reply) = tools::edit_bytes(bytes, &call)
+        .unwrap_or_else(|refusal| (Vec::new(), ToolReply::refused(refusal)));
+    let exit = Exit::of(&reply);
+    let written = if common.json {
+        serde_json::to_string(&reply)
+            .map_err(io::Error::from)
+            .and_then(|json| writeln!(super::out::stdout(), "{json}"))
+    } else {
+        // Nobody to tell is no reason to keep the text back.
+        let _ = writeln!(super::out::stderr(), "{}", reply.message);
+        match args.dry_run {
+            true => Ok(()),
+            false => {
+                let mut out = super::out::stdout();
+                out.write_all(&after).and_then(|()| out.flush())
+            }
+        }
+    };
+    match written {
+        Ok(()) => exit,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }

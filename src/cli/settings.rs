@@ -1,13 +1,11 @@
 //! From flags and environment to an engine: the one composition root.
 
-use std::env;
-use std::path::PathBuf;
-
 use super::args::{Common, DurabilityArg};
 use super::exit::Exit;
 use super::model;
 use super::tally::Tally;
 use crate::engine::Engine;
+pub(crate) use crate::store::state_folder;
 use crate::store::{DiskOptions, DiskStore, Promise};
 use crate::tools::{Dialect, Toolbox};
 
@@ -46,14 +44,6 @@ fn disk_options(common: &Common) -> DiskOptions {
         allow_protected: common.allow_protected.clone(),
         ..DiskOptions::default()
     }
-}
-
-/// The folder for history and journals, as the XDG rules have it.
-pub(crate) fn state_folder() -> Option<PathBuf> {
-    let folder = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    folder("RESTITCH_STATE_DIR")
-        .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("restitch")))
-        .or_else(|| folder("HOME").map(|home| home.join(".local/state/restitch")))
 }
 
 /// The dialect that the flags name.

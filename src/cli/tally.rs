@@ -196,7 +196,7 @@ fn groups(entries: Vec<Entry>) -> Vec<Group> {
 /// `restitch log --stats`
 pub(crate) fn print(common: &Common) -> Exit {
     let Some(folder) = model::state_dir() else {
-        return Exit::usage("there is no folder for state; set RESTITCH_STATE_DIR or HOME");
+        return Exit::usage("there is no folder for state; set RESTITCH_STATE_DIR");
     };
     let entries = Tally::in_folder(&folder).entries();
     let since = entries.iter().map(|entry| entry.at).min();

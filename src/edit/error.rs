@@ -287,6 +287,15 @@ impl Refusal {
         self
     }
 
+    /// Says which of several edits of a call it is about; `at` counts from 0.
+    #[must_use]
+    pub(crate) fn of_edit(mut self, at: usize, count: usize) -> Self {
+        if count > 1 {
+            self.message = format!("edit {} of {count}: {}", at + 1, self.message);
+        }
+        self
+    }
+
     /// The text for a model: cause, the places that matter, the next step. Short.
     pub fn text(&self) -> String {
         let mut out = format!("{}: {}", self.code, self.message);

@@ -14,6 +14,7 @@ pub(crate) use diff::short_diff;
 pub use error::{Attempt, Conflict, Difference, EditCode, Near, OutcomeDiff, Refusal};
 pub use path::WorkPath;
 pub use plan::{EditPlan, Splice};
+pub(crate) use report::spans_and_diff;
 pub use report::{
     Corrected, Durability, EditReport, Explanation, Extent, LineShift, ModelUse, Span,
     Verification, WriteMethod,

@@ -4,7 +4,7 @@
 //! business, which resolves the path by folder handles.
 
 use std::fmt;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Serialize;
 
@@ -34,8 +34,14 @@ impl WorkPath {
             return Err(refuse("is longer than 4096 bytes"));
         }
         let path = Path::new(raw);
+        let folded;
         let path = match path.strip_prefix(root) {
             Ok(below) => below,
+            // Windows does not tell `c:\Work` from `C:\work`.
+            Err(_) if cfg!(windows) && folded_below(path, root).is_some() => {
+                folded = folded_below(path, root).unwrap_or_default();
+                &folded
+            }
             Err(_) if path.is_absolute() => return Err(refuse("is outside the root")),
             Err(_) => path,
         };
@@ -70,6 +76,20 @@ impl WorkPath {
     }
 }
 
+/// The part of `path` below `root`, where letters differ in case only.
+fn folded_below(path: &Path, root: &Path) -> Option<PathBuf> {
+    let mut parts = path.components();
+    for wanted in root.components() {
+        let same = |a: &std::ffi::OsStr, b: &std::ffi::OsStr| {
+            a.to_string_lossy().to_lowercase() == b.to_string_lossy().to_lowercase()
+        };
+        if !same(parts.next()?.as_os_str(), wanted.as_os_str()) {
+            return None;
+        }
+    }
+    Some(parts.as_path().to_owned())
+}
+
 /// For texts: a name with control characters is in quotes.
 impl fmt::Display for WorkPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,6 +100,14 @@ impl fmt::Display for WorkPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_root_in_other_letters_is_the_same_on_windows() {
+        let below = |path: &str| folded_below(Path::new(path), Path::new("/Work/App"));
+        assert_eq!(below("/work/APP/src/A.rs").as_deref(), Some(Path::new("src/A.rs")));
+        assert_eq!(below("/work/apple/a"), None);
+        assert_eq!(below("/work"), None);
+    }
 
     #[test]
     fn only_paths_below_the_root_are_taken() {

@@ -258,30 +258,7 @@ impl EditReport {
     /// Describes a checked edit. The store's part (revision, durability, further
     /// warnings) is filled in after the commit.
     pub fn new(edit: &VerifiedEdit) -> Self {
-        let empty = Snapshot::from_text("");
-        let before = edit.before().unwrap_or(&empty);
-        let after = match edit.after() {
-            After::Content(content) => content.snapshot(),
-            After::Removed => None,
-        };
-        let shown = match (edit.plan(), after) {
-            // Read in the encoding of the version before, which need not be the likeliest.
-            (Some(plan), Some(after)) if after.encoding() != before.encoding() => {
-                Snapshot::from_text(plan.text_after())
-            }
-            (Some(plan), None) => Snapshot::from_text(plan.text_after()),
-            (_, Some(after)) => after,
-            (None, None) => empty.clone(),
-        };
-        let whole;
-        let plan = match edit.plan() {
-            Some(plan) => plan,
-            None => {
-                whole = EditPlan::whole_file(before, shown.text());
-                &whole
-            }
-        };
-        let spans = spans(before, &shown, plan);
+        let (before, shown, spans) = sides(edit);
         let after_sha256 = match edit.after() {
             After::Content(content) => Some(content.hash()),
             After::Removed => None,
@@ -291,12 +268,12 @@ impl EditReport {
             explanation: edit.explanation().clone(),
             before_sha256: edit.base(),
             after_sha256,
-            verification: verification(before, &shown, &spans),
+            verification: verification(&before, &shown, &spans),
             verifications: spans
                 .iter()
                 .take(MAX_VERIFICATIONS)
                 .map(|span| {
-                    let whole = verification(before, &shown, std::slice::from_ref(span));
+                    let whole = verification(&before, &shown, std::slice::from_ref(span));
                     let clipped = |line: String| clip(&line, MAX_VERIFIED);
                     Verification {
                         line_delta: delta(span),
@@ -307,7 +284,7 @@ impl EditReport {
                     }
                 })
                 .collect(),
-            diff: unified_diff(edit.path().as_str(), before, &shown, &spans),
+            diff: unified_diff(edit.path().as_str(), &before, &shown, &spans),
             anchors: anchors(&shown, &spans),
             line_shifts: line_shifts(&spans),
             spans,
@@ -499,6 +476,41 @@ fn clip(text: &str, most: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// The text before and after an edit, and what changed.
+fn sides(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<Span>) {
+    let before = edit.before().cloned().unwrap_or_else(|| Snapshot::from_text(""));
+    let after = match edit.after() {
+        After::Content(content) => content.snapshot(),
+        After::Removed => None,
+    };
+    let shown = match (edit.plan(), after) {
+        // Read in the encoding of the version before, which need not be the likeliest.
+        (Some(plan), Some(after)) if after.encoding() != before.encoding() => {
+            Snapshot::from_text(plan.text_after())
+        }
+        (Some(plan), None) => Snapshot::from_text(plan.text_after()),
+        (_, Some(after)) => after,
+        (None, None) => Snapshot::from_text(""),
+    };
+    let whole;
+    let plan = match edit.plan() {
+        Some(plan) => plan,
+        None => {
+            whole = EditPlan::whole_file(&before, shown.text());
+            &whole
+        }
+    };
+    let spans = spans(&before, &shown, plan);
+    (before, shown, spans)
+}
+
+/// What an edit changes, and the unified diff of it.
+pub(crate) fn spans_and_diff(edit: &VerifiedEdit) -> (Vec<Span>, String) {
+    let (before, after, spans) = sides(edit);
+    let diff = unified_diff(edit.path().as_str(), &before, &after, &spans);
+    (spans, diff)
 }
 
 pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {

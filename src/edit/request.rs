@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 
+use super::{EditCode, Refusal};
 use crate::language::Language;
 
 /// How many places an edit shall change.
@@ -11,6 +12,20 @@ pub enum Expected {
     Exactly(NonZeroUsize),
     /// Every occurrence, at least one.
     All,
+}
+
+impl Expected {
+    /// What two optional arguments say together; neither is one replacement.
+    pub fn of(replace_all: Option<bool>, count: Option<usize>) -> Result<Self, Refusal> {
+        match (replace_all.unwrap_or(false), count) {
+            (true, None) => Ok(Self::All),
+            (false, None) => Ok(Self::default()),
+            (_, Some(count)) => NonZeroUsize::new(count).map(Self::Exactly).ok_or_else(|| {
+                Refusal::new(EditCode::InvalidArguments, "expected_replacements is 0")
+                    .hint("Leave it out for one replacement, or set replace_all.")
+            }),
+        }
+    }
 }
 
 impl Default for Expected {

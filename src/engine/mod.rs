@@ -235,6 +235,11 @@ impl Engine {
         self.store.root()
     }
 
+    /// Whether the root is a folder that can be listed and searched.
+    pub fn has_folder(&self) -> bool {
+        self.store.is_folder()
+    }
+
     /// Reads a caller's path.
     pub fn path(&self, raw: &str) -> Result<WorkPath, Refusal> {
         WorkPath::parse(raw, self.store.root())

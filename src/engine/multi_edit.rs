@@ -52,10 +52,7 @@ impl Engine {
         effort: &mut Effort,
     ) -> Result<VerifiedEdit, Refusal> {
         self.admit(path).await?;
-        let numbered = |number: usize, refusal: Refusal| {
-            let message = format!("edit {} of {}: {}", number + 1, edits.len(), refusal.message);
-            Refusal { message, ..refusal }
-        };
+        let numbered = |number: usize, refusal: Refusal| refusal.of_edit(number, edits.len());
         let own = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
         let own: Vec<(usize, &EditRequest)> = own.map(|(n, (_, request))| (n, request)).collect();
         let snapshot = match self.snapshot(path).await {

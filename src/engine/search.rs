@@ -7,6 +7,17 @@ use crate::search::{
 };
 
 impl Engine {
+    fn admit_search(&self) -> Result<(), Refusal> {
+        if self.has_folder() {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            EditCode::Blocked,
+            "the files are in a store of this program, which cannot be searched or listed",
+        )
+        .hint("Read a file by its path with read_file, or use the program's own search."))
+    }
+
     /// Searches the files of a scope. What is shown goes on the session's record.
     pub async fn search(
         &self,
@@ -16,6 +27,7 @@ impl Engine {
         context: usize,
     ) -> Result<SearchReport, Refusal> {
         let overlay = self.store.overlay().await;
+        self.admit_search()?;
         let scope = Scope::new(self.root(), path, glob, &overlay)?;
         let context = context.min(MOST_CONTEXT);
         let first = query.clone();
@@ -76,6 +88,7 @@ impl Engine {
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
         let overlay = self.store.overlay().await;
+        self.admit_search()?;
         let scope = Scope::new(self.root(), path, glob, &overlay)?;
         blocking(move || search::list(&scope, &overlay)).await
     }

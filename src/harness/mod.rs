@@ -7,6 +7,7 @@
 
 pub mod baseline;
 pub mod case;
+pub mod ci;
 pub mod compare;
 pub mod edits;
 pub mod figures;

@@ -3,6 +3,7 @@
 mod chat;
 mod corrector;
 mod store;
+mod versioned;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,6 +14,7 @@ pub use store::{
     Change, CommitOptions, Committed, FileStore, Overlay, Recalled, RequestId, Revision,
     RevisionFile, UndoHow, Undone,
 };
+pub use versioned::{Loaded, Stored, VersionedFiles};
 
 /// A boxed future, so that the traits stay usable as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

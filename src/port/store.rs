@@ -172,6 +172,11 @@ pub trait FileStore: Send + Sync {
     /// The root, for reading absolute paths.
     fn root(&self) -> &Path;
 
+    /// Whether the root is a folder of this machine, which can be listed and searched.
+    fn is_folder(&self) -> bool {
+        true
+    }
+
     /// The files of which this store has another version than the folder at the root has;
     /// whoever walks that folder has to know them.
     fn overlay(&self) -> BoxFuture<'_, Overlay> {
@@ -243,6 +248,10 @@ fn no_history() -> Refusal {
 impl<S: FileStore + ?Sized> FileStore for Arc<S> {
     fn root(&self) -> &Path {
         (**self).root()
+    }
+
+    fn is_folder(&self) -> bool {
+        (**self).is_folder()
     }
 
     fn overlay(&self) -> BoxFuture<'_, Overlay> {

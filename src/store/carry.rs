@@ -9,8 +9,9 @@ use rustix::io::Errno;
 
 use super::commit::Job;
 use super::confine::{FileId, NotAFile};
-use super::disk::{Disk, Promise};
+use super::disk::Disk;
 use super::in_place::{self, Journal};
+use super::options::Promise;
 use super::replace::{Aside, Displaced, NO_FLAGS, NoTemp, Temp, holds, set_aside};
 use super::trouble;
 use crate::edit::{After, Refusal};

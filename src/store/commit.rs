@@ -20,10 +20,11 @@ use rustix::io::Errno;
 
 use super::carry::Step;
 use super::confine::{FileId, Made, NotAFile, Place};
-use super::disk::{Disk, Promise, UNDER_WAY};
+use super::disk::{Disk, UNDER_WAY};
 use super::history::{Entry, Intent, Keep};
 use super::lock::{self, Key, Locked, Patience, Turn};
 use super::metadata::Metadata;
+use super::options::Promise;
 use super::replace::{holds, read_known};
 use super::trouble;
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit};

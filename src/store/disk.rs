@@ -23,8 +23,9 @@ use tokio::sync::broadcast;
 use super::commit::{How, Order};
 use super::confine::{FileId, NotAFile, Place, Root, Standing, Walk};
 use super::feed::Feed;
-use super::history::{History, HistoryLimits};
+use super::history::History;
 use super::in_place::Journals;
+use super::options::DiskOptions;
 use super::replace::read_all;
 use super::state::State;
 use super::{litter, protect, trouble};
@@ -33,50 +34,6 @@ use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, Recalled, RequestId, Revision, UndoHow,
     Undone,
 };
-
-/// What a finished commit promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Promise {
-    /// It survives a power cut: file and folder are synced.
-    #[default]
-    Durable,
-    /// It is atomic, and written back when the system likes. Faster.
-    Rename,
-}
-
-/// How a [`DiskStore`] works.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DiskOptions {
-    /// Folder for history and journals. Without one nothing can be undone.
-    pub state: Option<PathBuf>,
-    /// Why there is no state folder, where that is not the caller's wish: said with edits.
-    pub stateless: Option<String>,
-    /// What a finished commit promises.
-    pub promise: Promise,
-    /// Protected paths, relative to the root, that may be written all the same; a folder
-    /// stands for everything in it.
-    pub allow_protected: Vec<String>,
-    /// Larger files are refused.
-    pub max_bytes: u64,
-    /// How long to wait for another writer.
-    pub lock_wait: Duration,
-    /// How much history is kept.
-    pub history: HistoryLimits,
-}
-
-impl Default for DiskOptions {
-    fn default() -> Self {
-        Self {
-            state: None,
-            stateless: None,
-            promise: Promise::Durable,
-            allow_protected: Vec::new(),
-            max_bytes: 256 << 20,
-            lock_wait: Duration::from_secs(30),
-            history: HistoryLimits::default(),
-        }
-    }
-}
 
 /// Held for reading by every commit under way in this process.
 pub(super) static UNDER_WAY: RwLock<()> = RwLock::new(());

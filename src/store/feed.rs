@@ -2,33 +2,39 @@
 //! whoever listens.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::broadcast::{Receiver, Sender, channel};
 
-use super::disk::Disk;
 use crate::port::Change;
 
 /// A listener that falls this far behind misses changes and is told how many.
 const KEPT: usize = 1024;
 
-/// How often the history is looked at for commits of other processes while somebody listens.
-const LOOK: Duration = Duration::from_millis(250);
-
 /// The sending side.
 #[derive(Debug)]
 pub(super) struct Feed {
-    to: Sender<Change>,
+    pub(super) to: Sender<Change>,
     /// Revisions that were announced, or were there before anybody listened.
-    known: Mutex<HashSet<u64>>,
-    is_watched: AtomicBool,
+    pub(super) known: Mutex<HashSet<u64>>,
+    /// Whether a thread looks for commits of other processes.
+    #[cfg(unix)]
+    pub(super) is_watched: std::sync::atomic::AtomicBool,
 }
 
 impl Feed {
     pub(super) fn new() -> Self {
-        Self { to: channel(KEPT).0, known: Mutex::default(), is_watched: AtomicBool::new(false) }
+        Self {
+            to: channel(KEPT).0,
+            known: Mutex::default(),
+            #[cfg(unix)]
+            is_watched: std::sync::atomic::AtomicBool::new(false),
+        }
+    }
+
+    /// Commits from now on.
+    pub(super) fn subscribe(&self) -> Receiver<Change> {
+        self.to.subscribe()
     }
 
     pub(super) fn announce(&self, change: Change) {
@@ -36,71 +42,4 @@ impl Feed {
         // An error means that nobody listens.
         let _ = self.to.send(change);
     }
-}
-
-impl Disk {
-    /// Announces every commit from now on.
-    pub(super) fn listen(self: &Arc<Self>) -> Receiver<Change> {
-        let listener = self.feed.to.subscribe();
-        if self.history.is_some() && !self.feed.is_watched.swap(true, Ordering::AcqRel) {
-            let mut mark = self.log_mark();
-            self.look(Told::Before);
-            let disk: Weak<Self> = Arc::downgrade(self);
-            let watch = move || {
-                loop {
-                    std::thread::sleep(LOOK);
-                    let Some(disk) = disk.upgrade() else { return };
-                    if disk.feed.to.receiver_count() == 0 {
-                        disk.feed.is_watched.store(false, Ordering::Release);
-                        return;
-                    }
-                    let now = disk.log_mark();
-                    if now != mark {
-                        mark = now;
-                        disk.look(Told::Now);
-                    }
-                }
-            };
-            let watching = std::thread::Builder::new().name("changes".into()).spawn(watch);
-            if let Err(error) = watching {
-                tracing::warn!(%error, "commits of other processes are not announced");
-            }
-        }
-        listener
-    }
-
-    /// What changes when somebody writes to the history.
-    fn log_mark(&self) -> Option<(u64, std::time::SystemTime)> {
-        self.history.as_ref()?.log_mark()
-    }
-
-    /// Looks for commits that nobody has announced yet.
-    fn look(&self, told: Told) {
-        let Some(Ok(entries)) = self.history.as_ref().map(|history| history.entries()) else {
-            return;
-        };
-        for entry in entries.into_iter().filter(|entry| entry.done) {
-            // Our own are announced before they are confirmed in the history.
-            let is_new = self
-                .feed
-                .known
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(entry.revision);
-            if !is_new || told == Told::Before {
-                continue;
-            }
-            for file in entry.files {
-                let change =
-                    Change { revision: entry.revision, path: file.path, sha256: file.after };
-                let _ = self.feed.to.send(change);
-            }
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Before,
-    Now,
 }

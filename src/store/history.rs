@@ -19,35 +19,19 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 
 use super::commit::Order;
 use super::limits;
 use super::metadata::Metadata;
+use super::options::HistoryLimits;
 use super::replace::Displaced;
 use super::state::{HISTORY, State};
 use crate::edit::After;
 use crate::port::{Recalled, RequestId};
 use crate::text::{Content, ContentHash};
-
-/// How much history is kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HistoryLimits {
-    /// At most this many bytes, over all roots of the state folder; the newest commit of
-    /// the root that is written to always stays.
-    pub bytes: u64,
-    /// At most this long, in days with commits on them: a clock that jumps ahead is one
-    /// such day.
-    pub age: Duration,
-}
-
-impl Default for HistoryLimits {
-    fn default() -> Self {
-        Self { bytes: 512 << 20, age: Duration::from_secs(30 * 24 * 3600) }
-    }
-}
 
 /// A version of a file that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! Stores: where edits are committed.
 //!
-//! The disk store needs Unix; the stores in memory work everywhere.
+//! On Unix the disk store is `disk`; elsewhere it is `portable`, which promises less. The
+//! stores in memory and over files of the caller's own work everywhere.
 
 #[cfg(unix)]
 mod carry;
@@ -10,8 +11,8 @@ mod commit;
 mod confine;
 #[cfg(unix)]
 mod disk;
-#[cfg(unix)]
 mod feed;
+mod folder;
 #[cfg(unix)]
 mod history;
 #[cfg(unix)]
@@ -20,18 +21,24 @@ mod in_place;
 mod lease;
 #[cfg(unix)]
 mod limits;
+#[cfg(unix)]
 mod litter;
 #[cfg(unix)]
 mod lock;
 mod memory;
 #[cfg(unix)]
 mod metadata;
+mod options;
 #[cfg(unix)]
 mod past;
-#[cfg(unix)]
+#[cfg(any(not(unix), test))]
+#[cfg_attr(unix, allow(dead_code, unreachable_pub, reason = "on Unix only its tests are built"))]
+mod portable;
 mod protect;
 #[cfg(unix)]
 mod replace;
+#[cfg(any(not(unix), test))]
+mod replace_file;
 #[cfg(unix)]
 mod settle;
 mod staging;
@@ -41,10 +48,16 @@ mod state;
 mod trouble;
 #[cfg(unix)]
 mod undo;
+mod versioned;
+#[cfg(unix)]
+mod watch;
 
 #[cfg(unix)]
-pub use disk::{DiskOptions, DiskStore, Promise, quiesce};
-#[cfg(unix)]
-pub use history::HistoryLimits;
+pub use disk::{DiskStore, quiesce};
+pub use folder::state_folder;
 pub use memory::MemoryStore;
+pub use options::{DiskOptions, HistoryLimits, Promise};
+#[cfg(not(unix))]
+pub use portable::{DiskStore, quiesce};
 pub use staging::{StagedFile, StagingStore};
+pub use versioned::VersionedStore;

@@ -10,9 +10,10 @@ use rustix::fs::OFlags;
 
 use super::commit::{How, Order};
 use super::confine::NotAFile;
-use super::disk::{Disk, Promise};
+use super::disk::Disk;
 use super::history::{Entry, FileEntry, History};
 use super::lock::{self, Locked};
+use super::options::Promise;
 use super::replace::read_all;
 use super::trouble;
 use super::undo::{Later, take_out};

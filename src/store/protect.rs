@@ -154,6 +154,7 @@ fn is_dotenv(name: &str) -> bool {
 }
 
 /// A folder in the form that `reason` compares, for its list of further folders.
+#[cfg(any(unix, test))]
 pub(super) fn folder_form(path: &str) -> String {
     let parts: Vec<String> = path.split(['/', '\\']).map(plain).collect();
     parts.into_iter().filter(|p| !p.is_empty() && p != ".").collect::<Vec<_>>().join("/")

@@ -183,6 +183,10 @@ impl FileStore for StagingStore {
         self.below.root()
     }
 
+    fn is_folder(&self) -> bool {
+        self.below.is_folder()
+    }
+
     fn overlay(&self) -> BoxFuture<'_, Overlay> {
         Box::pin(async {
             self.staged().await.into_iter().map(|file| (file.path, file.after)).collect()

@@ -1,12 +1,10 @@
 //! `edit_file`: replace text by text.
 
-use std::num::NonZeroUsize;
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Call, Listed, ToolSpec, parse, schema};
-use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
+use crate::edit::{EditReport, EditRequest, Expected, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
@@ -38,14 +36,7 @@ pub(super) struct EditFileArguments {
 impl EditFileArguments {
     /// The request, once the counts make sense.
     pub(super) fn request(&self) -> Result<EditRequest, Refusal> {
-        let expected = match (self.replace_all.unwrap_or(false), self.expected_replacements) {
-            (true, None) => Expected::All,
-            (false, None) => Expected::default(),
-            (_, Some(count)) => Expected::Exactly(NonZeroUsize::new(count).ok_or_else(|| {
-                Refusal::new(EditCode::InvalidArguments, "expected_replacements is 0")
-                    .hint("Leave it out for one replacement, or set replace_all.")
-            })?),
-        };
+        let expected = Expected::of(self.replace_all, self.expected_replacements)?;
         Ok(EditRequest {
             old: self.old_str.clone(),
             new: self.new_str.clone(),

@@ -16,6 +16,7 @@ mod hashline_edit;
 mod lines_argument;
 mod multi_edit;
 mod offer;
+mod on_text;
 mod read_file;
 mod replace;
 mod reply;
@@ -43,6 +44,9 @@ pub(crate) use guarded::paths_of;
 pub use arguments::SYNONYMS;
 pub use dialect::{Dialect, PHRASES};
 pub use offer::Offer;
+pub use on_text::{brings_text, edit_text};
+#[cfg(feature = "cli")]
+pub(crate) use on_text::{edit_bytes, language_named};
 pub use reply::ToolReply;
 
 /// What a tool gets.
@@ -86,6 +90,13 @@ pub struct ToolSpec {
     pub writes: bool,
     /// Runs it.
     pub run: for<'a> fn(Call<'a>) -> BoxFuture<'a, ToolReply>,
+}
+
+impl ToolSpec {
+    /// Whether it walks the folder at the root.
+    fn walks(&self) -> bool {
+        matches!(self.name, "search" | "wildcard_search" | "list_files")
+    }
 }
 
 impl fmt::Debug for ToolSpec {
@@ -235,7 +246,8 @@ impl Toolbox {
 
     /// The tools to offer to a model.
     pub fn listed(&self) -> impl Iterator<Item = &'static ToolSpec> {
-        TOOLS.iter().filter(|tool| match tool.listed {
+        let can = |tool: &&ToolSpec| !tool.walks() || self.engine.has_folder();
+        TOOLS.iter().filter(can).filter(|tool| match tool.listed {
             Listed::Guarded => self.guard.is_some(),
             Listed::Staged => self.engine.staging().is_some(),
             Listed::Always | Listed::In(_) => {

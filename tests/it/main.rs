@@ -8,13 +8,21 @@
 )]
 
 mod agents;
+mod apply;
 #[cfg(unix)]
 mod disk;
 mod docs;
 mod harness;
+#[cfg(feature = "mine")]
 mod harness_mine;
 #[cfg(unix)]
 mod hostile;
 mod matching;
 mod model;
 mod reading;
+
+#[cfg(not(feature = "mine"))]
+#[test]
+fn mining_of_databases_and_packed_files() {
+    println!("SKIPPED: 8 tests need SQLite and decompressors: cargo test --features mine");
+}

@@ -128,7 +128,7 @@ fn state() -> Finding {
             "state",
             Outcome::Warning,
             "there is no folder for undo, locks and caches",
-            "Set RESTITCH_STATE_DIR or HOME.",
+            "Set RESTITCH_STATE_DIR.",
         );
     };
     let writable = std::fs::create_dir_all(&folder)

@@ -13,6 +13,7 @@ use serde_json::json;
 use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::harness::baseline::{Baseline, Change, Scope};
+use crate::harness::ci::{self, End::*};
 use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{Judged, Verdict};
 use crate::harness::measure::parallel;
@@ -43,6 +44,13 @@ pub(crate) struct RunArgs {
     /// How many unexpected verdicts to show in full.
     #[arg(long, default_value_t = 10, value_name = "N")]
     limit: usize,
+    /// Write a JUnit report, which forges and CI servers show.
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Print GitHub's annotations on stderr: what is not as it should be, and what changed
+    /// since the baseline.
+    #[arg(long)]
+    annotations: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -111,12 +119,52 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     }
     let lost = changes.iter().any(Change::is_loss) && !args.bless;
     let bad = seen.iter().any(|case| matches!(case.standing, Standing::Bad | Standing::Promote));
+    let rows = || rows(common.root(), &seen, &changes);
+    if let Some(file) = &args.junit
+        && let Err(error) = std::fs::write(file, ci::junit(&rows()))
+    {
+        return Exit::fault(format!("cannot write {}: {error}", file.display()));
+    }
+    if args.annotations {
+        // Nobody to tell is no reason for another verdict.
+        let _ = io::stderr().lock().write_all(ci::annotations(&rows()).as_bytes());
+    }
     let text =
         if common.json { as_json(&seen, &changes) } else { as_text(&args, &seen, &changes, took) };
     if let Err(error) = writeln!(io::stdout().lock(), "{text}") {
         return Exit::fault(format!("cannot write to stdout: {error}"));
     }
     if bad || lost { Exit::Refused } else { Exit::Done }
+}
+
+/// The run for a report; paths are relative to the root.
+fn rows(root: &Path, seen: &[Seen], changes: &[Change]) -> Vec<ci::Row> {
+    let row = |case: &Seen| {
+        let file = match &case.entry.kind {
+            Kind::Folder(fixture) => fixture.dir.join("case.toml"),
+            Kind::Packed(_, file) => file.clone(),
+            Kind::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
+        };
+        let change = changes.iter().find(|change| change.id == case.entry.id);
+        let lost = change.is_some_and(Change::is_loss);
+        let end = match case.standing {
+            Standing::Bad => Bad(case.entry.explain(&case.judged, &case.files)),
+            Standing::Promote => Bad("known to fail, and it passes now: promote it".into()),
+            _ if lost => Bad(change.map(ToString::to_string).unwrap_or_default()),
+            Standing::Good => Good,
+            Standing::Known => Known,
+        };
+        ci::Row {
+            id: case.entry.id.clone(),
+            family: case.entry.family.clone(),
+            file: file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/"),
+            took: case.judged.took,
+            end,
+            was: change.and_then(|change| change.was.clone()),
+            is: case.judged.verdict.word().to_owned(),
+        }
+    };
+    seen.iter().map(row).collect()
 }
 
 fn judge_all(entries: Vec<Entry>) -> Vec<Seen> {

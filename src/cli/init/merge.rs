@@ -18,7 +18,60 @@ pub(crate) enum Content {
     Ours(&'static str),
 }
 
+/// A command that needs no installation: npx brings the package.
+const NPX: [&str; 3] = ["npx", "-y", "restitch"];
+
+/// The same configuration with the command brought by npx: as `command` beside `args`, as a
+/// list, or as one string.
+fn through_npx(value: Value) -> Value {
+    let started = |list: Vec<Value>| {
+        NPX.iter().map(|word| Value::from(*word)).chain(list.into_iter().skip(1)).collect()
+    };
+    match value {
+        Value::Array(list) if list.first().is_some_and(|first| first == "restitch") => {
+            Value::Array(started(list))
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(through_npx).collect()),
+        Value::String(text) => match text.strip_prefix("restitch ") {
+            Some(rest) => Value::String(format!("{} {rest}", NPX.join(" "))),
+            None => Value::String(text),
+        },
+        Value::Object(mut fields) => {
+            for name in ["command", "cmd"] {
+                if fields.get(name).is_some_and(|command| command == "restitch")
+                    && let Some(Value::Array(args)) = fields.get_mut("args")
+                {
+                    args.splice(0..0, NPX[1..].iter().map(|word| Value::from(*word)));
+                    fields.insert(name.to_owned(), NPX[0].into());
+                }
+            }
+            Value::Object(
+                fields.into_iter().map(|(key, value)| (key, through_npx(value))).collect(),
+            )
+        }
+        other => other,
+    }
+}
+
 impl Content {
+    /// The same, for a machine that has node and no restitch.
+    pub(crate) fn through_npx(&self) -> Self {
+        let command = |text: &str| {
+            text.replace("command = \"restitch\"", "command = \"npx\"")
+                .replace("cmd: restitch\n", "cmd: npx\n")
+                .replace("args = [", "args = [\"-y\",\"restitch\",")
+                .replace("args: [", "args: [\"-y\",\"restitch\",")
+        };
+        match self {
+            Self::Json(value) => Self::Json(through_npx(value.clone())),
+            Self::Toml(tables) => Self::Toml(
+                tables.iter().map(|(head, body)| (head.clone(), command(body))).collect(),
+            ),
+            Self::Yaml(text) => Self::Yaml(command(text)),
+            Self::Ours(text) => Self::Ours(text),
+        }
+    }
+
     /// As a file of its own.
     pub(crate) fn printed(&self) -> String {
         match self {
@@ -149,4 +202,38 @@ pub(in crate::cli) fn pretty(value: &Value, indent: &str) -> String {
 fn indent_of(text: &str) -> &str {
     let indented = text.lines().find(|line| line.starts_with([' ', '\t']));
     indented.map_or("  ", |line| &line[..line.len() - line.trim_start().len()])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::clients::{CLIENTS, client};
+    use super::*;
+
+    #[test]
+    fn npx_brings_the_command_for_every_client() {
+        for name in CLIENTS {
+            let client = client(name, Path::new("/work")).expect("known");
+            let texts = |npx: bool| -> Vec<String> {
+                let content = client.files.iter().map(|file| &file.content);
+                content
+                    .filter(|content| !matches!(content, Content::Ours(_)))
+                    .map(
+                        |content| {
+                            if npx { content.through_npx().printed() } else { content.printed() }
+                        },
+                    )
+                    .collect()
+            };
+            let (plain, npx) = (texts(false).join("\n"), texts(true).join("\n"));
+            assert!(plain.contains("mcp") && !plain.contains("npx"), "{name}: {plain}");
+            let calls = |text: &str| text.matches("mcp\",").count() + text.matches("hook ").count();
+            assert!(npx.matches("npx").count() >= calls(&plain).min(1), "{name}: {npx}");
+            for bare in ["\"command\": \"restitch", "command = \"restitch\"", "cmd: restitch"] {
+                assert!(!npx.contains(bare), "{name}: {npx}");
+            }
+            assert!(!npx.contains("[\n  \"restitch\""), "{name}: {npx}");
+        }
+    }
 }

@@ -23,9 +23,14 @@ pub(super) use merge::{Content, pretty};
 
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let project = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());
-    let Some(client) = client(&args.client.to_ascii_lowercase(), &project) else {
+    let Some(mut client) = client(&args.client.to_ascii_lowercase(), &project) else {
         return no_client(&args.client);
     };
+    if args.npx {
+        for file in client.files.iter_mut().chain(&mut client.allowing) {
+            file.content = file.content.through_npx();
+        }
+    }
     let mut text = String::new();
     let mut refused = false;
     let mut files = Vec::new();

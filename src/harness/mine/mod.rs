@@ -8,6 +8,10 @@
 
 pub mod claude;
 pub mod codex;
+#[cfg(feature = "mine")]
+pub mod database;
+#[cfg(not(feature = "mine"))]
+#[path = "no_database.rs"]
 pub mod database;
 pub mod failures;
 pub mod files;
@@ -16,6 +20,12 @@ pub mod git;
 pub mod opencode;
 pub mod packed;
 pub mod redact;
+
+/// Why what is packed or in a database is left out.
+#[cfg(not(feature = "mine"))]
+const LEAN_BUILD: &str = "this restitch was built without the feature `mine`, which reads it: cargo install restitch --features mine";
+#[cfg(feature = "mine")]
+const LEAN_BUILD: &str = "";
 
 use std::collections::HashSet;
 use std::fs::{self, File};

@@ -7,7 +7,9 @@
 
 use std::io::{self, BufRead as _, BufReader, Read};
 
+#[cfg(feature = "mine")]
 use flate2::read::MultiGzDecoder;
+#[cfg(feature = "mine")]
 use ruzstd::decoding::StreamingDecoder;
 
 /// What a packed transcript may unpack to.
@@ -33,13 +35,18 @@ pub fn unpack(source: impl Read, limit: u64) -> io::Result<Unpacked> {
     let mut source = BufReader::new(source);
     let start = source.fill_buf()?;
     let mut out = Unpacked::default();
-    let done = if start.starts_with(ZSTD) {
-        frames(&mut source, limit, &mut out.bytes)
-    } else if start.starts_with(GZIP) {
-        bounded(MultiGzDecoder::new(source), limit, &mut out.bytes)
-    } else {
+    let (zstd, gzip) = (start.starts_with(ZSTD), start.starts_with(GZIP));
+    if !zstd && !gzip {
         source.read_to_end(&mut out.bytes)?;
         return Ok(out);
+    }
+    if cfg!(not(feature = "mine")) {
+        out.broken = Some(format!("is packed; {}", super::LEAN_BUILD));
+        return Ok(out);
+    }
+    let done = match zstd {
+        true => frames(&mut source, limit, &mut out.bytes),
+        false => unzipped(source, limit, &mut out.bytes),
     };
     if let Err(error) = done {
         out.broken = Some(if error.kind() == io::ErrorKind::FileTooLarge {
@@ -55,7 +62,23 @@ pub fn unpack(source: impl Read, limit: u64) -> io::Result<Unpacked> {
     Ok(out)
 }
 
+#[cfg(feature = "mine")]
+fn unzipped(source: BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    bounded(MultiGzDecoder::new(source), limit, out)
+}
+
+#[cfg(not(feature = "mine"))]
+fn unzipped(_: BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(feature = "mine"))]
+fn frames(_: &mut BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 /// One frame after the other: a file that was appended to has several.
+#[cfg(feature = "mine")]
 fn frames(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
     while !source.fill_buf()?.is_empty() {
         let mut frame = StreamingDecoder::new(&mut *source).map_err(io::Error::other)?;
@@ -70,13 +93,14 @@ fn frames(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> i
     Ok(())
 }
 
+#[cfg(feature = "mine")]
 fn bounded(source: impl Read, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
     let rest = limit.saturating_sub(out.len() as u64);
     let read = source.take(rest + 1).read_to_end(out)?;
     if read as u64 > rest { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mine"))]
 mod tests {
     use std::io::Write as _;
 

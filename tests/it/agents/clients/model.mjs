@@ -28,7 +28,8 @@ const declared = {
 // How many answers of tools the request holds: the next turn's number.
 const answered = {
   anthropic: (body) => count(body.messages, (message) => blocks(message.content).filter((block) => block.type === "tool_result").length),
-  chat: (body) => count(body.messages, (message) => (message.role === "tool" ? 1 : 0)),
+  // smolagents sends what a tool answered as the user's words.
+  chat: (body) => count(body.messages, (message) => (message.role === "tool" || /"Observation:/.test(JSON.stringify(message.content)) ? 1 : 0)),
   responses: (body) => count(items(body), (item) => (/_output$/.test(item.type ?? "") ? 1 : 0)),
   gemini: (body) => count(body.contents, (content) => (content.parts ?? []).filter((part) => part.functionResponse).length),
 }

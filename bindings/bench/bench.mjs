@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { apply } from 'restitch'
+
+const [text, calls] = JSON.parse(readFileSync(0, 'utf8'))
+const medians = calls.map(([old, new_]) => {
+  const times = Array.from({ length: 400 }, () => {
+    const start = process.hrtime.bigint()
+    apply(text, old, new_, { path: 'a.go' }).unwrap()
+    return Number(process.hrtime.bigint() - start) / 1e3
+  })
+  return times.sort((a, b) => a - b)[200]
+})
+console.log(JSON.stringify(medians))

@@ -1,0 +1,135 @@
+//! The native half of the npm package `restitch`: conversion, and nothing else.
+
+mod engine;
+
+use napi::bindgen_prelude::{Buffer, Either};
+use napi_derive::napi;
+use restitch::{EditRequest, Expected, Refusal};
+
+/// One replacement of text by text.
+#[napi(object)]
+pub struct NativeEdit {
+    pub old: String,
+    pub new: String,
+    pub replace_all: Option<bool>,
+    pub expected: Option<u32>,
+    pub near_line: Option<u32>,
+}
+
+/// One side of a changed span.
+#[napi(object)]
+pub struct Extent {
+    pub start_line: u32,
+    pub end_line: u32,
+    pub start_byte: i64,
+    pub end_byte: i64,
+}
+
+/// A changed span, before and after.
+#[napi(object)]
+pub struct Span {
+    pub before: Extent,
+    pub after: Extent,
+}
+
+/// The strings that an edit really used.
+#[napi(object)]
+pub struct Corrected {
+    pub old_str: String,
+    pub new_str: String,
+}
+
+/// A text after an edit.
+#[napi(object)]
+pub struct NativeApplied {
+    pub text: Either<String, Buffer>,
+    pub rung: String,
+    pub rewrites: Vec<String>,
+    pub replacements: u32,
+    pub warnings: Vec<String>,
+    pub spans: Vec<Span>,
+    pub corrected: Option<Corrected>,
+    pub diff: String,
+}
+
+/// A refusal: its report as JSON, and its text for a model.
+#[napi(object)]
+pub struct NativeRefused {
+    pub report: String,
+    pub text: String,
+}
+
+/// The version of the package.
+#[napi]
+pub fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// Applies edits to a text or to the bytes of a file, all or none.
+#[napi]
+pub fn apply_many(
+    text: Either<String, Buffer>,
+    edits: Vec<NativeEdit>,
+    path: Option<String>,
+) -> Either<NativeApplied, NativeRefused> {
+    let path = path.as_deref();
+    let calls = edits.into_iter().map(call).collect::<Result<Vec<_>, _>>();
+    let applied = calls.and_then(|calls| match text {
+        Either::A(text) => {
+            restitch::apply_text(path, &text, &calls).map(|done| applied(done, Either::A))
+        }
+        Either::B(bytes) => restitch::apply_bytes(path, &bytes, &calls)
+            .map(|done| applied(done, |bytes: Vec<u8>| Either::B(bytes.into()))),
+    });
+    match applied {
+        Ok(applied) => Either::A(applied),
+        Err(refusal) => Either::B(refused(&refusal)),
+    }
+}
+
+fn call(edit: NativeEdit) -> Result<EditRequest, Refusal> {
+    let expected = Expected::of(edit.replace_all, edit.expected.map(|count| count as usize))?;
+    let mut call = EditRequest::new(edit.old, edit.new).expecting(expected);
+    call.near_line = edit.near_line.map(|line| line as usize);
+    Ok(call)
+}
+
+fn applied<T>(
+    done: restitch::Applied<T>,
+    text: impl FnOnce(T) -> Either<String, Buffer>,
+) -> NativeApplied {
+    NativeApplied {
+        rung: done.rung.as_str().to_owned(),
+        rewrites: done.rewrites.iter().map(|rewrite| rewrite.as_str().to_owned()).collect(),
+        replacements: small(done.replacements),
+        spans: done
+            .spans
+            .iter()
+            .map(|span| Span { before: extent(&span.before), after: extent(&span.after) })
+            .collect(),
+        corrected: done
+            .corrected
+            .map(|used| Corrected { old_str: used.old_str, new_str: used.new_str }),
+        warnings: done.warnings,
+        diff: done.diff,
+        text: text(done.text),
+    }
+}
+
+fn extent(extent: &restitch::edit::Extent) -> Extent {
+    Extent {
+        start_line: small(extent.start_line),
+        end_line: small(extent.end_line),
+        start_byte: i64::try_from(extent.start_byte).unwrap_or(i64::MAX),
+        end_byte: i64::try_from(extent.end_byte).unwrap_or(i64::MAX),
+    }
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+fn refused(refusal: &Refusal) -> NativeRefused {
+    let report = serde_json::to_string(refusal).unwrap_or_else(|_| "{}".into());
+    NativeRefused { report, text: refusal.text() }
+}

@@ -1,0 +1,174 @@
+// The interface as programs use it.
+
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test from 'node:test'
+
+import { Files } from './cases.mjs'
+
+const { Applied, Edited, Engine, Refused, RefusedError, apply, applyMany, tools } = await import(
+  process.env.RESTITCH_PACKAGE ?? '../index.mjs'
+)
+
+const GO = 'func serve(c *Conn) {\n\tfor {\n\t\tif err := c.Next(); err != nil {\n\t\t\treturn\n\t\t}\n\t}\n}\n'
+
+test('a mistake is undone in both strings', () => {
+  const result = apply(
+    GO,
+    'if err := c.Next(); err != nil {\n\treturn\n}',
+    'if err := c.Next(); err != nil {\n\tlog.Println(err)\n\treturn\n}',
+    { path: 'serve.go' },
+  )
+  assert.ok(result instanceof Applied && result.ok)
+  assert.match(result.text, /\n\t\t\tlog\.Println\(err\)\n/)
+  assert.equal(result.rung, 'indentation')
+  assert.equal(result.spans[0].before.startLine, 3)
+  assert.match(result.diff, /^--- a\/serve\.go/)
+})
+
+test('a refusal is a result, and unwrap throws', () => {
+  const result = apply(GO, 'if err := c.Last(); err != nil {', 'if true {')
+  assert.ok(result instanceof Refused && !result.ok)
+  assert.equal(result.code, 'EDIT_NO_OCCURRENCE_FOUND')
+  assert.equal(result.nearest[0].firstDifference.line, 3)
+  assert.throws(() => result.unwrap(), (error) => error instanceof RefusedError && error.refused === result)
+})
+
+test('bytes stay in their encoding, and half a character is refused', () => {
+  const latin = Buffer.from('café\r\nthé\r\n', 'latin1')
+  assert.deepEqual(apply(latin, 'thé', 'lait').unwrap().text, Buffer.from('café\r\nlait\r\n', 'latin1'))
+  assert.deepEqual(apply(new Uint8Array(latin), 'thé', 'lait').unwrap().text.length, latin.length + 1)
+  for (const [text, new_] of [['a\n', '\ud83d'], ['a\ud83d\n', 'b']]) {
+    const refused = apply(text, 'a', new_)
+    assert.equal(refused.code, 'EDIT_INVALID_ARGUMENTS')
+    assert.deepEqual(refused.nearest, [])
+  }
+})
+
+test('many are all or nothing, against the original', () => {
+  const text = 'one\ntwo\nthree\n'
+  const done = applyMany(text, [{ old: 'three', new: 'two' }, { old: 'two', new: '2' }])
+  assert.equal(done.unwrap().text, 'one\n2\ntwo\n')
+  const refused = applyMany(text, [{ old: 'one', new: '1' }, { old: 'four', new: '4' }])
+  assert.match(refused.message, /^edit 2 of 2: /)
+  assert.equal(applyMany(text, []).ok, false)
+})
+
+test('counts', () => {
+  const text = 'a\nb\na\n'
+  assert.equal(apply(text, 'a', 'c', { replaceAll: true }).unwrap().text, 'c\nb\nc\n')
+  assert.equal(apply(text, 'a', 'c', { expected: 2 }).unwrap().replacements, 2)
+  assert.equal(apply(text, 'a', 'c', { nearLine: 3 }).unwrap().text, 'a\nb\nc\n')
+  assert.deepEqual(apply(text, 'a', 'c').occurrences, [1, 3])
+})
+
+test('an engine edits, reads and undoes', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'restitch-'))
+  const state = join(mkdtempSync(join(tmpdir(), 'restitch-')), 'state')
+  writeFileSync(join(root, 'serve.go'), GO)
+  const engine = new Engine({ root, state })
+  const rehearsed = await engine.edit('serve.go', 'for {', 'for range 3 {', { dryRun: true })
+  assert.equal(rehearsed.unwrap().durability, 'dry_run')
+  assert.equal(readFileSync(join(root, 'serve.go'), 'utf8'), GO)
+  const edited = await engine.edit('serve.go', 'for {', 'for range 3 {')
+  assert.ok(edited instanceof Edited)
+  assert.equal((await engine.read('serve.go', { offset: 2, limit: 1 })).unwrap().text, '\tfor range 3 {')
+  assert.equal((await engine.undo()).unwrap().revision, edited.revision)
+  assert.equal(readFileSync(join(root, 'serve.go'), 'utf8'), GO)
+  assert.equal((await engine.undo()).ok, false)
+  assert.equal((await engine.read('absent.go')).code, 'EDIT_FILE_NOT_FOUND')
+})
+
+test('tools are declared and called', async () => {
+  const engine = new Engine({ store: new Files([['a.txt', Buffer.from('one\n')]]) })
+  for (const format of ['openai', 'openai-responses', 'anthropic', 'gemini', 'mcp']) {
+    assert.ok(engine.tools(format).length > 0)
+  }
+  assert.throws(() => engine.tools('yaml'), /there is no format/)
+  const reply = await engine.call('Edit', { file_path: 'a.txt', old_string: 'one', new_string: 'two' })
+  assert.ok(reply.ok, reply.message)
+  assert.equal((await engine.call('edit_file', '{no json')).code, 'EDIT_INVALID_ARGUMENTS')
+  assert.equal((await engine.call('search', { keyword: 'x' })).code, 'EDIT_BLOCKED')
+})
+
+test('a store undoes, meets other writers, and may fail', async () => {
+  const store = new Files([['a.txt', Buffer.from('one\ntwo\n')], ['b.txt', Buffer.from('three\n')]])
+  const engine = new Engine({ store })
+  const original = store.storeIf.bind(store)
+  let raced = false
+  store.storeIf = async (path, bytes, version) => {
+    if (!raced) {
+      raced = true
+      assert.ok(original('a.txt', Buffer.from('zero\none\ntwo\n'), '1'))
+    }
+    return original(path, bytes, version)
+  }
+  assert.ok((await engine.edit('a.txt', 'two', '2')).ok)
+  assert.equal(String(store.files.get('a.txt')), 'zero\none\n2\n')
+  assert.ok((await engine.undo()).ok)
+  store.storeIf = (path, bytes, version) => {
+    if (path === 'b.txt') throw new Error('disk on fire')
+    return original(path, bytes, version)
+  }
+  const edits = [
+    { path: 'a.txt', old_str: 'one', new_str: '1' },
+    { path: 'b.txt', old_str: 'three', new_str: '3' },
+  ]
+  const reply = await engine.call('multi_edit', { edits })
+  assert.equal(reply.code, 'EDIT_FILE_WRITE_ERROR')
+  assert.match(reply.message, /disk on fire/)
+  assert.equal(String(store.files.get('a.txt')), 'zero\none\ntwo\n', 'all or nothing')
+})
+
+test('a model of the caller is asked', async () => {
+  const store = new Files([['a.py', Buffer.from('def total():\n  total = quantity * price\n  return total\n')]])
+  const asked = []
+  const model = async (question) => {
+    asked.push(question)
+    return JSON.stringify({ corrected_target_snippet: '  total = quantity * price' })
+  }
+  await new Engine({ store, model }).edit('a.py', '  amount = count * price', '  amount = count * price * 2')
+  assert.equal(asked[0].schemaName, 'corrected_old_str')
+  assert.ok(asked[0].timeout > 30 && asked[0].schema.type === 'object')
+  const down = async () => {
+    throw new Error('no credit left')
+  }
+  const refused = await new Engine({ store, model: down }).edit('a.py', '  amount = count * price', '  x = 1')
+  assert.match(refused.attempts[0].detail, /no credit left/)
+})
+
+test('tools for the ai SDK and Mastra', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'restitch-'))
+  writeFileSync(join(root, 'a.txt'), 'one\n')
+  const offered = tools({ root, state: join(root, '.state'), tools: ['edit_file', 'read_file'] })
+  assert.deepEqual(Object.keys(offered), ['edit_file', 'read_file'])
+  assert.match(await offered.edit_file.execute({ path: 'a.txt', old_str: 'one', new_str: 'two' }), /^Edited a\.txt/)
+  assert.match(await offered.edit_file.execute({ path: 'a.txt', old_str: 'one', new_str: 'two' }), /^EDIT_/)
+})
+
+test('CommonJS is the same', () => {
+  const require = createRequire(import.meta.url)
+  const restitch = require(process.env.RESTITCH_PACKAGE ?? '../index.cjs')
+  assert.equal(restitch.apply('a\n', 'a', 'b').unwrap().text, 'b\n')
+  assert.equal(restitch.apply, apply)
+})
+
+test('a process that used an engine ends', () => {
+  const script = `
+    const { Engine } = require(${JSON.stringify(process.env.RESTITCH_PACKAGE ?? join(import.meta.dirname, '../index.cjs'))})
+    const store = { load: async () => null, storeIf: async () => true }
+    new Engine({ store }).edit('a', '', 'text').then((done) => console.log(done.ok))
+  `
+  const run = spawnSync(process.execPath, ['-e', script], { timeout: 20_000 })
+  assert.equal(run.status, 0, String(run.stderr))
+  assert.equal(String(run.stdout).trim(), 'true')
+})
+
+test('the declarations fit', { skip: !existsSync(join(import.meta.dirname, '../node_modules/.bin/tsc')) && 'SKIPPED: there is no tsc (npm install)' }, () => {
+  const run = spawnSync(join(import.meta.dirname, '../node_modules/.bin/tsc'), ['-p', join(import.meta.dirname, '..')])
+  assert.equal(run.status, 0, String(run.stdout))
+})

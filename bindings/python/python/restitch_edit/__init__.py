@@ -1,0 +1,107 @@
+"""Applies the edit a language model meant, or refuses with a reason that makes the next call succeed.
+
+>>> from restitch_edit import apply
+>>> file = "def area(r):\\n    return 3 * r ** 2\\n"
+>>> result = apply(file, "return 3 * r**2", "return math.pi * r**2", path="area.py")
+>>> result.unwrap().text
+'def area(r):\\n    return math.pi * r ** 2\\n'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from . import _native
+from ._engine import AsyncEngine, AsyncModel, AsyncStore, Engine, Format, Model, Store, Style
+from ._types import (
+    Applied,
+    Attempt,
+    Conflict,
+    Corrected,
+    Difference,
+    Edit,
+    Edited,
+    Extent,
+    Near,
+    Outcome,
+    Question,
+    ReadText,
+    Refused,
+    RefusedError,
+    Reply,
+    Span,
+    Undone,
+    refused_of,
+)
+
+__version__ = _native.version()
+
+__all__ = [
+    "Applied",
+    "AsyncEngine",
+    "AsyncModel",
+    "AsyncStore",
+    "Attempt",
+    "Conflict",
+    "Corrected",
+    "Difference",
+    "Edit",
+    "Edited",
+    "Engine",
+    "Extent",
+    "Format",
+    "Model",
+    "Near",
+    "Outcome",
+    "Question",
+    "ReadText",
+    "Refused",
+    "RefusedError",
+    "Reply",
+    "Span",
+    "Store",
+    "Style",
+    "Undone",
+    "apply",
+    "apply_many",
+]
+
+T = TypeVar("T", str, bytes)
+
+
+def apply(
+    text: T,
+    old: str,
+    new: str,
+    *,
+    replace_all: bool = False,
+    expected: int | None = None,
+    near_line: int | None = None,
+    path: str | None = None,
+) -> Applied[T] | Refused:
+    """Replaces `old` by `new` in a text, as a model meant it; touches no file.
+
+    `text` is a string, or the bytes of a file, which stay in their encoding. `path` names the
+    language and stands in the diff.
+    """
+    return apply_many(text, (Edit(old, new, replace_all, expected, near_line),), path=path)
+
+
+def apply_many(text: T, edits: Iterable[Edit], *, path: str | None = None) -> Applied[T] | Refused:
+    """Applies edits that all refer to the text as it is given, all or none of them."""
+    rows = [(e.old, e.new, e.replace_all, e.expected, e.near_line) for e in edits]
+    answer = _native.apply_many(text, rows, path)
+    if len(answer) == 2:
+        return refused_of(*answer)
+    after, rung, rewrites, replacements, warnings, spans, corrected, diff = answer
+    return Applied(
+        text=after,
+        rung=rung,
+        rewrites=rewrites,
+        replacements=replacements,
+        warnings=warnings,
+        spans=tuple([Span(Extent(*b), Extent(*a)) for b, a in spans]),
+        corrected=None if corrected is None else Corrected(*corrected),
+        diff=diff,
+    )

@@ -1,0 +1,37 @@
+from typing import Any, TypeAlias, TypeVar, final
+
+_T = TypeVar("_T", str, bytes)
+
+__all__ = ["Engine", "apply_many", "version"]
+
+_Extent: TypeAlias = tuple[int, int, int, int]
+_Applied: TypeAlias = tuple[
+    _T,
+    str,
+    tuple[str, ...],
+    int,
+    tuple[str, ...],
+    list[tuple[_Extent, _Extent]],
+    tuple[str, str] | None,
+    str,
+]
+
+def version() -> str: ...
+def apply_many(
+    text: _T,
+    edits: list[tuple[str, str, bool, int | None, int | None]],
+    path: str | None,
+) -> _Applied[_T] | tuple[dict[str, Any], str]: ...
+
+@final
+class Engine:
+    def __new__(
+        cls,
+        root: str | None,
+        store: object | None,
+        model: object | None,
+        state: str | None,
+        allow_protected: list[str],
+    ) -> Engine: ...
+    def call(self, name: str, arguments: str, dry_run: bool, request_id: str | None) -> str: ...
+    def tools(self, format: str) -> str: ...

@@ -1,0 +1,266 @@
+"""What calls answer with: results, not exceptions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, NoReturn, TypeVar
+
+T = TypeVar("T", str, bytes)
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One replacement of text by text."""
+
+    old: str
+    new: str
+    replace_all: bool = False
+    expected: int | None = None
+    """How often `old` occurs and shall be replaced; 1 unless said otherwise."""
+    near_line: int | None = None
+    """A line near which the text stands; breaks a tie."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """One side of a changed span. Lines count from 1; `end_line` is `start_line - 1` where it covers none."""
+
+    start_line: int
+    end_line: int
+    start_byte: int
+    end_byte: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A changed span, before and after."""
+
+    before: Extent
+    after: Extent
+
+
+@dataclass(frozen=True, slots=True)
+class Corrected:
+    """The strings that an edit really used."""
+
+    old_str: str
+    new_str: str
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A line of the call beside the line of the file, white space made visible."""
+
+    line: int
+    old_line: int
+    expected: str
+    found: str
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A place that is near to what the call asked for."""
+
+    start_line: int
+    end_line: int
+    score: float
+    first_difference: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One of several texts that the call can mean."""
+
+    how: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Lines that the call rewrites, and that the file has otherwise."""
+
+    start_line: int
+    end_line: int
+    believed: str
+    found: str
+    written: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt to correct a call by a model."""
+
+    ask: str
+    outcome: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Applied(Generic[T]):
+    """A text after an edit, and how the call was understood."""
+
+    text: T
+    rung: str
+    """Which rung of the ladder matched; `exact` where nothing had to be forgiven."""
+    rewrites: tuple[str, ...]
+    replacements: int
+    warnings: tuple[str, ...]
+    spans: tuple[Span, ...]
+    corrected: Corrected | None
+    diff: str
+    ok: Literal[True] = field(default=True, init=False)
+
+    def unwrap(self) -> Applied[T]:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """A file after an edit."""
+
+    path: str
+    rung: str
+    rewrites: tuple[str, ...]
+    replacements: int
+    warnings: tuple[str, ...]
+    spans: tuple[Span, ...]
+    corrected: Corrected | None
+    diff: str
+    anchors: tuple[str, ...]
+    revision: int | None
+    durability: str
+    message: str
+    """The text for a model."""
+    ok: Literal[True] = field(default=True, init=False)
+
+    def unwrap(self) -> Edited:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """A commit that was taken back, file by file."""
+
+    revision: int
+    files: tuple[Edited, ...]
+    message: str
+    ok: Literal[True] = field(default=True, init=False)
+
+    def unwrap(self) -> Undone:
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """Lines of a file, as a model shall see them."""
+
+    path: str
+    text: str
+    total_lines: int
+    snapshot: str
+    encoding: str
+    line_ending: str
+    message: str
+    """The text for a model."""
+    ok: Literal[True] = field(default=True, init=False)
+
+    def unwrap(self) -> ReadText:
+        return self
+
+
+class RefusedError(Exception):
+    """Raised by `unwrap()` of a refusal."""
+
+    def __init__(self, refused: Refused) -> None:
+        super().__init__(refused.text)
+        self.refused = refused
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An edit that did not happen. Nothing was written."""
+
+    code: str
+    """Stable: `EDIT_NO_OCCURRENCE_FOUND`, `EDIT_AMBIGUOUS`, …"""
+    message: str
+    hint: str | None
+    """What to do next."""
+    text: str
+    """All of it for a model: cause, nearest place, next step."""
+    nearest: tuple[Near, ...] = ()
+    occurrences: tuple[int, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    path: str | None = None
+    ok: Literal[False] = field(default=False, init=False)
+
+    def unwrap(self) -> NoReturn:
+        raise RefusedError(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a tool answers, as JSON has it."""
+
+    ok: bool
+    code: str | None
+    message: str
+    """The text for a model."""
+    report: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a model is asked: system text, task, and the schema of the answer."""
+
+    system: str
+    prompt: str
+    schema_name: str
+    schema: dict[str, Any]
+    """JSON schema of the answer, in the strict subset."""
+    max_tokens: int
+    timeout: float
+    """Seconds that are left for this call."""
+
+
+def spans_of(rows: list[dict[str, Any]]) -> tuple[Span, ...]:
+    return tuple(Span(Extent(**row["before"]), Extent(**row["after"])) for row in rows)
+
+
+def refused_of(report: dict[str, Any], text: str) -> Refused:
+    def near(row: dict[str, Any]) -> Near:
+        first = row["first_difference"]
+        difference = None if first is None else Difference(**first)
+        return Near(row["start_line"], row["end_line"], row["score"], difference)
+
+    return Refused(
+        code=report["code"],
+        message=report["message"],
+        hint=report["hint"],
+        text=text,
+        nearest=tuple(near(row) for row in report["nearest"]),
+        occurrences=tuple(report["occurrences"]),
+        outcomes=tuple(Outcome(**row) for row in report.get("outcomes", ())),
+        conflicts=tuple(Conflict(**row) for row in report.get("conflicts", ())),
+        attempts=tuple(Attempt(**row) for row in report["attempts"]),
+        path=report.get("path"),
+    )
+
+
+def edited_of(report: dict[str, Any], message: str) -> Edited:
+    corrected = report["corrected"]
+    return Edited(
+        path=report["path"],
+        rung=report["rung"],
+        rewrites=tuple(report["rewrites"]),
+        replacements=report["replacements"],
+        warnings=tuple(report["warnings"]),
+        spans=spans_of(report["spans"]),
+        corrected=None if corrected is None else Corrected(**corrected),
+        diff=report["diff"],
+        anchors=tuple(report["anchors"]),
+        revision=report["revision"],
+        durability=report["durability"],
+        message=message,
+    )

@@ -1,0 +1,165 @@
+//! The engine: tools over a folder or over a store of the caller's own.
+
+use std::future::ready;
+use std::path::{Path, PathBuf};
+
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
+use restitch::engine::{CallOptions, Undoes};
+use restitch::port::{
+    BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
+};
+use restitch::store::{DiskOptions, DiskStore, VersionedStore, state_folder};
+use restitch::tools::Toolbox;
+use restitch::tools::export::{Format, export};
+use serde_json::Value;
+
+/// Tools by name and JSON.
+#[pyclass(frozen, module = "restitch_edit._native")]
+pub(crate) struct Engine {
+    toolbox: Toolbox,
+}
+
+#[pymethods]
+impl Engine {
+    #[new]
+    #[pyo3(signature = (root, store, model, state, allow_protected))]
+    fn new(
+        root: Option<PathBuf>,
+        store: Option<Py<PyAny>>,
+        model: Option<Py<PyAny>>,
+        state: Option<PathBuf>,
+        allow_protected: Vec<String>,
+    ) -> PyResult<Self> {
+        let builder = match (store, root) {
+            (Some(store), root) => {
+                let root = root.unwrap_or_else(|| PathBuf::from("/"));
+                restitch::engine::Engine::builder(VersionedStore::new(Files(store), root))
+            }
+            (None, Some(root)) => {
+                restitch::engine::Engine::builder(disk(&root, state, allow_protected)?)
+            }
+            (None, None) => return Err(PyValueError::new_err("give `root` or `store`")),
+        };
+        let builder = match model {
+            None => builder,
+            Some(model) => builder.corrector(asking(Callback(model))?),
+        };
+        Ok(Self { toolbox: Toolbox::new(builder.build()) })
+    }
+
+    /// Runs a tool; arguments and reply are JSON.
+    fn call(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        arguments: &str,
+        dry_run: bool,
+        request_id: Option<String>,
+    ) -> PyResult<String> {
+        // What is no JSON goes on as it is: the tools read it leniently, or say what is wrong.
+        let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::from(arguments));
+        let options = CallOptions {
+            dry_run,
+            request_id: request_id.map(Into::into),
+            undoes: Undoes::LastOfSession,
+        };
+        py.detach(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .map_err(|error| PyOSError::new_err(format!("cannot start: {error}")))?;
+            let reply = runtime.block_on(self.toolbox.call(name, arguments, &options));
+            runtime.shutdown_background();
+            serde_json::to_string(&reply).map_err(|error| PyValueError::new_err(error.to_string()))
+        })
+    }
+
+    /// The declarations, as JSON.
+    fn tools(&self, format: &str) -> PyResult<String> {
+        let known = Format::parse(format).ok_or_else(|| {
+            let known: Vec<_> = Format::ALL.iter().map(|format| format.as_str()).collect();
+            PyValueError::new_err(format!(
+                "there is no format {format:?}; use one of: {}",
+                known.join(", ")
+            ))
+        })?;
+        Ok(export(known, self.toolbox.listed()).to_string())
+    }
+}
+
+fn disk(root: &Path, state: Option<PathBuf>, allow_protected: Vec<String>) -> PyResult<DiskStore> {
+    let state = state.or_else(state_folder);
+    let options = DiskOptions { state, allow_protected, ..DiskOptions::default() };
+    DiskStore::open_with(root, options)
+        .map_err(|error| PyOSError::new_err(format!("cannot open {}: {error}", root.display())))
+}
+
+fn asking(model: Callback) -> PyResult<Limited<ModelCorrector<Callback>>> {
+    let prompts =
+        PromptBook::built_in().map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let corrector = ModelCorrector::new(model, prompts, Secrets::new());
+    Ok(Limited::new(corrector, Limits::default()))
+}
+
+/// A model of the caller's: a callable that answers a question.
+struct Callback(Py<PyAny>);
+
+impl ChatModel for Callback {
+    fn identity(&self) -> String {
+        "the caller's model".into()
+    }
+
+    fn ask<'a>(
+        &'a self,
+        request: &'a ChatRequest,
+        budget: &'a Budget,
+        _usable: &'a (dyn Fn(&str) -> bool + Sync),
+    ) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
+        if !budget.take_request() {
+            return Box::pin(ready(Err(ChatError::Budget)));
+        }
+        let left = budget.deadline().saturating_duration_since(tokio::time::Instant::now());
+        // On the caller's own thread: its callback may hold what belongs to that thread.
+        let answer = Python::attach(|py| {
+            let ChatRequest { system, user, schema_name, schema, answer_tokens } = request;
+            let schema = schema.to_string();
+            let asked = (system, user, *schema_name, schema, *answer_tokens, left.as_secs_f64());
+            self.0.call1(py, asked)?.extract::<String>(py)
+        });
+        let answer = answer
+            .map(|content| ChatReply { content })
+            .map_err(|error| ChatError::Failed(error.to_string()));
+        Box::pin(ready(answer))
+    }
+}
+
+/// Files of the caller's: an object with `load` and `store_if`.
+struct Files(Py<PyAny>);
+
+impl VersionedFiles for Files {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>> {
+        let found = Python::attach(|py| {
+            let found = self.0.call_method1(py, "load", (path,))?;
+            found.extract::<Option<(Vec<u8>, String)>>(py)
+        });
+        let found = found.map(|found| found.map(|(bytes, version)| Loaded { bytes, version }));
+        Box::pin(ready(found.map_err(|error| error.to_string())))
+    }
+
+    fn store_if<'a>(
+        &'a self,
+        path: &'a str,
+        bytes: Option<Vec<u8>>,
+        version: Option<String>,
+    ) -> BoxFuture<'a, Result<Stored, String>> {
+        let written = Python::attach(|py| {
+            let bytes = bytes.map(|bytes| PyBytes::new(py, &bytes));
+            self.0.call_method1(py, "store_if", (path, bytes, version))?.is_truthy(py)
+        });
+        let stored = written.map(|done| if done { Stored::Done } else { Stored::OtherVersion });
+        Box::pin(ready(stored.map_err(|error| error.to_string())))
+    }
+}

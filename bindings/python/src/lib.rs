@@ -1,0 +1,135 @@
+//! The native half of `restitch_edit`: conversion, and nothing else.
+
+mod engine;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
+use restitch::edit::{EditCode, Span};
+use restitch::{Applied, EditRequest, Expected, Refusal};
+use serde_json::Value;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::engine::Engine;
+    #[pymodule_export]
+    use super::{apply_many, version};
+}
+
+/// An edit as Python sends it: old, new, replace_all, expected, near_line.
+type Row<'py> = (Bound<'py, PyString>, Bound<'py, PyString>, bool, Option<usize>, Option<usize>);
+
+/// The version of the package.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// What an edit made of the text; or the report of a refusal, and its text for a model.
+#[pyfunction]
+#[pyo3(signature = (text, edits, path))]
+fn apply_many<'py>(
+    py: Python<'py>,
+    text: &Bound<'py, PyAny>,
+    edits: Vec<Row<'py>>,
+    path: Option<&str>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let calls = match edits.iter().map(call).collect::<Result<Vec<_>, _>>() {
+        Ok(calls) => calls,
+        Err(refusal) => return refused(py, &refusal),
+    };
+    if let Ok(bytes) = text.cast::<PyBytes>() {
+        let bytes = bytes.as_bytes();
+        return match py.detach(|| restitch::apply_bytes(path, bytes, &calls)) {
+            Ok(applied) => {
+                let after = PyBytes::new(py, &applied.text).into_any();
+                answered(py, &applied, after)
+            }
+            Err(refusal) => refused(py, &refusal),
+        };
+    }
+    let text = match words(text.cast::<PyString>()?, "text") {
+        Ok(text) => text,
+        Err(refusal) => return refused(py, &refusal),
+    };
+    match py.detach(|| restitch::apply_text(path, text, &calls)) {
+        Ok(applied) => {
+            let after = PyString::new(py, &applied.text).into_any();
+            answered(py, &applied, after)
+        }
+        Err(refusal) => refused(py, &refusal),
+    }
+}
+
+fn call(row: &Row<'_>) -> Result<EditRequest, Refusal> {
+    let (old, new, replace_all, expected, near_line) = row;
+    let mut call = EditRequest::new(words(old, "old")?, words(new, "new")?)
+        .expecting(Expected::of(Some(*replace_all), *expected)?);
+    call.near_line = *near_line;
+    Ok(call)
+}
+
+/// A string that is one: a half of a character cannot be found or written anywhere.
+fn words<'a>(text: &'a Bound<'_, PyString>, what: &str) -> Result<&'a str, Refusal> {
+    text.to_str().map_err(|_| {
+        Refusal::new(
+            EditCode::InvalidArguments,
+            format!("{what} holds a lone surrogate, which is half of a character"),
+        )
+        .hint("Send the whole character.")
+    })
+}
+
+fn answered<'py, T>(
+    py: Python<'py>,
+    applied: &Applied<T>,
+    after: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let names = |names: &mut dyn Iterator<Item = &str>| PyTuple::new(py, names.collect::<Vec<_>>());
+    let spans = applied.spans.iter().map(|Span { before, after, .. }| {
+        let side =
+            |e: &restitch::edit::Extent| (e.start_line, e.end_line, e.start_byte, e.end_byte);
+        (side(before), side(after))
+    });
+    let corrected = applied.corrected.as_ref().map(|c| (c.old_str.as_str(), c.new_str.as_str()));
+    let applied = (
+        after,
+        applied.rung.as_str(),
+        names(&mut applied.rewrites.iter().map(|rewrite| rewrite.as_str()))?,
+        applied.replacements,
+        names(&mut applied.warnings.iter().map(String::as_str))?,
+        PyList::new(py, spans)?,
+        corrected,
+        applied.diff.as_str(),
+    );
+    applied.into_pyobject(py)
+}
+
+fn refused<'py>(py: Python<'py>, refusal: &Refusal) -> PyResult<Bound<'py, PyTuple>> {
+    let report = serde_json::to_value(refusal).unwrap_or_default();
+    (object(py, &report)?, refusal.text()).into_pyobject(py)
+}
+
+/// JSON as Python has it.
+fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => number.into_pyobject(py)?.into_any(),
+            None => number.as_f64().unwrap_or(f64::NAN).into_pyobject(py)?.into_any(),
+        },
+        Value::String(text) => PyString::new(py, text).into_any(),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| object(py, item)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, items)?.into_any()
+        }
+        Value::Object(fields) => {
+            let out = PyDict::new(py);
+            for (name, value) in fields {
+                out.set_item(name, object(py, value)?)?;
+            }
+            out.into_any()
+        }
+    })
+}

@@ -1,0 +1,127 @@
+//! The pure function: a text and a call in, the text afterwards or a refusal out. No file,
+//! no folder, no state, no model.
+
+use std::path::Path;
+
+use crate::edit::{
+    After, Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span,
+    VerifiedEdit, WorkPath, spans_and_diff,
+};
+use crate::matching::explain;
+use crate::text::{NotText, Snapshot};
+
+/// A text after an edit, and how the call was understood.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Applied<T = String> {
+    /// The text afterwards; everything outside `spans` is as it was.
+    pub text: T,
+    /// The rung of the ladder that matched.
+    pub rung: Rung,
+    /// Each rewrite that was applied to `old` or `new`.
+    pub rewrites: Vec<Rewrite>,
+    /// How many places changed.
+    pub replacements: usize,
+    /// What the caller should look at.
+    pub warnings: Vec<String>,
+    /// Each changed span, before and after, in lines and bytes.
+    pub spans: Vec<Span>,
+    /// The strings that were used, where they differ from the caller's.
+    pub corrected: Option<Corrected>,
+    /// Unified diff.
+    pub diff: String,
+}
+
+/// Applies one call to a text, or says why not.
+///
+/// ```
+/// let file = "fn main() {\n\tif a {\n\t\tb();\n\t}\n}\n";
+/// // One tab too few in every line.
+/// let call = restitch::EditRequest::new("if a {\n\tb();\n}", "if a {\n\tc();\n}");
+/// let applied = restitch::apply(file, &call.for_path("main.rs"))?;
+/// assert_eq!(applied.text, "fn main() {\n\tif a {\n\t\tc();\n\t}\n}\n");
+/// # Ok::<(), restitch::Refusal>(())
+/// ```
+pub fn apply(text: &str, call: &EditRequest) -> Result<Applied, Refusal> {
+    apply_many(text, std::slice::from_ref(call))
+}
+
+/// Applies several calls to a text, each decided against the text as it is given, all or
+/// nothing.
+pub fn apply_many(text: &str, calls: &[EditRequest]) -> Result<Applied, Refusal> {
+    apply_text(None, text, calls)
+}
+
+/// Applies calls to the text of the file at `path`, which is not looked at: it names the
+/// language and stands in the diff.
+pub fn apply_text(
+    path: Option<&str>,
+    text: &str,
+    calls: &[EditRequest],
+) -> Result<Applied, Refusal> {
+    let snapshot = Snapshot::from_text(text);
+    let edit = decide(path, &snapshot, calls)?;
+    let after = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
+    Ok(Applied::of(&edit, after))
+}
+
+/// Applies calls to the bytes of a file, in the encoding that they are in.
+pub fn apply_bytes(
+    path: Option<&str>,
+    bytes: &[u8],
+    calls: &[EditRequest],
+) -> Result<Applied<Vec<u8>>, Refusal> {
+    let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
+    let edit = decide(path, &snapshot, calls)?;
+    let after = match edit.after() {
+        After::Content(content) => content.to_vec(),
+        After::Removed => Vec::new(),
+    };
+    Ok(Applied::of(&edit, after))
+}
+
+/// The refusal of bytes that are no text.
+pub(crate) fn not_text(why: NotText) -> Refusal {
+    Refusal::new(EditCode::NotText, format!("these bytes are not text: {why}"))
+        .hint("Only text can be edited here.")
+}
+
+impl<T> Applied<T> {
+    fn of(edit: &VerifiedEdit, text: T) -> Self {
+        let (spans, diff) = spans_and_diff(edit);
+        let Explanation { rung, rewrites, replacements, warnings, corrected, .. } =
+            edit.explanation().clone();
+        Self { text, rung, rewrites, replacements, warnings, spans, corrected, diff }
+    }
+}
+
+/// What stands in the diff of a text that has no name.
+const UNNAMED: &str = "text";
+
+/// Each call is decided against the text as it is; then all of them are one edit.
+pub(crate) fn decide(
+    path: Option<&str>,
+    snapshot: &Snapshot,
+    calls: &[EditRequest],
+) -> Result<VerifiedEdit, Refusal> {
+    let name = path.map(|path| path.trim_start_matches('/')).unwrap_or(UNNAMED);
+    let path = WorkPath::parse(name, Path::new("/"))?;
+    if calls.is_empty() {
+        return Err(Refusal::new(EditCode::InvalidArguments, "there are no edits")
+            .hint("Send at least one edit."));
+    }
+    let mut splices = Vec::new();
+    let mut explanation: Option<Explanation> = None;
+    for (at, call) in calls.iter().enumerate() {
+        let explained = explain(&call.clone().for_path(name), snapshot);
+        let explained = explained.map_err(|refusal| refusal.of_edit(at, calls.len()))?;
+        splices.extend(explained.splices);
+        match &mut explanation {
+            None => explanation = Some(explained.explanation),
+            Some(whole) => whole.absorb(&explained.explanation),
+        }
+    }
+    let plan = EditPlan::new(snapshot, splices)?;
+    let explanation = explanation.unwrap_or_else(|| Explanation::plain(Rung::Exact));
+    VerifiedEdit::new(path, snapshot, plan, explanation)
+}

@@ -1,0 +1,203 @@
+//! A run as other people's CI wants it: a JUnit report, and lines that a forge shows beside
+//! the files of a pull request.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// One case of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Its id.
+    pub id: String,
+    /// The group it is scored with.
+    pub family: String,
+    /// The file that has it.
+    pub file: String,
+    /// Time to decide.
+    pub took: Duration,
+    /// What came of it.
+    pub end: End,
+    /// What came of it when somebody last looked, where that was something else.
+    pub was: Option<String>,
+    /// What comes of it now.
+    pub is: String,
+}
+
+/// What came of a case, for somebody who wants to know whether to look.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// As expected.
+    Good,
+    /// Known to fail, and it does.
+    Known,
+    /// Not as expected; in words.
+    Bad(String),
+}
+
+/// The report in JUnit's form, which forges and CI servers read.
+pub fn junit(rows: &[Row]) -> String {
+    let mut families: Vec<&str> = rows.iter().map(|row| row.family.as_str()).collect();
+    families.sort_unstable();
+    families.dedup();
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let _ = writeln!(out, "<testsuites name=\"restitch\" {}>", counts(rows.iter()));
+    for family in families {
+        let of = || rows.iter().filter(|row| row.family == family);
+        let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escaped(family), counts(of()));
+        for row in of() {
+            let _ = write!(
+                out,
+                "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6}\"",
+                escaped(family),
+                escaped(&row.id),
+                escaped(&row.file),
+                row.took.as_secs_f64()
+            );
+            let _ = match &row.end {
+                End::Good => writeln!(out, "/>"),
+                End::Known => {
+                    writeln!(out, "><skipped message=\"a known failure\"/></testcase>")
+                }
+                End::Bad(why) => writeln!(
+                    out,
+                    "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>",
+                    escaped(&row.is),
+                    escaped(why.lines().next().unwrap_or_default()),
+                    escaped(why)
+                ),
+            };
+        }
+        out.push_str("  </testsuite>\n");
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+/// The attributes that count.
+fn counts<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+    let (mut tests, mut failures, mut skipped, mut time) = (0, 0, 0, Duration::ZERO);
+    for row in rows {
+        tests += 1;
+        failures += usize::from(matches!(row.end, End::Bad(_)));
+        skipped += usize::from(row.end == End::Known);
+        time += row.took;
+    }
+    format!(
+        "tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\" time=\"{:.6}\"",
+        time.as_secs_f64()
+    )
+}
+
+/// Text for XML, which has no place for most control characters.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            '\t' => out.push_str("&#9;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Forges show so many of a step; further ones would be dropped without a word.
+const MOST_ANNOTATIONS: usize = 10;
+
+/// GitHub's workflow commands: an error for each case that is not as it should be, a notice
+/// for each whose outcome changed.
+pub fn annotations(rows: &[Row]) -> String {
+    let line = |kind: &str, row: &Row, title: &str, text: &str| {
+        format!(
+            "::{kind} file={},title={}::{}\n",
+            property(&row.file),
+            property(title),
+            message(text)
+        )
+    };
+    let bad = rows.iter().filter_map(|row| match &row.end {
+        End::Bad(why) => {
+            Some(line("error", row, &format!("restitch: {} is {}", row.id, row.is), why))
+        }
+        End::Good | End::Known => None,
+    });
+    let changed = rows.iter().filter(|row| !matches!(row.end, End::Bad(_))).filter_map(|row| {
+        let was = row.was.as_ref()?;
+        let title = format!("restitch: the outcome of {} changed", row.id);
+        Some(line("notice", row, &title, &format!("it was {was} and is {}", row.is)))
+    });
+    let (bad, changed): (Vec<String>, Vec<String>) = (bad.collect(), changed.collect());
+    let mut out = String::new();
+    for (kind, lines) in [("error", bad), ("notice", changed)] {
+        out.extend(lines.iter().take(MOST_ANNOTATIONS).map(String::as_str));
+        if lines.len() > MOST_ANNOTATIONS {
+            let more = lines.len() - MOST_ANNOTATIONS;
+            let _ = writeln!(out, "::{kind} title=restitch::and {more} more: see the JUnit report");
+        }
+    }
+    out
+}
+
+fn message(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(id: &str, end: End, was: Option<&str>) -> Row {
+        Row {
+            id: id.into(),
+            family: "a & b".into(),
+            file: "cases/a,b.pack.jsonl".into(),
+            took: Duration::from_micros(1500),
+            end,
+            was: was.map(str::to_owned),
+            is: "missed".into(),
+        }
+    }
+
+    #[test]
+    fn a_report_counts_and_escapes() {
+        let bad = End::Bad("wanted <x>\n\u{1b}[31m\"got\"".into());
+        let rows = [row("one", End::Good, None), row("two", End::Known, None), row("3", bad, None)];
+        let xml = junit(&rows);
+        assert!(
+            xml.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0.004500\"")
+        );
+        assert!(xml.contains("classname=\"a &amp; b\" name=\"one\""));
+        assert!(xml.contains(
+            "message=\"wanted &lt;x&gt;\">wanted &lt;x&gt;&#10;\u{fffd}[31m&quot;got&quot;<"
+        ));
+        assert!(!xml.contains('\u{1b}'));
+    }
+
+    #[test]
+    fn annotations_are_one_line_each_and_few() {
+        let mut rows = vec![row("one", End::Good, Some("right")), row("two", End::Good, None)];
+        rows.extend((0..12).map(|n| row(&format!("b{n}"), End::Bad("100 %\nno".into()), None)));
+        let text = annotations(&rows);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 12);
+        assert_eq!(
+            lines[0],
+            "::error file=cases/a%2Cb.pack.jsonl,title=restitch%3A b0 is missed::100 %25%0Ano"
+        );
+        assert_eq!(lines[10], "::error title=restitch::and 2 more: see the JUnit report");
+        assert!(
+            lines[11].starts_with("::notice ") && lines[11].ends_with("it was right and is missed")
+        );
+    }
+}

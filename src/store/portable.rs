@@ -1,0 +1,413 @@
+//! The disk store of systems that are not Unix, Windows first: a folder behind
+//! [`VersionedStore`].
+//!
+//! A write goes to a fresh file beside the old one and takes its place in one step, under a
+//! lock that all restitch processes of the user share. What another program holds open is
+//! waited for, then named. Limits: an undo reaches back to the start of the process, and
+//! another program that ignores the lock is noticed by the content it leaves, not kept out.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast;
+
+use super::feed::Feed;
+use super::options::{DiskOptions, Promise};
+use super::versioned::VersionedStore;
+use super::{protect, replace_file};
+use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::port::{
+    BoxFuture, Change, CommitOptions, Committed, FileStore, Loaded, Revision, Stored, UndoHow,
+    Undone, VersionedFiles,
+};
+use crate::text::ContentHash;
+
+/// Waits for the commits under way: here each is done when its call returns.
+pub fn quiesce() {}
+
+/// A store over a folder. Cloning gives another handle to the same store.
+#[derive(Debug, Clone)]
+pub struct DiskStore(Arc<Disk>);
+
+#[derive(Debug)]
+struct Disk {
+    files: VersionedStore<Folder>,
+    feed: Feed,
+}
+
+impl DiskStore {
+    /// Opens a folder.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        Self::open_with(root, DiskOptions::default())
+    }
+
+    /// Opens a folder. The state folder holds the locks; without one they are in the folder
+    /// for temporary files.
+    pub fn open_with(root: &Path, options: DiskOptions) -> io::Result<Self> {
+        let root = plain(&root.canonicalize()?);
+        if !root.is_dir() {
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
+        }
+        let files = VersionedStore::new(Folder { root: root.clone(), options }, root);
+        Ok(Self(Arc::new(Disk { files, feed: Feed::new() })))
+    }
+
+    /// Announces every commit of this store from now on.
+    pub fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.0.feed.subscribe()
+    }
+
+    fn announce(&self, committed: &[Committed]) {
+        for done in committed {
+            let sha256 = match done.edit.after() {
+                crate::edit::After::Content(content) => Some(content.hash()),
+                crate::edit::After::Removed => None,
+            };
+            let path = done.edit.path().as_str().to_owned();
+            self.0.feed.announce(Change { revision: done.revision, path, sha256 });
+        }
+    }
+}
+
+impl FileStore for DiskStore {
+    fn root(&self) -> &Path {
+        self.0.files.root()
+    }
+
+    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
+        match self.0.files.files().named(path) {
+            Ok(()) => self.0.files.load(path),
+            Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
+        }
+    }
+
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(std::future::ready(self.0.files.files().admit(path)))
+    }
+
+    fn commit<'a>(
+        &'a self,
+        batch: Vec<VerifiedEdit>,
+        options: CommitOptions,
+    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
+        Box::pin(async move {
+            let committed = self.0.files.commit(batch, options).await?;
+            self.announce(&committed);
+            Ok(committed)
+        })
+    }
+
+    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        Box::pin(async move {
+            let undone = self.0.files.undo(revision, how).await?;
+            if how == UndoHow::Write {
+                self.announce(&undone.committed);
+            }
+            Ok(undone)
+        })
+    }
+
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        self.0.files.log()
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        Some(self.subscribe())
+    }
+}
+
+/// The files of a folder; a version is the hash of the content.
+#[derive(Debug)]
+pub(super) struct Folder {
+    root: PathBuf,
+    options: DiskOptions,
+}
+
+/// How long a file that another program holds open is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+impl Folder {
+    /// Where a path really leads; nothing that leads out of the root is followed.
+    fn real(&self, path: &str) -> Result<PathBuf, String> {
+        let below = self.root.join(path.replace('/', std::path::MAIN_SEPARATOR_STR));
+        let mut there = below.as_path();
+        let mut missing = Vec::new();
+        let real = loop {
+            match there.canonicalize() {
+                Ok(real) => break plain(&real),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    // A link to nothing is there all the same, and must not be written through.
+                    if fs::symlink_metadata(there).is_ok() {
+                        return Err("it is a link to nothing".into());
+                    }
+                    missing.extend(there.file_name());
+                    there = there.parent().ok_or("it has no folder")?;
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        };
+        if !real.starts_with(&self.root) {
+            return Err("it leads out of the root".into());
+        }
+        Ok(missing.into_iter().rev().fold(real, |path, part| path.join(part)))
+    }
+
+    /// A device can hang, and a stream is another file than its name says.
+    fn named(&self, path: &WorkPath) -> Result<(), Refusal> {
+        let stream = cfg!(windows) && path.as_str().contains(':');
+        let why = stream.then_some("has a colon, which names a stream");
+        match why.or_else(|| protect::unportable(path.as_str())) {
+            None => Ok(()),
+            Some(why) => {
+                Err(Refusal::new(EditCode::InvalidPath, format!("the name `{path}` {why}"))
+                    .at(path.as_str())
+                    .hint("Give the file a name that every system takes."))
+            }
+        }
+    }
+
+    /// Policy by the letters of the path and by where it really leads.
+    fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
+        self.named(path)?;
+        let real = self.real(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
+        let real = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
+        let real = real.replace('\\', "/");
+        for text in [path.as_str(), &real] {
+            let allowed = |free: &String| {
+                let free = free.trim_start_matches("./").trim_end_matches('/');
+                text == free || text.strip_prefix(free).is_some_and(|rest| rest.starts_with('/'))
+            };
+            if let Some(why) = protect::reason(text, &[])
+                && !self.options.allow_protected.iter().any(allowed)
+            {
+                return Err(Refusal::new(
+                    EditCode::Blocked,
+                    format!("`{path}` is protected: {why}"),
+                )
+                .at(path.as_str())
+                .hint("Ask the user; they can allow it with --allow-protected."));
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, real: &Path) -> Result<Option<Vec<u8>>, String> {
+        match fs::metadata(real) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(words(&error)),
+            Ok(meta) if !meta.is_file() => return Err("it is not a regular file".into()),
+            Ok(meta) if meta.len() > self.options.max_bytes => {
+                return Err(format!(
+                    "it has {} bytes; at most {} are read",
+                    meta.len(),
+                    self.options.max_bytes
+                ));
+            }
+            Ok(_) => {}
+        }
+        patiently(|| fs::read(real)).map(Some).map_err(|error| words(&error))
+    }
+
+    /// The lock of a file: on a file of ours, so that the target itself can be replaced.
+    fn lock(&self, real: &Path) -> io::Result<File> {
+        let folder = self.options.state.clone().unwrap_or_else(std::env::temp_dir).join("locks");
+        fs::create_dir_all(&folder)?;
+        let name = ContentHash::of(real.to_string_lossy().to_lowercase().as_bytes()).to_string();
+        let lock =
+            File::options().create(true).truncate(false).write(true).open(folder.join(name))?;
+        let end = Instant::now() + self.options.lock_wait;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(fs::TryLockError::WouldBlock) if Instant::now() < end => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(fs::TryLockError::WouldBlock) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        "another restitch process is writing it",
+                    ));
+                }
+                Err(fs::TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn write(
+        &self,
+        path: &str,
+        bytes: Option<Vec<u8>>,
+        version: Option<&str>,
+    ) -> Result<Stored, String> {
+        let real = self.real(path)?;
+        let folder = real.parent().ok_or("it has no folder")?;
+        let _lock = self.lock(&real).map_err(|error| words(&error))?;
+        let now = self.read(&real)?.map(|bytes| ContentHash::of(&bytes).to_string());
+        if now.as_deref() != version {
+            return Ok(Stored::OtherVersion);
+        }
+        let done = match bytes {
+            None => patiently(|| fs::remove_file(&real)),
+            Some(bytes) => self.put(&real, folder, &bytes),
+        };
+        done.map(|()| Stored::Done).map_err(|error| words(&error))
+    }
+
+    fn put(&self, real: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
+        if fs::metadata(real).is_ok_and(|meta| meta.permissions().readonly()) {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it is read-only"));
+        }
+        fs::create_dir_all(folder)?;
+        let mut fresh = tempfile::Builder::new().prefix(".restitch-").tempfile_in(folder)?;
+        fresh.write_all(bytes)?;
+        if self.options.promise == Promise::Durable {
+            fresh.as_file().sync_all()?;
+        }
+        // Closed before it takes the place: an open file cannot be moved everywhere.
+        let fresh = fresh.into_temp_path();
+        patiently(|| replace_file::replace(&fresh, real))
+    }
+}
+
+impl VersionedFiles for Folder {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>> {
+        let found = self.real(path).and_then(|real| self.read(&real));
+        let loaded = found.map(|found| {
+            found.map(|bytes| Loaded { version: ContentHash::of(&bytes).to_string(), bytes })
+        });
+        Box::pin(std::future::ready(loaded))
+    }
+
+    fn store_if<'a>(
+        &'a self,
+        path: &'a str,
+        bytes: Option<Vec<u8>>,
+        version: Option<String>,
+    ) -> BoxFuture<'a, Result<Stored, String>> {
+        Box::pin(std::future::ready(self.write(path, bytes, version.as_deref())))
+    }
+}
+
+/// Windows writes canonical paths as `\\?\C:\…`, which no caller does.
+fn plain(path: &Path) -> PathBuf {
+    let text = path.to_string_lossy();
+    match text.strip_prefix(r"\\?\") {
+        Some(rest) => match rest.strip_prefix(r"UNC\") {
+            Some(share) => PathBuf::from(format!(r"\\{share}")),
+            None => PathBuf::from(rest),
+        },
+        None => path.to_owned(),
+    }
+}
+
+/// Whether another program has the file open in a way that keeps us out: a sharing
+/// violation, a lock, or the refusal that a virus scanner causes for a moment.
+fn is_held(error: &io::Error) -> bool {
+    const HELD: &[i32] = &[5, 32, 33, 1175, 1176, 1177, 1224];
+    cfg!(windows) && error.raw_os_error().is_some_and(|code| HELD.contains(&code))
+}
+
+/// Does it again while another program holds the file.
+fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let end = Instant::now() + PATIENCE;
+    let mut pause = Duration::from_millis(2);
+    loop {
+        match work() {
+            Err(error) if is_held(&error) && Instant::now() < end => {
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(Duration::from_millis(100));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// What happened, and for a file that is held, what to do.
+fn words(error: &io::Error) -> String {
+    match is_held(error) {
+        true => format!(
+            "another program holds it open without sharing ({error}; tried for {} s); close it there, or try again",
+            PATIENCE.as_secs()
+        ),
+        false => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::EditRequest;
+    use crate::engine::{CallOptions, Engine};
+
+    fn engine(root: &Path, state: &Path) -> Engine {
+        let options = DiskOptions { state: Some(state.to_owned()), ..DiskOptions::default() };
+        Engine::builder(DiskStore::open_with(root, options).expect("a folder")).build()
+    }
+
+    #[tokio::test]
+    async fn edits_are_made_kept_apart_and_taken_back() {
+        let (root, state) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+        fs::write(root.path().join("a.txt"), "one\r\ntwo\r\n").expect("written");
+        let (first, second) =
+            (engine(root.path(), state.path()), engine(root.path(), state.path()));
+        let options = CallOptions::default();
+        let path = first.path("a.txt").expect("a path");
+        let one = EditRequest::new("one", "1\n1b");
+        let two = EditRequest::new("two", "2");
+        let (a, b) = tokio::join!(
+            first.edit_file(&path, &one, &options),
+            second.edit_file(&path, &two, &options)
+        );
+        assert!(a.is_ok() && b.is_ok());
+        let read = || fs::read_to_string(root.path().join("a.txt")).expect("read");
+        assert_eq!(read(), "1\r\n1b\r\n2\r\n");
+        let last = EditRequest::new("2\n", "3\n");
+        second.edit_file(&path, &last, &options).await.expect("edited");
+        assert_eq!(read(), "1\r\n1b\r\n3\r\n");
+        second.undo(None, &options).await.expect("undone");
+        assert_eq!(read(), "1\r\n1b\r\n2\r\n");
+        let made = first.path("new/folder/b.txt").expect("a path");
+        first.edit_file(&made, &EditRequest::new("", "x\n"), &options).await.expect("made");
+        assert_eq!(fs::read(root.path().join("new/folder/b.txt")).expect("read"), b"x\n");
+        let left = fs::read_dir(root.path()).expect("list").count();
+        assert_eq!(left, 2, "no temporary file is left");
+    }
+
+    #[tokio::test]
+    async fn nothing_outside_or_protected_is_touched() {
+        let (root, state) = (tempfile::tempdir().expect("a"), tempfile::tempdir().expect("b"));
+        let engine = engine(root.path(), state.path());
+        let options = CallOptions::default();
+        let git = engine.path(".git/config").expect("a path");
+        let refused = engine.edit_file(&git, &EditRequest::new("", "x"), &options).await;
+        assert_eq!(refused.expect_err("protected").code, EditCode::Blocked);
+        for name in ["nul", "a/COM1.txt", "x.txt::$DATA", "end."] {
+            let path = engine.path(name).expect("a path");
+            let refused = engine.edit_file(&path, &EditRequest::new("", "x"), &options).await;
+            assert_eq!(refused.expect_err(name).code, EditCode::InvalidPath);
+            assert_eq!(engine.snapshot(&path).await.expect_err(name).code, EditCode::InvalidPath);
+        }
+        #[cfg(unix)]
+        for (name, to) in [("out", state.path().to_owned()), ("dangling", root.path().join("no"))] {
+            std::os::unix::fs::symlink(to, root.path().join(name)).expect("a link");
+            let name = if name == "out" { "out/x.txt" } else { name };
+            let path = engine.path(name).expect("a path");
+            assert!(engine.edit_file(&path, &EditRequest::new("", "x"), &options).await.is_err());
+        }
+        assert!(!state.path().join("x.txt").exists() && !root.path().join("no").exists());
+    }
+
+    #[test]
+    fn canonical_paths_are_as_callers_write_them() {
+        for (canonical, written) in [
+            (r"\\?\C:\work", r"C:\work"),
+            (r"\\?\UNC\host\share\a", r"\\host\share\a"),
+            ("/w", "/w"),
+        ] {
+            assert_eq!(plain(Path::new(canonical)), Path::new(written));
+        }
+    }
+}

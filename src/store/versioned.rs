@@ -1,0 +1,342 @@
+//! A store over files of the caller's own. What they lack is made here: edits are decided
+//! again where a file changed meanwhile, a commit of several files is all or nothing as far
+//! as their writes allow, and what was done can be taken back while the store lives.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::memory::not_found;
+use crate::edit::{
+    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
+};
+use crate::port::{
+    BoxFuture, CommitOptions, Committed, FileStore, Loaded, Revision, RevisionFile, Stored,
+    UndoHow, Undone, VersionedFiles,
+};
+use crate::text::{ContentHash, Snapshot};
+
+/// How often an edit is decided again on a file that others write to.
+const MOST_TRIES: usize = 16;
+
+/// Older commits are forgotten beyond this many bytes of content.
+const MOST_HISTORY: usize = 64 << 20;
+
+/// A [`FileStore`] over [`VersionedFiles`].
+#[derive(Debug)]
+pub struct VersionedStore<F> {
+    files: F,
+    root: PathBuf,
+    past: Mutex<Past>,
+}
+
+#[derive(Debug, Default)]
+struct Past {
+    /// Oldest first.
+    commits: VecDeque<Commit>,
+    bytes: usize,
+    revision: u64,
+}
+
+#[derive(Debug)]
+struct Commit {
+    entry: Revision,
+    files: Vec<Change>,
+}
+
+/// A file of a commit: what was there and what is; `None` for no file.
+#[derive(Debug, Clone)]
+struct Change {
+    path: WorkPath,
+    before: Option<Vec<u8>>,
+    after: Option<Vec<u8>>,
+}
+
+impl Change {
+    fn size(&self) -> usize {
+        [&self.before, &self.after].into_iter().flatten().map(Vec::len).sum()
+    }
+}
+
+impl<F: VersionedFiles> VersionedStore<F> {
+    /// The files.
+    #[cfg(any(not(unix), test))]
+    pub(super) fn files(&self) -> &F {
+        &self.files
+    }
+
+    /// A store over these files. Absolute paths are read as below `root`, which need not
+    /// be a folder of this machine.
+    pub fn new(files: F, root: impl Into<PathBuf>) -> Self {
+        Self { files, root: root.into(), past: Mutex::default() }
+    }
+
+    fn past(&self) -> MutexGuard<'_, Past> {
+        // A panic elsewhere leaves the list whole.
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn loaded(&self, path: &WorkPath) -> Result<Option<Loaded>, Refusal> {
+        self.files.load(path.as_str()).await.map_err(|why| {
+            Refusal::new(EditCode::ReadError, format!("`{path}` cannot be read: {why}"))
+                .at(path.as_str())
+                .hint(
+                    "The store of this program failed, not the call. Try again, or tell the user.",
+                )
+        })
+    }
+
+    async fn put(
+        &self,
+        path: &WorkPath,
+        bytes: Option<Vec<u8>>,
+        version: Option<String>,
+    ) -> Result<Stored, Refusal> {
+        self.files.store_if(path.as_str(), bytes, version).await.map_err(|why| {
+            Refusal::new(EditCode::WriteError, format!("`{path}` cannot be written: {why}"))
+                .at(path.as_str())
+                .hint(
+                    "The store of this program failed, not the call. Try again, or tell the user.",
+                )
+        })
+    }
+
+    /// Writes one edit, decided again on each newer version that it meets.
+    async fn write(&self, mut edit: VerifiedEdit) -> Result<(VerifiedEdit, Change), Refusal> {
+        let path = edit.path().clone();
+        for _ in 0..MOST_TRIES {
+            let now = self.loaded(&path).await?;
+            edit = current(edit, now.as_ref())?;
+            let after = match edit.after() {
+                After::Content(content) => Some(content.to_vec()),
+                After::Removed => None,
+            };
+            let (before, version) = match now {
+                Some(Loaded { bytes, version }) => (Some(bytes), Some(version)),
+                None => (None, None),
+            };
+            if self.put(&path, after.clone(), version).await? == Stored::Done {
+                return Ok((edit, Change { path, before, after }));
+            }
+        }
+        Err(Refusal::new(
+            EditCode::Conflict,
+            format!("`{path}` changed {MOST_TRIES} times while the edit was written"),
+        )
+        .at(path.as_str())
+        .hint("Nothing was written. Send the same call again."))
+    }
+
+    /// Puts back what a commit has written before it failed; names what could not be.
+    async fn roll_back(&self, written: &[Change], mut cause: Refusal) -> Refusal {
+        let mut left = Vec::new();
+        for change in written.iter().rev() {
+            if !self.put_back(change).await {
+                left.push(change.path.to_string());
+            }
+        }
+        if !left.is_empty() {
+            cause.message.push_str(&format!(
+                "; files that were written before that and could not be put back: {}",
+                left.join(", ")
+            ));
+        }
+        cause
+    }
+
+    /// Whether the file is what it was before: only one that nobody changed since is touched.
+    async fn put_back(&self, change: &Change) -> bool {
+        let Ok(now) = self.loaded(&change.path).await else { return false };
+        if now.as_ref().map(|file| &file.bytes) != change.after.as_ref() {
+            return false;
+        }
+        let version = now.map(|file| file.version);
+        matches!(self.put(&change.path, change.before.clone(), version).await, Ok(Stored::Done))
+    }
+
+    async fn write_all(
+        &self,
+        batch: Vec<VerifiedEdit>,
+    ) -> Result<Vec<(VerifiedEdit, Change)>, Refusal> {
+        let mut done: Vec<(VerifiedEdit, Change)> = Vec::new();
+        for edit in batch {
+            match self.write(edit).await {
+                Ok(written) => done.push(written),
+                Err(refusal) => {
+                    let written: Vec<Change> = done.into_iter().map(|(_, change)| change).collect();
+                    return Err(self.roll_back(&written, refusal).await);
+                }
+            }
+        }
+        Ok(done)
+    }
+
+    /// Puts a commit on the record and answers with its number.
+    fn remember(&self, files: Vec<Change>, undoes: Option<u64>) -> u64 {
+        let mut past = self.past();
+        past.revision += 1;
+        let revision = past.revision;
+        let hash = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(ContentHash::of);
+        let entry = Revision {
+            revision,
+            unix_millis: millis(),
+            files: files
+                .iter()
+                .map(|change| RevisionFile {
+                    path: change.path.as_str().to_owned(),
+                    before_sha256: hash(&change.before),
+                    after_sha256: hash(&change.after),
+                })
+                .collect(),
+            undoes,
+            undone_by: None,
+            interrupted: false,
+        };
+        if let Some(undone) = undoes
+            && let Some(commit) = past.commits.iter_mut().find(|c| c.entry.revision == undone)
+        {
+            commit.entry.undone_by = Some(revision);
+        }
+        past.bytes += files.iter().map(Change::size).sum::<usize>();
+        past.commits.push_back(Commit { entry, files });
+        while past.bytes > MOST_HISTORY && past.commits.len() > 1 {
+            let Some(oldest) = past.commits.pop_front() else { break };
+            past.bytes -= oldest.files.iter().map(Change::size).sum::<usize>();
+        }
+        revision
+    }
+
+    /// The commit that an undo means.
+    fn meant(&self, revision: Option<u64>) -> Result<(u64, Vec<Change>), Refusal> {
+        let past = self.past();
+        let stands = |commit: &&Commit| {
+            commit.entry.undone_by.is_none()
+                && (revision.is_some() || commit.entry.undoes.is_none())
+        };
+        let named =
+            |commit: &&Commit| revision.is_none_or(|wanted| commit.entry.revision == wanted);
+        let commit = past.commits.iter().rev().filter(stands).find(named);
+        commit.map(|commit| (commit.entry.revision, commit.files.clone())).ok_or_else(|| {
+            let message = match revision {
+                Some(revision) => format!("revision {revision} is not known, or undone already"),
+                None => "there is nothing to undo: no edit still stands".to_owned(),
+            };
+            Refusal::new(EditCode::NoChange, message)
+                .hint("This store remembers the edits of this process only.")
+        })
+    }
+
+    async fn take_back(&self, revision: Option<u64>, how: UndoHow) -> Result<Undone, Refusal> {
+        let (revision, files) = self.meant(revision)?;
+        let mut batch = Vec::new();
+        for change in files.iter().rev() {
+            let now = self.loaded(&change.path).await?.map(|file| file.bytes);
+            if now != change.after {
+                return Err(Refusal::new(
+                    EditCode::Conflict,
+                    format!("`{}` changed since revision {revision}", change.path),
+                )
+                .at(change.path.as_str())
+                .hint("Undo the later edits first, or edit the file as it is now."));
+            }
+            let after = match &change.before {
+                Some(bytes) => After::Content(bytes.clone().into()),
+                None => After::Removed,
+            };
+            let explanation = Explanation::plain(Rung::Undo);
+            let before = now.map(Snapshot::of_any);
+            batch.push(VerifiedEdit::restore(change.path.clone(), before, after, explanation));
+        }
+        if how == UndoHow::Rehearse {
+            let committed = batch.into_iter().map(|edit| committed(edit, 0, Durability::DryRun));
+            return Ok(Undone { revision, committed: committed.collect() });
+        }
+        let written = self.write_all(batch).await?;
+        let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
+        let number = self.remember(changes, Some(revision));
+        let committed =
+            edits.into_iter().map(|edit| committed(edit, number, Durability::Unknown)).collect();
+        Ok(Undone { revision, committed })
+    }
+}
+
+fn committed(edit: VerifiedEdit, revision: u64, durability: Durability) -> Committed {
+    let method = match (edit.base(), edit.after()) {
+        (_, After::Removed) => WriteMethod::Removed,
+        (None, _) => WriteMethod::Created,
+        _ => WriteMethod::Replaced,
+    };
+    Committed { edit, revision, durability, method, warnings: Vec::new() }
+}
+
+fn millis() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The edit as it applies to what is there now.
+fn current(edit: VerifiedEdit, now: Option<&Loaded>) -> Result<VerifiedEdit, Refusal> {
+    let conflict = || {
+        Refusal::new(EditCode::Conflict, format!("`{}` changed meanwhile", edit.path()))
+            .at(edit.path().as_str())
+            .hint("Nothing was written. Send the same call again.")
+    };
+    match (now, edit.base()) {
+        (None, None) => Ok(edit),
+        (Some(file), Some(base)) if ContentHash::of(&file.bytes) == base => Ok(edit),
+        (Some(_), None) => {
+            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists by now", edit.path()))
+                .at(edit.path().as_str())
+                .hint("Read the file and edit it instead of creating it."))
+        }
+        (None, Some(_)) => Err(not_found(edit.path())),
+        (Some(file), Some(_)) => {
+            let snapshot = Snapshot::decode(file.bytes.clone()).map_err(|_| conflict())?;
+            edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))
+        }
+    }
+}
+
+impl<F: VersionedFiles> FileStore for VersionedStore<F> {
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn is_folder(&self) -> bool {
+        false
+    }
+
+    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
+        Box::pin(async move {
+            let file = self.loaded(path).await?;
+            file.map(|file| file.bytes).ok_or_else(|| not_found(path))
+        })
+    }
+
+    fn commit<'a>(
+        &'a self,
+        batch: Vec<VerifiedEdit>,
+        _options: CommitOptions,
+    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
+        Box::pin(async move {
+            let written = self.write_all(batch).await?;
+            let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
+            let revision = self.remember(changes, None);
+            Ok(edits
+                .into_iter()
+                .map(|edit| committed(edit, revision, Durability::Unknown))
+                .collect())
+        })
+    }
+
+    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        Box::pin(self.take_back(revision, how))
+    }
+
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        Box::pin(async {
+            Ok(self.past().commits.iter().rev().map(|commit| commit.entry.clone()).collect())
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! Edits of a text that the caller sends and gets back: no file, no state, no model.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::edit_file::EditFileArguments;
+use super::{ToolReply, arguments, parse, schema};
+use crate::apply::decide;
+use crate::edit::{EditCode, EditReport, EditRequest, Refusal};
+use crate::language::Language;
+use crate::text::Snapshot;
+
+/// What a call is about when it brings the text along.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The text to edit.
+    text: String,
+    /// Where it is from: names the language, and is not looked at.
+    path: Option<String>,
+    /// The language, where no path tells.
+    language: Option<String>,
+    /// The text to find.
+    old_str: String,
+    /// The text to put in its place.
+    new_str: String,
+    /// How often old_str occurs; 1 unless said otherwise.
+    expected_replacements: Option<usize>,
+    /// Replace every occurrence.
+    replace_all: Option<bool>,
+    /// A line near which the text stands; breaks a tie.
+    near_line: Option<usize>,
+}
+
+/// The report of an edit, and the text afterwards.
+#[derive(Debug, Serialize)]
+struct Report {
+    #[serde(flatten)]
+    edit: EditReport,
+    text: String,
+}
+
+/// Whether the arguments bring the text along.
+pub fn brings_text(arguments: &Value) -> bool {
+    arguments.as_object().is_some_and(|given| given.contains_key("text"))
+}
+
+/// Answers a call of `edit_file` whose arguments have `text`; the answer has it in
+/// `report.text`.
+pub fn edit_text(given: Value) -> ToolReply {
+    run(given).unwrap_or_else(ToolReply::refused)
+}
+
+fn run(given: Value) -> Result<ToolReply, Refusal> {
+    let given = arguments::canonical("edit_file", &schema::input::<Arguments>(), given)?;
+    let Arguments {
+        text,
+        path,
+        language,
+        old_str,
+        new_str,
+        expected_replacements,
+        replace_all,
+        near_line,
+    } = parse("edit_file", &given)?;
+    let mut call = EditFileArguments {
+        path: path.clone().unwrap_or_default(),
+        old_str,
+        new_str,
+        expected_replacements,
+        replace_all,
+        near_line,
+    }
+    .request()?;
+    call.language = language.as_deref().map(language_named).transpose()?;
+    replied(path.as_deref(), &Snapshot::from_text(text), &call)
+}
+
+/// Decides a call on a text and answers with it.
+fn replied(
+    path: Option<&str>,
+    before: &Snapshot,
+    call: &EditRequest,
+) -> Result<ToolReply, Refusal> {
+    let edit = decide(path, before, std::slice::from_ref(call))?;
+    let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
+    let edit = EditReport::new(&edit);
+    Ok(ToolReply::answered(edit.text(), Report { edit, text }))
+}
+
+/// Decides a call on the bytes of a file; the bytes afterwards, and the reply.
+#[cfg(feature = "cli")]
+pub(crate) fn edit_bytes(
+    bytes: Vec<u8>,
+    call: &EditRequest,
+) -> Result<(Vec<u8>, ToolReply), Refusal> {
+    let before = Snapshot::decode(bytes).map_err(crate::apply::not_text)?;
+    let reply = replied(None, &before, call)?;
+    let edit = decide(None, &before, std::slice::from_ref(call))?;
+    let after = match edit.after() {
+        crate::edit::After::Content(content) => content.to_vec(),
+        crate::edit::After::Removed => Vec::new(),
+    };
+    Ok((after, reply))
+}
+
+/// The language that a caller names.
+pub(crate) fn language_named(name: &str) -> Result<&'static Language, Refusal> {
+    Language::named(name).ok_or_else(|| {
+        Refusal::new(EditCode::InvalidArguments, format!("there is no language `{name}`"))
+            .hint("Name it as in its file endings (`rs`, `py`, `go`), or leave it out.")
+    })
+}

@@ -1,0 +1,219 @@
+//! The pure function, its two ways over the command line, and a store of the caller's own.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+
+use restitch::edit::EditCode;
+use restitch::engine::{CallOptions, Engine};
+use restitch::port::{BoxFuture, Loaded, Stored, VersionedFiles};
+use restitch::store::VersionedStore;
+use restitch::{EditRequest, apply, apply_bytes, apply_many, apply_text};
+use serde_json::{Value, json};
+
+fn run(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_restitch"))
+        .args(arguments)
+        .env_remove("HOME")
+        .env("RESTITCH_STATE_DIR", "/nowhere/at/all")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary starts");
+    child.stdin.take().expect("piped").write_all(input).expect("written");
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn many_are_decided_on_the_text_as_it_is() {
+    let text = "one\r\ntwo\r\nthree\r\n";
+    let calls = [EditRequest::new("three", "two"), EditRequest::new("one\ntwo", "1\n2")];
+    let done = apply_many(text, &calls).expect("applied");
+    assert_eq!(done.text, "1\r\n2\r\ntwo\r\n");
+    assert_eq!((done.replacements, done.spans.len()), (2, 2));
+    let calls = [EditRequest::new("one", "1"), EditRequest::new("one\ntwo", "2")];
+    assert_eq!(apply_many(text, &calls).expect_err("they touch").code, EditCode::Overlap);
+    let calls = [EditRequest::new("one", "1"), EditRequest::new("four", "4")];
+    assert!(apply_many(text, &calls).expect_err("absent").message.starts_with("edit 2 of 2: "));
+    assert_eq!(apply_many(text, &[]).expect_err("none").code, EditCode::InvalidArguments);
+}
+
+#[test]
+fn a_text_is_kept_as_it_is_outside_the_edit() {
+    // A mark in front and a NUL are text here; bytes have an encoding.
+    for text in ["\u{feff}a\nb\n", "a\nb\n\0"] {
+        let done = apply(text, &EditRequest::new("b", "c")).expect("applied");
+        assert_eq!(done.text, text.replace('b', "c"));
+    }
+    let utf16 = b"\xFF\xFEa\0\n\0b\0\n\0";
+    let done = apply_bytes(None, utf16, &[EditRequest::new("b", "c")]).expect("applied");
+    assert_eq!(done.text, b"\xFF\xFEa\0\n\0c\0\n\0");
+    let refused = apply_bytes(None, b"\x7fELF\0\0\0\x01\0", &[EditRequest::new("a", "b")]);
+    assert_eq!(refused.expect_err("no text").code, EditCode::NotText);
+}
+
+#[test]
+fn the_path_names_the_language_and_the_diff() {
+    let call = [EditRequest::new("f(a,b)", "f(a, b, c)")];
+    let text = "x = f(a, b)\n";
+    assert!(apply_text(None, text, &call).is_err(), "of an unknown language nothing is guessed");
+    let done = apply_text(Some("/src/x.py"), text, &call).expect("Python");
+    assert_eq!(done.text, "x = f(a, b, c)\n");
+    assert!(done.diff.starts_with("--- a/src/x.py\n"), "{}", done.diff);
+    assert_eq!(apply_text(Some("../x"), text, &call).expect_err("up").code, EditCode::InvalidPath);
+}
+
+#[test]
+fn text_in_text_out_without_a_folder_or_state() {
+    let done = run(&["edit", "-", "--old", "two", "--new", "2\n2b"], b"one\r\ntwo\r\n");
+    assert_eq!(done.status.code(), Some(0));
+    assert_eq!(done.stdout, b"one\r\n2\r\n2b\r\n");
+    let refused = run(&["edit", "-", "--old", "three", "--new", "3"], b"one\n");
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(refused.stdout, b"", "stdout is the text, and there is none");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("EDIT_NO_OCCURRENCE_FOUND"));
+    let named = ["edit", "-", "--language", "py", "--old", "f(a,b)", "--new", "g(a,b)"];
+    assert_eq!(run(&named, b"f(a, b)\n").stdout, b"g(a, b)\n");
+    for wrong in [
+        &["edit", "-", "--old", "-", "--new", "x"][..],
+        &["edit", "-", "--language", "klingon", "--old", "a", "--new", "x"],
+        &["edit", "file", "--language", "py", "--old", "a", "--new", "x"],
+    ] {
+        assert_eq!(run(wrong, b"a\n").status.code(), Some(2), "{wrong:?}");
+    }
+    let json = run(&["--json", "edit", "-", "--old", "a", "--new", "b"], b"a\n");
+    let reply: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(reply["report"]["text"], "b\n");
+}
+
+#[test]
+fn batch_decides_on_a_text() {
+    let asked = [
+        json!({ "id": 1, "arguments": { "text": "f(a, b)\n", "path": "x.py", "old_str": "f(a,b)", "new_str": "g(a,b)" } }),
+        json!({ "id": 2, "arguments": { "text": "f(a, b)\n", "language": "python", "old_string": "f(a,b)", "newString": "g(a,b)" } }),
+        json!({ "id": 3, "arguments": { "text": "a\n", "old_str": "b", "new_str": "c" } }),
+        json!({ "id": 4, "arguments": { "text": "a\na\n", "old_str": "a", "new_str": "c", "replace_all": "true" } }),
+        json!({ "id": 5, "arguments": { "text": "a\n", "old_str": "a", "new_str": "c", "colour": 1 } }),
+    ];
+    let lines: String = asked.iter().map(|line| format!("{line}\n")).collect();
+    let done = run(&["batch"], lines.as_bytes());
+    let replies: Vec<Value> = String::from_utf8_lossy(&done.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    assert_eq!(replies[0]["report"]["text"], "g(a, b)\n");
+    assert_eq!(replies[1]["report"]["text"], "g(a, b)\n");
+    assert_eq!(replies[2]["code"], "EDIT_NO_OCCURRENCE_FOUND");
+    assert_eq!(replies[3]["report"]["text"], "c\nc\n");
+    assert_eq!(replies[4]["code"], "EDIT_INVALID_ARGUMENTS");
+}
+
+/// Files in a map, as a sandbox or a database would have them.
+#[derive(Default)]
+struct Sandbox {
+    files: Mutex<BTreeMap<String, (u64, Vec<u8>)>>,
+    /// Runs once, before the next write.
+    meanwhile: Mutex<Option<(&'static str, &'static [u8])>>,
+    broken: Mutex<Option<&'static str>>,
+}
+
+impl Sandbox {
+    fn put(&self, path: &str, bytes: &[u8]) {
+        let mut files = self.files.lock().expect("whole");
+        let file = files.entry(path.to_owned()).or_default();
+        *file = (file.0 + 1, bytes.to_vec());
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        let files = self.files.lock().expect("whole");
+        files.get(path).map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned())
+    }
+}
+
+struct Shared(Arc<Sandbox>);
+
+impl VersionedFiles for Shared {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>> {
+        Box::pin(async move {
+            let files = self.0.files.lock().expect("whole");
+            let file = files.get(path).cloned();
+            Ok(file.map(|(version, bytes)| Loaded { bytes, version: version.to_string() }))
+        })
+    }
+
+    fn store_if<'a>(
+        &'a self,
+        path: &'a str,
+        bytes: Option<Vec<u8>>,
+        version: Option<String>,
+    ) -> BoxFuture<'a, Result<Stored, String>> {
+        Box::pin(async move {
+            if let Some((path, bytes)) = self.0.meanwhile.lock().expect("whole").take() {
+                self.0.put(path, bytes);
+            }
+            if *self.0.broken.lock().expect("whole") == Some(path) {
+                return Err("disk on fire".into());
+            }
+            let now = self.0.files.lock().expect("whole").get(path).map(|file| file.0.to_string());
+            if now != version {
+                return Ok(Stored::OtherVersion);
+            }
+            match bytes {
+                Some(bytes) => self.0.put(path, &bytes),
+                None => drop(self.0.files.lock().expect("whole").remove(path)),
+            }
+            Ok(Stored::Done)
+        })
+    }
+}
+
+#[tokio::test]
+async fn a_store_of_the_callers_own() {
+    let sandbox = Arc::new(Sandbox::default());
+    sandbox.put("a.txt", b"one\ntwo\n");
+    sandbox.put("b.txt", b"three\n");
+    let engine = Engine::builder(VersionedStore::new(Shared(sandbox.clone()), "/work")).build();
+    let options = CallOptions::default();
+    let path = |raw: &str| engine.path(raw).expect("a path");
+
+    // Another writer comes between: the edit is decided again on what is there by then.
+    *sandbox.meanwhile.lock().expect("whole") = Some(("a.txt", b"zero\none\ntwo\n"));
+    let two = EditRequest::new("two", "2");
+    let report = engine.edit_file(&path("/work/a.txt"), &two, &options).await.expect("applied");
+    assert_eq!(sandbox.text("a.txt").as_deref(), Some("zero\none\n2\n"));
+    assert_eq!(report.revision, Some(1));
+
+    // It comes where the edit goes: refused, and nothing is lost.
+    *sandbox.meanwhile.lock().expect("whole") = Some(("a.txt", b"other\n"));
+    let refused = engine.edit_file(&path("a.txt"), &EditRequest::new("one", "1"), &options).await;
+    assert!(refused.is_err());
+    assert_eq!(sandbox.text("a.txt").as_deref(), Some("other\n"));
+    assert_eq!(engine.undo(None, &options).await.expect_err("changed").code, EditCode::Conflict);
+    sandbox.put("a.txt", b"zero\none\n2\n");
+    assert_eq!(engine.undo(None, &options).await.expect("undone").0, 1);
+    assert_eq!(sandbox.text("a.txt").as_deref(), Some("zero\none\ntwo\n"));
+
+    // The second of two cannot be written: the first is put back.
+    *sandbox.broken.lock().expect("whole") = Some("b.txt");
+    let both = [
+        (path("a.txt"), EditRequest::new("one", "1")),
+        (path("b.txt"), EditRequest::new("three", "3")),
+    ];
+    let refused = engine.multi_edit(&both, &options).await.expect_err("broken");
+    assert_eq!(refused.code, EditCode::WriteError);
+    assert!(refused.message.contains("disk on fire"), "{}", refused.message);
+    assert_eq!(sandbox.text("a.txt").as_deref(), Some("zero\none\ntwo\n"));
+
+    // A file is made, and unmade.
+    *sandbox.broken.lock().expect("whole") = None;
+    let new = EditRequest::new("", "new\n");
+    engine.edit_file(&path("c.txt"), &new, &options).await.expect("made");
+    assert_eq!(sandbox.text("c.txt").as_deref(), Some("new\n"));
+    engine.undo(None, &options).await.expect("unmade");
+    assert_eq!(sandbox.text("c.txt"), None);
+    let log = engine.log().await.expect("a log");
+    assert_eq!(log.iter().filter(|entry| entry.undoes.is_some()).count(), 2);
+}
