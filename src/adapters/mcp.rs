@@ -93,7 +93,7 @@ pub struct McpServer {
     /// What a client of the older lifecycle has subscribed to; `None` before the first.
     watched: Arc<Mutex<Option<BTreeSet<String>>>>,
     workers: Workers,
-    /// Becomes true when nobody waits for any answer any more.
+    /// Becomes true when the client waits for no answer any more.
     over: Option<watch::Receiver<bool>>,
     /// What is known of the client's stream, where there is one.
     traffic: Option<Arc<frames::Traffic>>,
@@ -380,7 +380,7 @@ fn uri(engine: &Engine, path: &str) -> String {
     format!("file://{}", escaped(&format!("{}/{path}", engine.root().display())))
 }
 
-/// Waits until nobody waits for any answer any more.
+/// Waits until the client waits for no answer any more.
 async fn closed(over: Option<watch::Receiver<bool>>) {
     let Some(mut over) = over else { return std::future::pending().await };
     if over.wait_for(|over| *over).await.is_err() {

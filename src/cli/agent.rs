@@ -82,7 +82,7 @@ fn progress(event: Event<'_>) {
             format!("  {} {}: {mark}: {}", call.name, clip(&call.arguments), clip(&reply.message))
         }
     };
-    // Nobody to tell is no reason to stop.
+    // A closed stderr does not stop the agent.
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 

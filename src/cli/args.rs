@@ -182,7 +182,7 @@ pub(crate) struct McpArgs {
     pub(crate) found: FoundBy,
 }
 
-/// How a server or a hook finds its folder when nobody names it.
+/// How a server or a hook finds its folder when none is named.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FoundBy {
     /// The root is the nearest folder, from the current one up, that holds this file: the

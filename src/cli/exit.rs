@@ -62,7 +62,7 @@ impl Exit {
             Self::Signal(code, message) => (u8::try_from(code).unwrap_or(1), message),
         };
         if !message.is_empty() {
-            // Nobody to tell is no reason for another code.
+            // A closed stderr does not change the exit code.
             let _ = super::out::stderr().write_all(format!("restitch: {message}\n").as_bytes());
         }
         ExitCode::from(code)

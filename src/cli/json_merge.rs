@@ -23,7 +23,7 @@ enum Kind {
 type Changes = Vec<(std::ops::Range<usize>, String)>;
 
 /// The text with everything of `ours` that it lacks. `null` and an empty list in the place
-/// of an object are nothing; any other value there is refused, since it is somebody's wish.
+/// of an object are nothing; any other value there is refused, since the user chose it.
 pub(super) fn with_missing(text: &str, ours: &Value, indent: &str) -> Result<String, Refusal> {
     if let Err(error) = serde_json::from_str::<Value>(text) {
         return Err(Refusal::new(
@@ -112,7 +112,7 @@ impl Merge<'_> {
                 )
                 .hint("Correct it, or merge by hand."));
             }
-            // A setting that is there is somebody's choice.
+            // A setting that is there is the user's choice.
             (Kind::Other, _) => {}
         }
         Ok(())

@@ -62,7 +62,7 @@ fn http_options(address: &str, args: &McpArgs) -> Result<HttpOptions, String> {
         if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
     let full = full.replace("localhost:", "127.0.0.1:");
     let address: SocketAddr = full.parse().map_err(|_| {
-        format!("`{address}` is no address; use 127.0.0.1:PORT, [::1]:PORT or a port")
+        format!("`{address}` is not an address; use 127.0.0.1:PORT, [::1]:PORT or a port")
     })?;
     if !address.ip().is_loopback() {
         return Err(format!(
@@ -88,7 +88,7 @@ async fn serve_http(server: McpServer, options: HttpOptions, shown: Token) -> Re
     let token = options.token.clone();
     mcp::serve_http(server, options, move |address| {
         let mut err = io::stderr().lock();
-        // Nobody to tell is no reason to stop.
+        // A closed stderr does not stop the server.
         let _ = writeln!(err, "listening on http://{address}/mcp");
         if let Token::Shown = shown {
             let _ = writeln!(err, "token: {token}");

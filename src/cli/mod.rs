@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
         signals::heed();
         run(cli).await
     });
-    // Work that nobody waits for any more is not waited for, except for a commit.
+    // Abandoned work is dropped, except for a commit.
     signals::finish_commits();
     runtime.shutdown_background();
     exit.report()

@@ -177,7 +177,7 @@ fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => {
             return Ok((ModelSection::default(), path));
         }
-        // A file that nobody asked for stops no edit; without it there is no model.
+        // The default file is optional: if it cannot be read, there is no model.
         Err(error) if !asked_for => {
             tracing::warn!(file = %path.display(), %error, "the configuration cannot be read and is left out");
             return Ok((ModelSection::default(), path));

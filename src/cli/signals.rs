@@ -77,7 +77,7 @@ fn end(code: i32) {
 
     finish_commits();
     let signal = code - 128;
-    // Nobody to tell is no reason to go on.
+    // A closed stderr must not keep the process alive.
     let _ = writeln!(
         std::io::stderr().lock(),
         "restitch: ended by signal {signal}; no edit is half written, and `restitch log` lists those that were made"

@@ -18,7 +18,7 @@ use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 pub struct Limits {
     /// Asks that run at once.
     pub concurrency: usize,
-    /// Failures in a row after which nobody is asked for a while.
+    /// Failures in a row after which no request is sent for a while.
     pub failures: u32,
     /// How long that is.
     pub pause: Duration,
@@ -141,7 +141,7 @@ impl<C> Limited<C> {
                 let least = circuit.too_long.map_or(bytes, |(long, _)| long.min(bytes));
                 circuit.too_long = Some((least, pause));
             }
-            // Nobody was asked, so nothing was learnt.
+            // No request was sent, so nothing was learnt.
             Err(_) => {}
         }
     }

@@ -179,7 +179,7 @@ fn template(spec: &PromptSpec, text: &str) -> Result<Template, BadPrompt> {
                 .ok_or_else(|| bad("has a `{{` that is never closed".into()))?;
             let slot = spec.slots.iter().find(|slot| **slot == name.trim()).ok_or_else(|| {
                 bad(format!(
-                    "has a slot `{{{{{name}}}}}` that nobody fills; it may use: {}",
+                    "has a slot `{{{{{name}}}}}` that is never filled; it may use: {}",
                     spec.slots.join(", ")
                 ))
             })?;

@@ -36,7 +36,7 @@ impl EditPlan {
             let (start, end) = (splice.range.start, splice.range.end);
             return Err(Refusal::new(
                 EditCode::InvalidArguments,
-                format!("{start}..{end} is no range of this text of {} bytes", text.len()),
+                format!("{start}..{end} is not a range in this text of {} bytes", text.len()),
             )
             .hint("Give offsets of the decoded text, on character boundaries."));
         }
@@ -129,7 +129,7 @@ impl EditPlan {
 
 /// Invalid bytes stand as U+FFFD in the text. Those that a splice keeps (a common
 /// head and tail with the text it replaces) are copied; a U+FFFD beyond that would
-/// write a replacement character where the file has a byte nobody can name.
+/// write a replacement character where the file has an invalid byte.
 fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8>, Refusal> {
     let unencodable = |message: String| {
         Refusal::new(EditCode::Unencodable, message)

@@ -101,7 +101,7 @@ pub struct ModelUse {
 }
 
 impl ModelUse {
-    /// Whether nobody was asked.
+    /// Whether no model was asked.
     pub fn is_nothing(&self) -> bool {
         *self == Self::default()
     }

@@ -1,4 +1,4 @@
-//! `edit_file`: load, explain, ask where there is somebody to ask, check, commit, report.
+//! `edit_file`: load, explain, ask the model if there is one, check, commit, report.
 
 use std::sync::Arc;
 

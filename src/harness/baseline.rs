@@ -1,4 +1,4 @@
-//! What each case came to when somebody last looked, and what has changed since.
+//! The recorded verdict of each case, and what has changed since.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Real edits: what somebody changed between two versions of a package.
+//! Real edits: what changed between two versions of a package.
 //!
 //! A hunk becomes an edit with one to four lines of context on each side. Only
 //! hunks whose lines are unique in the file *even without white space, quotes,

@@ -174,7 +174,7 @@ impl Fixture {
             return Err("case.toml: expect needs `ok = true` or `refuse = [\"EDIT_…\"]`".into());
         }
         if let Some(code) = expect.refuse.iter().find(|code| EditCode::parse(code).is_none()) {
-            return Err(format!("case.toml: `{code}` is no code of the engine"));
+            return Err(format!("case.toml: `{code}` is not a code of the engine"));
         }
         if self.spec.status == Status::KnownFailure && self.spec.reason.is_empty() {
             return Err("case.toml: a known failure needs a reason".into());

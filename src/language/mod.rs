@@ -1,4 +1,4 @@
-//! What is known of a file by its name: how its language writes comments and
+//! What a file's name says about its content: how its language writes comments and
 //! literals. One table and one lexer, for every part that asks "is this in a literal?".
 //!
 //! An unknown language is not guessed: nothing is lexed, and fewer readings apply.

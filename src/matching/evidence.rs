@@ -136,8 +136,8 @@ enum Shared {
     Silent,
 }
 
-/// What the lines say that both strings have; and if they say nothing, whether `new_str`
-/// as a whole stands where `old_str` does, or where the file does.
+/// What the lines show that both strings have; and if they show nothing, whether `new_str`
+/// as a whole is as deep as `old_str` or as the file.
 fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     let (mut mistaken, mut right) = (false, false);
     for event in &call.events {
@@ -176,7 +176,7 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
 }
 
 /// Whether lines are deeper than those on both sides of them, as deep as the file's lines
-/// there, and nothing calls for it: no bracket or colon above, and those that replace a line
+/// there, without a reason in the code: no bracket or colon above, and those that replace a line
 /// replace one that stood beside the others. Then they may be right as they were sent, while
 /// the lines around them are not.
 fn stands_right_already(call: &Lines<'_, '_>) -> bool {

@@ -207,7 +207,7 @@ fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     if request.old == request.new {
         let refusal = Refusal::new(EditCode::NoChange, "old_str and new_str are the same")
-            .hint("Send the text as it shall be in new_str; if the file is right already, go on.");
+            .hint("Send the new text as new_str; if the file is right already, go on.");
         return Verdict::Refused(refusal);
     }
     if let Some(old) = request.old.strip_prefix(MARK).filter(|_| !snapshot.text().contains(MARK)) {

@@ -40,8 +40,8 @@ pub(crate) struct Hunk {
     pub(crate) wanted: String,
 }
 
-/// The lines of a new text that replaces `old`. A closing line break that only `new` has is
-/// a blank line more, as it would be in a plain replacement.
+/// The lines of a new text that replaces `old`. A closing line break that only `new` has
+/// adds a blank line, as in a plain replacement.
 pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     if new.is_empty() && old.ends_with('\n') {
         return Vec::new();
@@ -132,7 +132,7 @@ fn read_with(
 
 /// Characters that the call writes in one way and the file in another, where the lines of
 /// the place show it without exception: typographic quotes in a file that has plain ones,
-/// blanks at line ends. What the file writes in two ways tells nothing, and stays as sent.
+/// blanks at line ends. Where the file has both forms, the text stays as sent.
 struct Characters {
     map: Vec<(String, String)>,
     /// Blanks that the call has at the ends of lines, and the file has not.

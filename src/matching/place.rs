@@ -98,7 +98,7 @@ pub(super) struct Sought<'a> {
 /// The places of a text.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// Each of them, or the first ones where they are too many to be looked at line by line.
+    /// Each of them, or the first ones where there are too many to compare line by line.
     pub(super) list: Vec<Place>,
     /// Where each begins, as lines of the file from 1.
     pub(super) lines: Vec<usize>,
@@ -126,9 +126,9 @@ impl Places {
     }
 }
 
-/// Lines of all places together that are looked at.
+/// The most lines that are compared, over all places.
 const MOST_CELLS: usize = 2_000_000;
-/// Places that are looked at where all would be too many.
+/// The most places that are compared where all would be too many.
 const FEW: usize = 4;
 
 /// Every place where the text stands at a tolerance.

@@ -149,7 +149,7 @@ pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
         _ => format!("{place}, and new_str can be written there in {count} ways"),
     };
     Refusal::new(EditCode::Ambiguous, message)
-        .hint(format!("Read around line {line}, then send old_str and new_str as the file shall have them, white space included."))
+        .hint(format!("Read around line {line}, then send old_str as the file has it and new_str as it should be, white space included."))
 }
 
 /// What a rung forgives, in a word or two.
@@ -201,7 +201,7 @@ pub(super) fn stale(request: &EditRequest, file: &File<'_>, hunks: &[Hunk]) -> R
     let span = refusal.nearest.first().map(|near| near.span().to_string());
     let span = span.or_else(|| conflicts.first().map(|c| format!("line {}", c.start_line)));
     refusal.hint = span.map(|span| {
-        format!("Quote {span} as the file has it in old_str, and send what shall stand there as new_str.")
+        format!("Quote {span} in old_str exactly as in the file, and send the new text as new_str.")
     });
     refusal.conflicts = conflicts;
     refusal

@@ -75,8 +75,8 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
 pub(super) enum Merged {
     /// One text says what the call means.
     Clear(String),
-    /// The file writes quotes in another way, and the call changes how many there are: how
-    /// the new ones are written is open. The merge, and the line as it was sent.
+    /// The file has another kind of quotes and the call adds or removes some, so either kind
+    /// may be meant: the merged line, and the line as it was sent.
     Open(String, String),
 }
 

@@ -167,7 +167,7 @@ fn merged(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
             _ => {
                 return Err(malformed(format!("the patch names `{}` twice", file.path))
                     .at(file.path)
-                    .hint("Say in one section what shall happen to the file."));
+                    .hint("Say in one section what should happen to the file."));
             }
         }
     }

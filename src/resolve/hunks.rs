@@ -322,7 +322,7 @@ pub(super) fn at_depth(hunk: &Hunk, text: &str) -> String {
     moved.collect::<Vec<_>>().join("\n")
 }
 
-/// The text of a conflict that needs nobody: the caller and the file changed different
+/// The text of a conflict that needs no question: the caller and the file changed different
 /// words of one line.
 pub(super) fn merged(hunk: &Hunk) -> Option<String> {
     let single = |text: &str| !text.trim().is_empty() && !text.contains('\n');

@@ -45,7 +45,7 @@ pub enum Adjust {
     /// The model, within the words of the call and the file.
     #[default]
     Model,
-    /// Nobody: a call with conflicts is refused.
+    /// No one: a call with conflicts is refused.
     Merge,
 }
 
@@ -53,7 +53,7 @@ pub enum Adjust {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Choice {
-    /// Nobody: the call is refused.
+    /// No one: the call is refused.
     Off,
     /// The model, by number.
     #[default]
@@ -69,10 +69,10 @@ pub struct Policy {
     pub choose: Choice,
 }
 
-/// Whether there is somebody to ask.
+/// Whether a model can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
-    /// Nobody: every question is answered by the original refusal.
+    /// No: every question is answered by the original refusal.
     Absent,
     /// Ask, under this policy.
     Present(Policy),
@@ -84,7 +84,7 @@ pub enum Model {
 pub enum Step {
     /// The call is explained.
     Done(Box<Resolved>),
-    /// Somebody has to answer first.
+    /// A question has to be answered first.
     Ask(Box<Resolution>),
     /// The call is refused; nothing may be written.
     Refused(Box<Refusal>),
@@ -173,7 +173,7 @@ struct Conflicted {
     /// The part of the first that the merge stands for.
     range: Range<usize>,
     hunks: Vec<Hunk>,
-    /// For each hunk its text, where nobody has to be asked.
+    /// For each hunk its text, where no question is needed.
     known: Vec<Option<String>>,
     frame: Vec<Option<String>>,
     /// The conflict is the whole region, because new lines use words that the file lacks.
@@ -456,8 +456,8 @@ impl Call {
         }
     }
 
-    /// Where lines that the call keeps say other words in the file, and its new lines use
-    /// the words that the file does not have, the merge would write names that are not there.
+    /// Whether the merge would write stale names: a kept line has other words in the file, and
+    /// the call's new lines use the words that the file does not have.
     fn uses_stale_words(&self, places: &[Range<usize>]) -> Option<Conflicted> {
         let place = places.first()?;
         let found = &self.snapshot.text()[place.clone()];

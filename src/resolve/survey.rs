@@ -17,7 +17,7 @@ const MOST_WINDOW_BYTES: usize = 32 << 10;
 const SHARE: usize = 24;
 /// But at least this much.
 const LEAST_WINDOW_BYTES: usize = 2 << 10;
-/// Regions that are looked at closely.
+/// The most regions that are compared in full.
 const MOST_REGIONS: usize = 10;
 /// Lines of context around a region.
 const CONTEXT: usize = 8;

@@ -2,8 +2,8 @@
 //! and does not repeat what has failed.
 //!
 //! Every rule is a row of [`RULES`]; a [`Policy`] says for each whether it refuses, only
-//! warns, or is off. No rule looks at the words of the task. The guard knows nothing of
-//! files: who asks it brings the hashes.
+//! warns, or is off. No rule looks at the words of the task. The guard reads no
+//! files: the caller passes the hashes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -52,7 +52,7 @@ impl From<VerifiedEdit> for Order {
 pub(super) struct How<'a> {
     pub(super) request: Option<&'a RequestId>,
     pub(super) undoes: Option<u64>,
-    /// Set when nobody waits for the result any more.
+    /// Set when the caller has stopped waiting for the result.
     pub(super) abandoned: &'a AtomicBool,
 }
 
@@ -99,7 +99,7 @@ impl Drop for Grown {
     fn drop(&mut self) {
         if !self.stay {
             for made in self.folders.iter().rev() {
-                // Somebody may use it by now; then it stays.
+                // Another process may use it by now; then it stays.
                 let _ = made.parent.remove_folder(&made.name);
             }
         }
@@ -354,7 +354,7 @@ impl Disk {
         let now = before
             .decode_alike(held.bytes.to_vec())
             .ok()
-            .ok_or_else(|| conflict("was changed by another program and is no text now"))?;
+            .ok_or_else(|| conflict("was changed by another program and is not text any more"))?;
         match job.edit.rebase(&now) {
             None => Err(conflict("was changed by another program after it was read")),
             Some(Ok(edit)) => {

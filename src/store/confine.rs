@@ -409,7 +409,7 @@ impl Place {
     }
 
     /// A file with several names in the lower layer of an overlay gets another identity when
-    /// it is first opened for writing. That happens here, before anybody looks at it.
+    /// it is first opened for writing. That happens here, before its identity is read.
     pub(super) fn copy_up(&self) {
         let names = self.folder.stat(&self.name).map_or(0, |stat| stat.st_nlink);
         if names > 1 && is_overlay(&self.folder) {

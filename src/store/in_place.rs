@@ -62,7 +62,7 @@ struct Header {
     after: usize,
 }
 
-/// One write under way. Holds the journal's lock, so that nobody takes us for dead.
+/// One write under way. Holds the journal's lock, so that other processes see that this one is alive.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
@@ -103,7 +103,7 @@ impl Journals {
     }
 
     /// Removes the journal of a write that is whole. Durable, because a journal that came
-    /// back after a power cut would speak of a version long gone.
+    /// back after a power cut would describe an old version.
     pub(super) fn end(&self, journal: Journal) -> io::Result<()> {
         fs::remove_file(&journal.path)?;
         File::open(&self.folder)?.sync_all()
@@ -146,8 +146,8 @@ impl Journals {
     }
 }
 
-/// A new draft with its lock. Between its creation and the lock somebody who clears up
-/// may take it for a dead writer's; then there is another one.
+/// A new draft with its lock. Between its creation and the lock another process may
+/// remove it as a dead writer's; then another one is made.
 fn locked_draft(path: &Path) -> io::Result<File> {
     let mut patience = Patience::until(Instant::now() + Duration::from_secs(5));
     loop {

@@ -73,7 +73,7 @@ pub(super) enum Locked {
     Held,
     /// The file system has no locks.
     Unsupported,
-    /// Somebody else holds it.
+    /// Another process or thread holds it.
     Busy,
 }
 

@@ -90,14 +90,17 @@ pub(super) fn current(
         (None, None) => Ok(edit),
         (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
         (Some(_), None) => {
-            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists by now", edit.path()))
+            Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists already", edit.path()))
                 .hint("Read the file and edit it instead of creating it."))
         }
         (None, Some(_)) => Err(not_found(edit.path())),
         (Some(bytes), Some(_)) => {
             let conflict = || {
-                Refusal::new(EditCode::Conflict, format!("`{}` changed meanwhile", edit.path()))
-                    .hint("Nothing was written. Send the same call again.")
+                Refusal::new(
+                    EditCode::Conflict,
+                    format!("`{}` has changed since it was read", edit.path()),
+                )
+                .hint("Nothing was written. Send the same call again.")
             };
             let snapshot = Snapshot::decode(bytes.clone()).map_err(|_| conflict())?;
             edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))

@@ -45,8 +45,8 @@ impl Metadata {
         })
     }
 
-    /// Gives a file that was written in place what the write took from it: capabilities and
-    /// the bits of another user. The error names what is lost.
+    /// Puts back what the system clears when a file is written in place: capabilities and
+    /// the set-user-ID and set-group-ID bits. The error names what is lost.
     pub(super) fn restore(&self, written: &File) -> Result<(), String> {
         match Self::of(written) {
             Ok(now) if now == *self => Ok(()),

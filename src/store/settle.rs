@@ -1,5 +1,5 @@
-//! After the last file of a commit is in place: making it durable, looking at what was
-//! displaced, reading back, telling. Nothing here turns success into failure.
+//! After the last file of a commit is in place: making it durable, checking what was
+//! displaced, reading back, reporting. Nothing here turns success into failure.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -103,7 +103,7 @@ impl Disk {
             }
             Done::Exchanged(displaced) => {
                 let file = displaced.new_file().try_clone().ok();
-                // Looked at only when nobody can write into it any more: a program that
+                // Checked only when no program can write into it any more: one that
                 // had the old file open may have saved into it after the exchange.
                 let is_final = displaced.is_final();
                 let expected = job.held.as_ref().map(|held| &held.bytes);

@@ -23,7 +23,7 @@ pub(super) fn missing(path: &WorkPath) -> Refusal {
 }
 
 pub(super) fn exists(path: &WorkPath) -> Refusal {
-    Refusal::new(EditCode::CreateExisting, format!("`{path}` exists by now"))
+    Refusal::new(EditCode::CreateExisting, format!("`{path}` exists already"))
         .at(path.as_str())
         .hint("Read the file and edit it instead of creating it.")
 }
@@ -74,7 +74,7 @@ pub(super) fn rootless(root: &Path, error: &io::Error) -> Refusal {
     let root = root.display();
     let why = match errno(error) {
         Some(Errno::NOENT) => "is gone".to_owned(),
-        Some(Errno::XDEV) => "leads elsewhere by now".to_owned(),
+        Some(Errno::XDEV) => "now leads elsewhere".to_owned(),
         _ => format!("cannot be reached: {error}"),
     };
     Refusal::new(EditCode::InvalidPath, format!("the root {root} {why}; nothing was done"))

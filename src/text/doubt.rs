@@ -2,11 +2,11 @@
 //! it that the file does not have yet.
 //!
 //! Detection names the likeliest encoding. The bytes of most files fit several, and those
-//! agree about what is there as long as nobody looks: an `é` written as one of them and
-//! read as another is damage. So a character that is new to the file is written only if
+//! agree about the text that is there: an `é` written as one of them and read as
+//! another is damage. So a character that is new to the file is written only if
 //! every encoding that the file's bytes plausibly are would write the same bytes for it.
 //!
-//! An encoding is implausible when what it makes of the file is no writing: a capital after
+//! An encoding is implausible when it decodes the file to what nobody writes: a capital after
 //! a small letter, two scripts in one word, a drawing character inside a word, ideographs
 //! of the rarer half. One such place proves nothing; several do.
 
@@ -17,7 +17,7 @@ use encoding_rs::Encoding as Web;
 use super::encoding::{Encoding, strict_legacy};
 use super::tables::TABLES;
 
-/// What of a file is looked at: more tells nothing new.
+/// The most bytes of a file that are examined; more would not change the answer.
 const SAMPLE: usize = 256 << 10;
 
 /// The encodings that fit the file and would write `new` in different ways; empty when the

@@ -4,8 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Characters that steer a terminal or turn the order of what is read. A tab and the end of
-/// a line are what they are.
+/// Control characters, and those that change the reading direction; not tabs and line ends.
 fn steers(c: char) -> bool {
     let turns = matches!(c,
         '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}'
@@ -34,7 +33,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// A file's name in a text for people and models: as it is, or in quotes with escapes where
-/// it has characters that would pass for something else.
+/// it has characters that could be taken for something else.
 pub fn quoted(name: &str) -> Cow<'_, str> {
     let is_odd = |c: char| c == '\n' || c == '\t' || steers(c);
     match name.contains(is_odd) {

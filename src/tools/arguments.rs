@@ -125,7 +125,7 @@ pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encod
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if name.trim().is_empty() => None,
         Some(Value::String(name)) => Some(Encoding::named(&name).ok_or_else(|| {
-            invalid(format!("`{name}` is no encoding that is known here"))
+            invalid(format!("`{name}` is not an encoding that restitch knows"))
                 .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis or utf-8.")
         })?),
         Some(_) => {

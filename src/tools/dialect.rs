@@ -58,7 +58,7 @@ impl Dialect {
     }
 
     /// The tool whose form its models know. Gemini CLI keeps everything called `replace` from
-    /// a model that nobody watches, so its form is offered under another name.
+    /// an unattended model, so its form is offered under another name.
     pub fn edit_tool(self) -> &'static str {
         match self {
             Self::Restitch => "edit_file",

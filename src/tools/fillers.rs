@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-/// Optional arguments of which an empty value says something, by tool. In every other one it
-/// is the filler of a client that makes all arguments required.
+/// Optional arguments whose empty value has a meaning, by tool. In every other one an empty
+/// value is the filler of a client that makes all arguments required.
 const EMPTY_COUNTS: &[(&str, &[&str])] = &[
     ("edit_lines", &["start_line", "end_line", "new_content"]),
     (

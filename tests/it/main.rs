@@ -11,6 +11,7 @@ mod agents;
 mod apply;
 #[cfg(unix)]
 mod disk;
+mod docs;
 mod harness;
 #[cfg(feature = "mine")]
 mod harness_mine;

@@ -1,5 +1,5 @@
-//! Connections of the HTTP server: how many there are, how long they may be silent, and who
-//! has to leave when there is no more room. Whoever has shown the token stays.
+//! Connections of the HTTP server: how many there are, how long they may be silent, and
+//! which is closed when there is no more room. One that has shown the token stays.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -16,7 +16,7 @@ use crate::tools::Dialect;
 /// A server that takes longer to start is of no use to a client either.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What was found; `None` for a client that nobody knows.
+/// What was found; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let project = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());
     let client = client(&name.to_ascii_lowercase(), &project)?;
@@ -71,7 +71,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
     Some(out)
 }
 
-/// A file that differs from ours may be somebody's choice, as long as it starts the server.
+/// A file that differs from ours may be the user's choice, as long as it starts the server.
 fn outcome(common: &Common, client: &Client) -> Outcome {
     if configured(common, client).is_some() { Outcome::Warning } else { Outcome::Bad }
 }

@@ -58,8 +58,8 @@ struct Material {
     /// A folder of packages, each with its versions in `a` and `b`.
     #[arg(long, value_name = "DIR", conflicts_with = "from")]
     corpus: Option<PathBuf>,
-    /// Which packages of the corpus: every second one is for development, the others for
-    /// measuring what nobody has looked at.
+    /// Which packages of the corpus: every second one is for development, the others are
+    /// held out for measuring.
     #[arg(long, value_enum, default_value_t = HalfArg::All)]
     half: HalfArg,
     /// The seed of every random choice.

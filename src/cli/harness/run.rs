@@ -174,7 +174,7 @@ fn judge_all(entries: Vec<Entry>) -> Vec<Seen> {
         let result = entry.judge_files();
         let count = done.fetch_add(1, Ordering::Relaxed) + 1;
         if watched && (count.is_multiple_of(20) || count == all) {
-            // Nobody is harmed when a progress line is lost.
+            // A progress line may be lost.
             let _ = write!(io::stderr().lock(), "\r{count}/{all}");
         }
         result
@@ -196,7 +196,7 @@ fn baseline(file: &Path, named: bool) -> Result<Option<Baseline>, Exit> {
     match std::fs::read_to_string(file) {
         Ok(text) => serde_json::from_str(&text)
             .map(Some)
-            .map_err(|error| Exit::usage(format!("{} is no baseline: {error}", file.display()))),
+            .map_err(|error| Exit::usage(format!("{} is not a baseline: {error}", file.display()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !named => Ok(None),
         Err(error) => Err(Exit::usage(format!("cannot read {}: {error}", file.display()))),
     }

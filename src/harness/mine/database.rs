@@ -1,9 +1,9 @@
 //! opencode's database: `session`, `message` and `part`, whose `data` is JSON.
 //!
-//! Nothing is written, not even beside the file: a database that nobody writes to is read
-//! as it lies there, one of a running opencode through its index without touching it, and
-//! one that was left behind in the middle of something is read from a private copy. Columns
-//! that are not there are looked for in the JSON; rows that make no sense are counted.
+//! Nothing is written, not even beside the file. A database that is not in use is read in
+//! place, that of a running opencode through its index without touching it, and one with an
+//! unfinished write from a private copy. Missing columns are looked for in the JSON; rows
+//! that cannot be read are counted.
 //! Limits: a row of more than 64 MiB is left out, and so is what opencode has pruned itself.
 
 use std::collections::{BTreeMap, HashMap};
@@ -44,7 +44,7 @@ pub fn read(file: &Path, found: &mut Found) -> Result<(), String> {
         let opened = open(file).map_err(|why| why.to_string())?;
         let mut book = Book::default();
         let done = book.fill(&opened.connection);
-        // Read as if nobody wrote to it, and somebody did: what was read may be torn.
+        // It was read without a lock and has changed since: what was read may be torn.
         if opened.alone && before != state(file) {
             continue;
         }
@@ -123,7 +123,7 @@ fn connect(uri: &str) -> Result<Connection, Trouble> {
     };
     let connection = Connection::open_with_flags(uri, flags | access)?;
     connection.busy_timeout(PATIENCE)?;
-    // The file's own views and triggers are nobody's business here.
+    // The file's own views and triggers must not run.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.pragma_update(None, "query_only", true)?;

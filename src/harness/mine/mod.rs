@@ -364,7 +364,7 @@ fn replacements(input: &Value) -> Vec<Replacement> {
     }
 }
 
-/// Takes the numbers of a view off again: `   12→text`, `12\ttext`, `00012| text`.
+/// Removes the line numbers of a view: `   12→text`, `12\ttext`, `00012| text`.
 /// The first number says where the text starts.
 fn unnumbered(text: &str) -> Option<(usize, String)> {
     let mut first = None;

@@ -23,7 +23,7 @@ pub(super) fn trailing_in_file(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<(
 }
 
 /// The file has blanks at the end of the line that is rewritten. The new line may keep
-/// them or not: nobody meant them.
+/// them or not: either is right.
 pub(super) fn trailing_at_change(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     let (drop, add) = one_for_one(draft)?;
     let pad = rng.pick(BLANKS)?;

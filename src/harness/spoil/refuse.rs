@@ -1,5 +1,5 @@
 //! Calls that must be refused, each by construction: what the call would change or
-//! remove is not what the file has, or it is there more than once, or nothing is to do.
+//! remove is not what the file has, or it is there more than once, or there is nothing to do.
 
 use std::num::NonZeroUsize;
 

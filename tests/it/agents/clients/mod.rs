@@ -4,7 +4,7 @@
 //!
 //! They run in the long form (`RESTITCH_LONG=1`) where `clients/install-real.sh` has put them,
 //! and say loudly when not. What the model saw of restitch is kept in `snapshots/client-*`;
-//! `RESTITCH_BLESS=1` writes that and the table in the README.
+//! `RESTITCH_BLESS=1` writes that and the table in `docs/guide/agents.md`.
 
 mod seen;
 
@@ -586,13 +586,13 @@ fn real_clients_edit_headless() {
     }
 }
 
-/// Puts the rows between the marks in the README, where it has them.
+/// Puts the rows between the marks in the page about agents, where it has them.
 fn write_table(rows: &[String]) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
-    let text = std::fs::read_to_string(&file).expect("README");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/agents.md");
+    let text = std::fs::read_to_string(&file).expect("the page about agents");
     let (open, close) = ("<!-- clients -->\n", "<!-- /clients -->");
     let (Some(from), Some(to)) = (text.find(open), text.find(close)) else {
-        return skip("the table of clients", "the README has no marks for it");
+        return skip("the table of clients", "docs/guide/agents.md has no marks for it");
     };
     let date = Command::new("date").args(["-u", "+%F"]).output().expect("date").stdout;
     let date = String::from_utf8_lossy(&date);

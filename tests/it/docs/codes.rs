@@ -1,0 +1,246 @@
+//! The page of codes: each with its meaning, a message as the program prints it, and what to
+//! do. It is also the one page on which all refusals can be read together.
+
+use std::fs;
+use std::path::Path;
+
+use restitch::edit::EditCode;
+use serde_json::{Value, json};
+
+use super::tables::comment;
+use super::{Project, check_part, text_of};
+
+const GO: &str = "func serve(c *Conn) {\n\tfor {\n\t\tif err := c.Next(); err != nil {\n\t\t\treturn\n\t\t}\n\t}\n}\n";
+const PYTHON: &str = "import math\n\ndef area(r):\n    return math.pi * r ** 2\n\ndef ring(r, s):\n    return area(r) - area(s)\n";
+
+/// One code on the page.
+struct Entry {
+    code: EditCode,
+    /// What the caller does.
+    next: &'static str,
+    shown: Shown,
+}
+
+/// Where the message on the page comes from.
+enum Shown {
+    /// A call that is refused with it, made by the real program.
+    Call(&'static str, fn() -> Value),
+    /// A message as the source has it: no single call brings it about.
+    Text(&'static str),
+}
+
+use Shown::{Call, Text};
+
+fn entries() -> Vec<Entry> {
+    let entry = |code, next, shown| Entry { code, next, shown };
+    vec![
+        entry(
+            EditCode::NoOccurrence,
+            "Quote the nearest place as the message shows it. Where `conflicts` is set the place is known and only the named lines are stale.",
+            Call(
+                "edit_file",
+                || json!({ "path": "server.go", "old_str": "\t\tif err := c.Last(); err != nil {", "new_str": "\t\tif err := c.Close(); err != nil {" }),
+            ),
+        ),
+        entry(
+            EditCode::OccurrenceMismatch,
+            "Quote more lines around the place, give `near_line`, or set `replace_all` to change every place.",
+            Call(
+                "edit_file",
+                || json!({ "path": "ports.ini", "old_str": "port = 80", "new_str": "port = 8080" }),
+            ),
+        ),
+        entry(
+            EditCode::NoChange,
+            "Go on if the file is right; otherwise send the text that it should have as `new_str`.",
+            Call(
+                "edit_file",
+                || json!({ "path": "ports.ini", "old_str": "[a]", "new_str": "[a]" }),
+            ),
+        ),
+        entry(
+            EditCode::AlreadyApplied,
+            "Go on with the next step.",
+            Call(
+                "edit_file",
+                || json!({ "path": "area.py", "old_str": "    return 3 * r ** 2", "new_str": "    return math.pi * r ** 2" }),
+            ),
+        ),
+        entry(
+            EditCode::InvalidPath,
+            "Give a path to a regular file below the root.",
+            Call(
+                "edit_file",
+                || json!({ "path": "../other/area.py", "old_str": "a", "new_str": "b" }),
+            ),
+        ),
+        entry(
+            EditCode::FileNotFound,
+            "Search for the file, or create it with an empty `old_str`.",
+            Call("edit_file", || json!({ "path": "aera.py", "old_str": "a", "new_str": "b" })),
+        ),
+        entry(
+            EditCode::ReadError,
+            "This is a fault, not a mistake in the call. Check permissions and the disk.",
+            Text("EDIT_FILE_READ_ERROR: cannot read `PATH`: ERROR"),
+        ),
+        entry(
+            EditCode::WriteError,
+            "This is a fault, not a mistake in the call. Check permissions and free space; the file is unchanged.",
+            Call(
+                "edit_file",
+                || json!({ "path": "locked.txt", "old_str": "one", "new_str": "two" }),
+            ),
+        ),
+        entry(
+            EditCode::CreateExisting,
+            "Read the file and edit it.",
+            Call("edit_file", || json!({ "path": "area.py", "old_str": "", "new_str": "x = 1\n" })),
+        ),
+        entry(
+            EditCode::Conflict,
+            "Nothing was written. Send the same call again.",
+            Text(
+                "EDIT_CONFLICT: `PATH` changed while the edit was decided\nNext: Nothing was written. Send the same call again.",
+            ),
+        ),
+        entry(
+            EditCode::Ambiguous,
+            "Pick one of the results shown, and send `old_str` and `new_str` with the file's own white space.",
+            Call(
+                "edit_file",
+                || json!({ "path": "f.go", "old_str": "\ta()\n\tb()\n", "new_str": "\ta()\n\t\tnew()\n\tb()\n" }),
+            ),
+        ),
+        entry(
+            EditCode::StaleAnchor,
+            "Send the call again with the fresh anchors that the message shows.",
+            Call(
+                "hashline_edit",
+                || json!({ "path": "area.py", "edits": [{ "op": "replace", "pos": "4#ZZ", "lines": ["    return 0"] }] }),
+            ),
+        ),
+        entry(
+            EditCode::NotText,
+            "Use another tool: restitch edits text only.",
+            Call("edit_file", || json!({ "path": "logo.png", "old_str": "PNG", "new_str": "GIF" })),
+        ),
+        entry(
+            EditCode::TooLarge,
+            "Split the call. [Limits](../limits.md) has every bound.",
+            Call("search", || json!({ "keyword": "x".repeat(1001) })),
+        ),
+        entry(
+            EditCode::Overlap,
+            "Merge the two edits into one.",
+            Call("multi_edit", || {
+                json!({ "edits": [
+                { "path": "area.py", "old_str": "def area(r):\n    return math.pi * r ** 2", "new_str": "def area(r):\n    return 3" },
+                { "path": "area.py", "old_str": "    return math.pi * r ** 2\n", "new_str": "    return 4\n" },
+            ] })
+            }),
+        ),
+        entry(
+            EditCode::Omission,
+            "Write the code out in full, or quote only the lines that change.",
+            Call(
+                "edit_file",
+                || json!({ "path": "area.py", "old_str": "def ring(r, s):\n    return area(r) - area(s)", "new_str": "def ring(r, s):\n    # ... existing code ..." }),
+            ),
+        ),
+        entry(
+            EditCode::Syntax,
+            "Quote the place as the file has it, and check the brackets of `new_str`.",
+            Text(
+                "EDIT_SYNTAX: old_str is at line LINE with other indentation, and new_str there would leave brackets or literals unclosed\nNext: Read around line LINE, quote it as the file has it, and check the brackets of new_str.",
+            ),
+        ),
+        entry(
+            EditCode::Blocked,
+            "Ask the user. Protected paths are allowed with `--allow-protected`; in a guarded session the message names the missing step.",
+            Call("edit_file", || json!({ "path": ".git/config", "old_str": "", "new_str": "x" })),
+        ),
+        entry(
+            EditCode::Unencodable,
+            "Use characters that the encoding has, name the encoding with `encoding`, or convert the file.",
+            Call(
+                "edit_file",
+                || json!({ "path": "latin.txt", "old_str": "café", "new_str": "café ✓" }),
+            ),
+        ),
+        entry(
+            EditCode::InvalidArguments,
+            "Correct the argument that the message names.",
+            Call("edit_file", || json!({ "path": "area.py", "old_strng": "a", "new_str": "b" })),
+        ),
+    ]
+}
+
+fn fill(root: &Path) {
+    let files: &[(&str, &[u8])] = &[
+        ("server.go", GO.as_bytes()),
+        ("area.py", PYTHON.as_bytes()),
+        ("f.go", b"func f() {\n\t\ta()\n\t\tb()\n}\n"),
+        ("ports.ini", b"[a]\nport = 80\n[b]\nport = 80\n"),
+        ("logo.png", b"\x89PNG\r\n\0\0"),
+        ("latin.txt", b"caf\xe9, pr\xeat \xe0 porter\n"),
+        ("locked.txt", b"one\n"),
+    ];
+    for (name, bytes) in files {
+        fs::write(root.join(name), bytes).expect("file");
+    }
+    let locked = root.join("locked.txt");
+    let mut rights = fs::metadata(&locked).expect("file").permissions();
+    rights.set_readonly(true);
+    fs::set_permissions(&locked, rights).expect("read-only");
+}
+
+/// What the program answers to each call. All are refused, so the files stay as they are.
+fn messages(calls: &[(&str, Value)]) -> Vec<String> {
+    let project = Project::new();
+    fill(&project.root());
+    let replies = project.answers(calls);
+    replies.iter().map(|reply| reply["message"].as_str().expect("message").to_owned()).collect()
+}
+
+/// Sentences of a message, without the lines of files and diffs that it shows.
+fn sentences(message: &str) -> usize {
+    let own =
+        message.lines().enumerate().filter(|(at, line)| *at == 0 || line.starts_with("Next: "));
+    own.map(|(_, line)| 1 + line.matches(". ").count()).sum()
+}
+
+#[test]
+fn every_code_has_its_meaning_its_message_and_what_to_do() {
+    let entries = entries();
+    let codes: Vec<EditCode> = entries.iter().map(|entry| entry.code).collect();
+    assert_eq!(codes, EditCode::ALL, "every code, in the order of the table in the code");
+    let calls: Vec<(&str, Value)> = entries
+        .iter()
+        .filter_map(|entry| match &entry.shown {
+            Call(tool, arguments) => Some((*tool, arguments())),
+            Text(_) => None,
+        })
+        .collect();
+    let answers = messages(&calls);
+    assert_eq!(answers.len(), calls.len());
+    let mut answers = answers.into_iter();
+    let source = text_of("src/edit/error.rs");
+    let mut page = String::new();
+    for entry in &entries {
+        let code = entry.code;
+        let message = match entry.shown {
+            Call(..) => answers.next().expect("an answer"),
+            Text(text) => text.to_owned(),
+        };
+        assert!(message.starts_with(&format!("{code}: ")), "{code}: {message}");
+        assert!(sentences(&message) <= 4, "{code} takes more than four sentences: {message}");
+        let meaning = comment(&source, &format!("{code:?}"));
+        page.push_str(&format!(
+            "## {code}\n\n{meaning}\n\n```text\n{}\n```\n\n{}\n\n",
+            message.trim_end(),
+            entry.next
+        ));
+    }
+    check_part("docs/reference/codes.md", "codes", &page);
+}

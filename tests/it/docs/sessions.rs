@@ -1,0 +1,80 @@
+//! Terminal sessions in the README and the guide: what they show is what happens.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::{Project, text_of};
+
+/// A command, and what the page shows below it.
+type Shown = (String, String);
+
+/// The sessions of a page: blocks that begin with showing a file. A command goes on over the
+/// next line while a quote is open.
+fn sessions(page: &str) -> Vec<Vec<Shown>> {
+    let text = text_of(page);
+    let blocks = text.split("```console\n").skip(1);
+    let blocks = blocks.filter_map(|rest| rest.split("```").next());
+    blocks.filter(|block| block.starts_with("$ cat ")).map(commands).collect()
+}
+
+fn commands(block: &str) -> Vec<Shown> {
+    let mut found: Vec<Shown> = Vec::new();
+    for line in block.lines() {
+        let open = found.last().is_some_and(|(command, _)| command.matches('\'').count() % 2 == 1);
+        match (line.strip_prefix("$ "), found.last_mut()) {
+            (_, Some((command, _))) if open => {
+                command.push('\n');
+                command.push_str(line);
+            }
+            (Some(command), _) => found.push((command.to_owned(), String::new())),
+            (None, Some((_, output))) => {
+                output.push_str(line);
+                output.push('\n');
+            }
+            (None, None) => panic!("a session begins with a command: {line}"),
+        }
+    }
+    found
+}
+
+/// Runs a command in the folder, as a user would.
+fn run(project: &Project, command: &str) -> String {
+    let folder = Path::new(env!("CARGO_BIN_EXE_restitch")).parent().expect("folder");
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let out = Command::new("sh")
+        .args(["-c", &format!("exec 2>&1\n{command}")])
+        .current_dir(project.root())
+        .env("PATH", path)
+        .env("RESTITCH_STATE_DIR", project.0.path().join("state"))
+        .env("NO_COLOR", "1")
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("OPENAI_BASE_URL")
+        .env_remove("RESTITCH_MODEL")
+        .stdin(Stdio::null())
+        .output()
+        .expect("sh");
+    String::from_utf8(out.stdout).expect("UTF-8")
+}
+
+#[test]
+fn sessions_show_what_happens() {
+    let mut count = 0;
+    for page in ["README.md", "docs/guide/install.md"] {
+        for session in sessions(page) {
+            let project = Project::new();
+            for (command, shown) in session {
+                if let Some(name) = command.strip_prefix("cat ") {
+                    let file = project.root().join(name);
+                    if !file.exists() {
+                        fs::write(file, &shown).expect("file");
+                        continue;
+                    }
+                }
+                assert_eq!(run(&project, &command), shown, "{page}: {command}");
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 4, "only {count} commands were run");
+}

@@ -1,0 +1,191 @@
+//! Reference pages that come from tables in the code.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use restitch::edit::{Rewrite, Rung};
+use restitch::matching::LADDER;
+use restitch::tools::{Listed, TOOLS};
+use serde_json::Value;
+
+use super::{cell, check_part, repo, text_of};
+
+/// The documentation comment above a variant, from the source.
+pub(super) fn comment(source: &str, variant: &str) -> String {
+    let lines: Vec<&str> = source.lines().map(str::trim).collect();
+    let is_variant = |line: &str| {
+        let rest = line.strip_prefix(variant);
+        rest.is_some_and(|rest| rest == "," || rest.starts_with(" = "))
+    };
+    let at = lines.iter().position(|line| is_variant(line));
+    let at = at.unwrap_or_else(|| panic!("no variant {variant}"));
+    let above = lines[..at].iter().rev().map_while(|line| line.strip_prefix("/// "));
+    let mut text: Vec<&str> = above.collect();
+    text.reverse();
+    assert!(!text.is_empty(), "{variant} has no comment");
+    text.join(" ")
+}
+
+#[test]
+fn the_ladder_and_the_rewrites_are_as_the_code_has_them() {
+    let source = text_of("src/edit/rung.rs");
+    let (rungs, rewrites) = source.split_once("Rewrite {").expect("both enums");
+    let mut ladder = "| rung | what it forgives |\n| --- | --- |\n".to_owned();
+    for rung in LADDER {
+        ladder.push_str(&format!("| `{rung}` | {} |\n", cell(rung.about())));
+    }
+    check_part("docs/reference/rungs.md", "ladder", &ladder);
+    let mut others = "| rung | what it stands for |\n| --- | --- |\n".to_owned();
+    for rung in Rung::ALL.iter().filter(|rung| !LADDER.contains(rung)) {
+        others.push_str(&format!("| `{rung}` | {} |\n", comment(rungs, &format!("{rung:?}"))));
+    }
+    check_part("docs/reference/rungs.md", "other rungs", &others);
+    let mut table = "| rewrite | what was done |\n| --- | --- |\n".to_owned();
+    for rewrite in Rewrite::ALL {
+        let about = comment(rewrites, &format!("{rewrite:?}"));
+        table.push_str(&format!("| `{rewrite}` | {} |\n", cell(&about)));
+    }
+    check_part("docs/reference/rungs.md", "rewrites", &table);
+}
+
+/// A schema's type in words.
+fn kind(schema: &Value) -> String {
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        let words = values.iter().filter_map(Value::as_str);
+        return words.map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    }
+    if let Some(options) = schema.get("anyOf").and_then(Value::as_array) {
+        return options.iter().map(kind).collect::<Vec<_>>().join(" or ");
+    }
+    match &schema["type"] {
+        Value::String(name) if name == "array" => format!("list of {}", kind(&schema["items"])),
+        Value::String(name) => name.clone(),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "any".to_owned(),
+    }
+}
+
+fn about(schema: &Value) -> &str {
+    let options = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+    let all = std::iter::once(schema).chain(options);
+    all.filter_map(|schema| schema["description"].as_str()).next().unwrap_or_default()
+}
+
+/// The fields of a schema, with those of objects within it.
+fn fields(schema: &Value, before: &str, rows: &mut Vec<(String, String, bool, String)>) {
+    let required = |name: &str| {
+        schema["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name))
+    };
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{before}{name}");
+        let text = about(field).split_whitespace().collect::<Vec<_>>().join(" ");
+        rows.push((path.clone(), kind(field), required(name), text));
+        let options = field.get("anyOf").and_then(Value::as_array).into_iter().flatten();
+        for inner in std::iter::once(field).chain(options) {
+            fields(inner, &format!("{path}."), rows);
+            if inner.get("items").is_some() {
+                fields(&inner["items"], &format!("{path}[]."), rows);
+            }
+        }
+    }
+}
+
+#[test]
+fn tools_and_arguments_are_as_the_code_has_them() {
+    let mut page = String::new();
+    for tool in TOOLS {
+        let listed = match tool.listed {
+            Listed::Always => "",
+            Listed::In(_) => " Offered where that tool's dialect is spoken.",
+            Listed::Guarded => " Offered in guarded sessions (`--guard`).",
+            Listed::Staged => " Offered in staged sessions (`--stage`).",
+        };
+        let first = tool.about.lines().next().unwrap_or_default();
+        page.push_str(&format!("### {}\n\n{first}{listed}\n\n", tool.name));
+        let mut rows = Vec::new();
+        fields(&(tool.input)(), "", &mut rows);
+        if rows.is_empty() {
+            page.push_str("No arguments.\n\n");
+            continue;
+        }
+        page.push_str("| argument | type | required | meaning |\n| --- | --- | --- | --- |\n");
+        for (name, kind, required, text) in rows {
+            let required = if required { "yes" } else { "" };
+            page.push_str(&format!("| `{name}` | {kind} | {required} | {} |\n", cell(&text)));
+        }
+        page.push('\n');
+    }
+    check_part("docs/reference/tools.md", "tools", &page);
+}
+
+#[test]
+fn report_fields_are_as_the_code_has_them() {
+    let tool = TOOLS.iter().find(|tool| tool.name == "edit_file").expect("edit_file");
+    let output = (tool.output)();
+    let reports = &output["properties"]["report"]["anyOf"];
+    for (at, name) in ["edit", "refusal"].into_iter().enumerate() {
+        let mut rows = Vec::new();
+        fields(&reports[at], "", &mut rows);
+        assert!(rows.len() > 10, "{name}: {rows:?}");
+        let mut table = "| field | type | meaning |\n| --- | --- | --- |\n".to_owned();
+        for (name, kind, _, text) in rows {
+            let kind = if name == "code" { "a [code](codes.md)".to_owned() } else { kind };
+            let kind = if name == "rung" { "a [rung](rungs.md)".to_owned() } else { kind };
+            let kind = if name.starts_with("rewrites") {
+                "[rewrites](rungs.md#rewrites)".to_owned()
+            } else {
+                kind
+            };
+            table.push_str(&format!("| `{name}` | {kind} | {} |\n", cell(&text)));
+        }
+        check_part("docs/reference/report.md", name, &table);
+    }
+}
+
+#[test]
+fn every_command_has_a_line() {
+    let help = Command::new(env!("CARGO_BIN_EXE_restitch")).arg("--help").output().expect("help");
+    let help = String::from_utf8(help.stdout).expect("UTF-8");
+    let page = text_of("docs/reference/commands.md");
+    let indented = help.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = indented.filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()));
+    let names: BTreeSet<&str> = names.filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains("edit") && names.len() > 10, "{names:?}");
+    let missing: Vec<_> = names
+        .iter()
+        .filter(|name| **name != "help" && !page.contains(&format!("| `{name}")))
+        .collect();
+    assert!(missing.is_empty(), "docs/reference/commands.md has no line for {missing:?}");
+}
+
+/// The names of environment variables in the program's source.
+fn variables(folder: &Path, found: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).expect("folder") {
+        let path = entry.expect("entry").path();
+        if path.is_dir() {
+            variables(&path, found);
+            continue;
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        for (at, _) in text.match_indices("\"RESTITCH_") {
+            let name = text[at + 1..].split('"').next().unwrap_or_default();
+            if name.chars().all(|c| c.is_ascii_uppercase() || c == '_') {
+                found.insert(name.to_owned());
+            }
+        }
+    }
+}
+
+#[test]
+fn every_environment_variable_has_a_line() {
+    let mut names = BTreeSet::new();
+    variables(&repo("src"), &mut names);
+    assert!(names.contains("RESTITCH_STATE_DIR") && names.len() > 4, "{names:?}");
+    let page = text_of("docs/reference/environment.md");
+    let missing: Vec<_> = names.iter().filter(|n| !page.contains(&format!("`{n}`"))).collect();
+    assert!(missing.is_empty(), "docs/reference/environment.md has no line for {missing:?}");
+}
