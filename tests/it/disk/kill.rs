@@ -84,8 +84,8 @@ fn random_kills_leave_the_old_or_the_new_file() {
     let broken = Work::new();
     let kills = count(60, 1_000);
     // On a busy machine the kills may all miss the short time that counts; then again.
-    let torn = (0..20).map(|_| kill_randomly(&broken, Writer::InPlace, kills).torn);
-    let (tries, torn) = torn.enumerate().find(|(_, torn)| *torn > 0).unwrap_or((20, 0));
+    let torn = (0..60).map(|_| kill_randomly(&broken, Writer::InPlace, kills).torn);
+    let (tries, torn) = torn.enumerate().find(|(_, torn)| *torn > 0).unwrap_or((60, 0));
     println!("broken writer (in place): {torn} of {kills} torn, at try {}", tries + 1);
     assert!(torn > 0, "the harness does not see torn files");
 }
