@@ -86,6 +86,7 @@ impl NativeEngine {
             dry_run,
             request_id: request_id.map(Into::into),
             undoes: Undoes::LastOfSession,
+            ..CallOptions::default()
         };
         let reply = self.toolbox.call(&name, arguments, &options).await;
         serde_json::to_string(&reply).map_err(|error| Error::from_reason(error.to_string()))

@@ -65,6 +65,7 @@ impl Engine {
             dry_run,
             request_id: request_id.map(Into::into),
             undoes: Undoes::LastOfSession,
+            ..CallOptions::default()
         };
         py.detach(|| {
             let runtime = tokio::runtime::Builder::new_current_thread()
