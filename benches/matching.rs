@@ -128,7 +128,8 @@ const SPOILERS: &[(&str, Spoiler)] = &[
     ("reflowed", |s| s.replacen(", ", ",\n        ", 1)),
     ("elided", |s| {
         let lines: Vec<&str> = s.lines().collect();
-        format!("{}\n// ... existing code ...\n{}\n", lines[0], lines[lines.len() - 1])
+        // The first line is a comment that stands in many places.
+        format!("{}\n// ... existing code ...\n{}\n", lines[1], lines[lines.len() - 1])
     }),
     ("aligned", |s| s.replacen("// a note on", "// something about", 1)),
     ("already_applied", |s| s.replace("let", "old")),

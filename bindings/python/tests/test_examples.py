@@ -31,11 +31,12 @@ def own(arguments: dict[str, str]) -> dict[str, str]:
 
 
 def script(example: str) -> list[dict[str, object]]:
-    words = own if example == "deepagents_agent" else dict
     turns: list[dict[str, object]] = []
     if example == "deepagents_agent":
         turns.append({"tool": "read_file", "arguments": {"file_path": "/serve.go"}})
-    turns += [{"tool": "edit_file", "arguments": words(call)} for call in (WRONG, SHALLOW)]
+    for call in (WRONG, SHALLOW):
+        arguments = own(call) if example == "deepagents_agent" else call
+        turns.append({"tool": "edit_file", "arguments": arguments})
     if example == "smolagents_agent":
         turns.append({"tool": "final_answer", "arguments": {"answer": "It is done."}})
     return [*turns, {"text": "It is done."}]
