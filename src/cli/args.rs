@@ -249,7 +249,7 @@ pub(crate) struct ReadArgs {
     /// How many lines.
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<usize>,
-    /// plain, numbered (<<N>>text) or hashline (N#ID|text).
+    /// `plain`, `numbered` (`<<N>>text`) or `hashline` (`N#ID|text`).
     #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
     pub(crate) style: String,
 }

@@ -5,7 +5,7 @@
 //! Record ─ anything · Replay ─ a file of recorded answers
 //! ```
 //!
-//! Nothing here decides: every answer is checked by [`crate::resolve`].
+//! Nothing here decides: every answer is checked by the resolution.
 
 #[cfg(feature = "llm")]
 mod cached;

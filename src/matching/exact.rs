@@ -45,10 +45,13 @@ pub(super) fn places(file: &File<'_>, old: &str) -> Found {
         let to = (place.end + old.len() - 1).min(bytes.len());
         finder.find(&bytes[place.start + 1..to]).is_some_and(|at| place.start + 1 + at < place.end)
     };
-    // A text overlaps itself only if it begins as it ends.
-    let overlapping = border(old.as_bytes()) && all.iter().any(overlaps);
+    // A text overlaps itself only if it begins as it ends. To look is cheaper for a few places.
+    let overlapping = (all.len() <= FEW || border(old.as_bytes())) && all.iter().any(overlaps);
     Found { all, overlapping }
 }
+
+/// Places at which it is looked for an overlap without asking whether there can be one.
+const FEW: usize = 2;
 
 /// Whether a text begins with what it ends with.
 fn border(text: &[u8]) -> bool {

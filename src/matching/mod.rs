@@ -13,7 +13,7 @@
 //! something laxer.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
-//! with their product; what is left of that is counted by [`effort`].
+//! with their product; what is left of that is counted by `effort`.
 
 mod align;
 mod diff;
