@@ -251,7 +251,10 @@ impl Engine {
     /// Loads a file as text.
     pub async fn snapshot(&self, path: &WorkPath) -> Result<Snapshot, Refusal> {
         self.reached(Stage::Read, path.as_str());
-        let bytes = self.store.load(path).await?;
+        let bytes = {
+            let _writing = self.ledger.writing().await;
+            self.store.load(path).await?
+        };
         self.reached(Stage::Locate, path.as_str());
         let decoded = match self.encoding {
             Some(encoding) => Snapshot::decode_as(bytes, encoding),
@@ -288,6 +291,7 @@ impl Engine {
             tokio::task::yield_now().await;
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
+        let _writing = self.ledger.writing().await;
         let committed = self.store.commit(batch, commit).await?;
         Ok(committed.into_iter().map(|done| self.noted(done)).collect())
     }

@@ -20,6 +20,7 @@ impl Engine {
             (None, Undoes::LastOfSession) => Some(self.last_of_session().await?),
             (given, _) => given,
         };
+        let _writing = self.ledger.writing().await;
         let undone = self.store.undo(revision, how).await?;
         Ok((undone.revision, undone.committed.into_iter().map(|done| self.noted(done)).collect()))
     }

@@ -20,6 +20,15 @@ struct Token<'a> {
     start: usize,
 }
 
+/// Whether a line that ends so goes on: it opens something, or joins what follows.
+fn goes_on(line: &str) -> bool {
+    let line = line.trim_end();
+    line.is_empty()
+        || line.ends_with("=>")
+        || line.ends_with("->")
+        || line.ends_with(|c| "([{<,;:=+-*/%|&^.\\".contains(c))
+}
+
 /// The words and marks of a text, and the white space behind the last.
 fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
     let mut out = Vec::new();
@@ -135,6 +144,12 @@ pub(super) fn merge(old: &str, file: &str, new: &str, fold: Option<Fold>) -> Opt
         true if out.ends_with(tail.trim())
             && !tail.trim().is_empty()
             && partner.last() == Some(&None) => {}
+        // A mark that closes a statement stands behind what can end one; behind what opens
+        // or joins, whether the file's mark is still meant is open.
+        true if !tail.trim().is_empty() && goes_on(new) => {
+            let sent = out.clone() + n_tail;
+            return Some(Merged::Open(out + tail, sent));
+        }
         true => out.push_str(tail),
         false => {
             out.push_str(tail.trim_end());
@@ -274,6 +289,15 @@ mod tests {
         let merged =
             merge("say \"yes\"", "say “yes”", "say \"no\" and \"maybe\"", Some(Fold::LookAlike));
         assert!(matches!(merged, Some(Merged::Open(..))), "{merged:?}");
+    }
+
+    #[test]
+    fn a_closing_mark_does_not_go_behind_what_opens_a_block() {
+        let merged = merge("g(2)", "g(2);", "if (x) {", Some(Fold::Punctuation));
+        let open = Merged::Open("if (x) {;".into(), "if (x) {".into());
+        assert_eq!(merged, Some(open));
+        let kept = clear("g(2)", "g(2);", "g(3)", Fold::Punctuation);
+        assert_eq!(kept.as_deref(), Some("g(3);"));
     }
 
     #[test]

@@ -89,7 +89,10 @@ pub(crate) enum At {
 
 /// The record of one session. Share it with [`Arc`].
 #[derive(Debug, Default)]
-pub struct Ledger(Mutex<State>);
+pub struct Ledger {
+    state: Mutex<State>,
+    writing: tokio::sync::Mutex<()>,
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -113,7 +116,13 @@ impl Ledger {
     fn state(&self) -> MutexGuard<'_, State> {
         // A panic elsewhere can at worst leave out a version, and a lost version only
         // makes an anchor stale.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Held while a commit is made and put on record, and while a file is loaded: what is
+    /// loaded is never ahead of the record, or an own edit would look like a foreign one.
+    pub(crate) async fn writing(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.writing.lock().await
     }
 
     /// The answers that were given by now.

@@ -64,7 +64,13 @@ impl Session {
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
-        writeln!(self.stdin, "{message}").expect("written");
+        self.send_at_once(std::slice::from_ref(message));
+    }
+
+    /// Messages in one write: the server has received all before it can answer one.
+    pub(crate) fn send_at_once(&mut self, messages: &[Value]) {
+        let lines: String = messages.iter().map(|message| format!("{message}\n")).collect();
+        self.stdin.write_all(lines.as_bytes()).expect("written");
     }
 
     pub(crate) fn receive(&mut self) -> Value {
@@ -86,9 +92,14 @@ impl Session {
     }
 
     pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: Value) {
-        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
-            "params": {"name": tool, "arguments": arguments}}));
+        self.send(&request(id, tool, arguments));
     }
+}
+
+/// The request of a call.
+pub(crate) fn request(id: u64, tool: &str, arguments: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments}})
 }
 
 /// 100,000 broken frames: nothing but protocol comes back, and the server lives.

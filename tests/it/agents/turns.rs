@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::mcp::{Session, binary};
+use super::mcp::{Session, binary, request};
 use super::server::{Server, calls, restitch, says};
 
 fn numbered(total: usize) -> String {
@@ -101,9 +101,11 @@ fn mcp_requests_that_do_not_wait_speak_in_the_earlier_numbers() {
         let dir = project(20);
         let mut session = Session::with(binary(dir.path()), &["--tools", "all"], json!({}));
         session.answer("read_file", json!({ "path": "f" }));
-        session.call(11, "edit_lines", edit(2, 3, "two\nthree\nmore"));
-        session.call(12, "edit_lines", edit(8, 8, "HIT"));
-        session.call(13, "edit_lines", edit(15, 14, "BEFORE 15"));
+        session.send_at_once(&[
+            request(11, "edit_lines", edit(2, 3, "two\nthree\nmore")),
+            request(12, "edit_lines", edit(8, 8, "HIT")),
+            request(13, "edit_lines", edit(15, 14, "BEFORE 15")),
+        ]);
         for _ in 0..3 {
             let answer = session.receive();
             assert_ne!(answer["result"]["isError"], true, "{answer}");
