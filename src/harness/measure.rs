@@ -84,14 +84,14 @@ pub(crate) fn cases<'e>(
 }
 
 /// A case with its verdict.
-pub(crate) type Seen = (Case, Judged);
+pub(crate) type JudgedCase = (Case, Judged);
 
 /// Generates and decides everything. `keep` says which cases to hand back.
 pub(crate) fn measure(
     edits: &[RealEdit],
     plan: &Plan,
     keep: fn(&Judged) -> bool,
-) -> (Score, Vec<Seen>) {
+) -> (Score, Vec<JudgedCase>) {
     let ways = plan.chosen();
     let done = parallel(&ways, |way| {
         let mut score = Score::default();

@@ -11,7 +11,7 @@ use super::super::exit::Exit;
 use super::Material;
 use crate::harness::case::{Case, Truth};
 use crate::harness::judge::{Judged, Verdict};
-use crate::harness::measure::{Plan, Seen, edits, measure};
+use crate::harness::measure::{JudgedCase, Plan, edits, measure};
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
@@ -79,7 +79,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let (score, seen) = measure(&edits, &plan, keep);
     let shown =
         seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(&judged.verdict)));
-    let shown: Vec<&Seen> = shown.take(args.limit).collect();
+    let shown: Vec<&JudgedCase> = shown.take(args.limit).collect();
     let mut out = io::stdout().lock();
     let written = if common.json {
         let cases: Vec<_> = shown.iter().map(|(case, judged)| record(case, judged)).collect();

@@ -16,7 +16,7 @@ use crate::harness::judge::Verdict;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::{Client, Found, Replacement, Transcript, read};
+use crate::harness::mine::{Client, Findings, Replacement, Transcript, read};
 use crate::harness::score::percent;
 use crate::language::Language;
 
@@ -46,7 +46,7 @@ fn client(name: &str) -> Result<Client, String> {
 }
 
 pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
-    let Found { transcripts, unread } = match find(&args) {
+    let Findings { transcripts, unread } = match find(&args) {
         Ok(found) => found,
         Err(exit) => return exit,
     };
@@ -82,11 +82,11 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     }
 }
 
-fn find(args: &MineArgs) -> Result<Found, Exit> {
+fn find(args: &MineArgs) -> Result<Findings, Exit> {
     let cannot = |path: &Path, error: io::Error| {
         Exit::usage(format!("cannot read {}: {error}", path.display()))
     };
-    let mut all = Found::default();
+    let mut all = Findings::default();
     let mut looked = Vec::new();
     if let Some(path) = &args.path {
         all = read(path, args.client).map_err(|error| cannot(path, error))?;
