@@ -94,6 +94,9 @@ impl Entry {
             format!("\n{title}\n{}", diff.unified_diff().context_radius(2))
         };
         match &self.kind {
+            Origin::Folder(fixture) if fixture.lacks_after() => out.push_str(
+                "\nafter/ is missing: write the result by hand, or let `harness bless` write it",
+            ),
             Origin::Folder(fixture) => {
                 let wanted = fixture.after.first().unwrap_or(&fixture.before);
                 for (name, bytes) in files {
