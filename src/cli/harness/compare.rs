@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::progress::Progress;
 use crate::harness::case::Case;
 use crate::harness::compare::{RIVALS, Result, is_fair, run as run_rival, table};
 use crate::harness::measure::parallel;
@@ -137,10 +138,13 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
             }
         }
     };
+    let progress = Progress::new("cases", entries.len());
     let seen = parallel(&entries, |entry| {
         let (judged, files) = entry.judge_files();
+        progress.advance();
         (entry.clone(), judged, files)
     });
+    drop(progress);
     let out = common.root().join(&args.html);
     let written = std::fs::write(&out, page(&seen, &rivals));
     let said = written

@@ -9,6 +9,7 @@ use similar::TextDiff;
 use super::super::args::Common;
 use super::super::exit::Exit;
 use super::Material;
+use crate::cli::progress::Progress;
 use crate::harness::case::{Case, Truth};
 use crate::harness::judge::{Judged, Verdict};
 use crate::harness::measure::{JudgedCase, Plan, edits, measure};
@@ -76,7 +77,9 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         Some(Show::Right) => |judged| judged.verdict.is_good(),
         Some(_) => |judged| !judged.verdict.is_good(),
     };
-    let (score, seen) = measure(&edits, &plan, keep);
+    let progress = Progress::new("ways", plan.chosen().len());
+    let (score, seen) = measure(&edits, &plan, keep, &|| progress.advance());
+    drop(progress);
     let shown =
         seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(&judged.verdict)));
     let shown: Vec<&JudgedCase> = shown.take(args.limit).collect();

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::progress::Progress;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::Verdict;
 use crate::harness::mine::failures::{Failure, failures};
@@ -50,7 +51,14 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
         Ok(found) => found,
         Err(exit) => return exit,
     };
-    let failed: Vec<Failure> = transcripts.iter().flat_map(failures).collect();
+    let progress = Progress::new("sessions", transcripts.len());
+    let of = |transcript| {
+        let failed = failures(transcript);
+        progress.advance();
+        failed
+    };
+    let failed: Vec<Failure> = transcripts.iter().flat_map(of).collect();
+    drop(progress);
     let by_model = if args.ask_model {
         match ask_model(common, &failed).await {
             Ok(count) => Some(count),

@@ -2,9 +2,8 @@
 //! cause, and compared with the baseline.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -12,6 +11,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::progress::Progress;
 use crate::harness::baseline::{Baseline, Difference, Scope};
 use crate::harness::ci::{self, End::*};
 use crate::harness::fixture::{Status, Tree};
@@ -168,20 +168,13 @@ fn rows(root: &Path, seen: &[CaseRun], changes: &[Difference]) -> Vec<ci::Row> {
 }
 
 fn judge_all(entries: Vec<Entry>) -> Vec<CaseRun> {
-    let (done, all) = (AtomicUsize::new(0), entries.len());
-    let watched = io::stderr().is_terminal();
+    let progress = Progress::new("cases", entries.len());
     let judged = parallel(&entries, |entry| {
         let result = entry.judge_files();
-        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if watched && (count.is_multiple_of(20) || count == all) {
-            // A progress line may be lost.
-            let _ = write!(io::stderr().lock(), "\r{count}/{all}");
-        }
+        progress.advance();
         result
     });
-    if watched {
-        let _ = write!(io::stderr().lock(), "\r\x1b[K");
-    }
+    drop(progress);
     entries
         .into_iter()
         .zip(judged)
