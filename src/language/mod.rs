@@ -95,7 +95,11 @@ impl Language {
     /// The language of that name.
     pub fn named(name: &str) -> Option<&'static Self> {
         let name = name.to_ascii_lowercase();
-        let named = |l: &&Self| l.name == name || l.extensions.contains(&name.as_str());
+        let named = |l: &&Self| {
+            l.name == name
+                || l.extensions.contains(&name.as_str())
+                || l.file_names.iter().any(|file| file.eq_ignore_ascii_case(&name))
+        };
         table::LANGUAGES.iter().find(named)
     }
 
@@ -127,6 +131,13 @@ impl Language {
     /// Whether white space between tokens, and the kind of quotes, mean nothing.
     pub(crate) fn is_free_form(&self) -> bool {
         self.syntax >= Syntax::Tokens
+    }
+
+    /// Whether a text means the same between single and between double quotes.
+    pub(crate) fn has_alike_quotes(&self) -> bool {
+        let alike =
+            ["javascript", "typescript", "python", "css", "scss", "dart", "lua", "protobuf"];
+        alike.contains(&self.name)
     }
 
     /// The marks that a comment begins with.

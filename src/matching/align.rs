@@ -94,9 +94,18 @@ fn differs_in_comment(file: &File<'_>, place: &Place, old: &[&str], at: usize) -
         return language.is_comment(line);
     };
     if language.is_comment(line) || language.is_comment(found) {
-        return language.is_comment(line) && language.is_comment(found);
+        let only_words = |line: &str| language.is_comment(line) && !is_directive(line);
+        return only_words(line) && only_words(found);
     }
     language.without_comment(line).trim() == language.without_comment(found).trim()
+}
+
+/// Whether a comment is read by a tool: `//go:build`, `#!/bin/sh`.
+fn is_directive(comment: &str) -> bool {
+    let text = comment.trim().trim_start_matches(['/', '#', '*', '-', ';', '%']);
+    text.starts_with('!')
+        || !text.starts_with(char::is_whitespace)
+            && text.split_whitespace().next().is_some_and(|word| word.contains(':'))
 }
 
 /// What two lines may differ in at most and say the same.

@@ -12,6 +12,8 @@ use super::outcome::Lines;
 pub(super) enum Depth {
     /// As it was sent.
     AsSent,
+    /// As it was sent, and so are the lines that the call keeps.
+    AllAsSent,
     /// By the rule of this number that explains the other lines.
     Mapped(usize),
     /// By the line of the call that is nearest to it, where no rule explains all lines.
@@ -25,6 +27,7 @@ impl Depth {
     pub(super) fn words(self) -> Option<&'static str> {
         match self {
             Self::AsSent => Some("new lines as deep as they were sent"),
+            Self::AllAsSent => Some("every line of new_str as deep as it was sent"),
             Self::BesideOrSent => {
                 Some("new lines moved like the lines above them, where these tell")
             }
@@ -37,7 +40,7 @@ impl Depth {
     /// The indentation of a line of `new_str`; `None` where this reading does not reach it.
     pub(super) fn apply(self, call: &Lines<'_, '_>, n: usize) -> Option<String> {
         let sent = indent::of(call.new[n]);
-        if self == Self::AsSent {
+        if matches!(self, Self::AsSent | Self::AllAsSent) {
             return Some(sent.to_owned());
         }
         if self == Self::BesideOrSent {
@@ -113,17 +116,25 @@ pub(super) fn depths(call: &Lines<'_, '_>) -> Vec<Depth> {
     if call.map.is_same() {
         return vec![Depth::AsSent];
     }
-    let mapped: Vec<Depth> = match call.map.is_irregular() {
+    let irregular = call.map.is_irregular();
+    let mapped: Vec<Depth> = match irregular {
         true => vec![Depth::Beside],
         false => (0..call.map.rules.len()).map(Depth::Mapped).collect(),
     };
+    let in_order = |depth: &Depth| keeps_order(call, *depth);
     match shared_lines(call) {
         Shared::Mistaken if stands_right_already(call) => {
             mapped.into_iter().chain([Depth::AsSent]).collect()
         }
-        Shared::Mistaken => mapped,
+        Shared::Mistaken if begins_as_the_file(call, &mapped) => {
+            mapped.into_iter().chain([Depth::AllAsSent]).collect()
+        }
+        Shared::Mistaken => mapped.into_iter().filter(in_order).collect(),
         Shared::Right => vec![Depth::AsSent],
-        Shared::Silent => mapped.into_iter().chain([Depth::AsSent]).collect(),
+        Shared::Silent => {
+            let sent = Some(Depth::AsSent).filter(|sent| !irregular || in_order(sent));
+            mapped.into_iter().filter(in_order).chain(sent).collect()
+        }
     }
 }
 
@@ -174,6 +185,63 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
         (true, true) => Shared::Silent,
     }
 }
+
+/// Whether `new_str` as it was sent begins as deep as the file's lines do, and moved like the
+/// other lines it does not: a block was put around lines, or taken away, and `new_str` may be
+/// right while `old_str` is not.
+fn begins_as_the_file(call: &Lines<'_, '_>, mapped: &[Depth]) -> bool {
+    let first = call.new.iter().position(|line| !line.trim().is_empty());
+    let (Some(first), Some(&old)) = (first, call.paired.first()) else { return false };
+    let file = call.file_indent(old);
+    file == Some(indent::of(call.new[first]))
+        && file != Some(indent::of(call.old[old]))
+        && mapped.iter().any(|depth| depth.apply(call, first).as_deref() != file)
+}
+
+/// Whether each new line is deeper, as deep, or less deep than its neighbours in the result as
+/// it is in `new_str`. If not, the rule is none for these lines.
+fn keeps_order(call: &Lines<'_, '_>, depth: Depth) -> bool {
+    let width = |line: &str| indent::columns(line, TAB);
+    let mut above: Option<(usize, usize, bool)> = None;
+    let mut is_first = true;
+    for event in &call.events {
+        let (n, own) = match *event {
+            Event::Keep(o, n) => (n, Some(o)),
+            Event::Change(o, n) => (n, Some(o).filter(|&o| same_depth(call, o, n))),
+            Event::Insert(n) => (n, None),
+            Event::Delete(_) => continue,
+        };
+        if call.new[n].trim().is_empty() {
+            continue;
+        }
+        let result = match own {
+            Some(o) => call.file_indent(o).map(str::to_owned),
+            None => depth.apply(call, n),
+        };
+        // A first line that has lost its indentation stands to no other as it should.
+        let lost = std::mem::take(&mut is_first) && call.map.first_apart;
+        let Some(result) = result.filter(|_| !lost) else {
+            above = None;
+            continue;
+        };
+        let this = (width(indent::of(call.new[n])), width(&result), own.is_some());
+        if let Some(above) = above
+            && !(above.2 && this.2)
+            && above.0.cmp(&this.0) != above.1.cmp(&this.1)
+        {
+            return false;
+        }
+        above = Some(this);
+    }
+    true
+}
+
+fn same_depth(call: &Lines<'_, '_>, o: usize, n: usize) -> bool {
+    indent::of(call.old[o]) == indent::of(call.new[n])
+}
+
+/// The width of a tab where depths are compared.
+const TAB: usize = 4;
 
 /// Whether lines are deeper than those on both sides of them, as deep as the file's lines
 /// there, without a reason in the code: no bracket or colon above, and those that replace a line

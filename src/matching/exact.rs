@@ -12,6 +12,7 @@ use super::file::File;
 use super::fold::is_word;
 use super::indent;
 use super::placeholder;
+use super::reading;
 use super::refuse;
 use super::{Explained, Verdict};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
@@ -226,9 +227,34 @@ fn review_exact(
     if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {
         out.push("new_str does not end with a line break as old_str does, so its last line and the next are one line now".into());
     }
+    out.extend(odd_edges(file, place, old, new));
+    if matches!(after, Some('\r' | '\n')) {
+        out.extend(adds_blank_line(old, new));
+    }
     if let Some(warning) = less_deep(file, place, new) {
         out.push(warning);
     }
+    out.extend(odd_text(file, old, new));
+    if let Some(repeated) = repeats(file, place, old, new) {
+        out.push(format!("new_str repeats line {repeated}, which stands beside the place"));
+    }
+    out
+}
+
+/// Where the line goes on to its end behind the old text, a line break that only the new one
+/// ends with makes a blank line.
+pub(super) fn adds_blank_line(old: &str, new: &str) -> Option<String> {
+    let more = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
+    more.then(|| {
+        "new_str ends with a line break and old_str does not, so a blank line more stands behind it"
+            .to_owned()
+    })
+}
+
+/// What of a new text looks like something that was not meant to be written.
+pub(super) fn odd_text(file: &File<'_>, old: &str, new: &str) -> Vec<String> {
+    let text = file.text;
+    let mut out = Vec::new();
     if new.trim_start().starts_with("```")
         && !old.contains("```")
         && file.language.is_none_or(|l| l.is_code())
@@ -244,13 +270,37 @@ fn review_exact(
     };
     let plain =
         file.language.is_none_or(|l| l.name != "diff" && l.name != "markdown" && l.name != "yaml");
-    if plain && marked(new) && !marked(old) {
-        out.push("each line of new_str begins with + or -, which was written as it is".into());
+    if plain && (marked(new) && !marked(old) || reading::is_diff_of(" ", new)) {
+        out.push(
+            "lines of new_str begin with + or - like those of a diff, which was written as it is"
+                .into(),
+        );
     }
-    if let Some(repeated) = repeats(file, place, old, new) {
-        out.push(format!("new_str repeats line {repeated}, which stands beside the place"));
+    let is_conflict = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    if new.lines().any(is_conflict) && !old.lines().any(is_conflict) {
+        out.push("new_str holds the marks of a conflict or of a search/replace block, which were written as they are".into());
     }
     out
+}
+
+/// Whether the indentation that one string has at its edge and the other has not leaves a
+/// line with another depth than it had.
+fn odd_edges(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Option<String> {
+    let text = file.text;
+    let tail = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
+    let (was, is) = (tail(old), tail(new));
+    let follows = text[place.end..].chars().next().is_some_and(|c| !c.is_whitespace());
+    if old[..old.len() - was].ends_with('\n') && new[..new.len() - is].ends_with('\n') {
+        if follows && was != is {
+            return Some("old_str ends with a part of the next line's indentation and new_str does not, so that line is less or more deep now".to_owned());
+        }
+    }
+    let line = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let margin = &text[line..place.start];
+    let amid = !margin.is_empty() && margin.trim().is_empty();
+    (amid && indent::of(old).is_empty() && !indent::of(new).is_empty()).then(|| {
+        "old_str begins behind the line's indentation and new_str begins with its own, so the first line is deeper now".to_owned()
+    })
 }
 
 /// Whether further lines of `new` are less deep than the lines they stand among.

@@ -195,8 +195,11 @@ impl IndentMap {
                 rules = self::rules(&pairs, Levels { call, ..levels });
             }
         }
-        // Lost, and not deeper than in the file.
-        let lost = |(from, to): &(String, String)| columns(from, 4) <= columns(to, 4);
+        // Lost as a whole; or in part, beside deeper lines that show that no level is wider.
+        let deeper = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
+        let lost = |(from, to): &(String, String)| {
+            from.is_empty() || deeper && columns(from, 4) <= columns(to, 4)
+        };
         let first_apart = rules.is_empty() && pairs.len() > 1 && pairs.first().is_some_and(lost);
         if first_apart {
             let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));

@@ -1,12 +1,14 @@
 //! A call on its way down the ladder: the first rung that finds any place decides.
 
+use std::ops::Range;
+
 use super::align::{self, Aligned};
 use super::file::{File, Tolerance, split};
 use super::place::{self, ChunkKind, Place, Places, Sought};
 use super::reading::{NewText, Reading};
 use super::{
-    Explained, Verdict, effort, elide, exact, fold, indent, made, outcome, placeholder, reflow,
-    refuse, veto,
+    Explained, Verdict, effort, elide, exact, fold, indent, made, outcome, placeholder, reading,
+    reflow, refuse, veto,
 };
 use crate::edit::{EditRequest, Expected, Explanation, OutcomeDiff, Rewrite, Rung, Splice};
 use crate::text::{Ending, Snapshot};
@@ -39,7 +41,7 @@ impl Call<'_, '_> {
         let read = !reading.rewrites.is_empty();
         if tolerance == Tolerance::LineEndings && read && !reading.whole_lines {
             let found = exact::places(self.file, &reading.old);
-            if !found.all.is_empty() {
+            if found.all.iter().any(|place| !self.cuts_a_name(place)) {
                 return Some(self.decoded(reading, &found));
             }
         }
@@ -50,7 +52,7 @@ impl Call<'_, '_> {
             whole_lines: reading.whole_lines,
             closed: reading.old.ends_with('\n'),
         };
-        let places = place::places(self.file, sought, tolerance);
+        let places = self.uncut(reading, place::places(self.file, sought, tolerance));
         let rung = match tolerance {
             Tolerance::LineEndings => reading.rung,
             Tolerance::TrailingBlanks => Rung::TrailingBlanks,
@@ -61,7 +63,47 @@ impl Call<'_, '_> {
             Tolerance::Spacing => Rung::Spacing,
             Tolerance::Punctuation => Rung::Punctuation,
         };
+        // A lone number may be the text's own; it is a line's where it is that line.
+        if reading.rewrites.contains(&Rewrite::LineNumbers)
+            && let Some(number) = reading::lone_number(&self.request.old)
+            && !places.lines.contains(&number)
+        {
+            return None;
+        }
         (!places.list.is_empty()).then(|| self.conclude(reading, &places, rung))
+    }
+
+    /// Whether a place begins or ends amid a name or a number.
+    fn cuts_a_name(self, place: &Range<usize>) -> bool {
+        let (before, rest) = self.file.text.split_at(place.start);
+        let (own, after) = rest.split_at(place.len());
+        let last = |text: &str| text.chars().next_back();
+        place::joined(last(before), own.chars().next())
+            || place::joined(last(own), after.chars().next())
+    }
+
+    /// The places of several lines without those that begin or end amid a line of the file,
+    /// unless the call keeps its line there: what it changes may go on in the rest of that line.
+    /// Where indentation is forgotten, too, a line begins where the file's does.
+    fn uncut(self, reading: &Reading, places: Places) -> Places {
+        let old = split(&reading.old);
+        if old.len() < 2 || !places.is_complete() {
+            return places;
+        }
+        let kept = |at: fn(&[&str]) -> Option<String>| {
+            reading.new.texts().all(|new| at(&split(new)) == at(&old))
+        };
+        let head = kept(|lines| lines.first().map(|line| (*line).to_owned()));
+        let tail = kept(|lines| lines.last().map(|line| (*line).to_owned()));
+        let fits = |place: &Place| {
+            let (begins, ends) = place.cuts(self.file);
+            let strict = place.tolerance < Tolerance::Indentation;
+            (!begins || head && strict) && (!ends || tail)
+        };
+        match places.list.iter().all(fits) {
+            true => places,
+            false => Places::of(places.list.into_iter().filter(fits).collect()),
+        }
     }
 
     /// A reading stands in the file character for character.
@@ -197,6 +239,9 @@ impl Call<'_, '_> {
         let explained = |splices: Vec<Splice>| {
             let mut explanation = Explanation::plain(rung);
             explanation.rewrites = rewrites.to_vec();
+            let new = reading.new.texts().next().unwrap_or_default();
+            explanation.warnings.extend(exact::odd_text(file, &reading.old, new));
+            explanation.warnings.extend(exact::adds_blank_line(&reading.old, new));
             Explained::new(self.request, file, splices, explanation)
         };
         let changes =
@@ -288,6 +333,7 @@ impl Call<'_, '_> {
         }
         readings.iter().find_map(|reading| {
             let places = Places::of(reflow::places(self.file, &split(&reading.old)));
+            let places = self.uncut(reading, places);
             (!places.list.is_empty()).then(|| self.conclude(reading, &places, Rung::Reflowed))
         })
     }

@@ -34,6 +34,7 @@ fn by_lines(file: &File<'_>, old: &str, new: &str, tolerance: Tolerance) -> Opti
         for at in upto {
             if says_enough(&lines)
                 && let Some(place) = find(file, &lines, at).first()
+                && !removed_stands(file, &events, &old, place)
             {
                 return Some(place.lines().start + 1);
             }
@@ -96,12 +97,30 @@ fn runs(
         let range = above.map_or(first, |(n, _)| n)..below.map_or(last, |(n, _)| n) + 1;
         let text = &new[range];
         let stands = Some(text).filter(|text| !contains(old, text, tolerance)).and_then(|text| {
-            find(file, text, tolerance).first().map(|place| place.lines().start + 1)
+            let found = find(file, text, tolerance);
+            let place = found.first().filter(|at| !removed_stands(file, events, old, at))?;
+            Some(place.lines().start + 1)
         });
         found = found.or(Some(stands?));
         at += run;
     }
     found
+}
+
+/// Whether a line that the edit takes away still stands beside a place: then the edit was not
+/// made there.
+fn removed_stands(file: &File<'_>, events: &[Event], old: &[&str], place: &Place) -> bool {
+    let key = |line: &str| Tolerance::Indentation.key(line);
+    let removed = events.iter().filter_map(|event| match *event {
+        Event::Delete(o) if old[o].contains(is_word) => Some(key(old[o])),
+        _ => None,
+    });
+    let removed: Vec<u64> = removed.collect();
+    let (start, end) = (place.lines().start, place.lines().end);
+    let keys = file.keys(Tolerance::Indentation);
+    let above = start.saturating_sub(removed.len())..start;
+    let below = end..keys.len().min(end + removed.len());
+    above.chain(below).any(|line| removed.contains(&keys[line]))
 }
 
 /// Whether lines stand among others, in order and side by side, as far as the tolerance goes.

@@ -222,12 +222,18 @@ fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         return Verdict::Missing(refuse::not_found(request, &file));
     }
     let call = Call { request, file: &file };
-    let readings = reading::readings(&request.old, &request.new);
+    let readings = reading::readings(whole_lines(&request.old), whole_lines(&request.new));
     call.by_tolerance(&readings)
         .or_else(|| call.reflowed(&readings))
         .or_else(|| call.elided(&readings))
         .or_else(|| call.applied(&readings))
         .unwrap_or_else(|| call.aligned(&readings))
+}
+
+/// A text without the indentation of a line that it does not have any more.
+fn whole_lines(text: &str) -> &str {
+    let end = text.trim_end_matches([' ', '\t']);
+    if end.ends_with('\n') { end } else { text }
 }
 
 /// The byte order mark.

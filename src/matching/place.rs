@@ -73,6 +73,18 @@ impl Place {
         start..end
     }
 
+    /// Whether the bytes begin, and end, amid a line.
+    pub(super) fn cuts(&self, file: &File<'_>) -> (bool, bool) {
+        let (range, lines) = (self.range(), self.lines());
+        let Some((first, last)) = file.lines().get(lines.start).zip(lines.end.checked_sub(1))
+        else {
+            return (false, false);
+        };
+        let before = file.text.get(first.start..range.start).unwrap_or_default();
+        let behind = file.text.get(range.end..file.lines()[last].end).unwrap_or_default();
+        (!before.trim().is_empty(), !behind.trim().is_empty())
+    }
+
     /// The chunk that holds a line of the call.
     pub(super) fn chunk_of(&self, old: usize) -> Option<&Chunk> {
         let at = self.chunks.partition_point(|chunk| chunk.old.end <= old);
@@ -221,6 +233,8 @@ fn with_cut_ends(
     if tolerance > Tolerance::LookAlikesAndIndentation {
         return Vec::new();
     }
+    // A line that begins with its indentation is a whole one.
+    let from_start = lines[0].starts_with(char::is_whitespace);
     let count = lines.len();
     let keys: Vec<u64> = lines.iter().map(|line| tolerance.key(line)).collect();
     let all = file.keys(tolerance);
@@ -245,6 +259,7 @@ fn with_cut_ends(
         let whole = |at: usize, line: usize| keys[at] == all[line];
         let head = match whole(0, start) {
             true => None,
+            false if from_start => continue,
             false => Some(cut(lines[0], start, Side::End)),
         };
         let tail = match whole(count - 1, end) {
@@ -304,9 +319,15 @@ fn cut_end(old: &str, line: &str, fold: Fold, side: Side) -> Option<Range<usize>
 }
 
 fn splits_word(chars: &[fold::Canonical], range: &Range<usize>) -> bool {
-    let word = |at: Option<usize>| at.and_then(|at| chars.get(at)).is_some_and(|c| is_word(c.c));
-    word(range.start.checked_sub(1)) && word(Some(range.start))
-        || word(Some(range.end)) && word(range.end.checked_sub(1))
+    let at = |at: usize| chars.get(at).map(|c| c.c);
+    let before = range.start.checked_sub(1).and_then(at);
+    joined(before, at(range.start)) || joined(range.end.checked_sub(1).and_then(at), at(range.end))
+}
+
+/// Whether two neighbours belong to one name or number, so that no text ends between them.
+pub(super) fn joined(a: Option<char>, b: Option<char>) -> bool {
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    is_word(a) && (is_word(b) || b == '.') || a == '.' && is_word(b)
 }
 
 /// A text of one line that stands inside lines of the file under the tolerance's fold.
@@ -413,14 +434,13 @@ mod tests {
 
     #[test]
     fn a_text_may_begin_and_end_amid_a_line() {
-        let file = "x = call(one,\n      two,\n      three); y()\n";
-        let old = ["call(one,", "  two,", "  three)"];
-        assert_eq!(
-            found(file, &old, Tolerance::Indentation),
-            ["call(one,\n      two,\n      three)"]
-        );
-        assert!(
-            found(file, &["all(one,", "  two,", "  three)"], Tolerance::Indentation).is_empty()
-        );
+        let file = "x = call(one,  \n      two,\n      three); y()\n";
+        let old = ["call(one,", "      two,", "      three)"];
+        let whole = "call(one,  \n      two,\n      three)";
+        assert_eq!(found(file, &old, Tolerance::TrailingBlanks), [whole]);
+        for first in ["all(one,", "  call(one,"] {
+            let old = [first, "      two,", "      three)"];
+            assert!(found(file, &old, Tolerance::TrailingBlanks).is_empty(), "{first}");
+        }
     }
 }

@@ -88,7 +88,10 @@ pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &str) -> Option<&'a 
                 .lines()
                 .any(|old| old.trim() == line || is_placeholder(old) && !file.contains(old.trim()))
     };
-    new.lines().find(is_new).map(str::trim)
+    // One more than `old` has stands for other lines.
+    let marks = |line: &&str| is_placeholder(line) && !is_bare(line) && !file.contains(line.trim());
+    let surplus = new.lines().filter(marks).nth(old.lines().filter(marks).count());
+    new.lines().find(is_new).or(surplus).map(str::trim)
 }
 
 #[cfg(test)]

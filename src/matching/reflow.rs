@@ -6,7 +6,7 @@
 
 use super::file::{File, Tolerance};
 use super::fold::{self, Fold, is_word};
-use super::place::{Chunk, ChunkKind, Place};
+use super::place::{Chunk, ChunkKind, Place, joined};
 
 /// Fewer words say too little about the place.
 const FEWEST_WORDS: usize = 3;
@@ -81,16 +81,14 @@ fn place(
     at: usize,
 ) -> Option<Place> {
     let end = at + sought.text.len();
-    let word = |c: Option<char>| c.is_some_and(is_word);
-    let cuts =
-        |before: &str, after: &str| word(before.chars().next_back()) && word(after.chars().next());
-    let (head, middle, tail) = (&all.text[..at], &all.text[at..end], &all.text[end..]);
-    if cuts(head, middle) || cuts(middle, tail) {
-        return None;
-    }
     let (from, to) = (all.from[at] as usize, all.to[end - 1] as usize);
     let (first, last) = (file.line_at(from), file.line_at(to - 1));
-    let starts_line = file.body(first)[..from - file.lines()[first].start].trim().is_empty();
+    let char_at = |at: usize| file.text[at..].chars().next();
+    let char_before = |at: usize| file.text[..at].chars().next_back();
+    if joined(char_before(from), char_at(from)) || joined(char_before(to), char_at(to)) {
+        return None;
+    }
+    let starts_line = file.text[file.lines()[first].start..from].trim().is_empty();
     // Where lines end, counted in squeezed bytes from the start of the place.
     let own: Vec<usize> = (0..old.len()).map(|n| sought.upto(starts[n] + old[n].len())).collect();
     let theirs: Vec<usize> =

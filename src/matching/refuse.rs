@@ -41,7 +41,12 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
     if let Some(difference) = near.first_difference.as_ref().filter(|_| span.start != span.end) {
         refusal.message.push_str(&format!(" and first differ at line {}", difference.line));
     }
-    refusal.hint = Some(how_to_quote(&lines, request, &found));
+    let mut hint = how_to_quote(&lines, request, &found);
+    let escapes = ["\\n", "\\\""].into_iter().filter(|escape| request.old.contains(escape));
+    if escapes.clone().any(|escape| !file.text.contains(escape)) {
+        hint.push_str(" Send line breaks and quotes as they are, not as \\n and \\\".");
+    }
+    refusal.hint = Some(hint);
     refusal
 }
 
@@ -97,6 +102,9 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
         (true, _) => format!(
             "old_str occurs in overlapping places (at lines {list}), and which is meant decides the result"
         ),
+        (false, true) if lines.len() == 1 => {
+            format!("old_str fits at line {list} in {found} ways, expected {wanted}")
+        }
         (false, true) => {
             format!("old_str fits {found} places (at lines {list}), expected {wanted}")
         }
@@ -212,11 +220,22 @@ fn said(conflict: &Conflict) -> String {
     let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(shown);
     let span = LineSpan { start: conflict.start_line, end: conflict.end_line };
     match (first(&conflict.believed), first(&conflict.found)) {
-        (Some(believed), Some(found)) => format!("{span} has `{found}`, not `{believed}`"),
+        (Some(believed), Some(found)) => {
+            let strange = strange_letter(&believed, &found).unwrap_or_default();
+            format!("{span} has `{found}`, not `{believed}`{strange}")
+        }
         (None, Some(found)) => format!("{span} has `{found}`, which old_str does not have there"),
         (Some(believed), None) => format!("`{believed}` is not there (at {span})"),
         (None, None) => format!("{span} differs"),
     }
+}
+
+/// A letter that looks like the file's and is another one.
+fn strange_letter(believed: &str, found: &str) -> Option<String> {
+    let (own, other) = believed.chars().zip(found.chars()).find(|(a, b)| a != b)?;
+    let strange = own.is_ascii() != other.is_ascii() && own.is_alphabetic();
+    let code = |c: char| format!("`{c}` (U+{:04X})", u32::from(c));
+    strange.then(|| format!(", where old_str has {} for {}", code(own), code(other)))
 }
 
 fn shown(line: &str) -> String {

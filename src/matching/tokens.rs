@@ -7,6 +7,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::effort;
 use super::fold::{Fold, canonical, is_word};
+use crate::language::Language;
 
 /// Longer texts are not merged by tokens.
 const MOST_TOKENS: usize = 4_000;
@@ -91,7 +92,13 @@ pub(super) enum Merged {
 
 /// `file` with what `new` changes in `old`, where `old` and `file` are the same under `fold`.
 /// `None` where they are not.
-pub(super) fn merge(old: &str, file: &str, new: &str, fold: Option<Fold>) -> Option<Merged> {
+pub(super) fn merge(
+    old: &str,
+    file: &str,
+    new: &str,
+    fold: Option<Fold>,
+    language: Option<&Language>,
+) -> Option<Merged> {
     if old == file {
         return Some(Merged::Clear(new.to_owned()));
     }
@@ -156,7 +163,9 @@ pub(super) fn merge(old: &str, file: &str, new: &str, fold: Option<Fold>) -> Opt
             out.push_str(n_tail);
         }
     }
-    let open = quotes_are_open(&o, &n, &own, &partner, file);
+    let alike = language.is_some_and(Language::has_alike_quotes);
+    let open = quotes_are_open(&o, &n, &own, &partner, file)
+        || changes_within(&o, &n, &own, &partner, file, alike);
     Some(if open { Merged::Open(out, new.to_owned()) } else { Merged::Clear(out) })
 }
 
@@ -179,6 +188,32 @@ fn quotes_are_open(
     let lost = o.iter().filter(|token| is_quote(token.text)).count() - kept.len();
     let added = (0..n.len()).any(|at| is_quote(n[at].text) && partner[at].is_none());
     bent && (added || lost > 0) && !kept.is_empty()
+}
+
+/// Whether the call changes what stands between quotes that the file writes in another way,
+/// and the two may not mean the same. `alike` says that single and double quotes do.
+fn changes_within(
+    o: &[Token<'_>],
+    n: &[Token<'_>],
+    own: &[Range<usize>],
+    partner: &[Option<usize>],
+    file: &str,
+    alike: bool,
+) -> bool {
+    let bent = |at: &usize| {
+        partner[*at].is_some_and(|o_at| {
+            let (call, file) = (o[o_at].text, &file[own[o_at].clone()]);
+            let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
+            let differ = is_quote(call) && is_quote(file) && call != file;
+            differ && !(alike && call != "`" && file != "`")
+        })
+    };
+    let quotes: Vec<usize> = (0..n.len()).filter(bent).collect();
+    quotes.chunks_exact(2).any(|pair| {
+        let (Some(from), Some(to)) = (partner[pair[0]], partner[pair[1]]) else { return true };
+        let kept = (pair[0]..pair[1]).zip(from..to).all(|(n, o)| partner[n] == Some(o));
+        !kept || pair[1] - pair[0] != to - from
+    })
 }
 
 enum Pair {
@@ -258,7 +293,7 @@ mod tests {
     use super::*;
 
     fn clear(old: &str, file: &str, new: &str, fold: Fold) -> Option<String> {
-        match merge(old, file, new, Some(fold))? {
+        match merge(old, file, new, Some(fold), Language::named("js"))? {
             Merged::Clear(text) => Some(text),
             Merged::Open(..) => None,
         }
@@ -286,14 +321,19 @@ mod tests {
 
     #[test]
     fn a_pair_of_quotes_is_never_torn() {
-        let merged =
-            merge("say \"yes\"", "say “yes”", "say \"no\" and \"maybe\"", Some(Fold::LookAlike));
+        let merged = merge(
+            "say \"yes\"",
+            "say “yes”",
+            "say \"no\" and \"maybe\"",
+            Some(Fold::LookAlike),
+            None,
+        );
         assert!(matches!(merged, Some(Merged::Open(..))), "{merged:?}");
     }
 
     #[test]
     fn a_closing_mark_does_not_go_behind_what_opens_a_block() {
-        let merged = merge("g(2)", "g(2);", "if (x) {", Some(Fold::Punctuation));
+        let merged = merge("g(2)", "g(2);", "if (x) {", Some(Fold::Punctuation), None);
         let open = Merged::Open("if (x) {;".into(), "if (x) {".into());
         assert_eq!(merged, Some(open));
         let kept = clear("g(2)", "g(2);", "g(3)", Fold::Punctuation);
@@ -302,6 +342,6 @@ mod tests {
 
     #[test]
     fn other_words_are_no_merge() {
-        assert_eq!(merge("a b", "a c", "a d", Some(Fold::Punctuation)), None);
+        assert_eq!(merge("a b", "a c", "a d", Some(Fold::Punctuation), None), None);
     }
 }

@@ -189,7 +189,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let same_breaks = new.len() == chunk.old.len() && !text.contains('\r');
         let new = new.join("\n");
         let [was, is, wanted] = [old.as_str(), text, new.as_str()].map(str::trim_start);
-        match tokens::merge(was, is, wanted, Some(Fold::Spacing)).filter(|_| same_breaks) {
+        match tokens::merge(was, is, wanted, Some(Fold::Spacing), call.file.language)
+            .filter(|_| same_breaks)
+        {
             Some(Merged::Clear(merged)) => {
                 let head = if chunk.from_start { indent::of(text) } else { "" };
                 self.push(format!("{head}{merged}"), Some(ending));
@@ -222,7 +224,11 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             }
             Event::Keep(_, n) => {
                 let sent = self.other_mark(at, text, call.new[n]);
-                self.out.push(Out::Line { text: text.to_owned(), sent, ending });
+                let text = match self.depth == Depth::AllAsSent && chunk.from_start {
+                    true => format!("{}{}", indent::of(call.new[n]), text.trim_start()),
+                    false => text.to_owned(),
+                };
+                self.out.push(Out::Line { text, sent, ending });
             }
             Event::Delete(_) if known || chunk.kind == ChunkKind::Elided => {
                 let old = call.old[o];
@@ -379,7 +385,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let (was, is) = (indent::of(old), indent::of(new));
         let head = if !chunk.from_start {
             is.strip_prefix(was).unwrap_or_default().to_owned()
-        } else if was == is {
+        } else if was == is && self.depth != Depth::AllAsSent {
             indent::of(file).to_owned()
         } else {
             self.depth.apply(call, n)?
@@ -388,7 +394,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let fold = call.place.tolerance.fold();
         let (old, file, new) =
             (body(old), if chunk.from_start { body(file) } else { file.to_owned() }, body(new));
-        Some(match tokens::merge(&old, &file, &new, fold) {
+        Some(match tokens::merge(&old, &file, &new, fold, call.file.language) {
             Some(Merged::Clear(text)) => Merged::Clear(head + &text),
             Some(Merged::Open(text, sent)) => Merged::Open(format!("{head}{text}"), head + &sent),
             // Too long to be merged by tokens: what the call wants is written.

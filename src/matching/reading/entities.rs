@@ -32,7 +32,7 @@ impl Mistake for Entities {
         false
     }
 
-    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let all: Vec<&str> = ENTITIES.iter().map(|(entity, _)| *entity).collect();
         let text = decode(old, &all);
         if text == old {

@@ -32,7 +32,7 @@ impl Mistake for Escapes {
         false
     }
 
-    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let shown = Shown::of(old);
         let which = *self;
         if matches!(which, Self::Breaks | Self::QuotesAndBreaks) && shown.raw_break {
@@ -56,8 +56,12 @@ struct Shown {
     raw_tab: bool,
     bare_quotes: Vec<char>,
     lone_backslash: bool,
+    /// Quotes that stand there escaped only.
+    escaped_quotes: Vec<char>,
     /// Whether a line break is escaped within what looks like a literal.
     break_in_literal: bool,
+    /// The fewest backslashes in a row, those before quotes apart.
+    least_run: usize,
 }
 
 impl Shown {
@@ -67,7 +71,9 @@ impl Shown {
             raw_tab: text.contains('\t'),
             bare_quotes: Vec::new(),
             lone_backslash: false,
+            escaped_quotes: Vec::new(),
             break_in_literal: unescape_all(text) != Escapes::QuotesAndBreaks.undone(text, QUOTES),
+            least_run: least_run(text),
         };
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
@@ -78,10 +84,28 @@ impl Shown {
                 let next = chars.next();
                 let known = next.is_some_and(|c| "ntr\\$\n".contains(c) || QUOTES.contains(&c));
                 shown.lone_backslash |= !known;
+                shown.escaped_quotes.extend(next.filter(|c| QUOTES.contains(c)));
             }
         }
+        shown.escaped_quotes.retain(|quote| !shown.bare_quotes.contains(quote));
         shown
     }
+}
+
+fn least_run(text: &str) -> usize {
+    let mut least = usize::MAX;
+    let mut run = 0;
+    for c in text.chars() {
+        if c == '\\' {
+            run += 1;
+            continue;
+        }
+        if run > 0 && !QUOTES.contains(&c) {
+            least = least.min(run);
+        }
+        run = 0;
+    }
+    least
 }
 
 impl Escapes {
@@ -123,8 +147,18 @@ impl Escapes {
                 if breaks { unescape_breaks(&unquoted) } else { unquoted }
             }
         };
-        // A line break that a literal on one line of new_str keeps may be the literal's own.
+        // A quote that old_str has only escaped stands bare, and nothing else was escaped there:
+        // new_str was not escaped once more.
+        let bare = own.bare_quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
+        if bare && old.least_run == usize::MAX {
+            return NewText::Told(if breaks { unescape_breaks(new) } else { new.to_owned() });
+        }
         let kept = unescape_breaks(&unescape(new, &|c| quotes.contains(&c)));
+        // Fewer backslashes than old_str ever has: the escapes are the literals' own.
+        if self == Self::All && old.least_run < usize::MAX && own.least_run < old.least_run {
+            return NewText::Told(kept);
+        }
+        // A line break that a literal on one line of new_str keeps may be the literal's own.
         let own_break =
             self == Self::All && text != kept && !old.break_in_literal && !new.contains("\\\\");
         if own_break { NewText::Either(text, kept) } else { NewText::Told(text) }

@@ -23,7 +23,7 @@ impl Mistake for LineNumbers {
         Rung::LineNumbers
     }
 
-    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let body = old.strip_suffix('\n').unwrap_or(old);
         let numbered: Vec<(Style, usize, &str)> =
             body.split('\n').map(number).collect::<Option<_>>()?;
@@ -54,6 +54,14 @@ impl Mistake for LineNumbers {
         let text = strip(old);
         Some((text, Box::new(move |new| NewText::Told(strip(new)))))
     }
+}
+
+/// The number that a text of one line begins with, in a style in which texts begin, too:
+/// `200: ok`, `3-4`. Two in a row are a view's.
+pub(in crate::matching) fn lone_number(text: &str) -> Option<usize> {
+    let line = text.strip_suffix('\n').unwrap_or(text);
+    let (style, at, _) = number(line).filter(|_| !line.contains('\n'))?;
+    matches!(style, Style::Colon | Style::Dash | Style::Tab | Style::Brackets).then_some(at)
 }
 
 /// What stands between a line number and the line.

@@ -9,7 +9,9 @@ mod line_numbers;
 mod wrappers;
 
 pub(crate) use escapes::{unescape_all, unescape_quotes};
+pub(super) use line_numbers::lone_number;
 pub(crate) use line_numbers::{Style, number};
+pub(super) use wrappers::is_diff_of;
 pub(crate) use wrappers::one_side;
 
 use crate::edit::{Rewrite, Rung};
@@ -24,8 +26,8 @@ pub(super) trait Mistake: Sync {
     fn whole_lines(&self) -> bool {
         true
     }
-    /// The text that was meant, where `old` shows the mistake, and what undoes it in `new`.
-    fn undo(&self, old: &str) -> Option<(String, UndoNew)>;
+    /// The text that was meant, where the call shows the mistake, and what undoes it in `new`.
+    fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)>;
 }
 
 /// Undoes the same mistake in `new_str`.
@@ -97,7 +99,8 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
                 if out[at].rewrites.contains(&mistake.rewrite()) {
                     continue;
                 }
-                let Some((old, undo)) = mistake.undo(&out[at].old) else { continue };
+                let new = out[at].new.texts().next().unwrap_or_default();
+                let Some((old, undo)) = mistake.undo(&out[at].old, new) else { continue };
                 if old.trim().is_empty() || out.iter().any(|seen| seen.old == old) {
                     continue;
                 }
@@ -115,6 +118,10 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
             }
         }
         from = to;
+    }
+    // Marks of a diff that old_str has no line for would be written into the file.
+    if wrappers::is_diff_of(old, new) {
+        out.remove(0);
     }
     out
 }

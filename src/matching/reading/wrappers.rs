@@ -1,5 +1,7 @@
 //! What a text was wrapped in: the marks of a diff, a code fence, blank lines.
 
+use std::cmp::Ordering;
+
 use super::{Mistake, NewText, UndoNew};
 use crate::edit::{Rewrite, Rung};
 
@@ -17,11 +19,20 @@ impl Mistake for DiffMarkers {
         Rung::DiffMarkers
     }
 
-    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
-        let text = one_side(old, '-', '+')?;
+    fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
+        let marked = |text: &str, mark: char| text.split('\n').any(|line| line.starts_with(mark));
+        // In a diff a line goes or comes: what both strings mark with a minus is a list.
+        if marked(old, '-') && marked(new, '-') && !marked(new, '+') && !marked(old, '+') {
+            return None;
+        }
+        let text = match is_diff_of(old, new) {
+            true => without_margin(old)?,
+            false => one_side(old, '-', '+')?,
+        };
+        let meant = text.clone();
         Some((
             text,
-            Box::new(|new| match one_side(new, '+', '-') {
+            Box::new(move |new| match one_side(new, '+', '-') {
                 Some(text) => NewText::Told(text),
                 // Marks on some lines only: they may be the text's own.
                 None if new.split('\n').any(|line| line.starts_with('+')) => NewText::Either(
@@ -31,9 +42,46 @@ impl Mistake for DiffMarkers {
                         .join("\n"),
                     new.to_owned(),
                 ),
-                None => NewText::Told(new.to_owned()),
+                None => without_context_marks(new, &meant),
             }),
         ))
+    }
+}
+
+/// Whether `new` is a diff and `old` the lines that it leaves as they are: each begins with
+/// the blank that a diff puts before them.
+pub(in crate::matching) fn is_diff_of(old: &str, new: &str) -> bool {
+    let is_context = |line: &str| line.is_empty() || line.starts_with(' ');
+    let is_mark = |line: &str| line.starts_with(['+', '-']);
+    old.split('\n').all(is_context)
+        && new.split('\n').all(|line| is_context(line) || is_mark(line))
+        && new.split('\n').any(|line| line.starts_with('+'))
+        && new.split('\n').any(|line| line.starts_with(' '))
+}
+
+/// A text without the blank before each of its lines.
+fn without_margin(text: &str) -> Option<String> {
+    let line = |line: &str| match line.is_empty() {
+        true => Some(String::new()),
+        false => line.strip_prefix(' ').map(str::to_owned),
+    };
+    Some(text.split('\n').map(line).collect::<Option<Vec<_>>>()?.join("\n"))
+}
+
+/// A text from which a diff takes lines only: whether a blank stands before those that stay
+/// is told by the lines that were meant.
+fn without_context_marks(new: &str, meant: &str) -> NewText {
+    let Some(text) = without_margin(new).filter(|_| !new.trim().is_empty()) else {
+        return NewText::Told(new.to_owned());
+    };
+    let meant: std::collections::HashSet<&str> = meant.lines().collect();
+    let shared = |text: &str| {
+        text.lines().filter(|line| !line.trim().is_empty() && meant.contains(line)).count()
+    };
+    match shared(&text).cmp(&shared(new)) {
+        Ordering::Greater => NewText::Told(text),
+        Ordering::Less => NewText::Told(new.to_owned()),
+        Ordering::Equal => NewText::Either(text, new.to_owned()),
     }
 }
 
@@ -73,9 +121,11 @@ impl Mistake for CodeFence {
         Rung::CodeFence
     }
 
-    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let text = unfenced(old)?;
-        let undo = |new: &str| NewText::Told(unfenced(new).unwrap_or_else(|| new.to_owned()));
+        // What is left of old_str does not end with a line break, whatever stood in the fence.
+        let plain = |new: &str| new.strip_suffix('\n').unwrap_or(new).to_owned();
+        let undo = move |new: &str| NewText::Told(unfenced(new).unwrap_or_else(|| plain(new)));
         Some((text, Box::new(undo)))
     }
 }
@@ -108,7 +158,7 @@ impl Mistake for OuterBlankLines {
         Rung::OuterBlankLines
     }
 
-    fn undo(&self, old: &str) -> Option<(String, UndoNew)> {
+    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let (head, tail) = outer(old);
         if head + tail == 0 {
             return None;
@@ -155,6 +205,16 @@ mod tests {
         assert_eq!(fenced, told("x", "y"));
         assert_eq!(read(Rewrite::CodeFence, "```rust\nx\n```", "z"), told("x", "z"));
         assert_eq!(read(Rewrite::OuterBlankLines, "\n\na\n\n", "\nb\n"), told("a\n", "b\n"));
+    }
+
+    #[test]
+    fn a_diff_of_context_and_new_lines_is_read_as_one() {
+        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Told(new.to_owned())));
+        let added = read(Rewrite::DiffMarkers, "   a\n   b", "   a\n+  c\n   b");
+        assert_eq!(added, told("  a\n  b", "  a\n  c\n  b"));
+        let gone = read(Rewrite::DiffMarkers, "   a\n-  b\n   c", "   a\n   c");
+        assert_eq!(gone, told("  a\n  b\n  c", "  a\n  c"));
+        assert_eq!(read(Rewrite::DiffMarkers, "- a\n- b", "- a\n- c"), None);
     }
 
     #[test]
