@@ -25,6 +25,8 @@ const MOST_REGIONS: usize = 12;
 const LONG: usize = 600;
 /// Lines that are compared by letters with every line of the file, where no word is known.
 const MOST_BY_LETTERS: usize = 3;
+/// Lines of all regions of one search: of a text of many lines fewer places are compared.
+const MOST_COMPARED: usize = 400_000;
 /// Pairs of lines that one search compares by letters. Where most lines stand in another
 /// order each has many to be compared with; beyond this only equal lines are paired.
 const MOST_LIKENED: usize = 200_000;
@@ -91,6 +93,7 @@ pub(super) fn regions(file: &File<'_>, text: &[&str], most: usize) -> Vec<Region
     let mut left = MOST_LIKENED;
     let mut found: Vec<Region> = starts(file, text, &solid)
         .into_iter()
+        .take((MOST_COMPARED / text.len()).max(2))
         .filter_map(|start| region(file, text, &solid, start, &mut left))
         .filter(|region| region.score >= FLOOR)
         .collect();

@@ -134,6 +134,18 @@ fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
             return None;
         }
     };
+    rules_of(folder, file, &text)
+}
+
+/// Whether these rules, in the folder above, leave a path out.
+pub(crate) fn leaves_out(rules: &str, path: &str) -> bool {
+    let folder = Path::new("/");
+    let rules = rules_of(folder, &folder.join(".gitignore"), rules);
+    rules.is_some_and(|rules| rules.matched(folder.join(path), false).is_ignore())
+}
+
+/// The rules of a text.
+fn rules_of(folder: &Path, file: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines().filter(|line| line.len() <= LONGEST_RULE) {
         // A rule that is malformed leaves nothing out, as in git.
