@@ -25,6 +25,8 @@ const MOST_REGIONS: usize = 12;
 const LONG: usize = 600;
 /// Lines that are compared by letters with every line of the file, where no word is known.
 const MOST_BY_LETTERS: usize = 3;
+/// Lines of a text that vote for where it stands; of a longer one every second, third, …
+const MOST_VOTERS: usize = 20_000;
 /// Lines of all regions of one search: of a text of many lines fewer places are compared.
 const MOST_COMPARED: usize = 400_000;
 /// Pairs of lines that one search compares by letters. Where most lines stand in another
@@ -120,11 +122,12 @@ fn starts(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
         }
         #[expect(clippy::cast_precision_loss, reason = "at most COMMON places")]
         let weight = weight / (places.len() as f64).sqrt();
+        effort::spend(8 * places.len());
         for place in places {
             *votes.entry(*place as isize - at.cast_signed()).or_default() += weight;
         }
     };
-    for &at in solid {
+    for &at in solid.iter().step_by(solid.len().div_ceil(MOST_VOTERS).max(1)) {
         let key = Tolerance::Indentation.key(text[at]);
         let places = Index::rare(&index.lines, key);
         if text[at].contains(is_word) {
