@@ -13,7 +13,9 @@ use crate::text::Snapshot;
 pub mod resolve {
     //! The pure resolution of one call.
 
-    pub use crate::resolve::{Adjust, Again, Choice, Model, Policy, Resolution, Step, Verdict};
+    pub use crate::resolve::{
+        Adjust, Again, AnswerVerdict, Choice, Model, Policy, Resolution, Step,
+    };
 }
 
 /// An edit that passed the checks.

@@ -80,7 +80,7 @@ pub(crate) enum Event<'a> {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Outcome {
+pub(crate) struct RunEnd {
     /// Whether the task was completed under the guard.
     pub ok: bool,
     /// What was done, or what went wrong.
@@ -130,7 +130,7 @@ impl<C: Chat> Agent<C> {
         task: &str,
         stop: impl Future<Output = ()>,
         mut watch: impl FnMut(Event<'_>),
-    ) -> Outcome {
+    ) -> RunEnd {
         let mut stop = pin!(stop);
         let tools = export(Format::OpenAi, self.toolbox.listed());
         let tools = without_strict(tools);
@@ -190,7 +190,7 @@ impl<C: Chat> Agent<C> {
         self.end(run, Err(("STEP_LIMIT", why))).await
     }
 
-    async fn interrupted(&self, run: Run, step: usize) -> Outcome {
+    async fn interrupted(&self, run: Run, step: usize) -> RunEnd {
         let why = format!("the run was interrupted in step {step} of {}", self.steps);
         self.end(run, Err(("INTERRUPTED", why))).await
     }
@@ -213,7 +213,7 @@ impl<C: Chat> Agent<C> {
         self.toolbox.engine().snapshot(&path).await.ok()
     }
 
-    async fn end(&self, run: Run, end: Result<String, (&str, String)>) -> Outcome {
+    async fn end(&self, run: Run, end: Result<String, (&str, String)>) -> RunEnd {
         let (mut files_changed, mut diff) = (Vec::new(), String::new());
         for (path, before) in run.before {
             let after = self.read(&path).await;
@@ -234,7 +234,7 @@ impl<C: Chat> Agent<C> {
             (Err((code, why)), None) => (why, Some(code.to_owned())),
             (Ok(summary), None) => (summary, None),
         };
-        Outcome { ok: error.is_none(), summary, files_changed, tool_calls, error, diff }
+        RunEnd { ok: error.is_none(), summary, files_changed, tool_calls, error, diff }
     }
 }
 

@@ -14,41 +14,44 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Where the help shows the flags of every command: in one place, at the end.
+const GLOBAL: &str = "Global options";
+
 /// Flags that every command takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
     /// The folder to work in; nothing outside it is touched. The current folder when not
     /// given; `mcp` and `hook` look further (see there).
-    #[arg(long, global = true, value_name = "DIR")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Print JSON.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) json: bool,
     /// Keep edits in memory until the tool `staging` commits them together; `agent`
     /// commits when its task is complete.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) stage: bool,
     /// Answer in the words of another edit tool: anthropic, claude-code, gemini, opencode, codex.
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
     /// Ask no model, whatever is configured.
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_model: bool,
     /// The model that corrects what no rule explains [env: RESTITCH_MODEL].
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Its OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
-    #[arg(long, global = true, value_name = "URL")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The configuration file [env: RESTITCH_CONFIG].
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// What a finished edit promises: `durable` survives a power cut, `rename` is faster.
-    #[arg(long, global = true, value_name = "WHICH", value_enum, default_value_t)]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHICH", value_enum, default_value_t)]
     pub(crate) durability: DurabilityArg,
     /// Allow writing a protected path (.git, hooks, keys, dotenv files, editor and agent
     /// configuration); relative to the root, a folder stands for all in it. Repeatable.
-    #[arg(long, global = true, value_name = "PATH")]
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "PATH")]
     pub(crate) allow_protected: Vec<String>,
 }
 
@@ -99,6 +102,8 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
+    /// Write the manual, a page for each command.
+    Man(ManArgs),
     /// Replay, score and make test cases of failed edits.
     Harness(super::harness::HarnessArgs),
     /// Look at root, state and model, and say what is wrong with them.
@@ -110,6 +115,12 @@ pub(crate) struct DoctorArgs {
     /// Look at the configuration of this client instead, and try an edit as it would make it.
     #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder for the pages; made when missing.
+    pub(crate) folder: PathBuf,
 }
 
 #[derive(Debug, Args)]
@@ -146,6 +157,9 @@ pub(crate) struct EditArgs {
     /// Decide and report, but write nothing.
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print nothing when the edit is made.
+    #[arg(long, short, conflicts_with = "json")]
+    pub(crate) quiet: bool,
 }
 
 #[derive(Debug, Args)]

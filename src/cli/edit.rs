@@ -1,7 +1,8 @@
 //! `restitch edit`
 
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, IsTerminal as _, Read as _, Write as _};
 
+use anstyle::{AnsiColor, Style};
 use serde_json::json;
 
 use super::args::{Common, EditArgs};
@@ -9,6 +10,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::edit::{EditRequest, Expected};
 use crate::engine::CallOptions;
+use crate::text::visible;
 use crate::tools::{self, ToolReply};
 
 pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
@@ -47,18 +49,42 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
         ..CallOptions::default()
     };
     let reply = toolbox.call("edit_file", arguments, &options).await;
-    let mut out = super::out::stdout();
     let written = if common.json {
         serde_json::to_string(&reply)
             .map_err(io::Error::from)
-            .and_then(|json| writeln!(out, "{json}"))
+            .and_then(|json| writeln!(super::out::stdout(), "{json}"))
+    } else if args.quiet && reply.ok {
+        Ok(())
+    } else if io::stdout().is_terminal() && reply.ok {
+        show(&reply)
     } else {
-        writeln!(out, "{}", reply.message)
+        writeln!(super::out::stdout(), "{}", reply.message)
     };
     match written {
         Ok(()) => Exit::of(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
+}
+
+/// For a person: what was done and the change, coloured as git does. A pipe gets the message
+/// that a model gets, with its numbered lines.
+fn show(reply: &ToolReply) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    for line in reply.message.lines().filter(|line| !line.starts_with("<<")) {
+        writeln!(out, "{}", visible(line))?;
+    }
+    let diff = reply.report["diff"].as_str().unwrap_or_default();
+    for line in diff.lines() {
+        let style = match line.as_bytes().first() {
+            _ if line.starts_with("--- ") || line.starts_with("+++ ") => Style::new().bold(),
+            Some(b'+') => AnsiColor::Green.on_default(),
+            Some(b'-') => AnsiColor::Red.on_default(),
+            Some(b'@') => AnsiColor::Cyan.on_default(),
+            _ => Style::new(),
+        };
+        writeln!(out, "{style}{}{style:#}", visible(line))?;
+    }
+    Ok(())
 }
 
 /// Text in, text out. The report goes to stderr, since stdout is the text.
@@ -85,8 +111,10 @@ fn text_to_text(common: &Common, args: &EditArgs, old: String, new: String) -> E
             .map_err(io::Error::from)
             .and_then(|json| writeln!(super::out::stdout(), "{json}"))
     } else {
-        // Nobody to tell is no reason to keep the text back.
-        let _ = writeln!(super::out::stderr(), "{}", reply.message);
+        if !(args.quiet && reply.ok) {
+            // A closed stderr is no reason to keep the text back.
+            let _ = writeln!(super::out::stderr(), "{}", reply.message);
+        }
         match args.dry_run {
             true => Ok(()),
             false => {

@@ -9,10 +9,10 @@ use crate::edit::{EditCode, Refusal};
 struct Node {
     start: usize,
     end: usize,
-    kind: Kind,
+    kind: ValueKind,
 }
 
-enum Kind {
+enum ValueKind {
     /// Keys with their values.
     Object(Vec<(String, Node)>),
     Array(Vec<Node>),
@@ -73,7 +73,7 @@ impl Merge<'_> {
     ) -> Result<(), Refusal> {
         let written = &self.text[theirs.start..theirs.end];
         match (&theirs.kind, ours) {
-            (Kind::Object(fields), Value::Object(ours)) => {
+            (ValueKind::Object(fields), Value::Object(ours)) => {
                 let mut missing = Map::new();
                 for (key, value) in ours {
                     match fields.iter().find(|(have, _)| have == key) {
@@ -89,7 +89,7 @@ impl Merge<'_> {
                 });
                 self.append(theirs, fields.last().map(|(_, last)| last), lines, depth, changes);
             }
-            (Kind::Array(items), Value::Array(ours)) => {
+            (ValueKind::Array(items), Value::Array(ours)) => {
                 let have = |value: &Value| {
                     items.iter().any(|item| {
                         serde_json::from_str::<Value>(&self.text[item.start..item.end])
@@ -100,17 +100,17 @@ impl Merge<'_> {
                 let lines = missing.map(|value| self.pretty(value, depth + 1));
                 self.append(theirs, items.last(), lines, depth, changes);
             }
-            (Kind::Other, _) if written == "null" => {
+            (ValueKind::Other, _) if written == "null" => {
                 changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
             }
-            (Kind::Array(items), Value::Object(_)) if items.is_empty() => {
+            (ValueKind::Array(items), Value::Object(_)) if items.is_empty() => {
                 changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
             }
-            (Kind::Object(fields), Value::Array(_)) if fields.is_empty() => {
+            (ValueKind::Object(fields), Value::Array(_)) if fields.is_empty() => {
                 changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
             }
-            (Kind::Other, Value::Object(_) | Value::Array(_))
-            | (Kind::Object(_) | Kind::Array(_), _) => {
+            (ValueKind::Other, Value::Object(_) | Value::Array(_))
+            | (ValueKind::Object(_) | ValueKind::Array(_), _) => {
                 let wanted = if ours.is_object() { "an object" } else { "a list" };
                 let what = match name.trim_start_matches('.') {
                     "" => "what it holds".to_owned(),
@@ -123,7 +123,7 @@ impl Merge<'_> {
                 .hint("Correct it, or merge by hand."));
             }
             // A setting that is there is the user's choice.
-            (Kind::Other, _) => {}
+            (ValueKind::Other, _) => {}
         }
         Ok(())
     }
@@ -179,7 +179,7 @@ impl Reader<'_> {
                     self.at += 1;
                     fields.push((key, self.value()?));
                 }
-                Kind::Object(fields)
+                ValueKind::Object(fields)
             }
             b'[' => {
                 let mut items = Vec::new();
@@ -187,7 +187,7 @@ impl Reader<'_> {
                 while !self.closes(b']')? {
                     items.push(self.value()?);
                 }
-                Kind::Array(items)
+                ValueKind::Array(items)
             }
             b'"' => {
                 self.at += 1;
@@ -195,13 +195,13 @@ impl Reader<'_> {
                     self.at += if self.byte()? == b'\\' { 2 } else { 1 };
                 }
                 self.at += 1;
-                Kind::Other
+                ValueKind::Other
             }
             _ => {
                 let rest = &self.text[self.at..];
                 let ends = |c: char| c.is_whitespace() || ",]}".contains(c);
                 self.at += rest.find(ends).unwrap_or(rest.len());
-                Kind::Other
+                ValueKind::Other
             }
         };
         Some(Node { start, end: self.at, kind })

@@ -21,7 +21,7 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
     };
     let server = McpServer::new(toolbox).telling(root.to_string());
     let server = if args.structured { server.structured() } else { server };
-    let token = if args.token_file.is_some() { Token::InFile } else { Token::Shown };
+    let token = if args.token_file.is_some() { AccessToken::InFile } else { AccessToken::Shown };
     let served = match &args.http {
         None => mcp::serve_stdio(server.reopened_by(opener(common, &args, root))).await,
         Some(address) => match http_options(address, &args) {
@@ -79,18 +79,22 @@ fn http_options(address: &str, args: &McpArgs) -> Result<HttpOptions, String> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Token {
+enum AccessToken {
     Shown,
     InFile,
 }
 
-async fn serve_http(server: McpServer, options: HttpOptions, shown: Token) -> Result<(), String> {
+async fn serve_http(
+    server: McpServer,
+    options: HttpOptions,
+    shown: AccessToken,
+) -> Result<(), String> {
     let token = options.token.clone();
     mcp::serve_http(server, options, move |address| {
         let mut err = io::stderr().lock();
         // A closed stderr does not stop the server.
         let _ = writeln!(err, "listening on http://{address}/mcp");
-        if let Token::Shown = shown {
+        if let AccessToken::Shown = shown {
             let _ = writeln!(err, "token: {token}");
         }
     })

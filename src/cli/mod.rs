@@ -13,6 +13,7 @@ mod doctor;
 mod edit;
 mod exit;
 mod harness;
+mod help;
 mod hook;
 mod init;
 mod json_merge;
@@ -21,6 +22,7 @@ mod mcp;
 mod model;
 mod out;
 mod past;
+mod progress;
 mod read;
 mod root;
 mod schema;
@@ -32,7 +34,7 @@ mod tally;
 use std::borrow::Cow;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 use clap::error::ErrorKind;
 
 use args::{Cli, Command};
@@ -40,7 +42,8 @@ use exit::Exit;
 
 /// Runs the command line of this process.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let read = help::command().try_get_matches().and_then(|read| Cli::from_arg_matches(&read));
+    let cli = match read {
         Ok(cli) => cli,
         // Clients take 2, the usual code of wrong usage, as "block this call".
         Err(error) if is_hook() && error.use_stderr() => {
@@ -89,6 +92,7 @@ async fn run(cli: Cli) -> Exit {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,
         Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => completions::man(&args),
         Command::Demo => demo::run(&common).await,
         Command::Agent(args) => agent::run(&common, args).await,
         Command::Undo(args) => past::undo(&common, &args).await,

@@ -25,7 +25,7 @@ const MOST_NAME: usize = 60;
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
-struct Entry {
+struct TallyLine {
     at: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
@@ -53,13 +53,13 @@ impl Tally {
             let client = named.clone().or(note.client.take());
             note.client = client.map(|name| name.chars().take(MOST_NAME).collect());
             let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-            if let Err(error) = self.append(&Entry { at, model: model.clone(), note }) {
+            if let Err(error) = self.append(&TallyLine { at, model: model.clone(), note }) {
                 tracing::debug!(%error, "the call could not be counted");
             }
         })
     }
 
-    fn append(&self, entry: &Entry) -> io::Result<()> {
+    fn append(&self, entry: &TallyLine) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
         let mut options = OpenOptions::new();
@@ -85,7 +85,7 @@ impl Tally {
     }
 
     /// Every line that can be read, oldest first.
-    fn entries(&self) -> Vec<Entry> {
+    fn entries(&self) -> Vec<TallyLine> {
         let read = |path: &Path| fs::read(path).unwrap_or_default();
         let lines = [read(&self.before), read(&self.now)].concat();
         String::from_utf8_lossy(&lines)
@@ -176,9 +176,9 @@ fn listed(counts: &BTreeMap<String, u64>) -> String {
     parts.join(", ")
 }
 
-fn groups(entries: Vec<Entry>) -> Vec<Group> {
+fn groups(entries: Vec<TallyLine>) -> Vec<Group> {
     let mut groups: BTreeMap<_, Group> = BTreeMap::new();
-    for Entry { model, note, .. } in entries {
+    for TallyLine { model, note, .. } in entries {
         let client = note.client.clone().unwrap_or_else(|| "the command line".to_owned());
         let key = (note.tool.clone(), client.clone(), model.clone());
         let group = groups.entry(key).or_insert_with(|| Group {

@@ -15,6 +15,7 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -57,9 +58,15 @@ pub struct Replay {
     queued: Mutex<HashMap<ReplyKind, VecDeque<Recorded>>>,
     /// What the asks would have cost is counted, though nothing is sent.
     prompts: Option<PromptBook>,
+    answered: AtomicU64,
 }
 
 impl Replay {
+    /// How many asks the recording had an answer to.
+    pub(crate) fn answered(&self) -> u64 {
+        self.answered.load(Ordering::Relaxed)
+    }
+
     /// Reads a recording.
     pub fn from_jsonl(text: &str) -> Result<Self, BadCassette> {
         let mut keyed = HashMap::new();
@@ -88,7 +95,7 @@ impl Replay {
             }
         }
         let prompts = PromptBook::built_in().ok();
-        Ok(Self { keyed, queued: Mutex::new(queued), prompts })
+        Ok(Self { keyed, queued: Mutex::new(queued), prompts, answered: AtomicU64::new(0) })
     }
 }
 
@@ -118,6 +125,9 @@ impl Corrector for Replay {
             let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
             queued.get_mut(&kind)?.pop_front()
         });
+        if recorded.is_some() {
+            self.answered.fetch_add(1, Ordering::Relaxed);
+        }
         let missing = || CorrectorError::Skipped("the recording has no answer to this".into());
         Box::pin(std::future::ready(recorded.unwrap_or_else(|| Err(missing()))))
     }

@@ -7,7 +7,7 @@ use schemars::transform::RecursiveTransform;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::port::{Ask, Place, Reply};
+use crate::port::{Ask, Location, Reply};
 
 /// An exact text of the file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -146,7 +146,8 @@ fn read(kind: ReplyKind, json: &str) -> Option<Reply> {
             let number = |n: Option<u32>| n.and_then(|n| usize::try_from(n).ok());
             let window = number(answer.candidate).unwrap_or(1);
             let place = number(answer.start_line).zip(number(answer.end_line));
-            let place = place.map(|(start_line, end_line)| Place { window, start_line, end_line });
+            let place =
+                place.map(|(start_line, end_line)| Location { window, start_line, end_line });
             let text = answer.corrected_target_snippet;
             let new = answer.corrected_new_string.filter(|new| !new.is_empty());
             match (place, new) {
@@ -281,7 +282,7 @@ mod tests {
         assert_eq!(read("{} {\"corrected_target_snippet\":\"c\"}"), text("c"));
         assert_eq!(read(r#"{"corrected_target_snippet":""}"#), Some(Reply::Declined));
         assert_eq!(read(r#"{"corrected_target_snippet":null}"#), Some(Reply::Declined));
-        let place = Place { window: 2, start_line: 3, end_line: 4 };
+        let place = Location { window: 2, start_line: 3, end_line: 4 };
         assert_eq!(
             read(r#"{"corrected_target_snippet":"d","candidate":"2","start_line":3,"end_line":4}"#),
             Some(Reply::Located { text: "d".into(), place })

@@ -12,7 +12,7 @@ use crate::edit::{
 use crate::matching::Explained;
 use crate::matching::effort::{Effort, GivenUp};
 use crate::port::{Budget, CorrectorError};
-use crate::resolve::{Model, Resolution, Resolved, Step, Verdict};
+use crate::resolve::{AnswerVerdict, Model, Resolution, Resolved, Step};
 use crate::text::Snapshot;
 
 impl Engine {
@@ -113,7 +113,7 @@ impl Engine {
                     let replied = effort.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(GivenUp::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
-                    if verdict == Verdict::Rejected {
+                    if verdict == AnswerVerdict::Rejected {
                         self.corrector.rejected(&ask).await;
                     }
                     next

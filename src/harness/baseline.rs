@@ -13,7 +13,7 @@ pub(crate) struct Baseline(BTreeMap<String, String>);
 
 /// A verdict that is not what it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct Difference {
     /// The case.
     pub id: String,
     /// What it was; `None` for a new case.
@@ -22,7 +22,7 @@ pub(crate) struct Change {
     pub is: Option<String>,
 }
 
-impl Change {
+impl Difference {
     /// Whether something good was lost, or something became silently wrong.
     pub(crate) fn is_loss(&self) -> bool {
         let good = |word: &Option<String>| matches!(word.as_deref(), Some("right" | "refused"));
@@ -31,7 +31,7 @@ impl Change {
     }
 }
 
-impl std::fmt::Display for Change {
+impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let word = |word: &Option<String>| word.clone().unwrap_or_else(|| "·".into());
         write!(f, "{} → {}  {}", word(&self.was), word(&self.is), self.id)
@@ -45,21 +45,21 @@ impl Baseline {
     }
 
     /// What `now` has in another way than this.
-    pub(crate) fn changes(&self, now: &Self, scope: Scope) -> Vec<Change> {
+    pub(crate) fn changes(&self, now: &Self, scope: Scope) -> Vec<Difference> {
         let gone = self
             .0
             .iter()
             .filter(|(id, _)| scope == Scope::Whole && !now.0.contains_key(*id))
-            .map(|(id, was)| Change { id: id.clone(), was: Some(was.clone()), is: None });
+            .map(|(id, was)| Difference { id: id.clone(), was: Some(was.clone()), is: None });
         let changed = now.0.iter().filter_map(|(id, is)| {
             let was = self.0.get(id);
-            (was != Some(is)).then(|| Change {
+            (was != Some(is)).then(|| Difference {
                 id: id.clone(),
                 was: was.cloned(),
                 is: Some(is.clone()),
             })
         });
-        let mut all: Vec<Change> = gone.chain(changed).collect();
+        let mut all: Vec<Difference> = gone.chain(changed).collect();
         all.sort_by(|a, b| b.is_loss().cmp(&a.is_loss()).then_with(|| a.id.cmp(&b.id)));
         all
     }

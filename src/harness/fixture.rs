@@ -179,13 +179,12 @@ impl Fixture {
         if self.spec.status == Status::KnownFailure && self.spec.reason.is_empty() {
             return Err("case.toml: a known failure needs a reason".into());
         }
-        if self.aim() == Aim::Right && self.after.is_empty() {
-            return Err(
-                "after/ is missing: write the result by hand, or let `harness bless` write it"
-                    .into(),
-            );
-        }
         Ok(())
+    }
+
+    /// Whether nobody has said yet what the edit is to make of the files.
+    pub fn lacks_after(&self) -> bool {
+        self.aim() == Aim::Right && self.after.is_empty()
     }
 
     /// What the case wants.
@@ -239,7 +238,13 @@ impl Fixture {
         for (name, bytes) in &self.before {
             store.put(path(name)?, bytes.clone());
         }
-        let toolbox = Toolbox::new(self.engine(Arc::clone(&store))?);
+        let replay = self.replay()?;
+        let engine = Engine::builder(Arc::clone(&store));
+        let engine = match &replay {
+            Some(replay) => engine.corrector(Arc::clone(replay)).build(),
+            None => engine.build(),
+        };
+        let toolbox = Toolbox::new(engine);
         let arguments = self.arguments()?;
         let start = Instant::now();
         let reply = call(&toolbox, &self.spec.tool, arguments)?;
@@ -247,11 +252,8 @@ impl Fixture {
         let files: Tree =
             store.files().into_iter().map(|(path, b)| (path.as_str().to_owned(), b)).collect();
         let number = |name: &str| reply.report["model"][name].as_u64().unwrap_or(0);
-        // Recorded answers cost no request; each ask that was made counts as one.
-        let asked = reply.report["attempts"].as_array().map_or(0, |attempts| {
-            attempts.iter().filter(|attempt| attempt["outcome"] != "skipped").count()
-        });
-        let calls = number("calls").max(u64::try_from(asked).unwrap_or(u64::MAX));
+        // Recorded answers cost no request; each counts as one.
+        let calls = replay.map_or(0, |replay| replay.answered());
         let model = ModelCost { calls, prompt_bytes: number("prompt_bytes") };
         let by = match (reply.code, reply.report["rung"].as_str()) {
             (Some(code), _) => code.as_str().to_owned(),
@@ -271,16 +273,11 @@ impl Fixture {
         Ok((judged, files))
     }
 
-    fn engine(&self, store: Arc<MemoryStore>) -> Result<Engine, String> {
-        let builder = Engine::builder(store);
-        match &self.replies {
-            None => Ok(builder.build()),
-            Some(replies) => {
-                let replay =
-                    Replay::from_jsonl(replies).map_err(|e| format!("replies.jsonl: {e}"))?;
-                Ok(builder.corrector(replay).build())
-            }
-        }
+    /// The recorded answers, if the case has any.
+    fn replay(&self) -> Result<Option<Arc<Replay>>, String> {
+        let read = |text: &String| Replay::from_jsonl(text).map(Arc::new);
+        let replay = self.replies.as_ref().map(read).transpose();
+        replay.map_err(|why| format!("replies.jsonl: {why}"))
     }
 
     fn verdict(&self, code: Option<EditCode>, by: &str, model: ModelCost, files: &Tree) -> Verdict {
@@ -327,8 +324,14 @@ impl Fixture {
             }
             Verdict::OtherRung(rung) => self.spec.expect.rung = Some(rung.clone()),
             Verdict::Wrong => {
-                self.spec.expect =
-                    Expect { ok: Some(true), rung: Some(judged.by.clone()), ..Expect::default() };
+                // A new case keeps what its author expects beside the bytes.
+                if !self.lacks_after() {
+                    self.spec.expect = Expect {
+                        ok: Some(true),
+                        rung: Some(judged.by.clone()),
+                        ..Expect::default()
+                    };
+                }
                 self.after = vec![files.clone()];
             }
             Verdict::Broken(_) => return Ok(()),

@@ -84,14 +84,16 @@ pub(crate) fn cases<'e>(
 }
 
 /// A case with its verdict.
-pub(crate) type Seen = (Case, Judged);
+pub(crate) type JudgedCase = (Case, Judged);
 
-/// Generates and decides everything. `keep` says which cases to hand back.
+/// Generates and decides everything. `keep` says which cases to hand back; `advance` hears
+/// of each way that is done.
 pub(crate) fn measure(
     edits: &[RealEdit],
     plan: &Plan,
     keep: fn(&Judged) -> bool,
-) -> (Score, Vec<Seen>) {
+    advance: &(dyn Fn() + Sync),
+) -> (Score, Vec<JudgedCase>) {
     let ways = plan.chosen();
     let done = parallel(&ways, |way| {
         let mut score = Score::default();
@@ -103,6 +105,7 @@ pub(crate) fn measure(
                 kept.push((case, judged));
             }
         }
+        advance();
         (score, kept)
     });
     let mut all = Score::default();

@@ -6,7 +6,7 @@ use super::case::Truth;
 use super::compare;
 use super::fixture::Tree;
 use super::judge::{Judged, Verdict};
-use super::suite::{Entry, Kind, Standing};
+use super::suite::{Entry, Origin, Standing};
 
 const PAGE: &str = include_str!("report.html");
 
@@ -26,14 +26,14 @@ pub(crate) fn page(seen: &[(Entry, Judged, Tree)], rivals: &[compare::Result]) -
 fn case(entry: &Entry, judged: &Judged, files: &Tree) -> Value {
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let (old, new, before, wanted, got) = match &entry.kind {
-        Kind::Packed(case, _) => (
+        Origin::Packed(case, _) => (
             case.old.clone(),
             case.new.clone(),
             lossy(&case.before),
             case.wanted().map(|b| lossy(&b)),
             judged.got.as_deref().map(lossy),
         ),
-        Kind::Folder(fixture) => {
+        Origin::Folder(fixture) => {
             let text = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(lossy).unwrap_or_default();
             let name = fixture
                 .spec
@@ -51,17 +51,17 @@ fn case(entry: &Entry, judged: &Judged, files: &Tree) -> Value {
                 of(files).filter(|_| applied),
             )
         }
-        Kind::Unreadable(why) => {
+        Origin::Unreadable(why) => {
             (String::new(), String::new(), String::new(), None, Some(why.clone()))
         }
     };
     let refuse = match &entry.kind {
-        Kind::Packed(case, _) => match &case.truth {
+        Origin::Packed(case, _) => match &case.truth {
             Truth::Refused(codes) => codes.iter().map(|c| c.as_str().to_owned()).collect(),
             Truth::Right { .. } => Vec::new(),
         },
-        Kind::Folder(fixture) => fixture.spec.expect.refuse.clone(),
-        Kind::Unreadable(_) => Vec::new(),
+        Origin::Folder(fixture) => fixture.spec.expect.refuse.clone(),
+        Origin::Unreadable(_) => Vec::new(),
     };
     let (line, parts) = excerpt([Some(&before), wanted.as_ref(), got.as_ref()]);
     let [before, wanted, got] = parts;

@@ -24,12 +24,12 @@ pub struct Entry {
     /// Whether it is expected to pass.
     pub status: Status,
     /// The case itself.
-    pub kind: Kind,
+    pub kind: Origin,
 }
 
 /// Where a case is kept.
 #[derive(Debug, Clone)]
-pub enum Kind {
+pub enum Origin {
     /// In its own folder.
     Folder(Box<Fixture>),
     /// In a pack.
@@ -60,9 +60,9 @@ impl Entry {
     /// Runs the case; with the files afterwards, for cases in folders.
     pub fn judge_files(&self) -> (Judged, Tree) {
         match &self.kind {
-            Kind::Folder(fixture) => fixture.judge(),
-            Kind::Packed(case, _) => (judge(case), Tree::new()),
-            Kind::Unreadable(why) => (Judged::broken(Aim::Right, why.clone()), Tree::new()),
+            Origin::Folder(fixture) => fixture.judge(),
+            Origin::Packed(case, _) => (judge(case), Tree::new()),
+            Origin::Unreadable(why) => (Judged::broken(Aim::Right, why.clone()), Tree::new()),
         }
     }
 
@@ -94,7 +94,10 @@ impl Entry {
             format!("\n{title}\n{}", diff.unified_diff().context_radius(2))
         };
         match &self.kind {
-            Kind::Folder(fixture) => {
+            Origin::Folder(fixture) if fixture.lacks_after() => out.push_str(
+                "\nafter/ is missing: write the result by hand, or let `harness bless` write it",
+            ),
+            Origin::Folder(fixture) => {
                 let wanted = fixture.after.first().unwrap_or(&fixture.before);
                 for (name, bytes) in files {
                     let was = wanted.get(name).map_or(&[][..], Vec::as_slice);
@@ -103,7 +106,7 @@ impl Entry {
                     }
                 }
             }
-            Kind::Packed(case, _) => match (&judged.got, &case.truth) {
+            Origin::Packed(case, _) => match (&judged.got, &case.truth) {
                 (Some(got), Truth::Right { .. }) if !case.accepts(got) => {
                     out.push_str(&diff("wanted → got", &case.wanted().unwrap_or_default(), got));
                 }
@@ -112,7 +115,7 @@ impl Entry {
                 }
                 _ => {}
             },
-            Kind::Unreadable(_) => {}
+            Origin::Unreadable(_) => {}
         }
         if let Some(refusal) = &judged.refusal {
             out.push_str(&format!("\n{refusal}"));
@@ -159,7 +162,7 @@ fn folder(root: &Path, dir: &Path) -> Entry {
             cause: fixture.spec.cause.clone(),
             language: fixture.spec.language.clone(),
             status: fixture.spec.status,
-            kind: Kind::Folder(Box::new(fixture)),
+            kind: Origin::Folder(Box::new(fixture)),
         },
         Err(why) => Entry {
             id,
@@ -167,7 +170,7 @@ fn folder(root: &Path, dir: &Path) -> Entry {
             cause: String::new(),
             language: String::new(),
             status: Status::Pass,
-            kind: Kind::Unreadable(why),
+            kind: Origin::Unreadable(why),
         },
     }
 }
@@ -185,7 +188,7 @@ fn packed(path: &Path) -> io::Result<Vec<Entry>> {
             cause: case.way.clone(),
             language: case.language.clone(),
             status: pack::status(known.as_deref()),
-            kind: Kind::Packed(Box::new(case), path.to_owned()),
+            kind: Origin::Packed(Box::new(case), path.to_owned()),
         })
         .collect())
 }
@@ -241,7 +244,7 @@ mod tests {
             cause: "c".into(),
             language: String::new(),
             status: Status::Pass,
-            kind: Kind::Unreadable(String::new()),
+            kind: Origin::Unreadable(String::new()),
         };
         let all: Vec<Entry> = (0..10).map(entry).collect();
         let part = |text: &str| {

@@ -4,7 +4,7 @@
 
 use super::diff::Event;
 use super::effort;
-use super::indent::{self, Seen};
+use super::indent::{self, Evidenced};
 use super::outcome::Lines;
 
 /// How the indentation of a new line is read.
@@ -54,9 +54,9 @@ impl Depth {
         let near = nearest_pair(call, n)?;
         let at = call.paired.binary_search(&near).ok()?;
         match call.map.seen(sent, at) {
-            Seen::As(seen) => Some(seen.to_owned()),
-            Seen::Unclear => None,
-            Seen::Never => beside(call, near, sent),
+            Evidenced::As(seen) => Some(seen.to_owned()),
+            Evidenced::Unclear => None,
+            Evidenced::Never => beside(call, near, sent),
         }
     }
 }

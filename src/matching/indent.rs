@@ -229,29 +229,29 @@ impl IndentMap {
 
     /// What a line of the call with this indentation has in the file. `near` counts pairs.
     /// Where the file has several for it, those above and below must agree.
-    pub(super) fn seen(&self, indent: &str, near: usize) -> Seen<'_> {
+    pub(super) fn seen(&self, indent: &str, near: usize) -> Evidenced<'_> {
         effort::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_apart));
         let same: Vec<(usize, &str)> = pairs
             .filter(|(_, (from, _))| from == indent)
             .map(|(at, (_, to))| (at, to.as_str()))
             .collect();
-        let Some(&(_, first)) = same.first() else { return Seen::Never };
+        let Some(&(_, first)) = same.first() else { return Evidenced::Never };
         if same.iter().all(|(_, to)| *to == first) {
-            return Seen::As(first);
+            return Evidenced::As(first);
         }
         let above = same.iter().rfind(|(at, _)| *at <= near);
         let below = same.iter().find(|(at, _)| *at > near);
         match (above, below) {
-            (Some((_, above)), Some((_, below))) if above == below => Seen::As(above),
-            _ => Seen::Unclear,
+            (Some((_, above)), Some((_, below))) if above == below => Evidenced::As(above),
+            _ => Evidenced::Unclear,
         }
     }
 }
 
 /// What the pairs of a map show for an indentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen<'a> {
+pub(super) enum Evidenced<'a> {
     As(&'a str),
     /// The file has several for it.
     Unclear,
@@ -393,10 +393,10 @@ mod tests {
     fn an_irregular_map_knows_what_it_has_seen() {
         let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")], None);
         assert!(map.is_irregular());
-        assert_eq!(map.seen("   ", 0), Seen::As("\t\t\t"));
-        assert_eq!(map.seen("       ", 0), Seen::Never);
+        assert_eq!(map.seen("   ", 0), Evidenced::As("\t\t\t"));
+        assert_eq!(map.seen("       ", 0), Evidenced::Never);
         let flat = fit(&[("", "    "), ("", "        "), ("", "        "), ("", "  ")], None);
-        assert_eq!(flat.seen("", 1), Seen::As("        "));
-        assert_eq!(flat.seen("", 0), Seen::Unclear);
+        assert_eq!(flat.seen("", 1), Evidenced::As("        "));
+        assert_eq!(flat.seen("", 0), Evidenced::Unclear);
     }
 }

@@ -20,6 +20,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
         .trim_matches(|c| matches!(c, '(' | ')' | '[' | ']' | '<' | '>' | '{' | '}'))
         .trim();
     let dots = starts_with_dots(inner) || inner.ends_with('…') || inner.ends_with("...");
+    if !dots && comment.is_none() {
+        return false;
+    }
     let words = inner.trim_matches(|c: char| c == '.' || c == '…' || c.is_whitespace());
     let words = words.to_lowercase();
     if words.is_empty() {

@@ -93,7 +93,7 @@ impl Ask {
 
 /// Where the model says a text stands: a window and lines of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Location {
     /// The window, counted from 1.
     pub window: usize,
     /// First line.
@@ -114,7 +114,7 @@ pub enum Reply {
         /// The text.
         text: String,
         /// Its place.
-        place: Place,
+        place: Location,
     },
     /// Text, where it stands, and the whole text for that place where lines that the caller
     /// changes read otherwise in the file: the answer to `AdjustNew`, given in advance.
@@ -122,7 +122,7 @@ pub enum Reply {
         /// The text.
         text: String,
         /// Its place.
-        place: Option<Place>,
+        place: Option<Location>,
         /// What shall stand there.
         new: String,
     },

@@ -9,7 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
-pub use corrector::{Ask, Budget, Corrector, CorrectorError, NoCorrector, Place, Reply, Window};
+pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, NoCorrector, Reply, Window};
 pub use store::{
     Change, CommitOptions, Committed, FileStore, Overlay, Recalled, RequestId, Revision,
     RevisionFile, UndoHow, Undone,

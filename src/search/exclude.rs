@@ -45,7 +45,7 @@ impl Excluded {
     }
 
     /// Whether the rules leave this path out, of which no folder above is left out.
-    pub(super) fn leaves_out(&self, path: &Path, kind: Kind) -> bool {
+    pub(super) fn leaves_out(&self, path: &Path, kind: PathKind) -> bool {
         let Some(parent) = path.parent().filter(|parent| parent.starts_with(&self.root)) else {
             return false;
         };
@@ -72,7 +72,7 @@ impl Excluded {
 
 /// What a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PathKind {
     File,
     Folder,
 }
@@ -97,9 +97,9 @@ impl Folder {
         }
     }
 
-    fn leaves_out(&self, path: &Path, kind: Kind) -> bool {
+    fn leaves_out(&self, path: &Path, kind: PathKind) -> bool {
         let verdict = |rules: &Option<Gitignore>| match rules {
-            Some(rules) => match rules.matched(path, kind == Kind::Folder) {
+            Some(rules) => match rules.matched(path, kind == PathKind::Folder) {
                 Match::None => None,
                 Match::Ignore(_) => Some(true),
                 Match::Whitelist(_) => Some(false),

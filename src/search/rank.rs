@@ -1,10 +1,10 @@
 //! The order of files: by how many of the terms they hold, then by how close these
 //! stand, then by how many lines hit.
 
-use super::scan::Found;
+use super::scan::ScannedFile;
 
 /// Puts the best file first.
-pub(crate) fn rank(found: &mut [Found]) {
+pub(crate) fn rank(found: &mut [ScannedFile]) {
     found.sort_by_cached_key(|file| {
         let union = file.lines.iter().fold(0, |all, (_, mask)| all | mask);
         (
@@ -17,7 +17,7 @@ pub(crate) fn rank(found: &mut [Found]) {
 }
 
 /// How many terms a file holds.
-pub(super) fn terms(found: &Found) -> usize {
+pub(super) fn terms(found: &ScannedFile) -> usize {
     found.lines.iter().fold(0, |all, (_, mask)| all | mask).count_ones() as usize
 }
 
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn more_terms_first_then_closer_then_more_hits() {
-        let file = |path: &str, lines: &[(u64, u64)]| Found {
+        let file = |path: &str, lines: &[(u64, u64)]| ScannedFile {
             path: WorkPath::parse(path, Path::new("/w")).expect("path"),
             count: lines.len(),
             lines: lines.to_vec(),

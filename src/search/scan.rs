@@ -18,7 +18,7 @@ const MOST_JUDGED: usize = 5000;
 
 /// A file with hits.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ScannedFile {
     pub(crate) path: WorkPath,
     /// Lines with hits.
     pub(crate) count: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Found {
 /// What the first pass found.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: Vec<ScannedFile>,
     /// Files by whose path the query is met.
     pub(crate) paths: Vec<String>,
     pub(crate) searched: usize,
@@ -64,7 +64,7 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
                 }
                 Ok(()) if sink.count > 0 => {
                     let (count, lines) = (sink.count, sink.lines);
-                    scanned.found.push(Found { path: path.clone(), count, lines });
+                    scanned.found.push(ScannedFile { path: path.clone(), count, lines });
                 }
                 Ok(()) => {}
             }

@@ -1,7 +1,7 @@
 //! The second pass: a file's hits from its decoded text, with anchors.
 
 use super::query::{Hit, Query};
-use super::scan::Found;
+use super::scan::ScannedFile;
 use super::{Columns, Context, FileHits, MOST_CHARS, MOST_MATCHES, Match};
 use crate::edit::WorkPath;
 use crate::hashline::stale::{clipped, short_id};
@@ -14,7 +14,7 @@ const LEAD: usize = 60;
 /// The hits of a file, and the lines that are shown. `None` when it has none by now.
 pub(crate) fn show(
     query: &Query,
-    found: &Found,
+    found: &ScannedFile,
     snapshot: &Snapshot,
     context: usize,
     room: usize,

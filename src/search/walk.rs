@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{WalkBuilder, WalkState};
 
-use super::exclude::{Excluded, Kind};
+use super::exclude::{Excluded, PathKind};
 use super::{ListReport, ListedFile, MOST_LISTED, Skipped};
 use crate::edit::{EditCode, Refusal, WorkPath};
 use crate::port::Overlay;
@@ -111,10 +111,10 @@ impl Scope {
     }
 }
 
-fn kind(entry: &ignore::DirEntry) -> Kind {
+fn kind(entry: &ignore::DirEntry) -> PathKind {
     match entry.file_type().is_some_and(|kind| kind.is_dir()) {
-        true => Kind::Folder,
-        false => Kind::File,
+        true => PathKind::Folder,
+        false => PathKind::File,
     }
 }
 

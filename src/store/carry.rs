@@ -17,7 +17,7 @@ use super::trouble;
 use crate::edit::{After, Refusal};
 
 /// A write that is prepared as far as it can be without being seen.
-pub(super) enum Step {
+pub(super) enum PreparedWrite {
     Create(Temp),
     Replace(Temp),
     InPlace { target: File, why: String },
@@ -39,9 +39,11 @@ pub(super) enum Done {
 
 impl Disk {
     /// Chooses how to write and does all of it that nobody can see.
-    pub(super) fn prepare(&self, job: &mut Job<'_>) -> Result<Step, Refusal> {
+    pub(super) fn prepare(&self, job: &mut Job<'_>) -> Result<PreparedWrite, Refusal> {
         let path = job.edit.path().clone();
-        let After::Content(after) = job.edit.after().clone() else { return Ok(Step::Remove) };
+        let After::Content(after) = job.edit.after().clone() else {
+            return Ok(PreparedWrite::Remove);
+        };
         let fault = |doing: &str, error: io::Error| trouble::unwritten(&path, doing, &error);
         if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current
             && after.len() as u64 > limit
@@ -66,9 +68,9 @@ impl Disk {
                 }
             };
             self.sync_temp(&temp).map_err(|error| fault("cannot sync the new file", error))?;
-            return Ok(Step::Create(temp));
+            return Ok(PreparedWrite::Create(temp));
         }
-        let Some(held) = &job.held else { return Ok(Step::Remove) };
+        let Some(held) = &job.held else { return Ok(PreparedWrite::Remove) };
         if held.names > 1 {
             let why = format!(
                 "it has {} names (hard links), and all of them show the change",
@@ -81,7 +83,7 @@ impl Disk {
             Ok(temp) => {
                 self.sync_temp(&temp)
                     .map_err(|error| fault("cannot sync the new content", error))?;
-                Ok(Step::Replace(temp))
+                Ok(PreparedWrite::Replace(temp))
             }
             Err(NoTemp::NotTheSame(what)) => {
                 in_place(job, format!("a new file could not have {what}"))
@@ -104,7 +106,7 @@ impl Disk {
     pub(super) fn carry_out(
         &self,
         jobs: &mut [Job<'_>],
-        steps: Vec<Step>,
+        steps: Vec<PreparedWrite>,
     ) -> Result<Vec<Done>, Refusal> {
         let mut done: Vec<Done> = Vec::new();
         for (n, step) in steps.into_iter().enumerate() {
@@ -127,18 +129,18 @@ impl Disk {
         Ok(done)
     }
 
-    fn touch(&self, job: &mut Job<'_>, step: Step) -> Result<Done, Refusal> {
+    fn touch(&self, job: &mut Job<'_>, step: PreparedWrite) -> Result<Done, Refusal> {
         let path = job.edit.path().clone();
         let fault = |error: &io::Error| trouble::unwritten(&path, "the last step failed", error);
         match step {
-            Step::Create(temp) => match temp.create_at(&job.place) {
+            PreparedWrite::Create(temp) => match temp.create_at(&job.place) {
                 Ok(file) => Ok(Done::Created(file)),
                 Err((_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
                     Err(trouble::exists(&path))
                 }
                 Err((_, error)) => Err(fault(&error)),
             },
-            Step::Replace(temp) => match temp.exchange_with(&job.place) {
+            PreparedWrite::Replace(temp) => match temp.exchange_with(&job.place) {
                 Ok(displaced) => Ok(Done::Exchanged(displaced)),
                 Err((temp, error)) if trouble::is(&error, NO_FLAGS) => {
                     self.replace_blindly(job, temp)
@@ -152,8 +154,8 @@ impl Disk {
                 }
                 Err((_, error)) => Err(fault(&error)),
             },
-            Step::InPlace { target, why } => self.overwrite(job, target, &why),
-            Step::Remove => {
+            PreparedWrite::InPlace { target, why } => self.overwrite(job, target, &why),
+            PreparedWrite::Remove => {
                 let aside = set_aside(&job.place).map_err(|error| fault(&error))?;
                 let expected = job.held.as_ref().map(|held| &held.bytes);
                 if !expected.is_some_and(|bytes| aside.holds(bytes).unwrap_or(false)) {
@@ -271,13 +273,15 @@ impl Disk {
     }
 }
 
-fn in_place(job: &Job<'_>, why: String) -> Result<Step, Refusal> {
+fn in_place(job: &Job<'_>, why: String) -> Result<PreparedWrite, Refusal> {
     let path = job.edit.path();
     match job.place.open(OFlags::RDWR) {
         Ok(target) => {
             let held = job.held.as_ref().map(|held| FileId::of(&held.file));
             match (held, FileId::of(&target)) {
-                (Some(Ok(held)), Ok(id)) if held == id => Ok(Step::InPlace { target, why }),
+                (Some(Ok(held)), Ok(id)) if held == id => {
+                    Ok(PreparedWrite::InPlace { target, why })
+                }
                 _ => Err(trouble::conflict(path, "was replaced by another program at this moment")),
             }
         }

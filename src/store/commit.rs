@@ -18,8 +18,8 @@ use std::time::Instant;
 use rustix::fs::{Access, AtFlags, OFlags};
 use rustix::io::Errno;
 
-use super::carry::Step;
-use super::confine::{FileId, Made, NotAFile, Place};
+use super::carry::PreparedWrite;
+use super::confine::{FileId, Made, NotAFile, Target};
 use super::disk::{Disk, UNDER_WAY};
 use super::history::{Entry, Intent, Keep};
 use super::lock::{self, Key, Locked, Patience, Turn};
@@ -63,7 +63,7 @@ pub(super) struct Job<'a> {
     /// What a new file shall be like, when it takes over from another.
     pub(super) like: Option<Metadata>,
     pub(super) edit: VerifiedEdit,
-    pub(super) place: Place,
+    pub(super) place: Target,
     pub(super) made: Grown,
     pub(super) held: Option<Held>,
     pub(super) warnings: Vec<String>,
@@ -394,7 +394,7 @@ impl Disk {
     }
 
     /// Writes the intent to the history. Trouble there is a warning, not a refusal.
-    fn note(&self, jobs: &mut [Job<'_>], steps: &[Step], how: &How<'_>) -> u64 {
+    fn note(&self, jobs: &mut [Job<'_>], steps: &[PreparedWrite], how: &How<'_>) -> u64 {
         let Some(history) = &self.history else {
             if let (Some(trouble), Some(job)) = (&self.state_trouble, jobs.first_mut()) {
                 job.warnings.push(format!("this change cannot be undone: {trouble}"));
@@ -412,7 +412,7 @@ impl Disk {
                     After::Removed => None,
                 },
                 made: job.made.folders.iter().map(|made| made.real.clone()).collect(),
-                is_displaced: matches!(step, Step::Replace(_)),
+                is_displaced: matches!(step, PreparedWrite::Replace(_)),
             })
             .collect();
         let keep = if jobs.len() > 1 && self.options.promise == Promise::Durable {

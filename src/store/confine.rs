@@ -142,7 +142,7 @@ const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLO
 
 /// A name in a folder that was reached below the root.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Target {
     /// The folder.
     pub(super) folder: Arc<Folder>,
     /// The name in it. It was no link when it was looked at.
@@ -226,7 +226,7 @@ impl Root {
     }
 
     /// Finds the folder and name that `path` means. The name itself may be missing.
-    pub(super) fn place(&self, path: &Path) -> io::Result<Place> {
+    pub(super) fn place(&self, path: &Path) -> io::Result<Target> {
         if self.walk == Walk::Kernel
             && let Some(place) = self.place_by_kernel(path)?
         {
@@ -242,7 +242,7 @@ impl Root {
         path: &Path,
         made: &mut Vec<Made>,
         allow: &dyn Fn(&Path) -> bool,
-    ) -> io::Result<Place> {
+    ) -> io::Result<Target> {
         match self.place(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.walk(path, Missing::Make { made, allow })
@@ -252,7 +252,7 @@ impl Root {
     }
 
     /// `None` when a link is in the way or the kernel cannot: then the walk decides.
-    fn place_by_kernel(&self, path: &Path) -> io::Result<Option<Place>> {
+    fn place_by_kernel(&self, path: &Path) -> io::Result<Option<Target>> {
         let (Some(name), parent) = (path.file_name(), path.parent()) else { return Ok(None) };
         let folder = match parent.filter(|parent| !parent.as_os_str().is_empty()) {
             None => self.folder(),
@@ -264,11 +264,11 @@ impl Root {
         };
         match folder.stat(name) {
             Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => Ok(None),
-            _ => Ok(Some(Place { folder, name: name.to_owned(), real: path.to_owned() })),
+            _ => Ok(Some(Target { folder, name: name.to_owned(), real: path.to_owned() })),
         }
     }
 
-    fn walk(&self, path: &Path, mut missing: Missing<'_>) -> io::Result<Place> {
+    fn walk(&self, path: &Path, mut missing: Missing<'_>) -> io::Result<Target> {
         let root = self.folder();
         let mut pending: VecDeque<OsString> = parts(path);
         let mut above: Vec<(Arc<Folder>, OsString)> = Vec::new();
@@ -300,7 +300,7 @@ impl Root {
             let real = || above.iter().map(|(_, name)| name).chain([&part]).collect::<PathBuf>();
             if pending.is_empty() {
                 let real = real();
-                return Ok(Place { folder: here, name: part, real });
+                return Ok(Target { folder: here, name: part, real });
             }
             let next = match (here.enter(&part), &mut missing) {
                 (Ok(folder), _) => folder,
@@ -378,7 +378,7 @@ impl From<io::Error> for NotAFile {
     }
 }
 
-impl Place {
+impl Target {
     /// Opens the regular file that stands here. Looks before it opens, because opening
     /// a device or a pipe can have effects or wait.
     pub(super) fn open(&self, flags: OFlags) -> Result<File, NotAFile> {

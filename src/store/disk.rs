@@ -21,7 +21,7 @@ use rustix::io::Errno;
 use tokio::sync::broadcast;
 
 use super::commit::{How, Order};
-use super::confine::{FileId, NotAFile, Place, Root, Standing, Walk};
+use super::confine::{FileId, NotAFile, Root, Standing, Target, Walk};
 use super::feed::Feed;
 use super::history::History;
 use super::in_place::Journals;
@@ -252,7 +252,7 @@ impl Disk {
     pub(super) fn admit_identity(
         &self,
         path: &WorkPath,
-        place: &Place,
+        place: &Target,
         file: &std::fs::File,
     ) -> Result<(), Refusal> {
         use std::os::unix::fs::MetadataExt as _;
@@ -298,7 +298,7 @@ impl Disk {
     }
 
     /// Looks for litter in the folder of a job, at most once a minute.
-    pub(super) fn sweep_folder(&self, place: &Place) {
+    pub(super) fn sweep_folder(&self, place: &Target) {
         let now = Instant::now();
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
         let last = swept.insert(place.folder.id(), now);

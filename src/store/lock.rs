@@ -14,14 +14,14 @@ use std::io;
 use std::sync::{Condvar, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::confine::{FileId, Place};
+use super::confine::{FileId, Target};
 
 /// A file by its folder and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Key(FileId, OsString);
 
 impl Key {
-    pub(super) fn of(place: &Place) -> Self {
+    pub(super) fn of(place: &Target) -> Self {
         Self(place.folder.id(), place.name.clone())
     }
 }

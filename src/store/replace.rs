@@ -14,7 +14,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, Mode};
 use rustix::io::Errno;
 
-use super::confine::{Folder, Place};
+use super::confine::{Folder, Target};
 use super::lease;
 use super::litter;
 use super::metadata::Metadata;
@@ -58,7 +58,7 @@ impl Temp {
     /// Writes `bytes` to a fresh file beside `place`, with `metadata` if it replaces one.
     /// Holds the file's lock, so that a writer who finds it under its final name waits.
     pub(super) fn write(
-        place: &Place,
+        place: &Target,
         bytes: &[u8],
         metadata: Option<&Metadata>,
     ) -> Result<Self, NoTemp> {
@@ -80,7 +80,7 @@ impl Temp {
     }
 
     /// Gives the new file the name `place` that must be free.
-    pub(super) fn create_at(mut self, place: &Place) -> Result<File, (Self, io::Error)> {
+    pub(super) fn create_at(mut self, place: &Target) -> Result<File, (Self, io::Error)> {
         let moved = match rename_to_free(&self.folder, &self.name, &place.name) {
             Err(error) if trouble::is(&error, NO_FLAGS) => {
                 link(&self.folder, &self.name, &place.name)
@@ -97,7 +97,7 @@ impl Temp {
     }
 
     /// Swaps names with the file at `place`.
-    pub(super) fn exchange_with(mut self, place: &Place) -> Result<Displaced, (Self, io::Error)> {
+    pub(super) fn exchange_with(mut self, place: &Target) -> Result<Displaced, (Self, io::Error)> {
         match exchange(&self.folder, &self.name, &place.name) {
             Ok(()) => {
                 self.stays = true;
@@ -108,7 +108,7 @@ impl Temp {
     }
 
     /// Takes the place of the file there, whose bytes are then gone.
-    pub(super) fn replace_at(mut self, place: &Place) -> Result<File, (Self, io::Error)> {
+    pub(super) fn replace_at(mut self, place: &Target) -> Result<File, (Self, io::Error)> {
         let replaced = rustix::fs::renameat(&*self.folder, &self.name, &*self.folder, &place.name);
         match replaced {
             Ok(()) => self.stays = true,
@@ -128,7 +128,7 @@ pub(super) const NO_FLAGS: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOT
 /// [`Displaced::discard`], so that everything can still be taken back.
 #[derive(Debug)]
 pub(super) struct Displaced {
-    place: Place,
+    place: Target,
     name: OsString,
     new: Temp,
 }
@@ -200,7 +200,7 @@ impl Displaced {
 }
 
 /// Moves the file at `place` to a temp name, to remove it.
-pub(super) fn set_aside(place: &Place) -> io::Result<Aside> {
+pub(super) fn set_aside(place: &Target) -> io::Result<Aside> {
     let name = litter::temp_name();
     match rename_to_free(&place.folder, &place.name, &name) {
         Err(error) if trouble::is(&error, NO_FLAGS) => {
@@ -214,7 +214,7 @@ pub(super) fn set_aside(place: &Place) -> io::Result<Aside> {
 /// A file that was moved aside.
 #[derive(Debug)]
 pub(super) struct Aside {
-    place: Place,
+    place: Target,
     name: OsString,
 }
 

@@ -102,7 +102,7 @@ pub(super) fn canonical(
     if let Some(inner) = wrapped(&given, schema) {
         given = inner;
     }
-    object(&Place { tool, at: String::new() }, schema, given)
+    object(&ArgumentPath { tool, at: String::new() }, schema, given)
 }
 
 /// What a call asks for, whatever the order of its arguments.
@@ -150,12 +150,12 @@ fn wrapped(given: &Map<String, Value>, schema: &Value) -> Option<Map<String, Val
 }
 
 /// Where in the call we are, for messages.
-struct Place<'a> {
+struct ArgumentPath<'a> {
     tool: &'a str,
     at: String,
 }
 
-impl Place<'_> {
+impl ArgumentPath<'_> {
     fn below(&self, name: &str) -> Self {
         let dot = if self.at.is_empty() || name.starts_with('[') { "" } else { "." };
         Self { tool: self.tool, at: format!("{}{dot}{name}", self.at) }
@@ -167,7 +167,7 @@ impl Place<'_> {
 }
 
 fn object(
-    place: &Place<'_>,
+    place: &ArgumentPath<'_>,
     schema: &Value,
     given: Map<String, Value>,
 ) -> Result<Map<String, Value>, Refusal> {
@@ -259,7 +259,7 @@ fn item_properties(schema: &Value) -> Option<&Map<String, Value>> {
 
 /// Puts a value that stands beside a list into each item that lacks it.
 fn share(
-    place: &Place<'_>,
+    place: &ArgumentPath<'_>,
     out: &mut Map<String, Value>,
     list: &str,
     item: &str,
@@ -275,7 +275,7 @@ fn share(
     Ok(())
 }
 
-fn coerce(place: &Place<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
+fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let options = branches(schema);
     let kind = kind_of(&value);
     if let Some(branch) = options.iter().find(|branch| takes(branch, kind)) {
@@ -346,7 +346,7 @@ fn coerce(place: &Place<'_>, schema: &Value, value: Value) -> Result<Value, Refu
 
 /// A list item may lack what stands beside the list, so a missing path is looked
 /// for later, when the tool reads its arguments.
-fn coerce_item(place: &Place<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
+fn coerce_item(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let value = match value {
         Value::String(text) if !takes(schema, "string") => {
             parse_lenient(&text).unwrap_or(Value::String(text))
@@ -377,7 +377,7 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn unknown(place: &Place<'_>, schema: &Value, name: &str) -> Refusal {
+fn unknown(place: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
     let known: Vec<&str> =
         properties(schema).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let whole = if place.at.is_empty() { String::new() } else { format!(" in `{}`", place.at) };

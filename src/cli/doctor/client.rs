@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use super::super::args::Common;
 use super::super::init::Content;
 use super::super::init::clients::{Client, client};
-use super::{Finding, Outcome};
+use super::{Finding, Level};
 use crate::tools::Dialect;
 
 /// A server that takes longer to start is of no use to a client either.
@@ -36,7 +36,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
         } else {
             Finding::not_good(
                 "permission",
-                Outcome::Bad,
+                Level::Bad,
                 format!("{} does not give it: {}", file.shown(), client.without),
                 format!("If that is not what you want, run `restitch init {} --write --allow-edits` here.", client.name),
             )
@@ -45,7 +45,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
     out.push(match configured(common, &client) {
         None => Finding::not_good(
             "server",
-            Outcome::Bad,
+            Level::Bad,
             "no configuration of this client starts restitch",
             write,
         ),
@@ -56,13 +56,13 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             ),
             Ok(Err(why)) => Finding::not_good(
                 "edit",
-                Outcome::Bad,
+                Level::Bad,
                 format!("started with {}: {why}", args.join(" ")),
                 "Correct the arguments in the client's configuration.",
             ),
             Err(_) => Finding::not_good(
                 "edit",
-                Outcome::Bad,
+                Level::Bad,
                 format!("started with {}: no answer in {} s", args.join(" "), LIMIT.as_secs()),
                 "Run it by hand and read what it says on stderr.",
             ),
@@ -72,8 +72,8 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
 }
 
 /// A file that differs from ours may be the user's choice, as long as it starts the server.
-fn outcome(common: &Common, client: &Client) -> Outcome {
-    if configured(common, client).is_some() { Outcome::Warning } else { Outcome::Bad }
+fn outcome(common: &Common, client: &Client) -> Level {
+    if configured(common, client).is_some() { Level::Warning } else { Level::Bad }
 }
 
 /// The program that the configurations name.
@@ -86,13 +86,13 @@ fn program() -> Finding {
     match named {
         None => Finding::not_good(
             "program",
-            Outcome::Bad,
+            Level::Bad,
             "`restitch` is not on the PATH, so the client cannot start it",
             "Install it with `cargo install --path .`, or put its folder on the PATH.",
         ),
         Some(named) if own.is_some() && named.canonicalize().ok() != own => Finding::not_good(
             "program",
-            Outcome::Warning,
+            Level::Warning,
             format!("the client starts {}, which is not this program", named.display()),
             "Put this one first on the PATH, or ask that one.",
         ),

@@ -25,14 +25,14 @@ use crate::store::{DiskStore, MemoryStore, state_folder, usable_state_folder};
 #[derive(Debug, Serialize)]
 struct Finding {
     what: &'static str,
-    outcome: Outcome,
+    outcome: Level,
     detail: String,
     next: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Outcome {
+enum Level {
     Good,
     Warning,
     Bad,
@@ -40,12 +40,12 @@ enum Outcome {
 
 impl Finding {
     fn good(what: &'static str, detail: impl Into<String>) -> Self {
-        Self { what, outcome: Outcome::Good, detail: detail.into(), next: None }
+        Self { what, outcome: Level::Good, detail: detail.into(), next: None }
     }
 
     fn not_good(
         what: &'static str,
-        outcome: Outcome,
+        outcome: Level,
         detail: impl Into<String>,
         next: impl Into<String>,
     ) -> Self {
@@ -61,7 +61,7 @@ pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Exit {
             None => return no_client(name),
         },
     };
-    let bad = findings.iter().any(|finding| finding.outcome == Outcome::Bad);
+    let bad = findings.iter().any(|finding| finding.outcome == Level::Bad);
     match print(common, &findings, bad) {
         Ok(()) if bad => Exit::fault("not everything is well; see above"),
         Ok(()) => Exit::Done,
@@ -83,7 +83,7 @@ async fn general(common: &Common) -> Vec<Finding> {
         Ok(settings) => endpoint(&settings, &mut findings).await,
         Err(exit) => findings.push(Finding::not_good(
             "settings",
-            Outcome::Bad,
+            Level::Bad,
             exit.message(),
             "Correct the setting that is named.",
         )),
@@ -98,9 +98,9 @@ fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
     }
     for finding in findings {
         let sign = match finding.outcome {
-            Outcome::Good => "ok  ",
-            Outcome::Warning => "warn",
-            Outcome::Bad => "bad ",
+            Level::Good => "ok  ",
+            Level::Warning => "warn",
+            Level::Bad => "bad ",
         };
         writeln!(out, "{sign}  {}: {}", finding.what, finding.detail)?;
         if let Some(next) = &finding.next {
@@ -115,7 +115,7 @@ fn root(common: &Common) -> Finding {
         Ok(_) => Finding::good("root", common.root().display().to_string()),
         Err(error) => Finding::not_good(
             "root",
-            Outcome::Bad,
+            Level::Bad,
             format!("{}: {error}", common.root().display()),
             "Name a folder that exists with --root.",
         ),
@@ -127,7 +127,7 @@ fn state() -> Finding {
         Ok(folder) => Finding::good("state", folder.display().to_string()),
         Err(why) => Finding::not_good(
             "state",
-            if state_folder().is_some() { Outcome::Bad } else { Outcome::Warning },
+            if state_folder().is_some() { Level::Bad } else { Level::Warning },
             format!("{why}; undo, locks and caches are off"),
             "Set RESTITCH_STATE_DIR to a folder that is yours alone, or is not there yet.",
         ),
@@ -154,7 +154,7 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
         (Err(exit), _) | (_, Err(exit)) => {
             findings.push(Finding::not_good(
                 "settings",
-                Outcome::Bad,
+                Level::Bad,
                 exit.message(),
                 "Correct the setting that is named.",
             ));
@@ -211,7 +211,7 @@ fn unanswered(refusal: &Refusal) -> Finding {
     if last.is_some_and(understood) {
         return Finding::not_good(
             "endpoint",
-            Outcome::Warning,
+            Level::Warning,
             detail,
             "The server answers, but this model did not correct a simple example. Its wrong answers are refused; a larger model will help more.",
         );
@@ -229,7 +229,7 @@ fn unanswered(refusal: &Refusal) -> Finding {
     } else {
         "The server does not take a small question as it is sent. Look at what its log says about it."
     };
-    Finding::not_good("endpoint", Outcome::Bad, detail, next)
+    Finding::not_good("endpoint", Level::Bad, detail, next)
 }
 
 const MORE_ROOM: &str = "Longer questions get no answer and the call is refused as without a model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
@@ -242,7 +242,7 @@ const LONG: usize = 36 << 10;
 async fn room(client: &OpenAi, settings: &ModelSettings) -> Finding {
     let most = settings.allowance.time;
     let bad =
-        |detail: String, next: &str| Finding::not_good("context", Outcome::Warning, detail, next);
+        |detail: String, next: &str| Finding::not_good("context", Level::Warning, detail, next);
     let start = Instant::now();
     match tried(client, LONG / 4, most).await {
         Tried::Fits(tokens) if is_cut(tokens, LONG / 4) => return cut(tokens, LONG / 4),
@@ -306,7 +306,7 @@ fn is_cut(tokens: u64, bytes: usize) -> bool {
 fn cut(tokens: u64, bytes: usize) -> Finding {
     Finding::not_good(
         "context",
-        Outcome::Warning,
+        Level::Warning,
         format!("the server seems to cut questions: of {bytes} bytes it read {tokens} tokens"),
         MORE_ROOM,
     )

@@ -7,11 +7,12 @@ use clap::Args;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::progress::Progress;
 use crate::harness::case::Case;
 use crate::harness::compare::{RIVALS, Result, is_fair, run as run_rival, table};
 use crate::harness::measure::parallel;
 use crate::harness::report::page;
-use crate::harness::suite::{Kind, load, select};
+use crate::harness::suite::{Origin, load, select};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -67,8 +68,8 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     let cases: Vec<Case> = entries
         .into_iter()
         .filter_map(|entry| match entry.kind {
-            Kind::Packed(case, _) => Some(*case),
-            Kind::Folder(_) | Kind::Unreadable(_) => None,
+            Origin::Packed(case, _) => Some(*case),
+            Origin::Folder(_) | Origin::Unreadable(_) => None,
         })
         .filter(is_fair)
         .collect();
@@ -137,10 +138,13 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
             }
         }
     };
+    let progress = Progress::new("cases", entries.len());
     let seen = parallel(&entries, |entry| {
         let (judged, files) = entry.judge_files();
+        progress.advance();
         (entry.clone(), judged, files)
     });
+    drop(progress);
     let out = common.root().join(&args.html);
     let written = std::fs::write(&out, page(&seen, &rivals));
     let said = written

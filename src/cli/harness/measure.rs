@@ -9,9 +9,10 @@ use similar::TextDiff;
 use super::super::args::Common;
 use super::super::exit::Exit;
 use super::Material;
+use crate::cli::progress::Progress;
 use crate::harness::case::{Case, Truth};
 use crate::harness::judge::{Judged, Verdict};
-use crate::harness::measure::{Plan, Seen, edits, measure};
+use crate::harness::measure::{JudgedCase, Plan, edits, measure};
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
@@ -76,10 +77,12 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         Some(Show::Right) => |judged| judged.verdict.is_good(),
         Some(_) => |judged| !judged.verdict.is_good(),
     };
-    let (score, seen) = measure(&edits, &plan, keep);
+    let progress = Progress::new("ways", plan.chosen().len());
+    let (score, seen) = measure(&edits, &plan, keep, &|| progress.advance());
+    drop(progress);
     let shown =
         seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(&judged.verdict)));
-    let shown: Vec<&Seen> = shown.take(args.limit).collect();
+    let shown: Vec<&JudgedCase> = shown.take(args.limit).collect();
     let mut out = io::stdout().lock();
     let written = if common.json {
         let cases: Vec<_> = shown.iter().map(|(case, judged)| record(case, judged)).collect();

@@ -11,12 +11,13 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use crate::cli::progress::Progress;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::Verdict;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::{Client, Found, Replacement, Transcript, read};
+use crate::harness::mine::{Client, Findings, Replacement, Transcript, read};
 use crate::harness::score::percent;
 use crate::language::Language;
 
@@ -46,11 +47,18 @@ fn client(name: &str) -> Result<Client, String> {
 }
 
 pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
-    let Found { transcripts, unread } = match find(&args) {
+    let Findings { transcripts, unread } = match find(&args) {
         Ok(found) => found,
         Err(exit) => return exit,
     };
-    let failed: Vec<Failure> = transcripts.iter().flat_map(failures).collect();
+    let progress = Progress::new("sessions", transcripts.len());
+    let of = |transcript| {
+        let failed = failures(transcript);
+        progress.advance();
+        failed
+    };
+    let failed: Vec<Failure> = transcripts.iter().flat_map(of).collect();
+    drop(progress);
     let by_model = if args.ask_model {
         match ask_model(common, &failed).await {
             Ok(count) => Some(count),
@@ -82,11 +90,11 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
     }
 }
 
-fn find(args: &MineArgs) -> Result<Found, Exit> {
+fn find(args: &MineArgs) -> Result<Findings, Exit> {
     let cannot = |path: &Path, error: io::Error| {
         Exit::usage(format!("cannot read {}: {error}", path.display()))
     };
-    let mut all = Found::default();
+    let mut all = Findings::default();
     let mut looked = Vec::new();
     if let Some(path) = &args.path {
         all = read(path, args.client).map_err(|error| cannot(path, error))?;

@@ -2,9 +2,8 @@
 //! cause, and compared with the baseline.
 
 use std::fmt::Write as _;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
@@ -12,14 +11,15 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use crate::harness::baseline::{Baseline, Change, Scope};
+use crate::cli::progress::Progress;
+use crate::harness::baseline::{Baseline, Difference, Scope};
 use crate::harness::ci::{self, End::*};
 use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{Judged, Verdict};
 use crate::harness::measure::parallel;
 use crate::harness::pack;
 use crate::harness::score::Score;
-use crate::harness::suite::{Entry, Kind, Shard, Standing, load, select};
+use crate::harness::suite::{Entry, Origin, Shard, Standing, load, select};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -61,7 +61,7 @@ enum By {
 }
 
 /// A case with what came of it.
-struct Seen {
+struct CaseRun {
     entry: Entry,
     judged: Judged,
     files: Tree,
@@ -117,7 +117,7 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
             return Exit::fault(format!("cannot write {}: {error}", file.display()));
         }
     }
-    let lost = changes.iter().any(Change::is_loss) && !args.bless;
+    let lost = changes.iter().any(Difference::is_loss) && !args.bless;
     let bad = seen.iter().any(|case| matches!(case.standing, Standing::Bad | Standing::Promote));
     let rows = || rows(common.root(), &seen, &changes);
     if let Some(file) = &args.junit
@@ -138,15 +138,15 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
 }
 
 /// The run for a report; paths are relative to the root.
-fn rows(root: &Path, seen: &[Seen], changes: &[Change]) -> Vec<ci::Row> {
-    let row = |case: &Seen| {
+fn rows(root: &Path, seen: &[CaseRun], changes: &[Difference]) -> Vec<ci::Row> {
+    let row = |case: &CaseRun| {
         let file = match &case.entry.kind {
-            Kind::Folder(fixture) => fixture.dir.join("case.toml"),
-            Kind::Packed(_, file) => file.clone(),
-            Kind::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
+            Origin::Folder(fixture) => fixture.dir.join("case.toml"),
+            Origin::Packed(_, file) => file.clone(),
+            Origin::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
         };
         let change = changes.iter().find(|change| change.id == case.entry.id);
-        let lost = change.is_some_and(Change::is_loss);
+        let lost = change.is_some_and(Difference::is_loss);
         let end = match case.standing {
             Standing::Bad => Bad(case.entry.explain(&case.judged, &case.files)),
             Standing::Promote => Bad("known to fail, and it passes now: promote it".into()),
@@ -167,27 +167,20 @@ fn rows(root: &Path, seen: &[Seen], changes: &[Change]) -> Vec<ci::Row> {
     seen.iter().map(row).collect()
 }
 
-fn judge_all(entries: Vec<Entry>) -> Vec<Seen> {
-    let (done, all) = (AtomicUsize::new(0), entries.len());
-    let watched = io::stderr().is_terminal();
+fn judge_all(entries: Vec<Entry>) -> Vec<CaseRun> {
+    let progress = Progress::new("cases", entries.len());
     let judged = parallel(&entries, |entry| {
         let result = entry.judge_files();
-        let count = done.fetch_add(1, Ordering::Relaxed) + 1;
-        if watched && (count.is_multiple_of(20) || count == all) {
-            // A progress line may be lost.
-            let _ = write!(io::stderr().lock(), "\r{count}/{all}");
-        }
+        progress.advance();
         result
     });
-    if watched {
-        let _ = write!(io::stderr().lock(), "\r\x1b[K");
-    }
+    drop(progress);
     entries
         .into_iter()
         .zip(judged)
         .map(|(entry, (judged, files))| {
             let standing = entry.standing(&judged.verdict);
-            Seen { entry, judged, files, standing }
+            CaseRun { entry, judged, files, standing }
         })
         .collect()
 }
@@ -204,27 +197,27 @@ fn baseline(file: &Path, named: bool) -> Result<Option<Baseline>, Exit> {
 
 /// Rewrites the expectation of every case that did something else. A packed case keeps its
 /// truth, which its generator knows; only its standing as a known failure is set.
-fn bless_all(seen: &mut [Seen]) -> io::Result<()> {
+fn bless_all(seen: &mut [CaseRun]) -> io::Result<()> {
     let mut packs: Vec<PathBuf> = Vec::new();
     for case in seen.iter_mut() {
         if matches!(case.standing, Standing::Good | Standing::Known) {
             continue;
         }
         match &mut case.entry.kind {
-            Kind::Folder(fixture) if !matches!(case.judged.verdict, Verdict::Broken(_)) => {
+            Origin::Folder(fixture) if !matches!(case.judged.verdict, Verdict::Broken(_)) => {
                 fixture.bless(&case.judged, &case.files)?;
                 case.entry.status = Status::Pass;
                 let (judged, files) = case.entry.judge_files();
                 (case.judged, case.files) = (judged, files);
                 case.standing = case.entry.standing(&case.judged.verdict);
             }
-            Kind::Packed(_, file) => {
+            Origin::Packed(_, file) => {
                 packs.push(file.clone());
                 let fails = !case.judged.verdict.is_good();
                 case.entry.status = if fails { Status::KnownFailure } else { Status::Pass };
                 case.standing = if fails { Standing::Known } else { Standing::Good };
             }
-            Kind::Folder(_) | Kind::Unreadable(_) => {}
+            Origin::Folder(_) | Origin::Unreadable(_) => {}
         }
     }
     packs.sort();
@@ -245,7 +238,12 @@ fn bless_all(seen: &mut [Seen]) -> io::Result<()> {
     Ok(())
 }
 
-fn as_text(args: &RunArgs, seen: &[Seen], changes: &[Change], took: std::time::Duration) -> String {
+fn as_text(
+    args: &RunArgs,
+    seen: &[CaseRun],
+    changes: &[Difference],
+    took: std::time::Duration,
+) -> String {
     let mut score = Score::default();
     let mut known = 0;
     for case in seen {
@@ -262,7 +260,7 @@ fn as_text(args: &RunArgs, seen: &[Seen], changes: &[Change], took: std::time::D
         }
     }
     let mut out = String::new();
-    let bad = |case: &&Seen| matches!(case.standing, Standing::Bad | Standing::Promote);
+    let bad = |case: &&CaseRun| matches!(case.standing, Standing::Bad | Standing::Promote);
     for case in seen.iter().filter(bad).take(args.limit) {
         if case.standing == Standing::Promote {
             let _ = writeln!(
@@ -292,7 +290,7 @@ fn as_text(args: &RunArgs, seen: &[Seen], changes: &[Change], took: std::time::D
     if fresh > 0 {
         let _ = writeln!(out, "\n{fresh} cases are new to the baseline");
     }
-    if !changes.is_empty() && !changes.iter().any(Change::is_loss) && !args.bless {
+    if !changes.is_empty() && !changes.iter().any(Difference::is_loss) && !args.bless {
         let _ = writeln!(out, "no loss; `restitch harness bless` takes the changes over");
     }
     let promote = seen.iter().filter(|case| case.standing == Standing::Promote).count();
@@ -304,7 +302,7 @@ fn as_text(args: &RunArgs, seen: &[Seen], changes: &[Change], took: std::time::D
     out
 }
 
-fn as_json(seen: &[Seen], changes: &[Change]) -> String {
+fn as_json(seen: &[CaseRun], changes: &[Difference]) -> String {
     let cases: Vec<_> = seen
         .iter()
         .map(|case| {

@@ -12,9 +12,9 @@ pub(crate) struct Client {
     /// Its name on the command line.
     pub(crate) name: &'static str,
     /// What is always written.
-    pub(crate) files: Vec<File>,
+    pub(crate) files: Vec<ConfigFile>,
     /// What the user agrees to with `--allow-edits`.
-    pub(crate) allowing: Vec<File>,
+    pub(crate) allowing: Vec<ConfigFile>,
     /// What becomes of an edit without that.
     pub(crate) without: &'static str,
     /// What else to know.
@@ -22,8 +22,8 @@ pub(crate) struct Client {
 }
 
 /// A file of a client's configuration.
-pub(crate) struct File {
-    pub(crate) place: Place,
+pub(crate) struct ConfigFile {
+    pub(crate) place: Owner,
     /// Below that place.
     pub(crate) path: &'static str,
     pub(crate) content: Content,
@@ -31,7 +31,7 @@ pub(crate) struct File {
 
 /// Whose configuration it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Owner {
     /// The project's.
     Project,
     /// The user's, below the home folder, or in the folder that a variable names.
@@ -44,19 +44,19 @@ pub(crate) const CLIENTS: &[&str] = &[
     "kimi", "amp", "crush", "goose", "vibe",
 ];
 
-fn project(path: &'static str, content: Content) -> File {
-    File { place: Place::Project, path, content }
+fn project(path: &'static str, content: Content) -> ConfigFile {
+    ConfigFile { place: Owner::Project, path, content }
 }
 
 fn home(
     folder: &'static str,
     variable: Option<&'static str>,
     file: (&'static str, Content),
-) -> File {
-    File { place: Place::Home { folder, variable }, path: file.0, content: file.1 }
+) -> ConfigFile {
+    ConfigFile { place: Owner::Home { folder, variable }, path: file.0, content: file.1 }
 }
 
-fn json_in(path: &'static str, value: Value) -> File {
+fn json_in(path: &'static str, value: Value) -> ConfigFile {
     project(path, Content::Json(value))
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
 }
 
 /// A server in a JSON file of the project, under the client's key for servers.
-fn plain_server(path: &'static str, key: &str) -> File {
+fn plain_server(path: &'static str, key: &str) -> ConfigFile {
     let args = start(None, &tools("edit_file"), path);
     json_in(path, json!({ key: { "restitch": { "command": "restitch", "args": args } } }))
 }
@@ -389,7 +389,7 @@ fn qwen(folder: &str) -> Client {
 }
 
 /// Hooks that VS Code and Copilot CLI both run.
-fn github_hooks() -> File {
+fn github_hooks() -> ConfigFile {
     let file = ".github/hooks/restitch.json";
     json_in(
         file,

@@ -18,7 +18,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
-use clients::{CLIENTS, Client, File, Place, client};
+use clients::{CLIENTS, Client, ConfigFile, Owner, client};
 pub(super) use merge::{Content, pretty};
 
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
@@ -34,7 +34,7 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let mut text = String::new();
     let mut refused = false;
     let mut files = Vec::new();
-    let agreed: &[File] = if args.allow_edits { &client.allowing } else { &[] };
+    let agreed: &[ConfigFile] = if args.allow_edits { &client.allowing } else { &[] };
     for file in client.files.iter().chain(agreed) {
         if !args.write {
             let _ = writeln!(text, "# {}\n{}", file.shown(), file.content.printed());
@@ -106,9 +106,9 @@ fn not_agreed(client: &Client, mark: &str) -> String {
 }
 
 /// Merges one file through the same store as any edit.
-async fn write(common: &Common, file: &File) -> Result<&'static str, String> {
+async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, String> {
     let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
-    if file.place != Place::Project {
+    if file.place != Owner::Project {
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     }
@@ -120,7 +120,7 @@ async fn write(common: &Common, file: &File) -> Result<&'static str, String> {
 }
 
 /// Adds what is missing to one file.
-async fn merge(engine: &Engine, file: &File) -> Result<&'static str, Refusal> {
+async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refusal> {
     let path = engine.path(file.path)?;
     let why = Explanation::plain(Rung::Init);
     let (edit, done) = match engine.snapshot(&path).await {
@@ -141,13 +141,13 @@ async fn merge(engine: &Engine, file: &File) -> Result<&'static str, Refusal> {
     Ok(done)
 }
 
-impl File {
+impl ConfigFile {
     /// The folder that its path is below.
     pub(super) fn folder(&self, common: &Common) -> Option<PathBuf> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         match self.place {
-            Place::Project => Some(common.root().to_path_buf()),
-            Place::Home { folder, variable: name } => name
+            Owner::Project => Some(common.root().to_path_buf()),
+            Owner::Home { folder, variable: name } => name
                 .and_then(variable)
                 .map(PathBuf::from)
                 .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(folder))),
@@ -157,9 +157,9 @@ impl File {
     /// Its name for people.
     pub(super) fn shown(&self) -> String {
         match self.place {
-            Place::Project => self.path.to_owned(),
-            Place::Home { folder: "", .. } => format!("~/{}", self.path),
-            Place::Home { folder, .. } => format!("~/{folder}/{}", self.path),
+            Owner::Project => self.path.to_owned(),
+            Owner::Home { folder: "", .. } => format!("~/{}", self.path),
+            Owner::Home { folder, .. } => format!("~/{folder}/{}", self.path),
         }
     }
 

@@ -6,14 +6,14 @@ use super::values::{is_placeholder, is_random};
 
 /// Where a line stands, by the name of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FileKind {
     /// Settings: a bare value is a value.
     Settings,
     /// Code, or nobody knows: a bare value is as likely a name.
     Code,
 }
 
-impl Place {
+impl FileKind {
     pub(super) fn of(path: &str) -> Self {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
         let ending = name.rsplit_once('.').map_or(name.as_str(), |(_, ending)| ending);
@@ -61,12 +61,12 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// Whether a line gives a secret to a name, or to a program.
-pub(super) fn is_given(line: &str, place: Place) -> bool {
-    is_named(line, place) || commands::is_given(line, place == Place::Settings)
+pub(super) fn is_given(line: &str, place: FileKind) -> bool {
+    is_named(line, place) || commands::is_given(line, place == FileKind::Settings)
 }
 
 /// Whether a line gives a secret to a name.
-fn is_named(line: &str, place: Place) -> bool {
+fn is_named(line: &str, place: FileKind) -> bool {
     separators(line).take(12).any(|(at, length)| {
         if let Some((value, weight)) = attribute(line, at) {
             return fits(value, weight, Form::Literal);
@@ -82,7 +82,7 @@ fn is_named(line: &str, place: Place) -> bool {
             && line[..at].ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
             && !line[at + 1..].starts_with([' ', '=']);
         let in_string = line.matches(';').count() >= 2 || is_quoted_at(line, at);
-        let bare = match place == Place::Settings || is_shell || in_string {
+        let bare = match place == FileKind::Settings || is_shell || in_string {
             true => Form::Literal,
             false => Form::Code,
         };

@@ -13,7 +13,7 @@ mod values;
 
 use std::borrow::Cow;
 
-use assigned::Place;
+use assigned::FileKind;
 
 use crate::port::{Ask, Window};
 
@@ -99,7 +99,7 @@ impl Secrets {
 
     /// The text with the values of its secrets blacked out, line by line.
     fn blacked_out(&self, path: &str, text: &str) -> String {
-        let place = Place::of(path);
+        let place = FileKind::of(path);
         let mut in_key = false;
         let clean = |line: &str| {
             let body = line.trim_end_matches(['\r', '\n']);
@@ -133,11 +133,11 @@ impl Secrets {
 
     /// The same for text of a file, whose name says how bare values are to be read.
     pub fn find_in(&self, path: &str, text: &str) -> Option<(usize, &'static str)> {
-        let place = Place::of(path);
+        let place = FileKind::of(path);
         (1..).zip(text.lines()).find_map(|(number, line)| Some((number, self.what(line, place)?)))
     }
 
-    fn what(&self, line: &str, place: Place) -> Option<&'static str> {
+    fn what(&self, line: &str, place: FileKind) -> Option<&'static str> {
         if self.literals.iter().any(|secret| line.contains(secret.as_str())) {
             return Some("the key of the endpoint");
         }

@@ -17,7 +17,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Row};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Client, Found, Transcript, opencode, string};
+use super::{Client, Findings, Transcript, opencode, string};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// Where the header says how changes are kept: 2 is a log beside the file.
@@ -37,7 +37,7 @@ pub fn is_database(start: &[u8]) -> bool {
 
 /// Reads the sessions of a database. What comes before an error is found; the error says
 /// what to do.
-pub fn read(file: &Path, found: &mut Found) -> Result<(), String> {
+pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
     let name = file.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     for _ in 0..ATTEMPTS {
         let before = state(file);

@@ -27,7 +27,7 @@ pub struct Failure {
     /// The file before, when the transcript lets us know.
     pub before: Option<(String, Known)>,
     /// What the engine makes of it; `None` without the file.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<Replayed>,
     /// What the agent's own next success on that file made of the same version.
     pub retry: Option<String>,
     /// Turns until that success, or to the end.
@@ -38,7 +38,7 @@ pub struct Failure {
 
 /// What the engine makes of a failed edit.
 #[derive(Debug, Clone)]
-pub enum Outcome {
+pub enum Replayed {
     /// It applies.
     Recovered {
         /// The rung of the last replacement.
@@ -130,17 +130,17 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
 }
 
 /// The engine on the failed call: all replacements, in order, or none.
-pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> Outcome {
+pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> Replayed {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut text = file.to_owned();
     let mut rung = String::new();
     for edit in edits {
         match one(name, &text, edit) {
             Ok((after, by)) => (text, rung) = (after, by),
-            Err(refusal) => return Outcome::Refused(Box::new(refusal)),
+            Err(refusal) => return Replayed::Refused(Box::new(refusal)),
         }
     }
-    Outcome::Recovered { rung, after: text }
+    Replayed::Recovered { rung, after: text }
 }
 
 fn one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), Refusal> {
@@ -161,14 +161,14 @@ fn one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), R
 impl Failure {
     /// Whether the engine applies it.
     pub fn is_recovered(&self) -> bool {
-        matches!(self.outcome, Some(Outcome::Recovered { .. }))
+        matches!(self.outcome, Some(Replayed::Recovered { .. }))
     }
 
     /// Whether the engine's result is what the agent itself arrived at; `None` when
     /// there is nothing to compare.
     pub fn agrees(&self) -> Option<bool> {
         match (&self.outcome, &self.retry) {
-            (Some(Outcome::Recovered { after, .. }), Some(own)) => Some(after == own),
+            (Some(Replayed::Recovered { after, .. }), Some(own)) => Some(after == own),
             _ => None,
         }
     }
@@ -177,15 +177,15 @@ impl Failure {
     pub fn cause(&self) -> String {
         match &self.outcome {
             None => "file unknown".into(),
-            Some(Outcome::Recovered { rung, .. }) => rung.clone(),
-            Some(Outcome::Refused(refusal)) => refusal.code.as_str().to_owned(),
+            Some(Replayed::Recovered { rung, .. }) => rung.clone(),
+            Some(Replayed::Refused(refusal)) => refusal.code.as_str().to_owned(),
         }
     }
 
     /// The code of the refusal.
     pub fn code(&self) -> Option<EditCode> {
         match &self.outcome {
-            Some(Outcome::Refused(refusal)) => Some(refusal.code),
+            Some(Replayed::Refused(refusal)) => Some(refusal.code),
             _ => None,
         }
     }

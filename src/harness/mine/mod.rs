@@ -90,7 +90,7 @@ impl Client {
 
 /// What was found.
 #[derive(Debug, Clone, Default)]
-pub struct Found {
+pub struct Findings {
     /// The sessions.
     pub transcripts: Vec<Transcript>,
     /// Files that could not be read, or not to their end, and why.
@@ -107,7 +107,7 @@ pub struct Transcript {
     /// Where the client worked, when the transcript says so.
     pub folder: Option<PathBuf>,
     /// What happened.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Action>,
     /// Output tokens of each turn, where the client counts them.
     pub tokens: Vec<u64>,
     /// Lines and records that were not understood.
@@ -118,7 +118,7 @@ pub struct Transcript {
 
 /// One thing that the agent did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct Action {
     /// In which turn of the model.
     pub turn: usize,
     /// When, in seconds since 1970, where the client says so.
@@ -185,7 +185,7 @@ impl Transcript {
     }
 
     fn push(&mut self, turn: usize, path: &str, deed: Deed) {
-        self.steps.push(Step { turn, when: self.clock, path: path.replace('\\', "/"), deed });
+        self.steps.push(Action { turn, when: self.clock, path: path.replace('\\', "/"), deed });
     }
 
     /// The time of the next steps, in any client's spelling; a record without one has that of
@@ -210,8 +210,8 @@ impl Transcript {
 }
 
 /// The transcripts below a file or folder; `client` when it is known whose they are.
-pub fn read(path: &Path, client: Option<Client>) -> io::Result<Found> {
-    let mut found = Found::default();
+pub fn read(path: &Path, client: Option<Client>) -> io::Result<Findings> {
+    let mut found = Findings::default();
     let mut files = Vec::new();
     if path.is_dir() {
         collect(path, &mut files)?;
@@ -236,7 +236,7 @@ pub fn read(path: &Path, client: Option<Client>) -> io::Result<Found> {
     Ok(found)
 }
 
-fn one_file(file: &Path, client: Option<Client>, found: &mut Found) -> Result<(), String> {
+fn one_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result<(), String> {
     let said = |error: io::Error| format!("cannot be read: {error}");
     let mut open = File::open(file).map_err(said)?;
     let mut start = Vec::new();

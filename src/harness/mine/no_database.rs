@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Found;
+use super::Findings;
 
 /// Whether a file is a database, by its first bytes.
 pub fn is_database(start: &[u8]) -> bool {
@@ -10,6 +10,6 @@ pub fn is_database(start: &[u8]) -> bool {
 }
 
 /// Says what it takes to read it.
-pub fn read(_: &Path, _: &mut Found) -> Result<(), String> {
+pub fn read(_: &Path, _: &mut Findings) -> Result<(), String> {
     Err(format!("is a database; {}", super::LEAN_BUILD))
 }

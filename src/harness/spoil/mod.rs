@@ -43,7 +43,7 @@ pub(crate) enum Wanted {
 
 /// One step of a way.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step {
+pub(crate) enum Spoil {
     /// Changes lines, where their roles are still known.
     Rows(fn(&mut Draft<'_>, &mut Rng) -> Option<()>),
     /// Changes whole strings.
@@ -60,7 +60,7 @@ pub(crate) struct Way {
     /// What must come of it.
     pub wanted: Wanted,
     /// What it does.
-    pub steps: &'static [Step],
+    pub steps: &'static [Spoil],
 }
 
 /// What an edit does with a line.
@@ -358,7 +358,7 @@ impl Way {
         let mut draft = Draft::new(edit);
         let real = draft.clone().into_call(Closing::Left);
         for step in self.steps {
-            if let Step::Rows(change) = step {
+            if let Spoil::Rows(change) = step {
                 change(&mut draft, &mut rng)?;
             }
         }
@@ -369,7 +369,7 @@ impl Way {
         let mut call = draft.into_call(closing);
         let plain = (call.old.clone(), call.new.clone(), call.before());
         for step in self.steps {
-            if let Step::Text(change) = step {
+            if let Spoil::Text(change) = step {
                 change(&mut call, &mut rng)?;
             }
         }
@@ -378,7 +378,7 @@ impl Way {
             && call.before() == *edit.file
             && call.expected == Expected::default()
             && call.near_line.is_none();
-        let idle = self.steps.iter().any(|step| matches!(step, Step::Text(_)))
+        let idle = self.steps.iter().any(|step| matches!(step, Spoil::Text(_)))
             && plain == (call.old.clone(), call.new.clone(), call.before())
             && call.expected == Expected::default()
             && call.near_line.is_none();

@@ -1,8 +1,8 @@
 //! The ways, in families.
 
-use super::Step::{Rows, Text};
+use super::Spoil::{Rows, Text};
 use super::Wanted::{Refused, Right};
-use super::{Step, Wanted, Way, decorate, escapes, indent, lines, refuse, unicode, wording};
+use super::{Spoil, Wanted, Way, decorate, escapes, indent, lines, refuse, unicode, wording};
 use crate::edit::EditCode::{
     self, AlreadyApplied, CreateExisting, InvalidArguments, NoChange, NoOccurrence,
     OccurrenceMismatch, Omission,
@@ -12,7 +12,7 @@ const fn way(
     id: &'static str,
     family: &'static str,
     wanted: Wanted,
-    steps: &'static [Step],
+    steps: &'static [Spoil],
 ) -> Way {
     Way { id, family, wanted, steps }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use restitch::port::{Ask, Place, Reply};
+use restitch::port::{Ask, Location, Reply};
 use serde_json::json;
 
 use super::server::{Answer, ModelServer, field};
@@ -38,7 +38,7 @@ fn kinds(good: &str, ask: &Ask) -> Vec<(&'static str, Reply)> {
         | Ask::Choose { old, new, .. } => (old.as_str(), new.as_str()),
         _ => ("", ""),
     };
-    let place = |window, start_line, end_line| Place { window, start_line, end_line };
+    let place = |window, start_line, end_line| Location { window, start_line, end_line };
     let texts: Vec<(&'static str, String)> = vec![
         ("empty", String::new()),
         ("the whole file", FILE.into()),

@@ -106,8 +106,8 @@ fn failing() -> Vec<Failing> {
         new,
         right: vec![file.replace(from, to)],
     };
-    let twice = "function a() {\n  start();\n}\n\nfunction b() {\n  start();\n}\n";
-    let (first, second) = twice.split_at(twice.len() / 2);
+    // Whether the new line has lost a tab too cannot be told.
+    let tabs = "const tabs = [\n\t\t{\n\t\t\tcount: errors,\n\t\t},\n];\n";
     let mut long = String::new();
     for n in 0..30 {
         long.push_str(&format!("func step{n}(value int) int {{\n\treturn value*{n} + 1\n}}\n\n"));
@@ -132,14 +132,13 @@ fn failing() -> Vec<Failing> {
             "50",
         ),
         Failing {
-            path: "twice.js",
-            file: twice.into(),
-            old: "  start();",
-            new: "  begin();",
-            right: vec![
-                first.replace("start", "begin") + second,
-                first.to_owned() + &second.replace("start", "begin"),
-            ],
+            path: "tabs.js",
+            file: tabs.into(),
+            old: "\t\tcount: errors,\n\t},\n",
+            new: "\t\tcount: errors,\n\t\t\tshort: true,\n\t},\n",
+            right: ["\t\t\t", "\t\t\t\t"]
+                .map(|depth| tabs.replace("errors,\n", &format!("errors,\n{depth}short: true,\n")))
+                .to_vec(),
         },
         stale(
             "limit.go",

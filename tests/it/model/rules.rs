@@ -3,9 +3,9 @@
 
 use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
 use restitch::internals::resolve::{
-    Adjust, Again, Choice, Model, Policy, Resolution, Step, Verdict,
+    Adjust, Again, AnswerVerdict, Choice, Model, Policy, Resolution, Step,
 };
-use restitch::port::{Ask, CorrectorError, Place, Reply};
+use restitch::port::{Ask, CorrectorError, Location, Reply};
 use restitch::text::Snapshot;
 
 use super::*;
@@ -237,25 +237,25 @@ fn rl5_the_prompt_demands_an_exact_literal_unique_match_and_empty_means_none() {
         r#"{"corrected_target_snippet": ""}"#,
     );
     let (step, verdict) = resolution.reply(Ok(empty.expect("readable")));
-    assert_eq!(verdict, Verdict::NoAnswer);
+    assert_eq!(verdict, AnswerVerdict::NoAnswer);
     assert_eq!(refusal(step).code, EditCode::NoOccurrence);
 }
 
 #[test]
 fn the_lines_may_be_named_instead_of_copied() {
-    let place = |start_line, end_line| Place { window: 1, start_line, end_line };
+    let place = |start_line, end_line| Location { window: 1, start_line, end_line };
     let answer = |place| Reply::Located { text: "pub fn total_price(…) {".into(), place };
     let (step, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(place(3, 3))));
-    assert_eq!(verdict, Verdict::Accepted, "{step:?}");
+    assert_eq!(verdict, AnswerVerdict::Accepted, "{step:?}");
     for bad in [
         place(7, 7),
         place(0, 3),
         place(3, 99),
         place(4, 3),
-        Place { window: 2, start_line: 3, end_line: 3 },
+        Location { window: 2, start_line: 3, end_line: 3 },
     ] {
         let (_, verdict) = asked(start(&request(), FILE)).reply(Ok(answer(bad)));
-        assert_eq!(verdict, Verdict::Rejected, "{bad:?}");
+        assert_eq!(verdict, AnswerVerdict::Rejected, "{bad:?}");
     }
 }
 

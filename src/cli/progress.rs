@@ -1,0 +1,74 @@
+//! How far long work is, on a terminal's standard error, and how much longer it may take.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// Work that is done sooner shows nothing.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// Between two lines.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Counts what is done. Shows nothing where standard error is no terminal.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    what: &'static str,
+    all: usize,
+    done: AtomicUsize,
+    began: Instant,
+    /// When the last line was written; `None` where nobody looks.
+    shown: Option<Mutex<Instant>>,
+}
+
+impl Progress {
+    /// Work on so many of these.
+    pub(crate) fn new(what: &'static str, all: usize) -> Self {
+        let began = Instant::now();
+        let shown = io::stderr().is_terminal().then(|| Mutex::new(began));
+        Self { what, all, done: AtomicUsize::new(0), began, shown }
+    }
+
+    /// One more is done.
+    pub(crate) fn advance(&self) {
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        // A thread that finds another one writing leaves it at that.
+        let Some(Ok(mut shown)) = self.shown.as_ref().map(Mutex::try_lock) else { return };
+        let now = Instant::now();
+        if now - self.began < QUIET || now - *shown < PAUSE {
+            return;
+        }
+        *shown = now;
+        let line = line(self.what, done, self.all, now - self.began);
+        // A line of progress may be lost.
+        let _ = write!(io::stderr().lock(), "\r\x1b[K{line}");
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
+            let _ = write!(io::stderr().lock(), "\r\x1b[K");
+        }
+    }
+}
+
+fn line(what: &str, done: usize, all: usize, took: Duration) -> String {
+    let left = all.saturating_sub(done);
+    let each = took.as_millis() / u128::try_from(done.max(1)).unwrap_or(1);
+    let seconds = (each * u128::try_from(left).unwrap_or(0)).div_ceil(1000);
+    format!("{done} of {all} {what}, about {seconds} s left")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_estimate_is_by_what_is_done() {
+        let line = |done, took| line("cases", done, 40, Duration::from_secs(took));
+        assert_eq!(line(10, 5), "10 of 40 cases, about 15 s left");
+        assert_eq!(line(40, 20), "40 of 40 cases, about 0 s left");
+    }
+}

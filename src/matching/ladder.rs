@@ -1,0 +1,385 @@
+//! A call on its way down the ladder: the first rung that finds any place decides.
+
+use super::align::{self, Aligned};
+use super::file::{File, Tolerance, split};
+use super::place::{self, ChunkKind, Place, Places, Sought};
+use super::reading::{NewText, Reading};
+use super::{
+    Explained, Verdict, effort, elide, exact, fold, indent, made, outcome, placeholder, reflow,
+    refuse, veto,
+};
+use crate::edit::{EditRequest, Expected, Explanation, OutcomeDiff, Rewrite, Rung, Splice};
+use crate::text::{Ending, Snapshot};
+
+/// A call on its way down the ladder.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a, 't> {
+    pub(super) request: &'a EditRequest,
+    pub(super) file: &'a File<'t>,
+}
+
+impl Call<'_, '_> {
+    pub(super) fn by_tolerance(self, readings: &[Reading]) -> Option<Verdict> {
+        Tolerance::ALL
+            .into_iter()
+            .find_map(|tolerance| readings.iter().find_map(|reading| self.at(reading, tolerance)))
+    }
+
+    /// Where blanks, quotes and marks mean nothing, the language tells. Of an unknown one
+    /// nothing is guessed.
+    fn allows(self, tolerance: Tolerance) -> bool {
+        tolerance < Tolerance::Spacing
+            || self.file.language.is_some_and(|language| language.is_free_form())
+    }
+
+    fn at(self, reading: &Reading, tolerance: Tolerance) -> Option<Verdict> {
+        if !self.allows(tolerance) {
+            return None;
+        }
+        let read = !reading.rewrites.is_empty();
+        if tolerance == Tolerance::LineEndings && read && !reading.whole_lines {
+            let found = exact::places(self.file, &reading.old);
+            if !found.all.is_empty() {
+                return Some(self.decoded(reading, &found));
+            }
+        }
+        let lines = split(&reading.old);
+        effort::spend(lines.len() + self.file.lines().len());
+        let sought = Sought {
+            lines: &lines,
+            whole_lines: reading.whole_lines,
+            closed: reading.old.ends_with('\n'),
+        };
+        let places = place::places(self.file, sought, tolerance);
+        let rung = match tolerance {
+            Tolerance::LineEndings => reading.rung,
+            Tolerance::TrailingBlanks => Rung::TrailingBlanks,
+            Tolerance::LookAlikes => Rung::LookAlikes,
+            Tolerance::Indentation => Rung::Indentation,
+            Tolerance::LookAlikesAndIndentation => Rung::LookAlikesAndIndentation,
+            Tolerance::BlankLines => Rung::BlankLines,
+            Tolerance::Spacing => Rung::Spacing,
+            Tolerance::Punctuation => Rung::Punctuation,
+        };
+        (!places.list.is_empty()).then(|| self.conclude(reading, &places, rung))
+    }
+
+    /// A reading stands in the file character for character.
+    fn decoded(self, reading: &Reading, found: &exact::Found) -> Verdict {
+        let read = EditRequest { old: reading.old.clone(), ..self.request.clone() };
+        let first = reading.new.texts().next().unwrap_or_default();
+        let places = match exact::choose(&read, self.file, first, found) {
+            Ok(places) => places,
+            Err(refusal) => return Verdict::Refused(refusal),
+        };
+        if let Some(line) = made::stands(self.file, reading, Tolerance::LineEndings) {
+            return Verdict::Refused(refuse::already_applied(line));
+        }
+        let edit = |new: &str| -> Vec<Splice> {
+            let text = |at: usize| exact::with_endings(self.file, at, new);
+            places.iter().map(|p| Splice { range: p.clone(), text: text(p.start) }).collect()
+        };
+        let how = ["new_str with the same mistake undone", "new_str as it was sent"];
+        let outcomes = reading.new.texts().map(edit).zip(how);
+        let outcomes = outcomes.map(|(splices, how)| (splices, how.to_owned())).collect();
+        self.settle(reading, outcomes, reading.rung, &reading.rewrites)
+    }
+
+    /// Decides between the places that a rung found.
+    fn conclude(self, reading: &Reading, places: &Places, rung: Rung) -> Verdict {
+        let lines = &places.lines;
+        let too_many = || Verdict::Refused(refuse::too_many(self.request, lines, false));
+        if !places.is_complete() {
+            return too_many();
+        }
+        let places = &places.list;
+        let chosen: Vec<&Place> = match self.request.expected {
+            Expected::All => places.iter().collect(),
+            Expected::Exactly(count) if count.get() == places.len() => places.iter().collect(),
+            Expected::Exactly(count) if count.get() == 1 => {
+                match exact::nearest_line(self.request, lines) {
+                    Some(at) => vec![&places[at]],
+                    None => return too_many(),
+                }
+            }
+            Expected::Exactly(_) => return too_many(),
+        };
+        let mut ends = 0;
+        for place in &chosen {
+            if place.range().start < ends {
+                return too_many();
+            }
+            ends = place.range().end;
+        }
+        if let [place] = chosen[..] {
+            if let Some(line) = made::stands(self.file, reading, place.tolerance) {
+                return Verdict::Refused(refuse::already_applied(line));
+            }
+            if let Some(nearer) = made::nearer_twin(self.file, &split(&reading.old), place) {
+                return Verdict::Refused(refuse::twin(self.request, lines[0], nearer));
+            }
+        }
+        self.write(reading, &chosen, rung)
+    }
+
+    /// Writes the call at places that are meant.
+    fn write(self, reading: &Reading, places: &[&Place], rung: Rung) -> Verdict {
+        let mut outcomes: Vec<(Vec<Splice>, String)> = Vec::new();
+        for (at, place) in places.iter().enumerate() {
+            let found = match outcome::outcomes(self.file, place, &reading.old, &reading.new) {
+                Ok(found) => found,
+                Err(draft) => {
+                    let refusal = refuse::stale(self.request, self.file, &draft.hunks);
+                    return Verdict::Missing(refusal);
+                }
+            };
+            if at == 0 {
+                outcomes = found.into_iter().map(|o| (vec![o.splice], o.how)).collect();
+                continue;
+            }
+            // The same reading everywhere.
+            if found.len() != outcomes.len() {
+                outcomes.clear();
+                break;
+            }
+            for ((splices, _), more) in outcomes.iter_mut().zip(found) {
+                splices.push(more.splice);
+            }
+        }
+        let mut rewrites = reading.rewrites.clone();
+        for place in places {
+            for rewrite in self.rewrites(place, &split(&reading.old), rung) {
+                if !rewrites.contains(&rewrite) {
+                    rewrites.push(rewrite);
+                }
+            }
+        }
+        if !outcomes.is_empty() {
+            return self.settle(reading, outcomes, rung, &rewrites);
+        }
+        // No reading tells: what is left is shown, and never decides alone.
+        let guesses = match places {
+            [place] => outcome::guesses(self.file, place, &reading.old, &reading.new),
+            _ => Vec::new(),
+        };
+        let guesses = guesses.into_iter().map(|o| (vec![o.splice], o.how)).collect();
+        match self.settle(reading, guesses, rung, &rewrites) {
+            ambiguous @ Verdict::Ambiguous { .. } => ambiguous,
+            _ => {
+                let line = places.first().map_or(1, |place| place.lines().start + 1);
+                Verdict::Refused(refuse::ambiguous(line, rung, 0))
+            }
+        }
+    }
+
+    /// One outcome is applied; of several, those that break what is whole are out.
+    fn settle(
+        self,
+        reading: &Reading,
+        outcomes: Vec<(Vec<Splice>, String)>,
+        rung: Rung,
+        rewrites: &[Rewrite],
+    ) -> Verdict {
+        let file = self.file;
+        let first = outcomes.first().and_then(|(splices, _)| splices.first());
+        let line = first.map_or(1, |first| file.snapshot.lines().number_at(first.range.start));
+        if let Some(placeholder) = self.omits(reading) {
+            return Verdict::Refused(refuse::omission(&placeholder));
+        }
+        let mut whole: Vec<(Vec<Splice>, String)> = Vec::new();
+        let texts: Vec<&str> = reading.new.texts().collect();
+        for (splices, how) in outcomes {
+            let breaks = texts.iter().all(|new| veto::breaks(file, &splices, &reading.old, new));
+            if !breaks && !whole.iter().any(|(seen, _)| same_result(file.text, seen, &splices)) {
+                whole.push((splices, how));
+            }
+        }
+        let explained = |splices: Vec<Splice>| {
+            let mut explanation = Explanation::plain(rung);
+            explanation.rewrites = rewrites.to_vec();
+            Explained::new(self.request, file, splices, explanation)
+        };
+        let changes =
+            |splices: &[Splice]| splices.iter().any(|s| file.text[s.range.clone()] != s.text);
+        match whole.len() {
+            0 => Verdict::Refused(refuse::breaks(line, rung)),
+            1 => match whole.pop() {
+                Some((splices, _)) if changes(&splices) => Verdict::One(explained(splices)),
+                _ => Verdict::Refused(refuse::already_applied(line)),
+            },
+            count => {
+                let mut refusal = refuse::ambiguous(line, rung, count);
+                refusal.outcomes = whole
+                    .iter()
+                    .map(|(splices, how)| OutcomeDiff {
+                        how: how.clone(),
+                        diff: self.diff(splices),
+                    })
+                    .collect();
+                let outcomes = whole.into_iter().map(|(splices, _)| explained(splices)).collect();
+                Verdict::Ambiguous { outcomes, refusal }
+            }
+        }
+    }
+
+    fn diff(self, splices: &[Splice]) -> String {
+        let after = veto::applied(self.file.text, splices);
+        crate::edit::short_diff(self.file.snapshot, splices, &Snapshot::from_text(after))
+    }
+
+    /// A placeholder for lines that would be lost.
+    fn omits(self, reading: &Reading) -> Option<String> {
+        if !self.file.language.is_some_and(|language| language.is_code()) {
+            return None;
+        }
+        let mut found = reading
+            .new
+            .texts()
+            .filter_map(|new| placeholder::introduced(&reading.old, new, self.file.text));
+        found.next().map(str::to_owned)
+    }
+
+    /// What the place and the call differ in.
+    fn rewrites(self, place: &Place, old: &[&str], rung: Rung) -> Vec<Rewrite> {
+        let mut out = Vec::new();
+        match rung {
+            Rung::Reflowed => out.push(Rewrite::Reflow),
+            Rung::Elided => out.push(Rewrite::Elision),
+            Rung::Aligned => out.push(Rewrite::StaleContext),
+            _ => {}
+        }
+        let crlf = self.request.old.contains("\r\n");
+        let range = place.range();
+        let breaks = self.file.text[range.clone()].contains("\r\n");
+        let other = match crlf {
+            true => self.file.text[range].contains('\n') && !breaks,
+            false => breaks,
+        };
+        if other
+            || self.request.old.ends_with('\n')
+                && place.lines().end == self.file.lines().len()
+                && self.file.lines().last().is_some_and(|last| last.ending == Ending::None)
+        {
+            out.push(Rewrite::LineEndings);
+        }
+        for chunk in &place.chunks {
+            if chunk.kind != ChunkKind::Same {
+                continue;
+            }
+            if chunk.old.is_empty() != chunk.lines.is_empty() {
+                out.push(Rewrite::BlankLines);
+            } else if chunk.old.len() == 1 && chunk.lines.len() == 1 {
+                differences(
+                    old[chunk.old.start],
+                    place.text(chunk, self.file),
+                    chunk.from_start,
+                    &mut out,
+                );
+            }
+        }
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+
+    pub(super) fn reflowed(self, readings: &[Reading]) -> Option<Verdict> {
+        if !self.allows(Tolerance::Spacing) {
+            return None;
+        }
+        readings.iter().find_map(|reading| {
+            let places = Places::of(reflow::places(self.file, &split(&reading.old)));
+            (!places.list.is_empty()).then(|| self.conclude(reading, &places, Rung::Reflowed))
+        })
+    }
+
+    pub(super) fn elided(self, readings: &[Reading]) -> Option<Verdict> {
+        Tolerance::ALL.into_iter().filter(|t| self.allows(*t)).find_map(|tolerance| {
+            readings.iter().find_map(|reading| {
+                let places = elide::places(self.file, &split(&reading.old), tolerance);
+                (!places.is_empty()).then(|| self.conclude_elided(reading, &places))
+            })
+        })
+    }
+
+    /// Ways to fill the gaps that lead to the same text are one.
+    fn conclude_elided(self, reading: &Reading, places: &[Place]) -> Verdict {
+        let lines: Vec<usize> = places.iter().map(|place| place.lines().start + 1).collect();
+        if elide::is_cut(places) || self.request.expected != Expected::default() {
+            return Verdict::Refused(refuse::too_many(self.request, &lines, false));
+        }
+        if let Some(line) = made::stands(self.file, reading, places[0].tolerance) {
+            return Verdict::Refused(refuse::already_applied(line));
+        }
+        let mut verdicts = places.iter().map(|place| self.write(reading, &[place], Rung::Elided));
+        let Some(first) = verdicts.next() else {
+            return Verdict::Refused(refuse::too_many(self.request, &lines, false));
+        };
+        let Verdict::One(explained) = &first else { return first };
+        let same = |other: Verdict| match other {
+            Verdict::One(other) => same_result(self.file.text, &explained.splices, &other.splices),
+            _ => false,
+        };
+        match verdicts.all(same) {
+            true => first,
+            false => Verdict::Refused(refuse::too_many(self.request, &lines, false)),
+        }
+    }
+
+    /// `old_str` is nowhere, and `new_str` is there.
+    pub(super) fn applied(self, readings: &[Reading]) -> Option<Verdict> {
+        let upto = Tolerance::LookAlikesAndIndentation;
+        let line = readings.iter().find_map(|reading| made::stands(self.file, reading, upto))?;
+        Some(Verdict::Refused(refuse::already_applied(line)))
+    }
+
+    pub(super) fn aligned(self, readings: &[Reading]) -> Verdict {
+        let mut stale = None;
+        for reading in readings {
+            let NewText::Told(new) = &reading.new else { continue };
+            match align::align(self.file, &reading.old, new) {
+                Aligned::Here(place) if self.request.expected == Expected::default() => {
+                    return self.write(reading, &[&place], Rung::Aligned);
+                }
+                Aligned::Stale(place) => {
+                    stale.get_or_insert((reading, place));
+                }
+                Aligned::Here(_) | Aligned::Nowhere => {}
+            }
+        }
+        if let Some((reading, place)) = stale {
+            let hunks = outcome::conflicts(self.file, &place, &reading.old, &reading.new);
+            if !hunks.is_empty() {
+                return Verdict::Missing(refuse::stale(self.request, self.file, &hunks));
+            }
+        }
+        Verdict::Missing(refuse::not_found(self.request, self.file))
+    }
+}
+
+/// Whether two sets of splices lead to the same text.
+fn same_result(text: &str, a: &[Splice], b: &[Splice]) -> bool {
+    a == b || veto::applied(text, a) == veto::applied(text, b)
+}
+
+/// What a line of the call and a line of the file differ in.
+fn differences(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>) {
+    let tail = |line: &str| line[line.trim_end().len()..].to_owned();
+    if from_start && indent::of(old) != indent::of(file) && !file.trim().is_empty() {
+        out.push(Rewrite::Indentation);
+    }
+    if tail(old) != tail(file) {
+        out.push(Rewrite::TrailingBlanks);
+    }
+    let (a, b) = (old.trim(), file.trim());
+    if a == b {
+        return;
+    }
+    let same = |fold| fold::same(a, b, fold);
+    if !(a.is_ascii() && b.is_ascii()) {
+        out.push(Rewrite::LookAlikes);
+    }
+    if same(fold::Fold::LookAlike) {
+        return;
+    }
+    out.push(if same(fold::Fold::Spacing) { Rewrite::Spacing } else { Rewrite::Punctuation });
+}

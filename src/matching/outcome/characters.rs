@@ -1,0 +1,112 @@
+//! Characters that the call writes in one way and the file in another.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
+
+use super::super::file::{File, split};
+use super::super::fold::{self, Fold};
+use super::super::place::{ChunkKind, Place};
+use super::super::reading::NewText;
+
+/// Characters that the call writes in one way and the file in another, where the lines of
+/// the place show it without exception: typographic quotes in a file that has plain ones,
+/// blanks at line ends. Where the file has both forms, the text stays as sent.
+pub(super) struct Characters {
+    map: Vec<(String, String)>,
+    /// Blanks that the call has at the ends of lines, and the file has not.
+    tails: BTreeSet<String>,
+}
+
+impl Characters {
+    pub(super) fn learn(file: &File<'_>, place: &Place, old: &str, new: &NewText) -> Self {
+        let mut seen: Vec<(String, Option<String>)> = Vec::new();
+        let lines = split(old);
+        let mut learn =
+            |from: &str, to: &str| match seen.iter_mut().find(|(known, _)| known == from) {
+                Some((_, known)) if known.as_deref() != Some(to) => *known = None,
+                Some(_) => {}
+                None => seen.push((from.to_owned(), Some(to.to_owned()))),
+            };
+        let fold = place.tolerance.fold().filter(|_| !old.is_ascii());
+        for chunk in place.chunks.iter().filter(|_| fold.is_some()) {
+            if chunk.kind != ChunkKind::Same || chunk.old.len() != 1 || chunk.lines.is_empty() {
+                continue;
+            }
+            let pairs = look_alikes(lines[chunk.old.start], place.text(chunk, file));
+            pairs.into_iter().filter(|(call, _)| !call.is_ascii()).for_each(|(a, b)| learn(a, b));
+        }
+        let changed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
+        let map = changed.filter(|(from, to)| from != to).collect();
+        let pairs = place.chunks.iter().filter(|c| c.kind == ChunkKind::Same && c.old.len() == 1);
+        let tails: Vec<(&str, &str)> = pairs
+            .filter(|chunk| !chunk.lines.is_empty())
+            .map(|chunk| (tail(lines[chunk.old.start]), tail(place.text(chunk, file))))
+            .collect();
+        // Lines that new_str has too tell whether it was written by the same hand.
+        let (mut mistaken, mut right) = (false, false);
+        let mut tailed: HashMap<&str, HashSet<&str>> = HashMap::new();
+        for old in lines.iter().filter(|old| !tail(old).is_empty()) {
+            tailed.entry(old.trim()).or_default().insert(tail(old));
+        }
+        for line in new.texts().flat_map(split) {
+            if let Some(tails) = tailed.get(line.trim()) {
+                mistaken |= tails.contains(tail(line));
+                right |= tail(line).is_empty();
+            }
+        }
+        let only_in_call = tails.iter().all(|(_, file)| file.is_empty());
+        let tails = tails.into_iter().filter(|_| only_in_call && (mistaken || !right));
+        let tails = tails.map(|(call, _)| call.to_owned()).filter(|tail| !tail.is_empty());
+        Self { map, tails: tails.collect() }
+    }
+
+    /// A long dash stands for one hyphen or for two, so that no pair tells which: with and
+    /// without those.
+    pub(super) fn readings(self) -> Vec<Self> {
+        let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
+        let map: Vec<_> = self.map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
+        let other = (map.len() < self.map.len()).then_some(Self { map, tails: self.tails.clone() });
+        std::iter::once(self).chain(other).collect()
+    }
+
+    pub(super) fn apply(&self, text: &str) -> String {
+        let text = self.map.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
+        if self.tails.is_empty() {
+            return text;
+        }
+        let trimmed = text.split('\n').map(|line| {
+            let (body, ending) = line.split_at(line.trim_end_matches('\r').len());
+            let tail = tail(body);
+            match self.tails.contains(tail) {
+                true => format!("{}{ending}", &body[..body.len() - tail.len()]),
+                false => line.to_owned(),
+            }
+        });
+        trimmed.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The characters of two lines that look alike, each as the call and as the file has it.
+pub(super) fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a str)> {
+    let (call, file) = (call.trim(), file.trim());
+    let [x, y] = [call, file].map(|line| fold::canonical(line, Fold::LookAlike));
+    if x.len() != y.len() {
+        return Vec::new();
+    }
+    // One character may stand for several, as an ellipsis does for three dots.
+    let mut pairs: Vec<(Range<usize>, Range<usize>)> = Vec::new();
+    for (x, y) in x.iter().zip(&y) {
+        match pairs.last_mut() {
+            Some((a, b)) if *a == x.range() => b.end = y.end,
+            Some((a, b)) if *b == y.range() => a.end = x.end,
+            _ => pairs.push((x.range(), y.range())),
+        }
+    }
+    pairs.into_iter().map(|(a, b)| (&call[a], &file[b])).collect()
+}
+
+/// The blanks at the end of a line with words.
+fn tail(line: &str) -> &str {
+    let words = line.trim_end().len();
+    if words == 0 { "" } else { &line[words..] }
+}
