@@ -38,10 +38,10 @@ pub fn restored(
     VerifiedEdit::restore(path, before, after, explanation)
 }
 
-/// Whether rules of an ignore file, in the folder above, leave a path out.
+/// Which of these paths the rules of an ignore file, in the folder above, leave out.
 #[cfg(feature = "search")]
-pub fn leaves_out(rules: &str, path: &str) -> bool {
-    crate::search::leaves_out(rules, path)
+pub fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
+    crate::search::left_out(rules, paths)
 }
 
 /// The numbers of the commits that a log of the history tells of.

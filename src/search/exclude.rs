@@ -137,11 +137,14 @@ fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
     rules_of(folder, file, &text)
 }
 
-/// Whether these rules, in the folder above, leave a path out.
-pub(crate) fn leaves_out(rules: &str, path: &str) -> bool {
+/// Which of these paths the rules, in the folder above, leave out.
+pub(crate) fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
     let folder = Path::new("/");
-    let rules = rules_of(folder, &folder.join(".gitignore"), rules);
-    rules.is_some_and(|rules| rules.matched(folder.join(path), false).is_ignore())
+    let Some(rules) = rules_of(folder, &folder.join(".gitignore"), rules) else {
+        return Vec::new();
+    };
+    let is_left_out = |path: &&&str| rules.matched(folder.join(path), false).is_ignore();
+    paths.iter().filter(is_left_out).copied().collect()
 }
 
 /// The rules of a text.

@@ -334,18 +334,27 @@ fn starts_over_broken_logs_and_journals() {
     assert!(["one\n", "two\n"].contains(&world.text("f").as_str()), "{}", world.text("f"));
 }
 
-const RULES: &[&[u8]] =
-    &[b"/target/\n*.log\n!keep.log\n", b"a/**/b\n[a-z]*.rs\n\\!x\n#c\n  \n", b"{a,b}\n**\n*/\n"];
+/// Mostly one rule each: what takes the time of this storm is to make rules into automata.
+const RULES: &[&[u8]] = &[
+    b"/target/",
+    b"*.log",
+    b"!keep.log",
+    b"a/**/b",
+    b"[a-z]*.rs",
+    b"\\!x",
+    b"#c",
+    b"{a,b}",
+    b"**",
+    b"*/",
+    b"*.log\n!keep.log\n  \n",
+];
 
 #[test]
 fn ignore_files() {
-    assert!(restitch::internals::leaves_out("*.log\n!keep.log\n", "x.log"));
-    assert!(!restitch::internals::leaves_out("*.log\n!keep.log\n", "a/keep.log"));
+    let paths = ["x.log", "a/keep.log", "a/b/c.rs", "target/y"];
+    assert_eq!(restitch::internals::left_out("*.log\n!keep.log\n", &paths), ["x.log"]);
     storm("ignore files", 3_000, RULES, |input| {
-        let rules = String::from_utf8_lossy(input);
-        for path in ["a/b/c.rs", "keep.log", "target/y"] {
-            let _ = restitch::internals::leaves_out(&rules, path);
-        }
+        restitch::internals::left_out(&String::from_utf8_lossy(input), &paths);
     });
 }
 
