@@ -94,6 +94,23 @@ const SHAPES: &[Shape] = &[
         let file = old.lines().map(|line| format!("  {line}\n")).collect();
         (file, "edit_file", json!({ "path": "f", "old_str": old, "new_str": new }))
     }),
+    ("edit_file, n unlike lines in another order", 25_000, |n| {
+        let mut order: Vec<usize> = (0..n).collect();
+        let mut draw = 1_u64;
+        for at in (1..n).rev() {
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            order.swap(at, usize::try_from(draw >> 33).expect("small") % (at + 1));
+        }
+        let line = |at: usize| format!("let value_{at} = compute({at});\n");
+        let old: String = order.into_iter().map(line).collect();
+        let file = (0..n).map(line).collect();
+        (file, "edit_file", json!({ "path": "f", "old_str": old, "new_str": "x\n" }))
+    }),
+    ("multi_edit, n edits of which none is in the file", 250, |n| {
+        let edit = |at| json!({ "path": "f", "old_str": format!("linne {at} off teh file"), "new_str": "x" });
+        let edits: Vec<Value> = (0..n).map(edit).collect();
+        (lines(n * 3), "multi_edit", json!({ "edits": edits }))
+    }),
     ("edit_file, a letter with n marks", 250_000, |n| {
         let file = format!("e{}\n", "\u{301}\u{323}".repeat(n / 2));
         let old = format!("e{}\n", "\u{323}\u{301}".repeat(n / 2));

@@ -37,3 +37,21 @@ pub fn restored(
 ) -> VerifiedEdit {
     VerifiedEdit::restore(path, before, after, explanation)
 }
+
+/// Which of these paths the rules of an ignore file, in the folder above, leave out.
+#[cfg(feature = "search")]
+pub fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
+    crate::search::left_out(rules, paths)
+}
+
+/// The numbers of the commits that a log of the history tells of.
+#[cfg(unix)]
+pub fn commits_of(log: &[u8]) -> Vec<u64> {
+    crate::store::commits_of(log)
+}
+
+/// The version before and the version after that a journal of a write in place holds.
+#[cfg(unix)]
+pub fn versions_of(journal: &[u8]) -> std::io::Result<(&[u8], &[u8])> {
+    crate::store::versions_of(journal)
+}

@@ -2,7 +2,7 @@
 //! gets the summary and the diff, or with `--json` one object, also when it is interrupted.
 
 use std::cell::Cell;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 use serde_json::json;
@@ -14,6 +14,7 @@ use crate::adapters::openai::{OpenAi, WireLimits};
 use crate::agent::{Agent, Event};
 use crate::port::CommitOptions;
 use crate::session::Policy;
+use crate::text::{redact_all, redacted};
 
 /// A turn of an agent takes longer than a correction.
 const TURN: Duration = Duration::from_secs(300);
@@ -51,7 +52,9 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
     }
     let mut out = super::out::words();
     let written = if common.json {
-        writeln!(out, "{}", json!(outcome))
+        let mut outcome = json!(outcome);
+        redact_all(&mut outcome);
+        writeln!(out, "{outcome}")
     } else {
         let status = outcome.error.as_deref().unwrap_or("completed");
         // What changed is what was written, whatever the summary says.
@@ -83,10 +86,13 @@ fn progress(event: Event<'_>) {
         }
     };
     // A closed stderr does not stop the agent.
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(super::out::stderr(), "{line}");
 }
 
+/// The beginning of a text in one line. A secret goes before the text is cut, so that no
+/// half of it stays.
 fn clip(text: &str) -> String {
+    let text = redacted(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(100) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -12,6 +12,7 @@ use super::args::{Common, HookArgs};
 use super::root::Root;
 use super::settings;
 use crate::hook::{Client, Notes, respond, workspace};
+use crate::store::usable_state_folder;
 
 /// Below the shortest limit that a client sets for its hooks.
 const LIMIT: Duration = Duration::from_secs(25);
@@ -41,7 +42,7 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     common.root = Some(root.folder);
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     // A task of its own, so that even a panic ends as silence and not as another code.
-    let notes = Notes::in_folder(settings::state_folder().map(|state| state.join("hooks")));
+    let notes = Notes::in_folder(usable_state_folder().ok().map(|state| state.join("hooks")));
     let engine = toolbox.engine().called_by(&format!("hook {}", client.as_str()));
     let work = tokio::spawn(async move { respond(client, &event, &input, &engine, &notes).await });
     let answer = match tokio::time::timeout(LIMIT, work).await {

@@ -25,6 +25,10 @@ type Changes = Vec<(std::ops::Range<usize>, String)>;
 /// The text with everything of `ours` that it lacks. `null` and an empty list in the place
 /// of an object are nothing; any other value there is refused, since the user chose it.
 pub(super) fn with_missing(text: &str, ours: &Value, indent: &str) -> Result<String, Refusal> {
+    if text.trim().is_empty() {
+        return Ok(super::init::pretty(ours, indent));
+    }
+    let has_crlf = text.contains("\r\n");
     if let Err(error) = serde_json::from_str::<Value>(text) {
         return Err(Refusal::new(
             EditCode::InvalidArguments,
@@ -43,7 +47,10 @@ pub(super) fn with_missing(text: &str, ours: &Value, indent: &str) -> Result<Str
     let mut at = 0;
     for (range, new) in changes {
         out.push_str(&text[at..range.start]);
-        out.push_str(&new);
+        match has_crlf {
+            true => out.push_str(&new.replace('\n', "\r\n")),
+            false => out.push_str(&new),
+        }
         at = range.end;
     }
     out.push_str(&text[at..]);
@@ -105,10 +112,13 @@ impl Merge<'_> {
             (ValueKind::Other, Value::Object(_) | Value::Array(_))
             | (ValueKind::Object(_) | ValueKind::Array(_), _) => {
                 let wanted = if ours.is_object() { "an object" } else { "a list" };
-                let name = name.trim_start_matches('.');
+                let what = match name.trim_start_matches('.') {
+                    "" => "what it holds".to_owned(),
+                    name => format!("`{name}`"),
+                };
                 return Err(Refusal::new(
                     EditCode::InvalidArguments,
-                    format!("`{name}` is not {wanted}, where one is needed"),
+                    format!("{what} is not {wanted}, where one is needed"),
                 )
                 .hint("Correct it, or merge by hand."));
             }

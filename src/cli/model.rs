@@ -24,6 +24,7 @@ use crate::correct::{
 use crate::engine::Allowance;
 use crate::port::Corrector;
 use crate::resolve::{Adjust, Choice, Policy};
+use crate::store::usable_state_folder;
 use crate::text::{keep_secret, keep_secrets_of};
 
 /// The user's configuration file.
@@ -82,14 +83,6 @@ pub(crate) struct ModelSettings {
     /// What one call may spend.
     pub(crate) allowance: Allowance,
     section: ModelSection,
-}
-
-/// Where this user's state is.
-pub(crate) fn state_dir() -> Option<PathBuf> {
-    let var = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
-    var("RESTITCH_STATE_DIR")
-        .or_else(|| var("XDG_STATE_HOME").map(|dir| dir.join("restitch")))
-        .or_else(|| var("HOME").map(|home| home.join(".local/state/restitch")))
 }
 
 /// Reads flags, environment and configuration file.
@@ -238,7 +231,7 @@ impl ModelSettings {
             .map_err(|error| Exit::usage(format!("the model cannot be used: {error}")))?;
         let memory = StateMemory {
             process: ProcessMemory::default(),
-            file: state_dir().map(|dir| dir.join("servers.json")),
+            file: usable_state_folder().ok().map(|dir| dir.join("servers.json")),
             known,
         };
         Ok(Some(client.with_memory(Arc::new(memory))))
@@ -291,7 +284,7 @@ impl ModelSettings {
         let limited = Limited::new(model, Limits::default());
         let mut cached = Cached::new(limited, identity, CacheLimits::default());
         if self.section.disk_cache
-            && let Some(state) = state_dir()
+            && let Ok(state) = usable_state_folder()
         {
             match DiskCache::open(&state.join("corrections")) {
                 Ok(disk) => cached = cached.with_disk(disk),

@@ -5,8 +5,9 @@ use super::exit::Exit;
 use super::model;
 use super::tally::Tally;
 use crate::engine::Engine;
-pub(crate) use crate::store::state_folder;
-use crate::store::{DiskOptions, DiskStore, Promise};
+use crate::store::{
+    DiskOptions, DiskStore, NO_STATE_FOLDER, Promise, state_folder, usable_state_folder,
+};
 use crate::tools::{Dialect, Toolbox};
 
 /// The tools over the folder that the flags name.
@@ -16,7 +17,8 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     })?;
     let settings = model::settings(common)?;
     let mut engine = Engine::builder(store).policy(settings.policy).allowance(settings.allowance);
-    if let Some(folder) = state_folder() {
+    // A folder that the store does not write to is written to by nobody.
+    if let Ok(folder) = usable_state_folder() {
         let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
         engine = engine.notes(Tally::in_folder(&folder).sink(model));
     }
@@ -30,10 +32,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
 
 fn disk_options(common: &Common) -> DiskOptions {
     let state = state_folder();
-    let stateless = state.is_none().then(|| {
-        "there is no state folder, since none of RESTITCH_STATE_DIR, XDG_STATE_HOME and HOME is set"
-            .to_owned()
-    });
+    let stateless = state.is_none().then(|| NO_STATE_FOLDER.to_owned());
     DiskOptions {
         state,
         stateless,

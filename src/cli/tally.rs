@@ -14,8 +14,9 @@ use serde_json::json;
 
 use super::args::Common;
 use super::exit::Exit;
-use super::{model, past};
+use super::past;
 use crate::engine::{Note, Notes};
+use crate::store::state_folder;
 
 /// A file of lines is put aside at this size, and the one before it is dropped.
 const MOST_BYTES: u64 = 1 << 20;
@@ -195,7 +196,7 @@ fn groups(entries: Vec<TallyLine>) -> Vec<Group> {
 
 /// `restitch log --stats`
 pub(crate) fn print(common: &Common) -> Exit {
-    let Some(folder) = model::state_dir() else {
+    let Some(folder) = state_folder() else {
         return Exit::usage("there is no folder for state; set RESTITCH_STATE_DIR");
     };
     let entries = Tally::in_folder(&folder).entries();

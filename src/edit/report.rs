@@ -339,7 +339,10 @@ impl EditReport {
         }
         self.push_edits(&mut out, originals);
         self.push_tail(&mut out);
-        clip(&out, MAX_TEXT)
+        match originals {
+            Originals::Shown => self.with_version(&out),
+            Originals::Left => clip(&out, MAX_TEXT),
+        }
     }
 
     /// The text for a model that works by anchors: what changed, with fresh anchors.
@@ -367,10 +370,15 @@ impl EditReport {
             out.push_str("\n… more anchors in the report, or read these lines …");
         }
         self.push_tail(&mut out);
-        if let Some(after) = self.after_sha256 {
-            out.push_str(&format!("\nSnapshot {}.", &after.to_string()[..12]));
-        }
-        clip(&out, MAX_TEXT)
+        self.with_version(&out)
+    }
+
+    /// The text, and the version whose numbers it has: what the next call may name.
+    fn with_version(&self, text: &str) -> String {
+        let written = self.after_sha256.filter(|_| self.durability != Durability::DryRun);
+        let Some(after) = written else { return clip(text, MAX_TEXT) };
+        let version = format!("\nSnapshot {}.", &after.to_string()[..12]);
+        clip(text, MAX_TEXT - version.len()) + &version
     }
 
     /// Each edit: what was there, the line above, the first new lines, the line below.

@@ -12,23 +12,25 @@ use super::tokens;
 
 /// Cells of one table of comparisons; beyond it the lines count as replaced.
 const MOST_CELLS: usize = 250_000;
+/// Cells of all tables of one comparison, of which lines in another order need many.
+const MOST_CELLS_IN_ALL: usize = 16 * MOST_CELLS;
 
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
 pub(super) fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
-    let mut out = Vec::new();
+    let mut out = Pairs { found: Vec::new(), left: MOST_CELLS_IN_ALL };
     between(a, b, 0..a.len(), 0..b.len(), &mut out);
-    out
+    out.found
 }
 
-fn between(
-    a: &[u64],
-    b: &[u64],
-    mut x: Range<usize>,
-    mut y: Range<usize>,
-    out: &mut Vec<(usize, usize)>,
-) {
+/// Pairs of equal lines, and how many cells their search may still take.
+struct Pairs {
+    found: Vec<(usize, usize)>,
+    left: usize,
+}
+
+fn between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: &mut Pairs) {
     while !x.is_empty() && !y.is_empty() && a[x.start] == b[y.start] {
-        out.push((x.start, y.start));
+        out.found.push((x.start, y.start));
         (x.start, y.start) = (x.start + 1, y.start + 1);
     }
     let mut tail = Vec::new();
@@ -44,13 +46,13 @@ fn between(
             let (mut i, mut j) = (x.start, y.start);
             for (p, q) in anchors {
                 between(a, b, i..p, j..q, out);
-                out.push((p, q));
+                out.found.push((p, q));
                 (i, j) = (p + 1, q + 1);
             }
             between(a, b, i..x.end, j..y.end, out);
         }
     }
-    out.extend(tail.into_iter().rev());
+    out.found.extend(tail.into_iter().rev());
 }
 
 /// Lines that stand once on each side, the longest run of them that is in order on both.
@@ -94,18 +96,14 @@ fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 }
 
 /// The longest common run of lines of two small blocks.
-fn longest(
-    a: &[u64],
-    b: &[u64],
-    x: &Range<usize>,
-    y: &Range<usize>,
-    out: &mut Vec<(usize, usize)>,
-) {
+fn longest(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>, out: &mut Pairs) {
     let (rows, columns) = (x.len(), y.len());
-    if rows.saturating_mul(columns) > MOST_CELLS {
+    let cells = rows.saturating_mul(columns);
+    if cells > MOST_CELLS.min(out.left) {
         return;
     }
-    effort::spend(rows * columns);
+    out.left -= cells;
+    effort::spend(cells);
     let width = columns + 1;
     let mut best = vec![0_u32; (rows + 1) * width];
     for i in (0..rows).rev() {
@@ -119,7 +117,7 @@ fn longest(
     let (mut i, mut j) = (0, 0);
     while i < rows && j < columns {
         if a[x.start + i] == b[y.start + j] {
-            out.push((x.start + i, y.start + j));
+            out.found.push((x.start + i, y.start + j));
             (i, j) = (i + 1, j + 1);
         } else if best[(i + 1) * width + j] >= best[i * width + j + 1] {
             i += 1;
@@ -152,14 +150,14 @@ pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
     // What is the same but for its indentation is a line that moved.
     let (c, d): (Vec<u64>, Vec<u64>) =
         (old.iter().map(key).collect(), new.iter().map(key).collect());
-    let mut more = Vec::new();
+    let mut more = Pairs { found: Vec::new(), left: MOST_CELLS_IN_ALL };
     let ends = [(old.len(), new.len())];
     let (mut i, mut j) = (0, 0);
     for &(p, q) in pairs.iter().chain(&ends) {
         between(&c, &d, i..p, j..q, &mut more);
         (i, j) = (p + 1, q + 1);
     }
-    pairs.extend(more);
+    pairs.extend(more.found);
     pairs.sort_unstable();
     let mut out = Vec::new();
     let (mut i, mut j) = (0, 0);

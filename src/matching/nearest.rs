@@ -25,6 +25,13 @@ const MOST_REGIONS: usize = 12;
 const LONG: usize = 600;
 /// Lines that are compared by letters with every line of the file, where no word is known.
 const MOST_BY_LETTERS: usize = 3;
+/// Lines of a text that vote for where it stands; of a longer one every second, third, …
+const MOST_VOTERS: usize = 20_000;
+/// Lines of all regions of one search: of a text of many lines fewer places are compared.
+const MOST_COMPARED: usize = 400_000;
+/// Pairs of lines that one search compares by letters. Where most lines stand in another
+/// order each has many to be compared with; beyond this only equal lines are paired.
+const MOST_LIKENED: usize = 200_000;
 /// Lines of a longer text are paired when they are as alike as this.
 const LEAST_PAIRED: f64 = 0.45;
 /// Less alike than this teaches nothing.
@@ -85,9 +92,11 @@ pub(super) fn regions(file: &File<'_>, text: &[&str], most: usize) -> Vec<Region
     if solid.is_empty() || file.solid().is_empty() {
         return Vec::new();
     }
+    let mut left = MOST_LIKENED;
     let mut found: Vec<Region> = starts(file, text, &solid)
         .into_iter()
-        .filter_map(|start| region(file, text, &solid, start))
+        .take((MOST_COMPARED / text.len()).max(2))
+        .filter_map(|start| region(file, text, &solid, start, &mut left))
         .filter(|region| region.score >= FLOOR)
         .collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
@@ -113,11 +122,12 @@ fn starts(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
         }
         #[expect(clippy::cast_precision_loss, reason = "at most COMMON places")]
         let weight = weight / (places.len() as f64).sqrt();
+        effort::spend(8 * places.len());
         for place in places {
             *votes.entry(*place as isize - at.cast_signed()).or_default() += weight;
         }
     };
-    for &at in solid {
+    for &at in solid.iter().step_by(solid.len().div_ceil(MOST_VOTERS).max(1)) {
         let key = Tolerance::Indentation.key(text[at]);
         let places = Index::rare(&index.lines, key);
         if text[at].contains(is_word) {
@@ -187,13 +197,19 @@ fn by_letters(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
 }
 
 /// Compares the text with the lines that begin about there.
-fn region(file: &File<'_>, text: &[&str], solid: &[usize], start: isize) -> Option<Region> {
+fn region(
+    file: &File<'_>,
+    text: &[&str],
+    solid: &[usize],
+    start: isize,
+    left: &mut usize,
+) -> Option<Region> {
     let slack = if text.len() == 1 { 0 } else { (text.len() / 4).clamp(2, 40) };
     let total = file.lines().len();
     let from = usize::try_from(start).unwrap_or(0).saturating_sub(slack).min(total);
     let to = usize::try_from(start + text.len().cast_signed()).unwrap_or(0) + slack;
     let to = to.min(total);
-    compare(file, text, solid, from..to, start)
+    compare(file, text, solid, from..to, (start, left))
 }
 
 /// Compares the text with some lines of the file, the first of which it is expected at `start`.
@@ -202,7 +218,7 @@ fn compare(
     text: &[&str],
     solid: &[usize],
     lines: Range<usize>,
-    start: isize,
+    (start, left): (isize, &mut usize),
 ) -> Option<Region> {
     if lines.is_empty() {
         return None;
@@ -222,7 +238,7 @@ fn compare(
     if first.is_none() {
         paired.fill(None);
     }
-    fill(file, text, solid, &window, &mut paired, start);
+    fill(file, text, solid, &window, &mut paired, (start, left));
     let mut pairs = vec![None; text.len()];
     let (mut sum, mut weight, mut equal) = (0.0, 0.0, 0);
     for (at, &line) in solid.iter().enumerate() {
@@ -256,7 +272,7 @@ fn fill(
     solid: &[usize],
     window: &[usize],
     paired: &mut [Option<usize>],
-    start: isize,
+    (start, left): (isize, &mut usize),
 ) {
     let mut at = 0;
     while at < paired.len() {
@@ -281,6 +297,10 @@ fn fill(
         for n in at..end {
             let own = text[solid[n]].trim();
             let reach = (free + 6 + (high.saturating_sub(free)).saturating_sub(end - n)).min(high);
+            match left.checked_sub(reach.saturating_sub(free)) {
+                Some(rest) => *left = rest,
+                None => return,
+            }
             let likest = (free..reach)
                 .map(|b| (like(file, own, file.body(window[b]).trim()), b))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
@@ -299,7 +319,8 @@ fn fill(
 pub(super) fn beside(file: &File<'_>, text: &[&str], lines: Range<usize>) -> Region {
     let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();
-    let found = compare(file, text, &solid, lines.clone(), start);
+    let mut left = MOST_LIKENED;
+    let found = compare(file, text, &solid, lines.clone(), (start, &mut left));
     let pairs = found.map_or_else(|| vec![None; text.len()], |found| found.pairs);
     Region { lines, pairs, score: 1.0, equal: 0 }
 }

@@ -134,6 +134,21 @@ fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
             return None;
         }
     };
+    rules_of(folder, file, &text)
+}
+
+/// Which of these paths the rules, in the folder above, leave out.
+pub(crate) fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
+    let folder = Path::new("/");
+    let Some(rules) = rules_of(folder, &folder.join(".gitignore"), rules) else {
+        return Vec::new();
+    };
+    let is_left_out = |path: &&&str| rules.matched(folder.join(path), false).is_ignore();
+    paths.iter().filter(is_left_out).copied().collect()
+}
+
+/// The rules of a text.
+fn rules_of(folder: &Path, file: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.lines().filter(|line| line.len() <= LONGEST_RULE) {
         // A rule that is malformed leaves nothing out, as in git.

@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::text::{counted, quoted};
 
+pub(crate) use exclude::left_out;
 pub(crate) use query::{Case, Query};
 pub(crate) use rank::rank;
 pub(crate) use scan::scan;

@@ -15,3 +15,32 @@ pub fn state_folder() -> Option<PathBuf> {
         .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("restitch")))
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/restitch")))
 }
+
+/// Why there is none.
+#[cfg(feature = "cli")]
+pub(crate) const NO_STATE_FOLDER: &str =
+    "there is no state folder, since none of RESTITCH_STATE_DIR, XDG_STATE_HOME and HOME is set";
+
+/// The same folder, made if need be, where what is kept there is safe from others; or why it
+/// is not used.
+#[cfg(feature = "cli")]
+pub(crate) fn usable_state_folder() -> Result<PathBuf, String> {
+    let folder = state_folder().ok_or(NO_STATE_FOLDER)?;
+    usable(&folder).map_err(|error| {
+        format!("the state folder {} cannot be used ({error})", folder.display())
+    })?;
+    Ok(folder)
+}
+
+#[cfg(all(feature = "cli", unix))]
+fn usable(folder: &std::path::Path) -> std::io::Result<()> {
+    let state = super::state::State::open(folder)?;
+    rustix::fs::access(state.path(), rustix::fs::Access::WRITE_OK)?;
+    Ok(())
+}
+
+#[cfg(all(feature = "cli", not(unix)))]
+fn usable(folder: &std::path::Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    tempfile::NamedTempFile::new_in(folder).map(drop)
+}

@@ -534,6 +534,11 @@ fn line(what: &Line) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
+/// The numbers of the commits that a log tells of.
+pub(crate) fn commits_of(log: &[u8]) -> Vec<u64> {
+    parse(log).iter().map(|entry| entry.revision).collect()
+}
+
 fn parse(text: &[u8]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut places: HashMap<u64, usize> = HashMap::new();

@@ -62,6 +62,16 @@ struct Header {
     after: usize,
 }
 
+impl Header {
+    /// The version before and the version after.
+    fn split<'a>(&self, versions: &'a [u8]) -> io::Result<(&'a [u8], &'a [u8])> {
+        if self.before.checked_add(self.after) != Some(versions.len()) {
+            return Err(damaged());
+        }
+        Ok(versions.split_at(self.before))
+    }
+}
+
 /// One write under way. Holds the journal's lock, so that other processes see that this one is alive.
 #[derive(Debug)]
 pub(super) struct Journal {
@@ -173,6 +183,22 @@ fn has_name(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }
 
+/// A journal's header, and both versions behind it.
+fn parse(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
+    let line = memchr::memchr(b'\n', bytes).ok_or_else(damaged)?;
+    Ok((serde_json::from_slice(&bytes[..line])?, &bytes[line + 1..]))
+}
+
+/// The version before and the version after that a journal holds.
+pub(crate) fn versions_of(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
+    let (header, versions) = parse(bytes)?;
+    header.split(versions)
+}
+
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged")
+}
+
 fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let mut journal = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -185,9 +211,7 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     }
     let mut bytes = Vec::new();
     journal.read_to_end(&mut bytes)?;
-    let broken = || io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged");
-    let line = memchr::memchr(b'\n', &bytes).ok_or_else(broken)?;
-    let header: Header = serde_json::from_slice(&bytes[..line])?;
+    let (header, versions) = parse(&bytes)?;
     let Ok(below) = header.target.strip_prefix(root.path()) else {
         // Another root's: its own process will come. Where the folder is gone nobody will.
         if header.target.parent().is_none_or(|folder| !folder.exists()) {
@@ -195,11 +219,7 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         }
         return Ok(None);
     };
-    let versions = &bytes[line + 1..];
-    if versions.len() != header.before.saturating_add(header.after) {
-        return Err(broken());
-    }
-    let (before, after) = versions.split_at(header.before);
+    let (before, after) = header.split(versions)?;
     let Some(file) = root.place(below).ok().and_then(|place| place.open(OFlags::RDWR).ok()) else {
         // The file is gone or something else by now: nothing to put right.
         set_aside(path)?;

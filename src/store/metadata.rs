@@ -127,7 +127,15 @@ mod flags {
     use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
     fn kept() -> IFlags {
-        IFlags::NODUMP | IFlags::NOATIME | IFlags::NOCOW | IFlags::SYNC | IFlags::COMPRESSED
+        IFlags::NODUMP
+            | IFlags::NOATIME
+            | IFlags::NOCOW
+            | IFlags::SYNC
+            | IFlags::COMPRESSED
+            | IFlags::JOURNALING
+            | IFlags::NOTAIL
+            | IFlags::SECURE_REMOVAL
+            | IFlags::UNRM
     }
 
     pub(super) fn of(file: &File) -> u32 {

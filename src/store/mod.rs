@@ -55,9 +55,13 @@ mod watch;
 #[cfg(unix)]
 pub use disk::{DiskStore, quiesce};
 pub use folder::state_folder;
+#[cfg(feature = "cli")]
+pub(crate) use folder::{NO_STATE_FOLDER, usable_state_folder};
 pub use memory::MemoryStore;
 pub use options::{DiskOptions, HistoryLimits, Promise};
 #[cfg(not(unix))]
 pub use portable::{DiskStore, quiesce};
 pub use staging::{StagedFile, StagingStore};
 pub use versioned::VersionedStore;
+#[cfg(unix)]
+pub(crate) use {history::commits_of, in_place::versions_of};

@@ -176,6 +176,7 @@ impl Disk {
             )
             .at(path.as_str())
         };
+        self.check_way(&path, entry)?;
         let now = self.now(&path)?;
         let later: Vec<(&Entry, &FileEntry)> = entries
             .iter()
@@ -221,6 +222,22 @@ impl Disk {
             }
             _ => Err(in_the_way(&path, entry, first_later())),
         }
+    }
+
+    /// The history names files by their own place. A link that came into the way since leads
+    /// to a file that the commit never touched.
+    fn check_way(&self, path: &WorkPath, entry: &Entry) -> Result<(), Refusal> {
+        let Ok(place) = self.root.place(path.as_path()) else { return Ok(()) };
+        let Some(real) = place.real.to_str().filter(|real| *real != path.as_str()) else {
+            return Ok(());
+        };
+        let revision = entry.revision;
+        Err(Refusal::new(
+            EditCode::Conflict,
+            format!("revision {revision} of `{path}` cannot be undone: a link leads to `{real}` now, another file"),
+        )
+        .at(path.as_str())
+        .hint("Put the file back where it was, or edit the file that is there now."))
     }
 
     /// Every version after `from`, oldest first; `None` when the file was removed between.

@@ -295,8 +295,23 @@ fn too_long(most: usize) -> ErrorData {
     ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
 }
 
-/// The answer to a request with a method that is none of ours.
+/// Methods that are there; what does not pass for one of them has other parameters.
+const METHODS: &[&str] = &[
+    "initialize",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
+/// The answer to a request that is none of ours, or not as the protocol has it.
 pub(super) fn unknown_method(method: String) -> ErrorData {
+    if METHODS.contains(&method.as_str()) {
+        let text = format!("the parameters of `{method}` are not as the protocol has them");
+        return ErrorData::new(ErrorCode::INVALID_PARAMS, text, None);
+    }
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
@@ -324,6 +339,12 @@ fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
         let text = "the line is no message of JSON-RPC 2.0: an object with `jsonrpc`, `method` and, for a request, `id`";
         return Err((id, ErrorData::new(ErrorCode::INVALID_REQUEST, text, None)));
     }
+    // What is asked for under an id is answered under it, whatever is wrong with the rest.
+    if let (Some(method), Some(_)) = (method, message.get("id"))
+        && let Some((code, text)) = malformed(method, &message)
+    {
+        return Err((id, ErrorData::new(code, text, None)));
+    }
     Ok(match (method, id) {
         (Some("tools/call"), Some(id)) => Sort::Call(id),
         (Some("notifications/cancelled"), _) => {
@@ -331,6 +352,27 @@ fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
         }
         _ => Sort::Other,
     })
+}
+
+/// What is wrong with a request that is JSON.
+fn malformed(method: &str, message: &Value) -> Option<(ErrorCode, &'static str)> {
+    let id = &message["id"];
+    if !(id.is_string() || id.is_i64() || id.is_u64()) {
+        return Some((ErrorCode::INVALID_REQUEST, "`id` is neither a string nor a whole number"));
+    }
+    let params = message.get("params");
+    if params.is_some_and(|params| !params.is_object() && !params.is_null()) {
+        return Some((ErrorCode::INVALID_PARAMS, "`params` is not an object"));
+    }
+    if method != "tools/call" {
+        return None;
+    }
+    let of = |name: &str| params.and_then(|params| params.get(name));
+    if !of("name").is_some_and(Value::is_string) {
+        return Some((ErrorCode::INVALID_PARAMS, "`params.name` is not the name of a tool"));
+    }
+    let is_wrong = of("arguments").is_some_and(|given| !given.is_object() && !given.is_null());
+    is_wrong.then_some((ErrorCode::INVALID_PARAMS, "`params.arguments` is not an object"))
 }
 
 /// Lines of at most so many bytes; of a longer one only its ends.

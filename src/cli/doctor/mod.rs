@@ -19,7 +19,7 @@ use crate::adapters::openai::{AnswerCap, Lack, OpenAi, WireError};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
 use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
-use crate::store::{DiskStore, MemoryStore};
+use crate::store::{DiskStore, MemoryStore, state_folder, usable_state_folder};
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
@@ -123,23 +123,13 @@ fn root(common: &Common) -> Finding {
 }
 
 fn state() -> Finding {
-    let Some(folder) = model::state_dir() else {
-        return Finding::not_good(
+    match usable_state_folder() {
+        Ok(folder) => Finding::good("state", folder.display().to_string()),
+        Err(why) => Finding::not_good(
             "state",
-            Level::Warning,
-            "there is no folder for undo, locks and caches",
-            "Set RESTITCH_STATE_DIR.",
-        );
-    };
-    let writable = std::fs::create_dir_all(&folder)
-        .and_then(|()| tempfile::NamedTempFile::new_in(&folder).map(drop));
-    match writable {
-        Ok(()) => Finding::good("state", folder.display().to_string()),
-        Err(error) => Finding::not_good(
-            "state",
-            Level::Bad,
-            format!("{}: {error}", folder.display()),
-            "Make it writable, or set RESTITCH_STATE_DIR to a folder that is.",
+            if state_folder().is_some() { Level::Bad } else { Level::Warning },
+            format!("{why}; undo, locks and caches are off"),
+            "Set RESTITCH_STATE_DIR to a folder that is yours alone, or is not there yet.",
         ),
     }
 }

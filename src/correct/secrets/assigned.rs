@@ -1,6 +1,7 @@
 //! Values that a name says are secrets: `password = …` and its like, in settings, in shells
 //! and in code.
 
+use super::commands;
 use super::values::{is_placeholder, is_random};
 
 /// Where a line stands, by the name of its file.
@@ -59,13 +60,23 @@ const SETTINGS: &[&str] = &[
     "md",
 ];
 
-/// Whether a line gives a secret to a name.
+/// Whether a line gives a secret to a name, or to a program.
 pub(super) fn is_given(line: &str, place: FileKind) -> bool {
+    is_named(line, place) || commands::is_given(line, place == FileKind::Settings)
+}
+
+/// Whether a line gives a secret to a name.
+fn is_named(line: &str, place: FileKind) -> bool {
     separators(line).take(12).any(|(at, length)| {
         if let Some((value, weight)) = attribute(line, at) {
             return fits(value, weight, Form::Literal);
         }
         let words = words_before(&line[..at]);
+        // `pass` is a verb as often as a password, but for where it gets a value.
+        let is_marked = !matches!(line.as_bytes().get(at), Some(b'(' | b' '));
+        if !is_marked && words.iter().any(|word| word == "pass") {
+            return false;
+        }
         let Some(weight) = weight(&words) else { return false };
         let is_shell = line.as_bytes().get(at) == Some(&b'=')
             && line[..at].ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
@@ -106,6 +117,12 @@ fn separators(line: &str) -> impl Iterator<Item = (usize, usize)> + '_ {
     line.char_indices().filter_map(|(at, c)| match c {
         '=' | ':' | '>' => Some((at, 1)),
         ',' if is_quoted_name(&line[..at]) => Some((at, 1)),
+        // `{password, "value"}`
+        ',' if line[..at].rsplit(['{', ' ']).next().is_some_and(|name| name == "password") => {
+            Some((at, 1))
+        }
+        // `setPassword("value")`, `PASSWORD 'value'`, `-Password "value"`
+        '(' | ' ' if line[at + 1..].starts_with(['"', '\'', '`']) => Some((at, 1)),
         // `--password value`, `-p value` are a command's.
         ' ' if line[..at].rsplit(' ').next().is_some_and(|word| word.starts_with("--")) => {
             Some((at, 1))
@@ -123,7 +140,10 @@ fn is_quoted_name(text: &str) -> bool {
 
 /// The words of the identifier before a mark, in lower case.
 fn words_before(text: &str) -> Vec<String> {
-    let text = text.trim_end_matches(|c: char| c.is_whitespace() || "\"'`:=>?!])".contains(c));
+    let marks = |c: char| c.is_whitespace() || "\"'`:=>?!])".contains(c);
+    let text = text.trim_end_matches(marks);
+    // `Dim pwd As String = …`
+    let text = text.strip_suffix(" As String").unwrap_or(text);
     let start = text
         .char_indices()
         .rev()
@@ -148,8 +168,18 @@ fn words_before(text: &str) -> Vec<String> {
 }
 
 fn weight(words: &[String]) -> Option<Weight> {
-    const CHOSEN: &[&str] =
-        &["password", "passwd", "passphrase", "pwd", "pass", "passwort", "pgpassword", "kennwort"];
+    const CHOSEN: &[&str] = &[
+        "password",
+        "passwd",
+        "passphrase",
+        "pwd",
+        "pass",
+        "passwort",
+        "pgpassword",
+        "kennwort",
+        "psk",
+        "passcode",
+    ];
     const MADE: &[&str] = &[
         "secret",
         "secrets",
@@ -229,19 +259,33 @@ fn weight(words: &[String]) -> Option<Weight> {
 
 /// Whether a mark stands inside a string.
 fn is_quoted_at(line: &str, at: usize) -> bool {
-    ['"', '\'']
+    ['"', '\'', '`']
         .iter()
         .any(|quote| line[..at].matches(*quote).count() % 2 == 1 && line[at..].contains(*quote))
 }
 
 fn is_secret_value(text: &str, weight: Weight, bare: Form) -> bool {
     let value = text.trim_start_matches(|c: char| c.is_whitespace() || "=>(".contains(c));
+    // `b"…"`, `r'…'`
+    let value = match value.strip_prefix(['b', 'r', 'u', 'B', 'R']) {
+        Some(quoted) if quoted.starts_with(['"', '\'']) => quoted,
+        _ => value,
+    };
+    // `"""…"""`
+    let value = value.strip_prefix("\"\"").filter(|rest| rest.starts_with('"')).unwrap_or(value);
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
     let value = match quote {
         Some(quote) => value[1..].split(quote).next(),
         None => value
             .split(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '<' | '"' | '\''))
-            .next(),
+            .next()
+            // In an address the next argument begins.
+            .map(|value| {
+                value
+                    .split_once('&')
+                    .filter(|(first, _)| first.len() > 3)
+                    .map_or(value, |(first, _)| first)
+            }),
     };
     let value = value.unwrap_or_default();
     if value.contains(char::is_whitespace) && weight == Weight::Made {

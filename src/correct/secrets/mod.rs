@@ -6,6 +6,7 @@
 //! assignments of key-like names; a secret that looks like ordinary text passes.
 
 mod assigned;
+mod commands;
 mod names;
 mod shapes;
 mod values;

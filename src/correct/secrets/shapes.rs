@@ -151,6 +151,25 @@ const PREFIXES: &[(&str, usize, &str)] = &[
     ("tvly-", 20, "an API key"),
     ("figdr_", 20, "a Figma token"),
     ("figo_", 20, "a Figma token"),
+    ("SK", 32, "a Twilio key"),
+    ("nfp_", 30, "a Netlify token"),
+    ("nfc_", 30, "a Netlify token"),
+    ("CCIPAT_", 30, "a CircleCI token"),
+    ("CCIPRJ_", 30, "a CircleCI token"),
+    ("ATBB", 28, "a Bitbucket password"),
+    ("AQ.", 40, "a Google key"),
+    ("EAAC", 60, "a Facebook token"),
+    ("glsoat-", 20, "a GitLab token"),
+    ("glimt-", 20, "a GitLab token"),
+    ("glffct-", 20, "a GitLab token"),
+    ("gloas-", 30, "a GitLab secret"),
+    ("cfat_", 30, "a Cloudflare token"),
+    ("FLWPUBK", 12, "a Flutterwave key"),
+    ("sl.", 60, "a Dropbox token"),
+    ("amzn.mws.", 30, "an Amazon key"),
+    ("access_token$production$", 16, "a Braintree token"),
+    ("dnkey-", 40, "an API key"),
+    ("pat-", 60, "a token"),
     ("hooks.slack.com/services/", 20, "a Slack hook"),
     ("discord.com/api/webhooks/", 20, "a Discord hook"),
     ("discordapp.com/api/webhooks/", 20, "a Discord hook"),
@@ -194,7 +213,87 @@ pub(super) fn of(line: &str) -> Option<&'static str> {
     if is_key_body(line) {
         return Some("the body of a key");
     }
+    if has_password_hash(line) {
+        return Some("the hash of a password");
+    }
+    if has_random_word(line) {
+        return Some("a random key");
+    }
     None
+}
+
+/// A hash as crypt and its successors write it.
+fn has_password_hash(line: &str) -> bool {
+    const FORMS: &[&str] = &[
+        "$1$",
+        "$2a$",
+        "$2b$",
+        "$2y$",
+        "$5$",
+        "$6$",
+        "$7$",
+        "$y$",
+        "$apr1$",
+        "$argon2",
+        "$scrypt$",
+        "$pbkdf2",
+        "{SSHA}",
+        "{SSHA512}",
+    ];
+    FORMS.iter().any(|form| {
+        line.match_indices(form).any(|(at, _)| {
+            let part = |c: char| c.is_ascii_alphanumeric() || "$./+=,_-".contains(c);
+            let rest = &line[at + form.len()..];
+            let value = &rest[..rest.find(|c| !part(c)).unwrap_or(rest.len())];
+            value.len() >= 22 && is_random(value)
+        })
+    })
+}
+
+/// Digits of a checksum in base64, which is no secret.
+const CHECKSUMS: &[&str] = &["sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "h1:"];
+
+/// Letters and digits drawn by lot, whatever they are called: in no word and no identifier do
+/// capitals, small letters and digits change places as often.
+fn has_random_word(line: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-');
+    let mut at = 0;
+    line.split(|c| !is_part(c)).any(|word| {
+        let start = at;
+        at += word.len() + line[start + word.len()..].chars().next().map_or(0, char::len_utf8);
+        let checksum =
+            CHECKSUMS.iter().any(|mark| word.starts_with(mark) || line[..start].ends_with(mark));
+        // Long ones are data: a picture, a map, a test vector.
+        (20..=400).contains(&word.len()) && !checksum && is_drawn(word)
+    })
+}
+
+fn is_drawn(word: &str) -> bool {
+    let kind = |byte: u8| match byte {
+        b'a'..=b'z' => 0,
+        b'A'..=b'Z' => 1,
+        b'0'..=b'9' => 2,
+        _ => 3,
+    };
+    let mut counts = [0_usize; 4];
+    let (mut turns, mut pairs) = (0, 0);
+    let mut before = 3;
+    for kind in word.bytes().map(kind) {
+        counts[kind] += 1;
+        if kind < 3 && before < 3 {
+            pairs += 1;
+            turns += usize::from(kind != before);
+        }
+        before = kind;
+    }
+    let letters = counts[0] + counts[1] + counts[2];
+    // Of 62 characters drawn by lot, neighbours are of two kinds six times in ten.
+    letters >= 20
+        && counts[0] >= 4
+        && counts[1] >= 4
+        && counts[2] >= 2
+        && counts[3] * 6 <= letters
+        && turns * 100 >= pairs * 40
 }
 
 /// Capitals and small letters without order, as no word has them.

@@ -257,10 +257,10 @@ fn a_commit_updates_the_resource() {
 }
 
 /// An HTTP server of the binary.
-struct Http {
+pub(crate) struct Http {
     child: Child,
-    url: String,
-    token: String,
+    pub(crate) url: String,
+    pub(crate) token: String,
 }
 
 impl Drop for Http {
@@ -271,7 +271,7 @@ impl Drop for Http {
 }
 
 impl Http {
-    fn start(root: &Path) -> Self {
+    pub(crate) fn start(root: &Path) -> Self {
         let mut child = binary(root)
             .args(["mcp", "--http", "127.0.0.1:0", "--structured", "--tools", "all"])
             .stdin(Stdio::null())

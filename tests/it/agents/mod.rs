@@ -2,6 +2,7 @@
 
 mod agent;
 mod clients;
+mod fronts;
 mod hooks;
 mod mcp;
 mod server;

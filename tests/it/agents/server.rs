@@ -21,7 +21,8 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Plays `turns`; the last one is repeated. A turn that is null never comes.
+    /// Plays `turns`; the last one is repeated. A turn that is null never comes. What a turn
+    /// names as `foreign` is written first: somebody else changes that file meanwhile.
     pub(crate) async fn play(turns: Vec<Value>) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let corrections = Arc::new(Mutex::new(Vec::new()));
@@ -35,6 +36,11 @@ impl Server {
                 let mut kept = kept.lock().expect("lock");
                 let turn = turns[kept.len().min(turns.len() - 1)].clone();
                 kept.push(body);
+                if let (Some(path), Some(text)) =
+                    (turn["foreign"][0].as_str(), turn["foreign"][1].as_str())
+                {
+                    std::fs::write(path, text).expect("foreign file");
+                }
                 turn
             };
             async move {

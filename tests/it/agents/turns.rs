@@ -1,6 +1,5 @@
-//! What the numbers of a call mean, on the wires that calls come by: `batch`, MCP with
-//! requests that wait for answers and with requests that do not, and the turns of the
-//! reference agent. And the guard, the resources and the change feed over MCP.
+//! Turns of the reference agent and what its model receives; the guard, the resources and
+//! the change feed over MCP; a file of requests that hear no answer.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::mcp::{Session, binary, request};
+use super::mcp::{Session, binary};
 use super::server::{Server, calls, restitch, says};
 
 fn numbered(total: usize) -> String {
@@ -29,32 +28,12 @@ fn edit(start: usize, end: usize, content: &str) -> Value {
     json!({ "path": "f", "start_line": start, "end_line": end, "new_content": content })
 }
 
-/// The story of seed 000: two lines at the top become three, then line 8 is edited.
-fn story() -> [(&'static str, Value); 3] {
-    [
-        ("read_file", json!({ "path": "f" })),
-        ("edit_lines", edit(2, 3, "two\nthree\nmore")),
-        ("edit_lines", edit(8, 8, "HIT")),
-    ]
-}
-
 fn line(id: usize, tool: &str, arguments: &Value) -> String {
     json!({ "id": id, "tool": tool, "arguments": arguments }).to_string()
 }
 
 #[tokio::test]
-async fn batch_requests_that_do_not_wait_speak_in_the_earlier_numbers() {
-    let dir = project(20);
-    let requests: Vec<String> =
-        story().iter().enumerate().map(|(id, (tool, call))| line(id, tool, call)).collect();
-    let ran = restitch(dir.path(), &["batch"], &(requests.join("\n") + "\n")).await;
-    assert_eq!(
-        ran.stdout.lines().filter(|line| line.contains("\"ok\":true")).count(),
-        3,
-        "{}",
-        ran.stdout
-    );
-    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
+async fn a_file_of_requests_speaks_in_the_earlier_numbers() {
     // A whole file of requests, of which none hears an answer; far more than a pipe holds.
     let dir = project(400);
     let filler = "x".repeat(900);
@@ -66,69 +45,6 @@ async fn batch_requests_that_do_not_wait_speak_in_the_earlier_numbers() {
     let wanted: String =
         (1..=200).map(|n| format!("line {}\neven {n}\n{filler}\n", 2 * n - 1)).collect();
     assert!(text(dir.path()) == wanted, "a line was missed");
-}
-
-#[test]
-fn batch_requests_that_wait_speak_in_the_new_numbers() {
-    let dir = project(20);
-    let mut child = binary(dir.path())
-        .arg("batch")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    let mut to = child.stdin.take().expect("piped");
-    let mut from = BufReader::new(child.stdout.take().expect("piped"));
-    let mut ask = |tool: &str, arguments: &Value| {
-        writeln!(to, "{}", line(1, tool, arguments)).expect("written");
-        let mut reply = String::new();
-        from.read_line(&mut reply).expect("read");
-        serde_json::from_str::<Value>(&reply).expect("JSON")
-    };
-    for (tool, call) in &story()[..2] {
-        assert_eq!(ask(tool, call)["ok"], true);
-    }
-    let reply = ask("edit_lines", &edit(9, 9, "HIT"));
-    assert_eq!(reply["ok"], true, "{reply}");
-    drop(to);
-    child.wait().expect("ends");
-    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
-}
-
-#[test]
-fn mcp_requests_that_do_not_wait_speak_in_the_earlier_numbers() {
-    for _ in 0..5 {
-        let dir = project(20);
-        let mut session = Session::with(binary(dir.path()), &["--tools", "all"], json!({}));
-        session.answer("read_file", json!({ "path": "f" }));
-        session.send_at_once(&[
-            request(11, "edit_lines", edit(2, 3, "two\nthree\nmore")),
-            request(12, "edit_lines", edit(8, 8, "HIT")),
-            request(13, "edit_lines", edit(15, 14, "BEFORE 15")),
-        ]);
-        for _ in 0..3 {
-            let answer = session.receive();
-            assert_ne!(answer["result"]["isError"], true, "{answer}");
-        }
-        let wanted = numbered(20)
-            .replace("line 2\nline 3\n", "two\nthree\nmore\n")
-            .replace("line 8\n", "HIT\n")
-            .replace("line 15\n", "BEFORE 15\nline 15\n");
-        assert_eq!(text(dir.path()), wanted);
-    }
-}
-
-#[test]
-fn mcp_requests_that_wait_speak_in_the_new_numbers() {
-    let dir = project(20);
-    let mut session = Session::with(binary(dir.path()), &["--tools", "all"], json!({}));
-    for (tool, call) in &story()[..2] {
-        session.answer(tool, call.clone());
-    }
-    let (said, answer) = session.answer("edit_lines", edit(9, 9, "HIT"));
-    assert_ne!(answer["isError"], true, "{said}");
-    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
-    assert!(said.contains("was <<9>>line 8"), "{said}");
 }
 
 /// A turn with several calls.
@@ -161,29 +77,6 @@ fn told(request: &Value) -> Vec<String> {
         tools.map(|m| m["content"].as_str().expect("text").to_owned()).collect();
     said.reverse();
     said
-}
-
-#[tokio::test]
-async fn the_calls_of_one_turn_speak_in_the_numbers_of_the_turn() {
-    let dir = project(20);
-    let [read, first, second] = story();
-    let script = vec![turn(&[read]), turn(&[first, second]), complete("done")];
-    let server = Server::play(script).await;
-    let ran = agent(dir.path(), &server).await;
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
-    // In a turn of its own the call speaks of what its model was told.
-    let dir = project(20);
-    let [read, first, _] = story();
-    let script = vec![
-        turn(&[read]),
-        turn(&[first]),
-        turn(&[("edit_lines", edit(9, 9, "HIT"))]),
-        complete("done"),
-    ];
-    let server = Server::play(script).await;
-    agent(dir.path(), &server).await;
-    assert!(text(dir.path()).contains("line 7\nHIT\nline 9\n"), "{}", text(dir.path()));
 }
 
 /// Seed 002's case, counted from what the agent's model receives.

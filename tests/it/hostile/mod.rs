@@ -15,6 +15,7 @@ mod p11_secrets;
 mod p12_key;
 mod p13_terminal;
 mod p14_state;
+mod p15_init;
 mod storm;
 
 use std::fs;

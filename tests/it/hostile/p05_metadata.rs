@@ -34,6 +34,28 @@ fn undo_through_a_link_changes_the_file_and_not_its_twin() {
 }
 
 #[test]
+fn undo_does_not_follow_a_link_that_came_later() {
+    let world = World::new();
+    let call =
+        |path: &str| json!({ "arguments": { "path": path, "old_str": "one", "new_str": "two" } });
+    let undo = |revision: u64| json!({ "tool": "undo", "arguments": { "revision": revision } });
+    for (name, link, leads_to) in [("x", "x", "y"), ("d/f", "d", "e")] {
+        world.write(name, "one\n");
+        let reply = &world.batch(&[call(name)])[0];
+        // Another file that looks as the edit left this one.
+        world.write(if name == "x" { "y" } else { "e/f" }, "two\n");
+        let (way, aside) = (world.root().join(link), world.root().join(format!("{link}-old")));
+        fs::rename(&way, aside).expect("moved");
+        symlink(leads_to, &way).expect("link");
+        let undone =
+            &world.batch(&[undo(reply["report"]["revision"].as_u64().expect("number"))])[0];
+        assert_eq!(undone["code"], "EDIT_CONFLICT", "{undone}");
+        assert!(undone["message"].as_str().is_some_and(|text| text.contains("a link leads to")));
+        assert_eq!(world.text(name), "two\n", "the other file stays");
+    }
+}
+
+#[test]
 fn the_warning_about_an_open_log_says_where_its_later_lines_go() {
     let world = World::new();
     world.write("app.log", "first\n");
@@ -74,6 +96,9 @@ fn flags_and_capabilities_are_kept() {
     let edit =
         |path: &str| json!({ "arguments": { "path": path, "old_str": "one", "new_str": "two" } });
     if works("chattr", &["+d", f]) {
+        // What this file system does not have beside it, it does not keep either.
+        let more = ["+A", "+S", "+s", "+u", "+j"].iter().filter(|flag| works("chattr", &[flag, f]));
+        println!("flags beside +d: {}", more.count());
         let before = told("lsattr", &[f]);
         assert_eq!(world.batch(&[edit("f")])[0]["ok"], true);
         assert_eq!(told("lsattr", &[f]), before);

@@ -8,24 +8,27 @@ use serde_json::{Value, json};
 use super::{Talk, World};
 
 /// A deadline that users rely on.
-const HEARD: Duration = Duration::from_secs(2);
+pub(super) const HEARD: Duration = Duration::from_secs(2);
 
 const CALLS: u64 = 3;
 
-/// Calls that keep their threads busy for a while: large files of which the caller remembers
+/// A call that keeps its thread busy for a while: a large file of which the caller remembers
 /// every line a little wrong.
+pub(super) fn large(world: &World, n: u64) -> Value {
+    let line = |at: u64, quote: char| {
+        format!("  let it{at} = {quote}don{quote}t {}{n}{quote};\n", at * 7919 % 1000)
+    };
+    let file: String = (0..60_000).map(|at| line(at, '’')).collect();
+    let old: String = (0..60_000).map(|at| line(at, '\'')).collect();
+    let new = old.replacen("let it30000 ", "let that ", 1);
+    let name = format!("big{n}");
+    world.write(&name, &file);
+    json!({ "path": name, "old_str": old, "new_str": new })
+}
+
 fn busy(world: &World, talk: &mut Talk, calls: u64) {
     for n in 0..calls {
-        let line = |at: u64, quote: char| {
-            format!("  let it{at} = {quote}don{quote}t {}{n}{quote};\n", at * 7919 % 1000)
-        };
-        let file: String = (0..60_000).map(|at| line(at, '’')).collect();
-        let old: String = (0..60_000).map(|at| line(at, '\'')).collect();
-        let new = old.replacen("let it30000 ", "let that ", 1);
-        let name = format!("big{n}");
-        world.write(&name, &file);
-        let call = json!({ "path": name, "old_str": old, "new_str": new });
-        talk.start_call(100 + n, "edit_file", call);
+        talk.start_call(100 + n, "edit_file", large(world, n));
     }
     // Until they are read and under way.
     std::thread::sleep(Duration::from_secs(2));

@@ -84,17 +84,37 @@ fn the_work_of_one_call_is_limited_by_name() {
     let patch = format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch");
     refused(&world, "apply_patch", json!({ "patch": patch }), "1001 files and hunks");
 
-    // Lines of few words, of which every sixth is stale.
-    let mut draw = 1_u64;
-    let mut line = |_| {
-        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        ["a\n", "b\n", "c\n", "d\n", "}\n", "{\n"][usize::try_from(draw >> 33).expect("small") % 6]
-    };
-    let old: Vec<&str> = (0..300_000).map(&mut line).collect();
-    world.write("few", old.concat().repeat(2));
-    let old = old.concat().replace('a', "a q").replacen('b', "z b", 1);
-    let call = json!({ "path": "few", "old_str": old, "new_str": "x\n" });
+    // Long lines, all alike and in another order: each is compared with many, letter by letter.
+    let line = |n: usize| format!("{n:05}{}\n", "let value = compute(item, options); ".repeat(16));
+    world.write("long", (0..5_000).map(line).collect::<String>());
+    let call = json!({ "path": "long", "old_str": shuffled(5_000, line), "new_str": "x\n" });
     refused(&world, "edit_file", call, "steps that one call may");
+}
+
+/// Numbered lines in an order that is always the same.
+fn shuffled(count: usize, line: impl Fn(usize) -> String) -> String {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut draw = 1_u64;
+    for at in (1..count).rev() {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        order.swap(at, usize::try_from(draw >> 33).expect("small") % (at + 1));
+    }
+    order.into_iter().map(line).collect()
+}
+
+/// What grows with the square of the lines where they stand in another order is bounded, so
+/// that such a call is decided and not given up.
+#[test]
+fn lines_in_another_order_are_decided() {
+    const LINES: usize = 100_000;
+    let world = World::new();
+    let line = |n: usize| format!("let value_{n} = compute({n});\n");
+    world.write("f", (0..LINES).map(line).collect::<String>());
+    let start = Instant::now();
+    let call = json!({ "path": "f", "old_str": shuffled(LINES, line), "new_str": "x\n" });
+    let reply = &world.batch(&[json!({ "arguments": call })])[0];
+    assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "{}", reply["message"]);
+    println!("{LINES} lines in another order: refused after {:?}", start.elapsed());
 }
 
 /// Texts whose reading takes the square of their length, or all memory, where nobody minds.

@@ -31,6 +31,12 @@ fn what_is_no_message_is_answered_and_the_session_goes_on() {
         (b"hello".to_vec(), (Value::Null, -32700)),
         (b"[]".to_vec(), (Value::Null, -32600)),
         (br#"{"id":6,"method":"ping"}"#.to_vec(), (json!(6), -32600)),
+        (br#"{"jsonrpc":"2.0","id":7.5,"method":"ping"}"#.to_vec(), (json!(7.5), -32600)),
+        (br#"{"jsonrpc":"2.0","id":8,"method":"tools/call","params":["x"]}"#.to_vec(), (json!(8), -32602)),
+        (br#"{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":7}}"#.to_vec(), (json!(9), -32602)),
+        (br#"{"jsonrpc":"2.0","id":10,"method":"tools/call","params":{"name":"edit_file","arguments":[]}}"#.to_vec(), (json!(10), -32602)),
+        (br#"{"jsonrpc":"2.0","id":11,"method":"resources/read","params":{"uri":7}}"#.to_vec(), (json!(11), -32602)),
+        (br#"{"jsonrpc":"2.0","id":"s","method":"ping","params":"x"}"#.to_vec(), (json!("s"), -32602)),
     ] {
         mcp.send_raw(&[&line[..], b"\n"].concat());
         assert_eq!(code(&mcp), wanted, "{}", String::from_utf8_lossy(&line));

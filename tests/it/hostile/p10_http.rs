@@ -4,11 +4,12 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::World;
+use super::p06_responsive::{HEARD, large};
 
 struct Server {
     child: Child,
@@ -36,8 +37,8 @@ impl Server {
         Self { child, address: address.expect("address"), token }
     }
 
-    /// Status and body of a request with these head lines.
-    fn ask(&self, head: &str, body: &Value) -> (u16, String, String) {
+    /// Sends a request with these head lines, and waits for nothing.
+    fn send(&self, head: &str, body: &Value) -> TcpStream {
         let body = body.to_string();
         let mut stream = TcpStream::connect(self.address).expect("connects");
         stream.set_read_timeout(Some(Duration::from_secs(10))).expect("timeout");
@@ -46,6 +47,12 @@ impl Server {
             body.len()
         );
         stream.write_all(text.as_bytes()).expect("sends");
+        stream
+    }
+
+    /// Status and body of a request with these head lines.
+    fn ask(&self, head: &str, body: &Value) -> (u16, String, String) {
+        let mut stream = self.send(head, body);
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("answers");
         let status = answer.split(' ').nth(1).and_then(|word| word.parse().ok());
@@ -55,6 +62,21 @@ impl Server {
 
     fn head(&self, host: &str) -> String {
         format!("host: {host}\r\nauthorization: bearer {}\r\n", self.token)
+    }
+
+    /// The head lines of a session that has begun.
+    fn session(&self) -> String {
+        let (status, head, _) = self.ask(&self.head("localhost"), &hello());
+        assert_eq!(status, 200, "{head}");
+        let lower = head.to_ascii_lowercase();
+        let session = lower.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        let head = format!(
+            "{}mcp-session-id: {}\r\nmcp-protocol-version: 2025-06-18\r\n",
+            self.head("127.0.0.1"),
+            session.expect("session")
+        );
+        self.ask(&head, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        head
     }
 }
 
@@ -81,19 +103,7 @@ fn silent_connections_shut_nobody_out() {
         let _ = stream.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx");
     }
     println!("{} silent connections, {} halves of requests", silent.len(), half.len());
-    let (status, head, _) = server.ask(&server.head("localhost"), &hello());
-    assert_eq!(status, 200, "{head}");
-    let session = head
-        .lines()
-        .find_map(|line| {
-            line.to_ascii_lowercase().strip_prefix("mcp-session-id: ").map(str::to_owned)
-        })
-        .expect("session");
-    let head = format!(
-        "{}mcp-session-id: {session}\r\nmcp-protocol-version: 2025-06-18\r\n",
-        server.head("127.0.0.1")
-    );
-    server.ask(&head, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let head = server.session();
     let edit = json!({
         "jsonrpc": "2.0", "id": 2, "method": "tools/call",
         "params": { "name": "edit_file", "arguments": { "path": "f", "old_str": "one", "new_str": "two" } },
@@ -108,6 +118,37 @@ fn silent_connections_shut_nobody_out() {
         assert!(count < 200, "{count}");
     }
     drop((silent, half));
+}
+
+#[test]
+fn calls_that_take_long_do_not_make_it_deaf() {
+    let world = World::new();
+    let mut server = Server::start(&world);
+    let head = server.session();
+    let call = |id: u64, arguments: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": { "name": "edit_file", "arguments": arguments } })
+    };
+    let waiting: Vec<TcpStream> =
+        (0..3).map(|n| server.send(&head, &call(100 + n, large(&world, n)))).collect();
+    std::thread::sleep(Duration::from_secs(2));
+    for id in 0..5 {
+        let start = Instant::now();
+        let ping = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
+        let (status, _, body) = server.ask(&head, &ping);
+        assert_eq!(status, 200, "{body}");
+        println!("a ping was answered after {:?}", start.elapsed());
+        assert!(start.elapsed() < HEARD);
+    }
+    let process = rustix::process::Pid::from_child(&server.child);
+    let start = Instant::now();
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
+    while server.child.try_wait().expect("status").is_none() {
+        assert!(start.elapsed() < Duration::from_secs(5), "SIGTERM ends it within 5 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    println!("SIGTERM ended the server after {:?}", start.elapsed());
+    drop(waiting);
 }
 
 #[test]

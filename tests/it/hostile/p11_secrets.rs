@@ -2,6 +2,8 @@
 //! The list was made for this; `{n}` stands for n random letters and digits, so that no
 //! scanner takes it for a leak.
 
+use std::path::Path;
+
 use restitch::correct::Secrets;
 
 /// Lines with secrets: the file they stand in, and the line.
@@ -118,6 +120,68 @@ const KEPT: &[(&str, &str)] = &[
     ("x.rs", "let t = \"eyJ{30}.eyJ{40}.{43}\";"),
     ("x.rs", "bot(\"110201543:AA{33}\")"),
     ("x.rs", "AccountKey={86}==;EndpointSuffix=core.windows.net"),
+    // Found missing by another list.
+    ("a.yml", "passphrase: correcthorse9"),
+    ("r.sh", "curl -u admin:hunter2 https://x"),
+    ("r.sh", "sshpass -p 'hunter2' ssh a@b"),
+    ("r.sh", "mysql -uroot -phunter2 db"),
+    ("r.sh", "psql \"host=db user=a password=hunter2\""),
+    ("d.java", "\"jdbc:mysql://db/x?user=a&password=hunter2\""),
+    ("c.h", "#define WIFI_PASSWORD \"hunter2x\""),
+    ("c.h", "#define PASSWORD \"hunter2x\""),
+    ("j.java", "ds.setPassword(\"hunter2x\");"),
+    ("s.sql", "CREATE USER app IDENTIFIED BY 'hunter2x';"),
+    ("s.sql", "ALTER ROLE app PASSWORD 'hunter2x';"),
+    ("u.yml", "hash: $2b$12${53}"),
+    ("u.txt", "root:$6${8}${86}:19000:0:99999:7:::"),
+    ("u.txt", "admin:$apr1${8}${22}"),
+    ("u.js", "'https://x/cb?client_secret={32}&a=1'"),
+    ("u.js", "'https://a.blob.core.windows.net/c?sv=2022&sig={43}'"),
+    ("o.py", "uri = \"otpauth://totp/x:a?secret={A32}&issuer=x\""),
+    ("x.rs", "let t = \"SK{h32}\";"),
+    ("x.rs", "let t = \"nfp_{36}\";"),
+    ("x.rs", "let t = \"CCIPAT_{44}\";"),
+    ("x.rs", "let t = \"ATBB{32}\";"),
+    ("x.rs", "let t = \"glsoat-{20}\";"),
+    ("x.rs", "let t = \"sl.{130}\";"),
+    ("x.rs", "let t = \"{40}\";"),
+    ("x.rs", "let t = \"ico-{32}\";"),
+    ("wpa.conf", "    psk=\"hunter2xyz\""),
+    ("ks.cfg", "rootpw --plaintext hunter2x"),
+    ("u.ps1", "ConvertTo-SecureString \"hunter2x\" -AsPlainText -Force"),
+    ("u.ps1", "Connect-X -Password 'hunter2x'"),
+    ("u.bat", "net user app hunter2x /add"),
+    ("ldap.conf", "bindpw hunter2x"),
+    ("redis.conf", "requirepass hunter2x"),
+    ("snmp.conf", "rocommunity s3cr3tcomm"),
+    ("a.cs", "new NetworkCredential(\"u\", \"hunter2x\")"),
+    ("a.py", "auth=(\"admin\", \"hunter2x\")"),
+    ("a.clj", ":password \"hunter2x\""),
+    ("a.erl", "{password, \"hunter2x\"}"),
+    ("a.vb", "Dim pwd As String = \"hunter2x\""),
+    ("a.toml", "password = \"\"\"hunter2x\"\"\""),
+    ("a.py", "PASSWORD = b'hunter2x'"),
+    ("a.rs", ".basic_auth(\"admin\", Some(\"Tr0ub4dor\"))"),
+    ("a.go", "`password=Tr0ub4dor host=db`"),
+    ("a.go", "req.SetBasicAuth(\"admin\", \"Tr0ub4dor\")"),
+    ("a.js", "jwt.sign(payload, \"{28}\")"),
+    ("a.sh", "echo Tr0ub4dor | sudo -S ls"),
+    ("a.sh", "docker login -u a -p Tr0ub4dor"),
+    ("a.sh", "openssl enc -k Tr0ub4dor"),
+    ("a.sh", "redis-cli -a Tr0ub4dor"),
+    ("a.sh", "ldapsearch -w Tr0ub4dor -D cn=a"),
+    ("a.sh", "smbclient -U a%Tr0ub4dor //h/s"),
+];
+
+/// Lines with secrets that are not found: nothing in them says so.
+const MISSED: &[(&str, &str)] = &[
+    ("a.md", "The admin password is hunter2x"),
+    ("a.csv", "admin,password,hunter2x"),
+    ("a.rs", "let client = Client::new(\"admin\", Some(\"Tr0ub4dor\"));"),
+    ("a.java", "DriverManager.getConnection(url, \"sa\", \"Tr0ub4dor\");"),
+    ("a.py", "db.connect(\"app\", \"Tr0ub4dor\")"),
+    ("k.yaml", "    value: \"Tr0ub4dor\""),
+    ("x.sql", "INSERT INTO users(name,password) VALUES('a','Tr0ub4dor');"),
 ];
 
 /// Names of files that are never looked into.
@@ -204,6 +268,20 @@ const FREE: &[(&str, &str)] = &[
     ("x.rs", "// https://user@example.com:8080/x"),
     ("x.c", "#define MAX_TOKEN 1024"),
     ("x.c", "static const char *password = NULL;"),
+    ("x.rs", "let id = \"getHTTP2ConnectionFromPool3WithRetry\";"),
+    ("x.js", "import { useLayoutEffect2Client } from './useIsomorphicLayoutEffect';"),
+    ("go.sum", "golang.org/x/net v0.1.0 h1:{43}="),
+    ("x.json", "\"sha\": \"{h40}\""),
+    ("x.rs", "let uuid = \"4ea38b7b-f563-7709-4bae-932f72a32ad5\";"),
+    ("x.py", "hash_password('the words of the user')"),
+    ("x.py", "getpass('Password: ')"),
+    ("x.conf", "password required pam_unix.so"),
+    ("x.sh", "docker run -u 1000:1000 image"),
+    ("x.js", "login(user, 'password')"),
+    ("x.sql", "CREATE USER app IDENTIFIED BY '${PASSWORD}';"),
+    ("x.html", "<img src=\"/assets/IMG_20240102_111213_HDR.jpg\">"),
+    ("x.rs", "#[doc(alias = \"SecretKeyWithNoPasswordAtAll\")]"),
+    ("x.c", "printf(\"password '%s'\\n\", p);"),
 ];
 
 /// A line with its random parts.
@@ -264,28 +342,49 @@ fn secrets_of_the_list_are_kept_and_ordinary_lines_are_not() {
         alarms.len(),
         FREE.len()
     );
+    let known = MISSED.iter().filter(|(file, line)| secrets.find_in(file, line).is_none()).count();
+    println!("{known} of {} lines that say nothing of what they hold are not found", MISSED.len());
     println!("missed: {missed:#?}\nfiles: {files:?}\nalarms: {alarms:#?}");
     assert!(missed.len() * 20 <= KEPT.len(), "more than one in twenty is missed");
     assert!(files.is_empty() && alarms.len() * 20 <= FREE.len());
 }
 
-#[test]
-fn real_code_gives_few_false_alarms() {
-    let secrets = Secrets::new();
-    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+/// Alarms in the text files below a folder: how many lines there are, and the lines.
+fn alarms_below(folder: &Path, secrets: &Secrets) -> (usize, Vec<String>) {
     let (mut lines, mut alarms) = (0, Vec::new());
-    for name in crate::disk::names_below(&root) {
+    for name in crate::disk::names_below(folder) {
         // The rules themselves and their tests look like what they look for.
-        if !name.ends_with(".rs") || name.contains("secrets") || name.contains("redact") {
+        let is_rules = name.contains("secrets") || name.contains("redact");
+        let is_code = [".rs", ".py", ".js", ".ts", ".go", ".c", ".h", ".toml", ".yml", ".sh"]
+            .iter()
+            .any(|ending| name.ends_with(ending));
+        if is_rules || !is_code {
             continue;
         }
-        for line in std::fs::read_to_string(&name).expect("text").lines() {
+        let Ok(text) = std::fs::read_to_string(&name) else { continue };
+        for line in text.lines() {
             lines += 1;
             if let Some((_, what)) = secrets.find_in(&name, line) {
+                let line: String = line.trim().chars().take(160).collect();
                 alarms.push(format!("{line} ({what})"));
             }
         }
     }
+    (lines, alarms)
+}
+
+/// `RESTITCH_CODE` names further folders, to see the alarms in what others wrote.
+#[test]
+fn real_code_gives_few_false_alarms() {
+    let secrets = Secrets::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let (lines, alarms) = alarms_below(&root, &secrets);
     println!("{} false alarms in {lines} lines of this crate: {alarms:#?}", alarms.len());
     assert!(alarms.len() * 2_000 <= lines);
+    for folder in std::env::var("RESTITCH_CODE").unwrap_or_default().split(':') {
+        if !folder.is_empty() {
+            let (lines, alarms) = alarms_below(Path::new(folder), &secrets);
+            println!("{} alarms in {lines} lines of {folder}: {alarms:#?}", alarms.len());
+        }
+    }
 }

@@ -3,12 +3,21 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 
+use serde_json::json;
+
 use super::{World, finish};
 
 const KEY: &str = "sk-proj-aVeryLongKeyThatMustNotLeave0123456789";
 
-/// A server that tells whatever it was sent in its error; its address.
-fn echo() -> std::net::SocketAddr {
+/// Where a server tells whatever it was sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Tells {
+    InItsError,
+    AsItsAnswer,
+}
+
+/// A server that tells whatever it was sent; its address.
+fn echo(tells: Tells) -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("port");
     let address = listener.local_addr().expect("address");
     std::thread::spawn(move || {
@@ -28,13 +37,21 @@ fn echo() -> std::net::SocketAddr {
             }
             let mut body = vec![0; length];
             let _ = reader.read_exact(&mut body);
-            let error =
-                serde_json::json!({ "error": { "message": format!("bad request: {head}") } });
-            let text = error.to_string();
+            let (status, body) = match tells {
+                Tells::InItsError => {
+                    let error = json!({ "error": { "message": format!("bad request: {head}") } });
+                    ("400 Bad Request", error)
+                }
+                Tells::AsItsAnswer => {
+                    let message = json!({ "role": "assistant", "content": head });
+                    ("200 OK", json!({ "choices": [{ "index": 0, "message": message }] }))
+                }
+            };
+            let text = body.to_string();
             let mut stream = stream;
             let _ = write!(
                 stream,
-                "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{text}",
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{text}",
                 text.len()
             );
         }
@@ -46,7 +63,7 @@ fn echo() -> std::net::SocketAddr {
 fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
     let world = World::new();
     world.write("f.rs", "fn total(items: &[Item]) -> f64 {\n    items.iter().sum()\n}\n");
-    let address = echo();
+    let address = echo(Tells::InItsError);
     let url = format!("http://someone:a-password-of-mine@{address}/v1");
     for args in [
         &[
@@ -76,5 +93,22 @@ fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
         assert!(!said.contains(KEY), "{args:?}: {said}");
         assert!(!said.contains("a-password-of-mine"), "{args:?}: {said}");
         assert!(said.contains("400"), "the server was reached: {args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_model_that_repeats_the_key_does_not_bring_it_into_the_agents_words() {
+    let world = World::new();
+    world.write("f.rs", "fn f() {}\n");
+    let url = format!("http://{}/v1", echo(Tells::AsItsAnswer));
+    for args in [&["agent", "Do it"][..], &["agent", "Do it", "--json"]] {
+        let mut command = world.restitch(args);
+        command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &url).env("RESTITCH_MODEL", "m");
+        let out = finish(command, b"");
+        let said = [out.stdout, out.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains("says: ") && said.contains("[redacted]"), "{args:?}: {said}");
+        // Nor the half of it where the words are cut.
+        assert!(!said.contains(&KEY[..12]), "{args:?}: {said}");
     }
 }

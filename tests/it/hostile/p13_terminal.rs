@@ -9,15 +9,31 @@ use crate::disk::{has, skip};
 
 const EVIL: &str = "e\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}vil";
 
-/// What a command shows on a terminal of its own.
-fn on_a_terminal(world: &World, args: &[&str]) -> String {
+/// What a command shows on a terminal of its own. With colours those of ours are taken off.
+fn on_a_terminal(world: &World, args: &[&str], colours: Colours) -> String {
     let quote = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let line: Vec<String> =
         [env!("CARGO_BIN_EXE_restitch")].iter().chain(args).map(|word| quote(word)).collect();
     let mut command = Command::new("script");
     command.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(world.root());
     command.env("RESTITCH_STATE_DIR", world.state()).stdin(Stdio::null());
-    String::from_utf8_lossy(&command.output().expect("runs").stdout).into_owned()
+    match colours {
+        Colours::Off => command.env("NO_COLOR", "1"),
+        Colours::On => command.env_remove("NO_COLOR").env("TERM", "xterm-256color"),
+    };
+    let mut shown = String::from_utf8_lossy(&command.output().expect("runs").stdout).into_owned();
+    if colours == Colours::On {
+        for code in ["0", "1", "2", "31", "32", "33", "36"] {
+            shown = shown.replace(&format!("\u{1b}[{code}m"), "");
+        }
+    }
+    shown
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Colours {
+    On,
+    Off,
 }
 
 #[test]
@@ -43,8 +59,9 @@ fn no_control_character_of_others_reaches_a_terminal() {
         &["edit", EVIL, "--wrong\u{1b}]0;x\u{7}"],
         &["--root", EVIL, "log"],
     ] {
-        let shown = on_a_terminal(&world, args);
-        assert!(!shown.trim().is_empty(), "{args:?}");
+        let shown = [Colours::Off, Colours::On].map(|colours| on_a_terminal(&world, args, colours));
+        assert!(shown.iter().all(|shown| !shown.trim().is_empty()), "{args:?}");
+        let shown = shown.concat();
         for bad in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
             assert!(!shown.contains(bad), "{args:?}: {shown:?}");
         }

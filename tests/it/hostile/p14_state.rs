@@ -85,6 +85,8 @@ fn a_shared_folder_is_refused_and_stays_as_it_is() {
         let now = fs::metadata(&folder).expect("folder").permissions().mode() & 0o777;
         assert_eq!(now, mode, "the mode is its owner's choice");
         assert_eq!(folder.join("history").exists(), !refused);
+        let theirs = names_below(&folder).iter().all(|name| name.ends_with("/theirs"));
+        assert!(!refused || theirs, "written to all the same: {:?}", names_below(&folder));
         world.write("f", "one\n");
     }
 }

@@ -100,9 +100,14 @@ fn draw() -> Draw {
     Draw(seed.unwrap_or(23))
 }
 
+/// Where each input takes work on the disk, the long run has so many.
+const MOST_ON_DISK: usize = 50_000;
+
 /// Runs the parser over broken seeds; a panic is told with its input.
 fn storm(name: &str, short: usize, seeds: &[&[u8]], mut parse: impl FnMut(&[u8])) {
-    let (mut draw, count) = (draw(), inputs(short));
+    let on_disk = name.contains(" over ");
+    let count = if on_disk { inputs(short).min(MOST_ON_DISK) } else { inputs(short) };
+    let mut draw = draw();
     let start = std::time::Instant::now();
     for _ in 0..count {
         let input = broken(&mut draw, seeds);
@@ -270,8 +275,36 @@ fn model_replies() {
     });
 }
 
+const LOG: &[u8] =
+    br#"{"begin":{"revision":1,"unix_millis":1,"files":[{"path":"f","before":null,"after":null}]}}
+{"done":1}
+{"failed":1}
+"#;
+
 #[test]
 fn logs_and_journals() {
+    // A log as it is written today, beside what a hand can write.
+    let world = World::new();
+    world.write("f", "one\n");
+    world.batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })]);
+    let names = crate::disk::names_below(&world.state());
+    let log = names.iter().find(|name| name.ends_with("/log")).expect("log");
+    let written = std::fs::read(log).expect("log");
+    assert_eq!(restitch::internals::commits_of(&written), [1]);
+    let whole = b"{\"target\":\"/w/f\",\"before\":4,\"after\":4}\none\ntwo\n";
+    let (before, after) = restitch::internals::versions_of(whole).expect("whole");
+    assert_eq!((before, after), (&b"one\n"[..], &b"two\n"[..]));
+    storm("logs", 5_000, &[&written, LOG], |input| {
+        let _ = restitch::internals::commits_of(input);
+    });
+    storm("journals", 5_000, &[whole], |input| {
+        let _ = restitch::internals::versions_of(input);
+    });
+}
+
+/// The same files with a start, a log and a rehearsed undo for each.
+#[test]
+fn starts_over_broken_logs_and_journals() {
     let world = World::new();
     world.write("f", "one\n");
     assert_eq!(
@@ -290,7 +323,7 @@ fn logs_and_journals() {
         state: Some(world.state()),
         ..restitch::store::DiskOptions::default()
     };
-    storm("logs and journals", 400, &[&written, &whole], |input| {
+    storm("starts over logs and journals", 400, &[&written, &whole], |input| {
         std::fs::write(log, input).expect("log");
         std::fs::write(&journal, input).expect("journal");
         let store = DiskStore::open_with(&world.root(), options()).expect("opens");
@@ -301,13 +334,32 @@ fn logs_and_journals() {
     assert!(["one\n", "two\n"].contains(&world.text("f").as_str()), "{}", world.text("f"));
 }
 
+/// Mostly one rule each: what takes the time of this storm is to make rules into automata.
+const RULES: &[&[u8]] = &[
+    b"/target/",
+    b"*.log",
+    b"!keep.log",
+    b"a/**/b",
+    b"[a-z]*.rs",
+    b"\\!x",
+    b"#c",
+    b"{a,b}",
+    b"**",
+    b"*/",
+    b"*.log\n!keep.log\n  \n",
+];
+
 #[test]
 fn ignore_files() {
-    let seeds: &[&[u8]] = &[
-        b"/target/\n*.log\n!keep.log\n",
-        b"a/**/b\n[a-z]*.rs\n\\!x\n#c\n  \n",
-        b"{a,b}\n**\n*/\n",
-    ];
+    let paths = ["x.log", "a/keep.log", "a/b/c.rs", "target/y"];
+    assert_eq!(restitch::internals::left_out("*.log\n!keep.log\n", &paths), ["x.log"]);
+    storm("ignore files", 3_000, RULES, |input| {
+        restitch::internals::left_out(&String::from_utf8_lossy(input), &paths);
+    });
+}
+
+#[test]
+fn walks_over_broken_ignore_files() {
     // Many folders, each with rules of its own, so that one walk reads many inputs.
     const FOLDERS: usize = 100;
     let world = World::new();
@@ -320,7 +372,7 @@ fn ignore_files() {
         Toolbox::new(Engine::builder(DiskStore::open(&world.root()).expect("store")).build());
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
     let mut next = 0;
-    storm("ignore files", 3_000, seeds, |input| {
+    storm("walks over ignore files", 1_000, RULES, |input| {
         let folder = next % FOLDERS;
         std::fs::write(world.root().join(format!("{folder}/.gitignore")), input).expect("rules");
         next += 1;

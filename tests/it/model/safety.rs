@@ -112,8 +112,12 @@ fn ordinary_code_is_hardly_ever_taken_for_a_secret() {
             let path = entry.path();
             match path.extension().and_then(|e| e.to_str()) {
                 _ if path.is_dir() => folders.push(path),
-                // These two hold secrets' shapes by their nature.
-                Some("rs") if !path.ends_with("secrets.rs") && !path.ends_with("safety.rs") => {
+                // These hold secrets' shapes by their nature.
+                Some("rs")
+                    if !["secrets", "safety"]
+                        .iter()
+                        .any(|n| path.to_string_lossy().contains(n)) =>
+                {
                     files.push(std::fs::read_to_string(path).expect("text"));
                 }
                 _ => {}

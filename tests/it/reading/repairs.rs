@@ -272,6 +272,252 @@ async fn seed_003_r5_echoes_of_the_lines_around() {
     .await;
 }
 
+const RS: &str = "fn f() -> u32 {\n    let a = 1;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n";
+const GO: &str = "func f() int {\n\ta := 1\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n";
+const YAML: &str = "a:\n  b: 1\n  c:\n    - x\n    - y\nd: 2\n";
+
+#[tokio::test]
+async fn seed_003_r1_merged_lines_in_other_languages() {
+    check(&[
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 3),
+            new: &["    let a = 3;\\n    let b = 4;"],
+            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 4;\n    a + b\n}\n\nfn g() {}\n",
+            says: "expand-merged-lines",
+        },
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 3),
+            new: &["    let a = 1; let b = 2;"],
+            after: "fn f() -> u32 {\n    let a = 1; let b = 2;\n    a + b\n}\n\nfn g() {}\n",
+            says: "what were 2 lines",
+        },
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 3),
+            new: &["    let (a, b) = (\"x;\\ny\", 2);"],
+            after: "fn f() -> u32 {\n    let (a, b) = (\"x;\\ny\", 2);\n    a + b\n}\n\nfn g() {}\n",
+            says: "",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 3),
+            new: &["\ta := 3\\n\tb := 4"],
+            after: "func f() int {\n\ta := 3\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "expand-merged-lines",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 3),
+            new: &["\\ta := 3\\n\\tb := 4"],
+            after: "func f() int {\n\ta := 3\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "expand-merged-lines",
+        },
+        // As many lines as were replaced, one of them as it was.
+        Case {
+            path: "a.yaml",
+            before: YAML,
+            lines: (4, 5),
+            new: &["    - x\\n    - z"],
+            after: "a:\n  b: 1\n  c:\n    - x\n    - z\nd: 2\n",
+            says: "expand-merged-lines",
+        },
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn seed_003_r2_indentation_in_other_languages() {
+    check(&[
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 2),
+            new: &["let a = 3;"],
+            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n",
+            says: "restore-indent",
+        },
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 3),
+            new: &["if c {", "    d();", "}"],
+            after: "fn f() -> u32 {\n    if c {\n        d();\n    }\n    a + b\n}\n\nfn g() {}\n",
+            says: "restore-indent",
+        },
+        // The first line alone has lost it.
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 3),
+            new: &["a := 3", "\tb := 4"],
+            after: "func f() int {\n\ta := 3\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "restore-indent",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 2),
+            new: &["a := 3"],
+            after: "func f() int {\n\ta := 3\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "restore-indent",
+        },
+        // Copied lines show the indentation that the others have lost with them.
+        Case {
+            path: "a.yaml",
+            before: YAML,
+            lines: (4, 5),
+            new: &["- x", "- z", "- y"],
+            after: "a:\n  b: 1\n  c:\n    - x\n    - z\n    - y\nd: 2\n",
+            says: "restore-indent",
+        },
+        // Where nothing is copied, another depth is another meaning: as sent, and said.
+        Case {
+            path: "a.yaml",
+            before: YAML,
+            lines: (2, 2),
+            new: &["b: 3"],
+            after: "a:\nb: 3\n  c:\n    - x\n    - y\nd: 2\n",
+            says: "column 0",
+        },
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 2),
+            new: &["#[cfg(x)]", "let a = 3;"],
+            after: "fn f() -> u32 {\n#[cfg(x)]\nlet a = 3;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n",
+            says: "column 0",
+        },
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn seed_003_r4_prefixes_and_diff_markers_in_other_languages() {
+    check(&[
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 3),
+            new: &["+    let a = 3;", "+    let b = 2;"],
+            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 2;\n    a + b\n}\n\nfn g() {}\n",
+            says: "strip-diff-markers",
+        },
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 3),
+            new: &["<<2>>    let a = 3;", "<<3>>    let b = 4;"],
+            after: "fn f() -> u32 {\n    let a = 3;\n    let b = 4;\n    a + b\n}\n\nfn g() {}\n",
+            says: "strip-line-prefixes",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 2),
+            new: &["+\ta := 3"],
+            after: "func f() int {\n\ta := 3\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "strip-diff-markers",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 3),
+            new: &["-\ta := 1", "+\ta := 3", " \tb := 2"],
+            after: "func f() int {\n\ta := 3\n\tb := 2\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "strip-diff-markers",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 3),
+            new: &["     2\t\ta := 1", "     3\t\tb := 4"],
+            after: "func f() int {\n\ta := 1\n\tb := 4\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "strip-line-prefixes",
+        },
+        Case {
+            path: "a.yaml",
+            before: YAML,
+            lines: (2, 2),
+            new: &["2#ZZ|  b: 3"],
+            after: "a:\n  b: 3\n  c:\n    - x\n    - y\nd: 2\n",
+            says: "strip-line-prefixes",
+        },
+        // In YAML `- ` is a list: only a whole diff proves its marks.
+        Case {
+            path: "a.yaml",
+            before: YAML,
+            lines: (4, 5),
+            new: &["     - x", "-    - y", "+    - z"],
+            after: "a:\n  b: 1\n  c:\n    - x\n    - z\nd: 2\n",
+            says: "strip-diff-markers",
+        },
+        Case {
+            path: "a.yaml",
+            before: "- a\n- b\n",
+            lines: (1, 2),
+            new: &["- c", "- b"],
+            after: "- c\n- b\n",
+            says: "",
+        },
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn seed_003_r5_echoes_in_other_languages() {
+    check(&[
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 4),
+            new: &["    3", "}"],
+            after: "fn f() -> u32 {\n    3\n}\n\nfn g() {}\n",
+            says: "strip-boundary-echo",
+        },
+        Case {
+            path: "a.rs",
+            before: RS,
+            lines: (2, 4),
+            new: &["fn f() -> u32 {", "    3", "}"],
+            after: "fn f() -> u32 {\n    3\n}\n\nfn g() {}\n",
+            says: "strip-boundary-echo",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (2, 4),
+            new: &["func f() int {", "\treturn 3"],
+            after: "func f() int {\n\treturn 3\n}\n\nfunc g() {}\n",
+            says: "strip-boundary-echo",
+        },
+        Case {
+            path: "a.go",
+            before: GO,
+            lines: (3, 3),
+            new: &["\tb := 3", "\treturn a + b"],
+            after: "func f() int {\n\ta := 1\n\tb := 3\n\treturn a + b\n\treturn a + b\n}\n\nfunc g() {}\n",
+            says: "both are there now",
+        },
+        // Nothing proves that a key is not meant twice: as sent, and said.
+        Case {
+            path: "a.yaml",
+            before: YAML,
+            lines: (2, 2),
+            new: &["a:", "  b: 3"],
+            after: "a:\na:\n  b: 3\n  c:\n    - x\n    - y\nd: 2\n",
+            says: "both are there now",
+        },
+    ])
+    .await;
+}
+
 #[tokio::test]
 async fn a_file_that_comes_apart_is_said_and_never_half_mended() {
     let session = Session::new(&[("a.py", PY)]);

@@ -1,0 +1,187 @@
+//! Indentation that the new lines have lost: shown by lines that were copied, or by the
+//! lines that they replace.
+
+use crate::edit::Rewrite;
+use crate::language::{Kind, Language};
+use crate::matching::{indent_of, reindented};
+use crate::text::Snapshot;
+
+use super::structure::Structure;
+use super::{Draft, Notes, Way, is_blank, survivor};
+
+/// Gives a block its indentation back, when copied lines show how it was changed.
+pub(super) fn copied_indentation(
+    drafts: &mut [Draft],
+    at: usize,
+    file: &Snapshot,
+    structure: &mut Structure<'_>,
+    notes: &mut Notes,
+) {
+    let draft = &drafts[at];
+    let old = draft.old(file);
+    let full: Vec<&String> = draft.lines.iter().filter(|line| !is_blank(line)).collect();
+    let worded = |line: &str| line.chars().any(char::is_alphanumeric);
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for line in full.iter().filter(|line| worded(line)) {
+        let mut same = old.iter().filter(|old| old.trim() == line.trim());
+        if let (Some(old), None) = (same.next(), same.next()) {
+            pairs.push((indent_of(line).to_owned(), indent_of(old).to_owned()));
+        }
+    }
+    // If all lines are copies, another indentation is what the edit is about.
+    if pairs.is_empty() || pairs.len() == full.len() {
+        return;
+    }
+    let Some(outcomes) = reindented(file, &draft.lines, pairs) else { return };
+    let [lines] = outcomes.as_slice() else { return };
+    let lost = |line: &&&str| !is_blank(line);
+    let lost = old.iter().filter(lost).map(|line| indent_of(line)).min_by_key(|i| i.len());
+    let inside = lost.is_some_and(|lost| is_inside(drafts, at, file, lost));
+    if !inside || structure.holds_with(drafts, at, lines) == Some(false) {
+        return;
+    }
+    let number = draft.number;
+    drafts[at].lines.clone_from(lines);
+    notes.did(
+        Rewrite::RestoreIndent,
+        format!(
+            "edit {number}: put its lines at the indentation that the copied ones have in the file"
+        ),
+    );
+}
+
+/// Whether the lines around a draft are at least as deep as `lost`, or open and close it.
+fn is_inside(drafts: &[Draft], at: usize, file: &Snapshot, lost: &str) -> bool {
+    let span = drafts[at].span;
+    let above = survivor(drafts, file, span.start, Way::Up);
+    let below = survivor(drafts, file, span.end.max(span.start - 1), Way::Down);
+    let opens = |line: &str| line.trim_end().ends_with(['{', '(', '[', ':']);
+    let closes = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
+    above.is_some_and(|line| indent_of(line).starts_with(lost) || opens(line))
+        && below.is_none_or(|line| {
+            indent_of(line).starts_with(lost) || closes(line) || indent_of(line).len() < lost.len()
+        })
+}
+
+/// Where white space means nothing, lines that lost all of their indentation get back that
+/// of the lines they replace.
+pub(super) fn free_indentation(
+    drafts: &mut [Draft],
+    at: usize,
+    file: &Snapshot,
+    structure: &Structure<'_>,
+    notes: &mut Notes,
+) {
+    let Some(language) = structure.language.filter(|l| l.is_free_form() && !l.has_layout()) else {
+        return;
+    };
+    let draft = &drafts[at];
+    let old = draft.old(file);
+    let solid: Vec<&&str> = old.iter().filter(|line| !is_blank(line)).collect();
+    let Some(first_old) = solid.first() else { return };
+    let lost = indent_of(first_old).to_owned();
+    let full: Vec<&String> = draft.lines.iter().filter(|line| !is_blank(line)).collect();
+    let copies = |line: &&String| solid.iter().any(|old| old.trim() == line.trim());
+    // What stands at the margin on purpose: a directive, a label, the end of a block that
+    // begins elsewhere.
+    let closed = language.lex(&draft.lines.join("\n")).is_whole();
+    let margin = |line: &&String| {
+        let text = line.trim_start();
+        text.starts_with(['#', '<'])
+            || !closed && text.starts_with(['}', ')', ']'])
+            || text.trim_end().ends_with(':')
+    };
+    let at_margin = full.first().is_some_and(|line| indent_of(line).is_empty());
+    if lost.is_empty()
+        || !at_margin
+        || full.iter().all(copies)
+        || full.iter().any(margin)
+        || !solid.iter().all(|line| indent_of(line).starts_with(&lost))
+        || !loose_lines(&draft.lines, Some(language)).iter().all(|loose| *loose)
+        || structure.begins_inside(draft.span.start)
+        || !is_inside(drafts, at, file, &lost)
+    {
+        return;
+    }
+    let rest_kept =
+        full.len() > 1 && full[1..].iter().all(|line| indent_of(line).starts_with(&lost));
+    let number = draft.number;
+    let lines = &mut drafts[at].lines;
+    let first = lines.iter().position(|line| !is_blank(line));
+    for (k, line) in lines.iter_mut().enumerate() {
+        if !is_blank(line) && (!rest_kept || Some(k) == first) {
+            line.insert_str(0, &lost);
+        }
+    }
+    notes.did(
+        Rewrite::RestoreIndent,
+        format!("edit {number}: put back the indentation of the lines it replaces"),
+    );
+}
+
+/// The lines as sent, and at each depth that the place suggests: all of them moved, or the
+/// first alone.
+pub(super) fn depths(
+    draft: &Draft,
+    lines: &[String],
+    drafts: &[Draft],
+    file: &Snapshot,
+    language: Option<&'static Language>,
+) -> Vec<Vec<String>> {
+    let mut out = vec![lines.to_vec()];
+    let Some(first) = lines.iter().position(|line| !is_blank(line)) else { return out };
+    let own = indent_of(&lines[first]);
+    let mut levels: Vec<&str> = Vec::new();
+    match draft.old(file).iter().find(|line| !is_blank(line)) {
+        Some(old) => levels.push(indent_of(old)),
+        None => {
+            let above = survivor(drafts, file, draft.span.start, Way::Up);
+            let below = survivor(drafts, file, draft.span.end, Way::Down);
+            levels.extend(above.into_iter().chain(below).map(indent_of));
+        }
+    }
+    let loose = loose_lines(lines, language);
+    for level in levels.into_iter().filter(|level| *level != own) {
+        let to = |line: &str| -> Option<String> {
+            match (level.strip_suffix(own), own.strip_suffix(level)) {
+                (Some(more), _) => Some(format!("{more}{line}")),
+                (None, Some(less)) => line.strip_prefix(less).map(str::to_owned),
+                (None, None) => None,
+            }
+        };
+        let moved: Option<Vec<String>> = lines
+            .iter()
+            .enumerate()
+            .map(|(k, line)| match is_blank(line) || !loose[k] {
+                true => Some(line.clone()),
+                false => to(line),
+            })
+            .collect();
+        out.extend(moved);
+        let mut only_first = lines.to_vec();
+        only_first[first] = format!("{level}{}", &lines[first][own.len()..]);
+        out.push(only_first);
+    }
+    out
+}
+
+/// Which lines begin outside of a literal or a comment, and may be moved.
+fn loose_lines(lines: &[String], language: Option<&'static Language>) -> Vec<bool> {
+    let text = lines.join("\n");
+    let lexed = language.map(|language| language.lex(&text));
+    let mut start = 0;
+    lines
+        .iter()
+        .map(|line| {
+            let at = start;
+            start += line.len() + 1;
+            lexed.as_ref().is_none_or(|lexed| {
+                let token = lexed.tokens.partition_point(|token| token.range.end <= at);
+                lexed
+                    .tokens
+                    .get(token)
+                    .is_none_or(|token| token.kind == Kind::Code || token.range.start == at)
+            })
+        })
+        .collect()
+}

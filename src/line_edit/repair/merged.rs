@@ -1,0 +1,127 @@
+//! Lines that came as one: literal `\n` and other escapes that the language has no place
+//! for, and several statements in the place of several lines.
+
+use crate::edit::Rewrite;
+use crate::language::{Kind, Language};
+use crate::line_edit::split_lines;
+use crate::matching::{ESCAPES_WARNING, EscapeReview, indent_of, review_escapes};
+use crate::text::Snapshot;
+
+use super::structure::MOST_TRIALS;
+use super::{Draft, Notes};
+
+/// Undoes escapes that the language has no place for.
+pub(super) fn escapes(
+    draft: &mut Draft,
+    file: &Snapshot,
+    language: Option<&'static Language>,
+    notes: &mut Notes,
+) {
+    // Each look costs a pass over the file.
+    let is_cheap = draft.number <= MOST_TRIALS;
+    if language.is_none() || !is_cheap || !draft.lines.iter().any(|line| line.contains('\\')) {
+        return;
+    }
+    let index = file.lines();
+    let place =
+        index.start(draft.span.start)..index.start(draft.span.end.max(draft.span.start - 1) + 1);
+    let sent = draft.lines.join("\n") + "\n";
+    match review_escapes(file, language, &place, &sent) {
+        EscapeReview::Fine => {}
+        EscapeReview::Suspicious => notes.warnings.push(format!(
+            "edit {}: {}",
+            draft.number,
+            ESCAPES_WARNING.replace("new_str", "it")
+        )),
+        EscapeReview::Proven(text) => {
+            let count = draft.lines.len();
+            draft.lines = split_lines(&text);
+            let what = if draft.lines.len() > count {
+                format!("split at literal \\n into {} lines", draft.lines.len())
+            } else {
+                "undid escapes that stand outside of literals".to_owned()
+            };
+            let rewrite = if draft.lines.len() > count {
+                Rewrite::ExpandMergedLines
+            } else {
+                Rewrite::UnescapeNew
+            };
+            notes.did(rewrite, format!("edit {}: {what}", draft.number));
+        }
+    }
+}
+
+/// Splits one line at literal `\n` into as many lines as it replaces.
+pub(super) fn merged_lines(
+    draft: &mut Draft,
+    file: &Snapshot,
+    language: Option<&'static Language>,
+    notes: &mut Notes,
+) {
+    let old = draft.old(file);
+    let solid_old = old.iter().filter(|line| !line.trim().is_empty()).count();
+    if solid_old < 2 || draft.lines.len() >= old.len() {
+        return;
+    }
+    if let [line] = draft.lines.as_slice() {
+        let parts: Vec<&str> = line.split("\\n").collect();
+        let same = |k: usize| parts[k].trim_end() == old[k].trim_end();
+        let proven = parts.len() == old.len()
+            && !old.iter().any(|line| line.contains("\\n"))
+            && (0..old.len()).any(|k| same(k) && !old[k].trim().is_empty())
+            && (0..old.len()).all(|k| indent_of(parts[k]) == indent_of(old[k]));
+        if proven {
+            draft.lines = parts.into_iter().map(str::to_owned).collect();
+            notes.did(
+                Rewrite::ExpandMergedLines,
+                format!("edit {}: split at literal \\n into {} lines", draft.number, old.len()),
+            );
+            return;
+        }
+    }
+    // Whether several statements were meant to share a line is the caller's to say.
+    let solid = |text: &str| text.split_whitespace().collect::<String>();
+    let pieces: Vec<String> = old.iter().map(|line| solid(line)).collect();
+    let holds_two = |line: &String| {
+        let joined = solid(line);
+        let held = |piece: &&String| piece.len() > 1 && joined.contains(piece.as_str());
+        pieces.iter().filter(held).count() > 1
+            || language.is_some_and(|language| statements(language, line) > 1)
+    };
+    if draft.lines.iter().any(holds_two) {
+        notes.warnings.push(format!(
+            "edit {}: one line now holds what were {} lines; if they should stay apart, send them as separate lines",
+            draft.number,
+            old.len()
+        ));
+    }
+}
+
+/// How many statements `;` parts a line into, outside of brackets.
+fn statements(language: &Language, line: &str) -> usize {
+    if !language.is_lexed() {
+        return 1;
+    }
+    let lexed = language.lex(line);
+    let (mut depth, mut count, mut begun) = (0_i32, 0, false);
+    for (at, c) in line.char_indices().filter(|(_, c)| !c.is_whitespace()) {
+        if lexed.kind_at(at) == Kind::Comment {
+            continue;
+        }
+        let is_code = lexed.kind_at(at) == Kind::Code;
+        match c {
+            '(' | '[' | '{' if is_code => depth += 1,
+            ')' | ']' | '}' if is_code => depth -= 1,
+            ';' if is_code && depth == 0 => {
+                begun = false;
+                continue;
+            }
+            _ => {}
+        }
+        if !begun {
+            count += 1;
+            begun = true;
+        }
+    }
+    count
+}

@@ -1,0 +1,165 @@
+//! The rules of the guard, and how strict a session is about each.
+
+use std::collections::BTreeMap;
+
+use super::{Asked, Guard};
+
+/// When a rule is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// Before the first turn.
+    Start,
+    /// The model answered without calling a tool.
+    Words,
+    /// The model calls a tool.
+    Call,
+    /// The model calls a tool that writes.
+    Edit,
+    /// The model says that the task is complete.
+    Complete,
+    /// The session ends.
+    End,
+}
+
+/// What a rule does when it is broken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Level {
+    /// Stops the call.
+    #[default]
+    Refuse,
+    /// Lets it pass and says so.
+    Warn,
+    /// Nothing.
+    Off,
+}
+
+/// One rule.
+#[derive(Clone, Copy)]
+pub(crate) struct Rule {
+    /// The stable name.
+    pub id: &'static str,
+    /// When it is asked.
+    pub moment: Moment,
+    /// What went wrong, for the model.
+    pub error: &'static str,
+    /// What to do next, for the model.
+    pub hint: &'static str,
+    pub(super) broken: fn(&Guard, &Asked<'_>) -> bool,
+}
+
+impl std::fmt::Debug for Rule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rule")
+            .field("id", &self.id)
+            .field("moment", &self.moment)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The rules, in the order in which they are asked.
+pub(crate) const RULES: &[Rule] = &[
+    Rule {
+        id: "explore_first",
+        moment: Moment::Start,
+        error: "MANDATORY FIRST STEP: before making any change, 1. call list_files to see the project's files, 2. call search to find the code that this request is about, 3. call read_file on the file that is most likely the right one.",
+        hint: "Do not edit and do not complete the task until you have explored.",
+        broken: |_, _| true,
+    },
+    Rule {
+        id: "tools_before_words",
+        moment: Moment::Words,
+        error: "You MUST use tools before responding.",
+        hint: "Call list_files first, then search to find the relevant code, then read_file on the target.",
+        broken: |guard, _| guard.calls == 0,
+    },
+    Rule {
+        id: "repeat_failed",
+        moment: Moment::Call,
+        error: "This same call was refused before and nothing has changed since.",
+        hint: "Do not repeat it.",
+        broken: |guard, asked| guard.failures_of(asked) > 0,
+    },
+    Rule {
+        id: "explore_before_edit",
+        moment: Moment::Edit,
+        error: "You must explore the codebase first. Call list_files, search or read_file before editing.",
+        hint: "Start with list_files to see what files exist, then search to find the target code, then read_file.",
+        broken: |guard, _| guard.explorations == 0,
+    },
+    Rule {
+        id: "explore_before_complete",
+        moment: Moment::Complete,
+        error: "BLOCKED: You must explore the codebase first. Call list_files or search before completing.",
+        hint: "Start with list_files to see what files exist, then search to find the target code.",
+        broken: |guard, _| guard.explorations == 0,
+    },
+    Rule {
+        id: "unresolved_edit",
+        moment: Moment::Complete,
+        error: "BLOCKED: The last edit of a file was refused, and nothing was written to it since:",
+        hint: "Send the edit again as its refusal says; or, if it is not needed after all, read the file to see that it is right, then complete.",
+        broken: |guard, _| !guard.unresolved.is_empty(),
+    },
+    Rule {
+        id: "vanished_edit",
+        moment: Moment::Complete,
+        error: "BLOCKED: A file no longer holds what your edit wrote:",
+        hint: "Read the file, and edit it again if your change is still needed.",
+        broken: |guard, asked| !guard.vanished(asked.files).is_empty(),
+    },
+    Rule {
+        id: "nothing_changed",
+        moment: Moment::Complete,
+        error: "No file was changed.",
+        hint: "If the task needs no change, say so in the summary and call task_complete again; if it does, go on and make it.",
+        broken: |guard, _| !guard.said_unchanged && guard.changed().next().is_none(),
+    },
+    Rule {
+        id: "meaningful_calls",
+        moment: Moment::End,
+        error: "NO_TOOL_CALLS",
+        hint: "The agent failed to explore the codebase. Please try again with a more specific request.",
+        broken: |guard, _| guard.meaningful < guard.policy.least_calls,
+    },
+];
+
+/// How strict a session is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    levels: BTreeMap<&'static str, Level>,
+    /// Calls other than `task_complete` that must have succeeded.
+    pub least_calls: usize,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { levels: BTreeMap::new(), least_calls: 1 }
+    }
+}
+
+impl Policy {
+    /// Every rule refuses.
+    pub fn strict() -> Self {
+        Self::default()
+    }
+
+    /// Rules warn; only a session without any meaningful call still fails.
+    pub fn soft() -> Self {
+        let soft =
+            RULES.iter().filter(|rule| rule.moment != Moment::End && rule.moment != Moment::Start);
+        Self { levels: soft.map(|rule| (rule.id, Level::Warn)).collect(), ..Self::default() }
+    }
+
+    /// Sets one rule; `None` when there is no rule of that name.
+    #[must_use]
+    pub fn with(mut self, id: &str, level: Level) -> Option<Self> {
+        let rule = RULES.iter().find(|rule| rule.id == id)?;
+        self.levels.insert(rule.id, level);
+        Some(self)
+    }
+
+    /// The level of a rule.
+    pub fn level(&self, id: &str) -> Level {
+        self.levels.get(id).copied().unwrap_or_default()
+    }
+}
