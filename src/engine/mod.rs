@@ -5,6 +5,7 @@
 
 mod anchored;
 mod edit_file;
+mod format;
 mod limits;
 mod lines;
 mod multi_edit;
@@ -14,6 +15,8 @@ mod progress;
 mod read;
 #[cfg(feature = "search")]
 mod search;
+mod syntax;
+mod within;
 
 use std::fmt;
 use std::path::Path;
@@ -21,7 +24,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId};
+use crate::port::{
+    CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
+    Syntax,
+};
 use crate::session::{CallId, Ledger, Unread};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
@@ -34,6 +40,8 @@ pub use anchored::HashlineRequest;
 pub(crate) use limits::admit_edits;
 pub use note::{Note, Notes};
 pub use progress::{Observer, Stage};
+pub(crate) use syntax::SyntaxGate;
+pub use syntax::SyntaxMode;
 
 /// What a caller decides for one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,6 +76,8 @@ pub struct Engine {
     client: Option<Arc<str>>,
     policy: Policy,
     allowance: Allowance,
+    syntax: SyntaxGate,
+    formatter: Arc<dyn Formatter>,
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     unread: Unread,
@@ -126,6 +136,20 @@ impl EngineBuilder {
         self
     }
 
+    /// What parses files, and what may come of a new syntax error.
+    #[must_use]
+    pub fn syntax(mut self, syntax: impl Syntax + 'static, mode: SyntaxMode) -> Self {
+        self.engine.syntax = SyntaxGate::new(syntax, mode);
+        self
+    }
+
+    /// What puts results in the form that the user wants.
+    #[must_use]
+    pub fn formatter(mut self, formatter: impl Formatter + 'static) -> Self {
+        self.engine.formatter = Arc::new(formatter);
+        self
+    }
+
     /// Who is told what came of each call.
     #[must_use]
     pub fn notes(mut self, notes: Notes) -> Self {
@@ -158,6 +182,8 @@ impl Engine {
                 client: None,
                 policy: Policy::default(),
                 allowance: Allowance::default(),
+                syntax: SyntaxGate::default(),
+                formatter: Arc::new(NoFormatter),
                 staging: None,
                 ledger: Arc::default(),
                 unread: Unread::default(),
@@ -280,6 +306,11 @@ impl Engine {
         for edit in &batch {
             self.store.admit(edit.path()).await?;
         }
+        let mut ready = Vec::with_capacity(batch.len());
+        for edit in batch {
+            ready.push(self.syntax.parsed(self.formatted(edit).await?));
+        }
+        let batch = ready;
         if options.dry_run {
             return Ok(batch.iter().map(EditReport::new).collect());
         }

@@ -20,13 +20,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::case::{Case, Truth};
 use super::judge::{Aim, Judged, ModelCost, Verdict};
+use crate::adapters::syntax::TreeSitter;
 use crate::correct::Replay;
 use crate::edit::{EditCode, Expected, WorkPath};
-use crate::engine::{CallOptions, Engine};
+use crate::engine::{CallOptions, Engine, SyntaxMode};
 use crate::store::MemoryStore;
 use crate::tools::{ToolReply, Toolbox};
 
@@ -267,12 +268,16 @@ impl Fixture {
             refusal: reply.code.map(|_| reply.message),
             took,
             model,
+            breaks: reply.report["syntax"]["checked"]
+                .as_bool()
+                .filter(|checked| *checked)
+                .map(|_| reply.report["syntax"]["new_errors"] != json!([])),
         };
         Ok((judged, files))
     }
 
     fn engine(&self, store: Arc<MemoryStore>) -> Result<Engine, String> {
-        let builder = Engine::builder(store);
+        let builder = Engine::builder(store).syntax(TreeSitter::new(), SyntaxMode::default());
         match &self.replies {
             None => Ok(builder.build()),
             Some(replies) => {

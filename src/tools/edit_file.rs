@@ -9,7 +9,7 @@ use crate::edit::{EditReport, EditRequest, Expected, Refusal};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
     about: include_str!("../../prompts/tools/edit_file.md"),
-    input: schema::writing::<EditFileArguments>,
+    input: schema::writing::<Arguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,
@@ -25,12 +25,21 @@ pub(super) struct EditFileArguments {
     pub(super) old_str: String,
     /// The text to put in its place.
     pub(super) new_str: String,
-    /// How often old_str occurs; 1 unless said otherwise.
+    /// How often old_str occurs; 1 by default.
     pub(super) expected_replacements: Option<usize>,
     /// Replace every occurrence.
     pub(super) replace_all: Option<bool>,
     /// A line near which the text stands; breaks a tie.
     pub(super) near_line: Option<usize>,
+}
+
+/// The arguments of a single edit.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    #[serde(flatten)]
+    edit: EditFileArguments,
+    /// Names around the text: class Pool / fn open.
+    within: Option<String>,
 }
 
 impl EditFileArguments {
@@ -42,13 +51,15 @@ impl EditFileArguments {
             new: self.new_str.clone(),
             expected,
             near_line: self.near_line,
+            within: None,
             language: None,
         })
     }
 }
 
 async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
-    let arguments: EditFileArguments = parse(TOOL.name, call.arguments)?;
-    let path = call.engine.path(&arguments.path)?;
-    call.engine.edit_file(&path, &arguments.request()?, call.options).await
+    let Arguments { edit, within } = parse(TOOL.name, call.arguments)?;
+    let path = call.engine.path(&edit.path)?;
+    let request = EditRequest { within, ..edit.request()? };
+    call.engine.edit_file(&path, &request, call.options).await
 }

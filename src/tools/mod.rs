@@ -5,6 +5,7 @@
 
 mod apply_patch;
 mod arguments;
+mod check;
 mod dialect;
 mod edit;
 mod edit_file;
@@ -48,7 +49,7 @@ pub use dialect::{Dialect, PHRASES};
 pub use offer::Offer;
 pub use on_text::{brings_text, edit_text};
 #[cfg(feature = "cli")]
-pub(crate) use on_text::{edit_bytes, language_named};
+pub(crate) use on_text::{edit_bytes, edit_text_by, language_named};
 pub use reply::ToolReply;
 
 /// What a tool gets.
@@ -120,6 +121,7 @@ pub const TOOLS: &[ToolSpec] = &[
     search::WILDCARD_SEARCH,
     #[cfg(feature = "search")]
     search::LIST_FILES,
+    check::TOOL,
     edit::TOOL,
     apply_patch::TOOL,
     replace::TOOL,

@@ -28,13 +28,13 @@ pub(super) struct Arguments {
     offset: Option<usize>,
     /// How many lines.
     limit: Option<usize>,
-    /// Several ranges of lines, both ends included.
+    /// Ranges of lines, both ends included.
     ranges: Option<Vec<Range>>,
-    /// How lines are shown; plain unless said otherwise.
+    /// How lines are shown; plain by default.
     style: Option<Style>,
-    /// For lines over 2,000 characters: the first column to show.
+    /// The first column of very long lines to show.
     column: Option<usize>,
-    /// Letters of an id in the hashline style: 2, 4 or 8.
+    /// Letters of a hashline id: 2, 4 or 8.
     id_letters: Option<usize>,
 }
 

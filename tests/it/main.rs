@@ -12,6 +12,7 @@ mod apply;
 #[cfg(unix)]
 mod disk;
 mod docs;
+mod format;
 mod harness;
 #[cfg(feature = "mine")]
 mod harness_mine;
@@ -20,6 +21,7 @@ mod hostile;
 mod matching;
 mod model;
 mod reading;
+mod syntax;
 
 #[cfg(not(feature = "mine"))]
 #[test]
