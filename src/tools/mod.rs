@@ -15,6 +15,7 @@ mod fillers;
 mod guarded;
 mod hashline_edit;
 mod lines_argument;
+mod move_lines;
 mod multi_edit;
 mod offer;
 mod on_text;
@@ -114,6 +115,7 @@ pub const TOOLS: &[ToolSpec] = &[
     multi_edit::TOOL,
     edit_lines::TOOL,
     hashline_edit::TOOL,
+    move_lines::TOOL,
     read_file::TOOL,
     #[cfg(feature = "search")]
     search::SEARCH,

@@ -20,6 +20,7 @@ mod harness_mine;
 mod hostile;
 mod matching;
 mod model;
+mod moves;
 mod reading;
 mod syntax;
 
