@@ -128,6 +128,10 @@ impl VerifiedEdit {
     /// again.
     #[must_use]
     pub(crate) fn with_syntax(mut self, check: SyntaxCheckOf) -> Self {
+        // What was parsed as a part of the file is not parsed again as a whole.
+        if self.explanation.syntax.is_some() {
+            return self;
+        }
         let said = check(&self);
         if let Some(warning) = said.as_ref().and_then(SyntaxCheck::warning) {
             self.explanation.warnings.push(warning);

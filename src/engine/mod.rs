@@ -4,6 +4,7 @@
 //! and policies are added there.
 
 mod anchored;
+mod cells;
 mod edit_file;
 mod format;
 mod limits;
@@ -40,6 +41,7 @@ pub use crate::reading::{Caps, ReadRequest, Reading, Select, Style};
 pub use crate::resolve::{Adjust, Choice, Policy};
 pub use crate::session::Heard;
 pub use anchored::HashlineRequest;
+pub use cells::{CellLine, CellsView, Outputs};
 pub(crate) use limits::admit_edits;
 pub use moves::{Depth, MoveRequest, Moved};
 pub use note::{Note, Notes};

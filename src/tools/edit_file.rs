@@ -1,10 +1,11 @@
 //! `edit_file`: replace text by text.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolSpec, parse, schema};
-use crate::edit::{EditReport, EditRequest, Expected, Refusal};
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
+use crate::engine::Outputs;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
@@ -13,7 +14,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.into() }),
+    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
 
 /// The arguments.
@@ -33,13 +34,27 @@ pub(super) struct EditFileArguments {
     pub(super) near_line: Option<usize>,
 }
 
-/// The arguments of a single edit.
+/// The arguments of a single edit, which can be of a cell.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
     #[serde(flatten)]
     edit: EditFileArguments,
     /// Names around the text: class Pool / fn open.
     within: Option<String>,
+    /// A notebook's cell, by its id.
+    cell: Option<String>,
+    /// Clears the cell's outputs.
+    clear_outputs: Option<bool>,
+}
+
+/// The report of an edit, and for a cell that of the cell in its own lines.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct Report {
+    #[serde(flatten)]
+    file: EditReport,
+    /// The edit in the lines of the cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<EditReport>,
 }
 
 impl EditFileArguments {
@@ -57,9 +72,24 @@ impl EditFileArguments {
     }
 }
 
-async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
-    let Arguments { edit, within } = parse(TOOL.name, call.arguments)?;
+async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let Arguments { edit, within, cell, clear_outputs } = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&edit.path)?;
     let request = EditRequest { within, ..edit.request()? };
-    call.engine.edit_file(&path, &request, call.options).await
+    let outputs = match clear_outputs.unwrap_or(false) {
+        true => Outputs::Cleared,
+        false => Outputs::Kept,
+    };
+    match cell {
+        Some(cell) => {
+            let done = call.engine.edit_cell(&path, &cell, &request, outputs, call.options);
+            let (file, cell) = done.await?;
+            Ok(ToolReply::answered(cell.text(), Report { file, cell: Some(cell) }))
+        }
+        None if outputs == Outputs::Cleared => {
+            Err(Refusal::new(EditCode::InvalidArguments, "clear_outputs goes with a cell")
+                .hint("Give the id of the cell as `cell`, or leave clear_outputs out."))
+        }
+        None => Ok(ToolReply::edited(&call.engine.edit_file(&path, &request, call.options).await?)),
+    }
 }

@@ -21,6 +21,7 @@ mod hostile;
 mod matching;
 mod model;
 mod moves;
+mod notebook;
 mod reading;
 mod syntax;
 
