@@ -7,7 +7,8 @@ use crate::edit::{
     After, Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span,
     VerifiedEdit, WorkPath, spans_and_diff,
 };
-use crate::matching::explain;
+use crate::engine::SyntaxGate;
+use crate::matching;
 use crate::text::{NotText, Snapshot};
 
 /// A text after an edit, and how the call was understood.
@@ -104,6 +105,16 @@ pub(crate) fn decide(
     snapshot: &Snapshot,
     calls: &[EditRequest],
 ) -> Result<VerifiedEdit, Refusal> {
+    decide_by(path, snapshot, calls, &SyntaxGate::default())
+}
+
+/// The same, with what a parser has to say.
+pub(crate) fn decide_by(
+    path: Option<&str>,
+    snapshot: &Snapshot,
+    calls: &[EditRequest],
+    gate: &SyntaxGate,
+) -> Result<VerifiedEdit, Refusal> {
     let name = path.map(|path| path.trim_start_matches('/')).unwrap_or(UNNAMED);
     let path = WorkPath::parse(name, Path::new("/"))?;
     if calls.is_empty() {
@@ -113,7 +124,16 @@ pub(crate) fn decide(
     let mut splices = Vec::new();
     let mut explanation: Option<Explanation> = None;
     for (at, call) in calls.iter().enumerate() {
-        let explained = explain(&call.clone().for_path(name), snapshot);
+        let explained = gate.view(&path, call, snapshot).and_then(|view| {
+            let matched = matching::decide(&call.clone().for_path(name), &view.snapshot);
+            let explained = gate
+                .vetted(&path, snapshot, matched)
+                .into_result()
+                .map_err(|refusal| view.explain(snapshot, &call.old, refusal))?;
+            view.admit(&explained)?;
+            gate.veto(&path, call).check(snapshot, &explained)?;
+            Ok(explained)
+        });
         let explained = explained.map_err(|refusal| refusal.of_edit(at, calls.len()))?;
         splices.extend(explained.splices);
         match &mut explanation {
@@ -123,5 +143,5 @@ pub(crate) fn decide(
     }
     let plan = EditPlan::new(snapshot, splices)?;
     let explanation = explanation.unwrap_or_else(|| Explanation::plain(Rung::Exact));
-    VerifiedEdit::new(path, snapshot, plan, explanation)
+    Ok(gate.parsed(VerifiedEdit::new(path, snapshot, plan, explanation)?))
 }

@@ -33,6 +33,8 @@ mod hashline;
 
 mod reading;
 
+mod notebook;
+
 #[cfg(feature = "search")]
 mod search;
 

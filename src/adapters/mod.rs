@@ -1,6 +1,10 @@
 //! Faces and backends that need a library of their own. Nothing below depends on them.
 
+#[cfg(feature = "cli")]
+pub mod formatter;
 #[cfg(feature = "mcp")]
 pub mod mcp;
 #[cfg(feature = "llm")]
 pub mod openai;
+#[cfg(feature = "syntax")]
+pub mod syntax;

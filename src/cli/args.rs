@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::engine::SyntaxMode;
+
 /// Applies the edit a language model meant, or says why it will not.
 #[derive(Debug, Parser)]
 #[command(version, about, max_term_width = 100)]
@@ -49,6 +51,10 @@ pub(crate) struct Common {
     /// What a finished edit promises: `durable` survives a power cut, `rename` is faster.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHICH", value_enum, default_value_t)]
     pub(crate) durability: DurabilityArg,
+    /// What comes of a syntax error that an edit brings: `warn` tells it, `veto` also refuses
+    /// an edit whose lenient reading brings it (the default), `off` parses nothing.
+    #[arg(long, global = true, value_name = "WHICH", value_enum)]
+    pub(crate) syntax: Option<SyntaxArg>,
     /// Allow writing a protected path (.git, hooks, keys, dotenv files, editor and agent
     /// configuration); relative to the root, a folder stands for all in it. Repeatable.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "PATH")]
@@ -70,6 +76,27 @@ pub(crate) enum DurabilityArg {
     Durable,
     /// It is atomic; the system writes it to the disk when it likes.
     Rename,
+}
+
+/// What comes of a syntax error that an edit brings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum SyntaxArg {
+    /// Nothing is parsed.
+    Off,
+    /// It is told.
+    Warn,
+    /// It is told, and no lenient reading may bring one.
+    Veto,
+}
+
+impl From<SyntaxArg> for SyntaxMode {
+    fn from(arg: SyntaxArg) -> Self {
+        match arg {
+            SyntaxArg::Off => Self::Off,
+            SyntaxArg::Warn => Self::Warn,
+            SyntaxArg::Veto => Self::Veto,
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -96,6 +123,8 @@ pub(crate) enum Command {
     Read(ReadArgs),
     /// Find lines by a keyword, or by several terms, best files first.
     Search(SearchArgs),
+    /// Parse files and folders, and print their syntax errors.
+    Check(CheckArgs),
     /// Print the tools as a model interface wants them declared.
     Schema(SchemaArgs),
     /// Serve the tools over MCP, on stdin and stdout.
@@ -148,6 +177,9 @@ pub(crate) struct EditArgs {
     /// A line near which the text stands; breaks a tie.
     #[arg(long, value_name = "LINE")]
     pub(crate) near: Option<usize>,
+    /// What the text is in, by a path of names: "class Pool / fn open".
+    #[arg(long, value_name = "NAMES")]
+    pub(crate) within: Option<String>,
     /// The language of a text from stdin, by name or file ending.
     #[arg(long, value_name = "NAME")]
     pub(crate) language: Option<String>,
@@ -266,6 +298,13 @@ pub(crate) struct ReadArgs {
     /// `plain`, `numbered` (`<<N>>text`) or `hashline` (`N#ID|text`).
     #[arg(long, default_value = "plain", value_parser = ["plain", "numbered", "hashline"])]
     pub(crate) style: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The files; a folder stands for all files in it that .gitignore does not exclude.
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -114,7 +114,7 @@ async fn answer(
     };
     let tool = around.tool.as_deref().unwrap_or("edit_file");
     if tool == "edit_file" && tools::brings_text(&arguments) {
-        return (id, tools::edit_text(arguments), None);
+        return (id, tools::edit_text_by(arguments, toolbox.engine().syntax_gate()), None);
     }
     let (reply, telling) = toolbox.call_untold(tool, arguments, &options).await;
     (id, reply, Some(telling))

@@ -7,9 +7,10 @@ use serde_json::json;
 
 use super::args::{Common, EditArgs};
 use super::exit::Exit;
-use super::settings;
+use super::{model, settings};
+use crate::adapters::syntax::TreeSitter;
 use crate::edit::{EditRequest, Expected};
-use crate::engine::CallOptions;
+use crate::engine::{CallOptions, SyntaxGate};
 use crate::text::visible;
 use crate::tools::{self, ToolReply};
 
@@ -42,6 +43,9 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     }
     if let Some(line) = args.near {
         arguments["near_line"] = line.into();
+    }
+    if let Some(within) = args.within {
+        arguments["within"] = within.into();
     }
     let options = CallOptions {
         dry_run: args.dry_run,
@@ -98,12 +102,17 @@ fn text_to_text(common: &Common, args: &EditArgs, old: String, new: String) -> E
         Ok(language) => language,
         Err(refusal) => return Exit::usage(refusal.text()),
     };
-    let call = EditRequest { old, new, expected, near_line: args.near, language };
+    let gate = match model::settings(common) {
+        Ok(settings) => SyntaxGate::new(TreeSitter::new(), settings.syntax),
+        Err(exit) => return exit,
+    };
+    let (near_line, within) = (args.near, args.within.clone());
+    let call = EditRequest { old, new, expected, near_line, within, language };
     let mut bytes = Vec::new();
     if let Err(error) = io::stdin().read_to_end(&mut bytes) {
         return Exit::fault(format!("cannot read stdin: {error}"));
     }
-    let (after, reply) = tools::edit_bytes(bytes, &call)
+    let (after, reply) = tools::edit_bytes(bytes, &call, &gate)
         .unwrap_or_else(|refusal| (Vec::new(), ToolReply::refused(refusal)));
     let exit = Exit::of(&reply);
     let written = if common.json {

@@ -7,6 +7,7 @@ mod agent;
 mod apply;
 mod args;
 mod batch;
+mod check;
 mod completions;
 mod demo;
 mod doctor;
@@ -101,6 +102,7 @@ async fn run(cli: Cli) -> Exit {
         Command::Apply(args) => apply::run(&common, args).await,
         Command::Read(args) => read::run(&common, args).await,
         Command::Search(args) => search::run(&common, args).await,
+        Command::Check(args) => check::run(&common, args).await,
         Command::Schema(args) => schema::run(&common, &args),
         Command::Mcp(args) => mcp::run(&common, args).await,
         Command::Hook(args) => {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::args::Common;
 use super::exit::Exit;
+use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
 use crate::adapters::openai::{
     DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, Manner, MannerMemory, OpenAi, ProcessMemory,
     WireLimits,
@@ -21,7 +22,8 @@ use crate::correct::{
     CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Record, Replay,
     Secrets,
 };
-use crate::engine::Allowance;
+use crate::engine::{Allowance, SyntaxMode};
+use crate::language::Language;
 use crate::port::Corrector;
 use crate::resolve::{Adjust, Choice, Policy};
 use crate::store::usable_state_folder;
@@ -33,6 +35,29 @@ use crate::text::{keep_secret, keep_secrets_of};
 struct ConfigFile {
     #[serde(default)]
     model: ModelSection,
+    #[serde(default)]
+    syntax: SyntaxSection,
+    /// Formatters, by language.
+    #[serde(default)]
+    format: BTreeMap<String, FormatSection>,
+}
+
+/// Its part about the formatter of one language.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FormatSection {
+    /// The program and its arguments.
+    command: Vec<String>,
+    /// Seconds that it may take.
+    timeout: Option<f64>,
+}
+
+/// Its part about syntax.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SyntaxSection {
+    /// `off`, `warn` or `veto`.
+    mode: Option<SyntaxMode>,
 }
 
 /// Its part about the model.
@@ -82,6 +107,10 @@ pub(crate) struct ModelSettings {
     pub(crate) policy: Policy,
     /// What one call may spend.
     pub(crate) allowance: Allowance,
+    /// What may come of a new syntax error.
+    pub(crate) syntax: SyntaxMode,
+    /// Formatters, by language.
+    pub(crate) format: Vec<(&'static Language, FormatCommand)>,
     section: ModelSection,
 }
 
@@ -89,7 +118,7 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (section, file) = config(common)?;
+    let (ConfigFile { model: section, syntax, format }, file) = config(common)?;
     let config = file.display().to_string();
     let mut pick = |what: &'static str, options: [(Option<String>, &str); 3]| {
         let found = options.into_iter().find_map(|(value, from)| Some((value?, from)));
@@ -142,20 +171,45 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     };
     let mut allowance = Allowance::default();
     if let Some(time) = section.timeout {
-        allowance.time = seconds("timeout", time)?;
+        allowance.time = seconds("model.timeout", time)?;
     }
-    Ok(ModelSettings { endpoint, sources, policy, allowance, section })
+    let syntax = common.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
+    let format = format.into_iter().map(|(name, section)| formatter(&name, section));
+    let format = format.collect::<Result<_, _>>()?;
+    Ok(ModelSettings { endpoint, sources, policy, allowance, syntax, format, section })
+}
+
+/// The formatter that a section of the configuration names.
+fn formatter(
+    name: &str,
+    section: FormatSection,
+) -> Result<(&'static Language, FormatCommand), Exit> {
+    let Some(language) = Language::named(name) else {
+        return Err(Exit::usage(format!(
+            "[format.{name}] in the configuration names no language; use a name such as rust, or a file ending such as rs"
+        )));
+    };
+    if section.command.first().is_none_or(|program| program.trim().is_empty()) {
+        return Err(Exit::usage(format!(
+            "format.{name}.command is empty; give the program and its arguments as a list"
+        )));
+    }
+    let time = match section.timeout {
+        None => DEFAULT_TIME,
+        Some(time) => seconds(&format!("format.{name}.timeout"), time)?,
+    };
+    Ok((language, FormatCommand { command: section.command, time }))
 }
 
 fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
     Duration::try_from_secs_f64(value)
         .ok()
         .filter(|time| !time.is_zero() && *time <= Duration::from_secs(600))
-        .ok_or_else(|| Exit::usage(format!("model.{name} is {value}; give seconds up to 600")))
+        .ok_or_else(|| Exit::usage(format!("{name} is {value}; give seconds up to 600")))
 }
 
-/// The configuration file's part, and where it was.
-fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
+/// The configuration file, and where it was.
+fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
     let var = |name: &str| env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     let named = common.config.clone().or_else(|| var("RESTITCH_CONFIG"));
     let default = || {
@@ -168,12 +222,12 @@ fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound && !asked_for => {
-            return Ok((ModelSection::default(), path));
+            return Ok((ConfigFile::default(), path));
         }
         // The default file is optional: if it cannot be read, there is no model.
         Err(error) if !asked_for => {
             tracing::warn!(file = %path.display(), %error, "the configuration cannot be read and is left out");
-            return Ok((ModelSection::default(), path));
+            return Ok((ConfigFile::default(), path));
         }
         Err(error) => {
             return Err(Exit::usage(format!("cannot read {}: {error}", path.display())));
@@ -184,7 +238,7 @@ fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
             file = %path.display(),
             "the configuration lies in the workspace and is left out; --config names another"
         );
-        return Ok((ModelSection::default(), path));
+        return Ok((ConfigFile::default(), path));
     }
     let file: ConfigFile = toml::from_str(&text).map_err(|error| {
         // Not the whole error: it quotes lines, and a line may hold a key.
@@ -200,7 +254,7 @@ fn config(common: &Common) -> Result<(ModelSection, PathBuf), Exit> {
             common.root().display()
         )));
     }
-    Ok((file.model, path))
+    Ok((file, path))
 }
 
 fn is_below(path: &Path, root: &Path) -> bool {
@@ -225,7 +279,7 @@ impl ModelSettings {
         let Some(endpoint) = self.endpoint.clone() else { return Ok(None) };
         let mut limits = WireLimits::default();
         if let Some(time) = self.section.first_byte_timeout {
-            limits.first_byte = Some(seconds("first_byte_timeout", time)?);
+            limits.first_byte = Some(seconds("model.first_byte_timeout", time)?);
         }
         let client = OpenAi::new(endpoint, limits)
             .map_err(|error| Exit::usage(format!("the model cannot be used: {error}")))?;

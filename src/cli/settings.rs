@@ -4,6 +4,8 @@ use super::args::{Common, DurabilityArg};
 use super::exit::Exit;
 use super::model;
 use super::tally::Tally;
+use crate::adapters::formatter::Commands;
+use crate::adapters::syntax::TreeSitter;
 use crate::engine::Engine;
 use crate::store::{
     DiskOptions, DiskStore, NO_STATE_FOLDER, Promise, state_folder, usable_state_folder,
@@ -16,7 +18,14 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         Exit::usage(format!("cannot open the root {}: {error}", common.root().display()))
     })?;
     let settings = model::settings(common)?;
-    let mut engine = Engine::builder(store).policy(settings.policy).allowance(settings.allowance);
+    let mut engine = Engine::builder(store)
+        .policy(settings.policy)
+        .allowance(settings.allowance)
+        .syntax(TreeSitter::new(), settings.syntax);
+    if !settings.format.is_empty() {
+        let root = common.root().to_path_buf();
+        engine = engine.formatter(Commands::new(root, settings.format.iter().cloned()));
+    }
     // A folder that the store does not write to is written to by nobody.
     if let Ok(folder) = usable_state_folder() {
         let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());

@@ -8,6 +8,7 @@ mod plan;
 mod report;
 mod request;
 mod rung;
+mod syntax;
 mod verify;
 
 pub(crate) use diff::short_diff;
@@ -21,4 +22,6 @@ pub use report::{
 };
 pub use request::{EditRequest, Expected};
 pub use rung::{Rewrite, Rung};
+pub use syntax::{FormatNote, SyntaxCheck, SyntaxError, Unchecked};
+pub(crate) use verify::SyntaxCheckOf;
 pub use verify::{After, Rebase, VerifiedEdit};

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diff::unified_diff;
+use super::syntax::FormatNote;
 use super::verify::{After, VerifiedEdit};
-use super::{Attempt, Conflict, EditPlan, Rewrite, Rung};
+use super::{Attempt, Conflict, EditPlan, Rewrite, Rung, SyntaxCheck};
 use crate::hashline::tag;
 use crate::text::{ContentHash, LineSpan, Snapshot, counted, quoted};
 
@@ -30,6 +31,12 @@ pub struct Explanation {
     pub conflicts: Vec<Conflict>,
     /// What the caller should know beside success.
     pub warnings: Vec<String>,
+    /// Whether the file was parsed before and after, and the errors that are new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syntax: Option<SyntaxCheck>,
+    /// What the user's formatter made of the result, where one is configured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<FormatNote>,
 }
 
 impl Explanation {
@@ -44,6 +51,8 @@ impl Explanation {
             attempts: Vec::new(),
             conflicts: Vec::new(),
             warnings: Vec::new(),
+            syntax: None,
+            format: None,
         }
     }
 }

@@ -45,6 +45,9 @@ pub struct EditRequest {
     pub expected: Expected,
     /// A 1-based line that breaks a tie between equal candidates. It never makes a match.
     pub near_line: Option<usize>,
+    /// What the text is in, by a path of names such as `class Pool / fn open`: the search is
+    /// bounded by it.
+    pub within: Option<String>,
     /// The file's language, where it is known: what its comments and literals are.
     pub language: Option<&'static Language>,
 }

@@ -4,11 +4,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{EditCode, EditPlan, Explanation, Refusal, WorkPath};
+use super::{EditCode, EditPlan, Explanation, FormatNote, Refusal, SyntaxCheck, WorkPath};
 use crate::text::{Content, ContentHash, Snapshot};
 
 /// Decides the same edit again on another version of the file. Pure: no model, no disk.
 pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send + Sync>;
+
+/// What a parser says of an edit; nothing where there is no text to parse.
+pub(crate) type SyntaxCheckOf = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
 
 /// What stands at the path afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +113,33 @@ impl VerifiedEdit {
     #[must_use]
     pub fn with_rebase(mut self, rebase: Rebase) -> Self {
         self.rebase = Some(rebase);
+        self
+    }
+
+    /// The same edit, with what became of its form.
+    #[must_use]
+    pub(crate) fn with_format(mut self, note: FormatNote) -> Self {
+        self.explanation.warnings.extend(note.warning());
+        self.explanation.format = Some(note);
+        self
+    }
+
+    /// The same edit, with what a parser says of it: on the newer version too, if it is decided
+    /// again.
+    #[must_use]
+    pub(crate) fn with_syntax(mut self, check: SyntaxCheckOf) -> Self {
+        // What was parsed as a part of the file is not parsed again as a whole.
+        if self.explanation.syntax.is_some() {
+            return self;
+        }
+        let said = check(&self);
+        if let Some(warning) = said.as_ref().and_then(SyntaxCheck::warning) {
+            self.explanation.warnings.push(warning);
+        }
+        self.explanation.syntax = said;
+        self.rebase = self.rebase.map(|rebase| -> Rebase {
+            Arc::new(move |current| Ok(rebase(current)?.with_syntax(check.clone())))
+        });
         self
     }
 

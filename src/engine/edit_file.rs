@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::timeout_at;
 
 use super::limits::admit_places;
+use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
@@ -69,7 +70,8 @@ impl Engine {
     ) -> Result<VerifiedEdit, Refusal> {
         let (resolved, spent) =
             self.resolve(path, request, snapshot, &mut Effort::default()).await?;
-        checked(path, snapshot, resolved, &spent).map_err(|mut refusal| {
+        let gate = (&self.syntax, request);
+        checked(path, snapshot, resolved, &spent, gate).map_err(|mut refusal| {
             refusal.model.add(&spent);
             refusal
         })
@@ -93,15 +95,21 @@ impl Engine {
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
         let read = self.ledger.read_of(path, snapshot);
-        let begun =
-            effort.run(|| Resolution::start(path.as_str(), request, snapshot, model, &read));
+        let vet = |matched| self.syntax.vetted(path, snapshot, matched);
+        let view = self.syntax.view(path, request, snapshot)?;
+        let begun = effort.run(|| {
+            Resolution::start_vetted(path.as_str(), request, &view.snapshot, model, &read, &vet)
+        });
         let mut step = begun.map_err(GivenUp::refusal)?;
         loop {
             step = match step {
-                Step::Done(resolved) => return Ok((*resolved, budget.spent())),
+                Step::Done(resolved) => {
+                    view.admit(&resolved.explained)?;
+                    return Ok((*resolved, budget.spent()));
+                }
                 Step::Refused(mut refusal) => {
                     refusal.model.add(&budget.spent());
-                    return Err(*refusal);
+                    return Err(view.explain(snapshot, &request.old, *refusal));
                 }
                 Step::Ask(resolution) => {
                     let ask = resolution.ask().clone();
@@ -129,12 +137,19 @@ fn checked(
     snapshot: &Snapshot,
     resolved: Resolved,
     spent: &ModelUse,
+    (gate, request): (&SyntaxGate, &EditRequest),
 ) -> Result<VerifiedEdit, Refusal> {
+    gate.veto(path, request).check(snapshot, &resolved.explained)?;
     let Resolved { explained: Explained { splices, mut explanation }, again } = resolved;
     explanation.model = spent.clone();
     let plan = EditPlan::new(snapshot, splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
     let (path, spent) = (path.clone(), spent.clone());
-    Ok(edit
-        .with_rebase(Arc::new(move |current| checked(&path, current, again.on(current)?, &spent))))
+    let (gate, request) = (gate.clone(), request.clone());
+    Ok(edit.with_rebase(Arc::new(move |current| {
+        let view = gate.view(&path, &request, current)?;
+        let resolved = again.on(&view.snapshot)?;
+        view.admit(&resolved.explained)?;
+        checked(&path, current, resolved, &spent, (&gate, &request))
+    })))
 }

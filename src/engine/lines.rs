@@ -8,7 +8,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::hashline::carry::LineMap;
-use crate::hashline::resolve::{Cause, NoNumbers, Resolver, Stale, Version, names, nearest};
+use crate::hashline::resolve::{Cause, Found, NoNumbers, Resolver, Stale, Version, names, nearest};
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
 use crate::line_edit::{self, Decided, Draft, LineChange};
@@ -217,7 +217,7 @@ impl Engine {
     }
 
     /// Names lines that the caller would overwrite without ever having seen them.
-    fn check_seen(
+    pub(super) fn check_seen(
         &self,
         path: &WorkPath,
         changes: &[LineChange],
@@ -284,6 +284,60 @@ pub(super) enum Seen {
     Whole,
     /// These.
     Lines(Vec<usize>),
+}
+
+impl Seen {
+    /// What the names of a range prove.
+    pub(super) fn of(first: &Anchor, last: &Anchor, snapshot: Option<&str>) -> Self {
+        match snapshot {
+            Some(_) => Self::Whole,
+            None if first.id.is_empty() => Self::Lines(Vec::new()),
+            None => Self::Lines(vec![first.line, last.line]),
+        }
+    }
+}
+
+/// The lines that a caller names by anchors, or by numbers, which are anchors without letters.
+pub(super) async fn find_span(
+    engine: &Engine,
+    path: &WorkPath,
+    current: &Snapshot,
+    first: &Anchor,
+    last: &Anchor,
+    snapshot: Option<&str>,
+) -> Result<Found, Refusal> {
+    let versions = engine.versions(path, current, snapshot).await;
+    let basis = basis(&versions, current, engine.heard);
+    let mut resolver = Resolver::new(current, &versions, snapshot, basis.clone());
+    let named = LineSpan { start: first.line, end: last.line };
+    let lost = if first.id.is_empty() {
+        match resolver.numbers(named) {
+            Ok(span) => return Ok(Found { span, named }),
+            Err(NoNumbers::OutOfRange(total)) => {
+                line_edit::check_span(named, total)?;
+                Vec::new()
+            }
+            Err(NoNumbers::Stale(lost)) => lost,
+        }
+    } else {
+        match resolver.find(first, last) {
+            Ok(found) => return Ok(found),
+            Err(lost) if snapshot.is_some() => lost,
+            Err(_) => {
+                // Another process may have moved the lines: its record tells where they are.
+                let past = engine.past_versions(path, None).await;
+                let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
+                match resolver.remembering(&past).find(first, last) {
+                    Ok(found) => return Ok(found),
+                    Err(lost) => lost,
+                }
+            }
+        }
+    };
+    let mut refusal = stale::refusal(&lost, current);
+    engine.name_versions(&mut refusal, &lost, &versions, &basis);
+    engine.saw_fresh_anchors(path, current, &refusal);
+    Err(refusal)
 }
 
 /// A caller that has heard of its edit may still think in the numbers of its read: some

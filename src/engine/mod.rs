@@ -4,9 +4,12 @@
 //! and policies are added there.
 
 mod anchored;
+mod cells;
 mod edit_file;
+mod format;
 mod limits;
 mod lines;
+mod moves;
 mod multi_edit;
 mod note;
 mod past;
@@ -14,6 +17,8 @@ mod progress;
 mod read;
 #[cfg(feature = "search")]
 mod search;
+mod syntax;
+mod within;
 
 use std::fmt;
 use std::path::Path;
@@ -21,19 +26,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
-use crate::port::{CommitOptions, Committed, Corrector, FileStore, NoCorrector, RequestId};
+use crate::port::{
+    CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
+    Syntax,
+};
 use crate::session::{CallId, Ledger, Unread};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
 
+pub use crate::hashline::anchors::Anchor;
 pub use crate::line_edit::LineChange;
+pub use crate::line_edit::moves::{Side, Transfer};
 pub use crate::reading::{Caps, ReadRequest, Reading, Select, Style};
 pub use crate::resolve::{Adjust, Choice, Policy};
 pub use crate::session::Heard;
 pub use anchored::HashlineRequest;
+pub use cells::{CellLine, CellsView, Outputs};
 pub(crate) use limits::admit_edits;
+pub use moves::{Depth, MoveRequest, Moved};
 pub use note::{Note, Notes};
 pub use progress::{Observer, Stage};
+pub(crate) use syntax::SyntaxGate;
+pub use syntax::SyntaxMode;
 
 /// What a caller decides for one call.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -68,6 +82,8 @@ pub struct Engine {
     client: Option<Arc<str>>,
     policy: Policy,
     allowance: Allowance,
+    syntax: SyntaxGate,
+    formatter: Arc<dyn Formatter>,
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
     unread: Unread,
@@ -126,6 +142,20 @@ impl EngineBuilder {
         self
     }
 
+    /// What parses files, and what may come of a new syntax error.
+    #[must_use]
+    pub fn syntax(mut self, syntax: impl Syntax + 'static, mode: SyntaxMode) -> Self {
+        self.engine.syntax = SyntaxGate::new(syntax, mode);
+        self
+    }
+
+    /// What puts results in the form that the user wants.
+    #[must_use]
+    pub fn formatter(mut self, formatter: impl Formatter + 'static) -> Self {
+        self.engine.formatter = Arc::new(formatter);
+        self
+    }
+
     /// Who is told what came of each call.
     #[must_use]
     pub fn notes(mut self, notes: Notes) -> Self {
@@ -158,6 +188,8 @@ impl Engine {
                 client: None,
                 policy: Policy::default(),
                 allowance: Allowance::default(),
+                syntax: SyntaxGate::default(),
+                formatter: Arc::new(NoFormatter),
                 staging: None,
                 ledger: Arc::default(),
                 unread: Unread::default(),
@@ -280,6 +312,11 @@ impl Engine {
         for edit in &batch {
             self.store.admit(edit.path()).await?;
         }
+        let mut ready = Vec::with_capacity(batch.len());
+        for edit in batch {
+            ready.push(self.syntax.parsed(self.formatted(edit).await?));
+        }
+        let batch = ready;
         if options.dry_run {
             return Ok(batch.iter().map(EditReport::new).collect());
         }

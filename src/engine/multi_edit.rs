@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::limits::{MOST_EDIT_WORK, admit_edits, too_much_work};
+use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
@@ -82,8 +83,15 @@ impl Engine {
             if tokio::runtime::Handle::try_current().is_ok() {
                 tokio::task::yield_now().await;
             }
-            match self.resolve(path, request, &snapshot, effort).await {
-                Ok((resolved, spent)) => parts.push(Part { number, resolved, spent }),
+            let resolved = self.resolve(path, request, &snapshot, effort).await;
+            let resolved = resolved.and_then(|(resolved, spent)| {
+                self.syntax.veto(path, request).check(&snapshot, &resolved.explained)?;
+                Ok((resolved, spent))
+            });
+            match resolved {
+                Ok((resolved, spent)) => {
+                    parts.push(Part { number, resolved, spent, request: request.clone() });
+                }
                 Err(mut refusal) => {
                     for part in &parts {
                         refusal.model.add(&part.spent);
@@ -92,11 +100,11 @@ impl Engine {
                 }
             }
         }
-        join(path, &snapshot, &parts).map_err(|all| {
+        join(path, &snapshot, &parts, &self.syntax).map_err(|all| {
             // Which of them cannot be written is looked for only when one cannot.
-            let mut alone = parts
-                .iter()
-                .map(|part| (part.number, join(path, &snapshot, std::slice::from_ref(part))));
+            let mut alone = parts.iter().map(|part| {
+                (part.number, join(path, &snapshot, std::slice::from_ref(part), &self.syntax))
+            });
             let mut refusal = match alone.find_map(|(number, one)| Some((number, one.err()?))) {
                 Some((number, refusal)) => numbered(number, refusal),
                 None => all,
@@ -116,6 +124,7 @@ struct Part {
     number: usize,
     resolved: Resolved,
     spent: ModelUse,
+    request: EditRequest,
 }
 
 impl Part {
@@ -127,7 +136,12 @@ impl Part {
 }
 
 /// Several explained edits of one version of a file as one checked edit.
-fn join(path: &WorkPath, snapshot: &Snapshot, parts: &[Part]) -> Result<VerifiedEdit, Refusal> {
+fn join(
+    path: &WorkPath,
+    snapshot: &Snapshot,
+    parts: &[Part],
+    gate: &SyntaxGate,
+) -> Result<VerifiedEdit, Refusal> {
     let idle = parts.iter().find(|part| part.is_idle(snapshot));
     // The check of an edit that changes nothing says so.
     let parts = idle.map_or(parts, std::slice::from_ref);
@@ -140,12 +154,15 @@ fn join(path: &WorkPath, snapshot: &Snapshot, parts: &[Part]) -> Result<Verified
         explanation.absorb(&Explanation { model: part.spent.clone(), ..own.clone() });
     }
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
-    let (path, parts) = (path.clone(), parts.to_vec());
+    let (path, parts, gate) = (path.clone(), parts.to_vec(), gate.clone());
     Ok(edit.with_rebase(Arc::new(move |current| {
         let again = parts.iter().map(|part| {
-            let resolved = part.resolved.again.on(current)?;
+            let view = gate.view(&path, &part.request, current)?;
+            let resolved = part.resolved.again.on(&view.snapshot)?;
+            view.admit(&resolved.explained)?;
+            gate.veto(&path, &part.request).check(current, &resolved.explained)?;
             Ok(Part { resolved, ..part.clone() })
         });
-        join(&path, current, &again.collect::<Result<Vec<_>, Refusal>>()?)
+        join(&path, current, &again.collect::<Result<Vec<_>, Refusal>>()?, &gate)
     })))
 }

@@ -64,6 +64,7 @@ impl Case {
             new: self.new.clone(),
             expected: self.expected,
             near_line: self.near_line,
+            within: None,
             language: crate::language::Language::of_path(&self.path),
         }
     }

@@ -20,13 +20,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::case::{Case, Truth};
 use super::judge::{Aim, Judged, ModelCost, Verdict};
+use crate::adapters::syntax::TreeSitter;
 use crate::correct::Replay;
 use crate::edit::{EditCode, Expected, WorkPath};
-use crate::engine::{CallOptions, Engine};
+use crate::engine::{CallOptions, Engine, SyntaxMode};
 use crate::store::MemoryStore;
 use crate::tools::{ToolReply, Toolbox};
 
@@ -239,7 +240,8 @@ impl Fixture {
             store.put(path(name)?, bytes.clone());
         }
         let replay = self.replay()?;
-        let engine = Engine::builder(Arc::clone(&store));
+        let engine =
+            Engine::builder(Arc::clone(&store)).syntax(TreeSitter::new(), SyntaxMode::default());
         let engine = match &replay {
             Some(replay) => engine.corrector(Arc::clone(replay)).build(),
             None => engine.build(),
@@ -269,6 +271,10 @@ impl Fixture {
             refusal: reply.code.map(|_| reply.message),
             took,
             model,
+            breaks: reply.report["syntax"]["checked"]
+                .as_bool()
+                .filter(|checked| *checked)
+                .map(|_| reply.report["syntax"]["new_errors"] != json!([])),
         };
         Ok((judged, files))
     }

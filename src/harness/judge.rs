@@ -5,8 +5,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::case::{Case, Truth};
+use crate::adapters::syntax::TreeSitter;
 use crate::edit::{After, EditCode, EditPlan, Refusal, VerifiedEdit, WorkPath};
-use crate::matching::{self, Explained, explain};
+use crate::engine::{SyntaxGate, SyntaxMode};
+use crate::matching::{self, Explained};
+use crate::port::Syntax as _;
 use crate::text::Snapshot;
 
 /// What came of a case.
@@ -86,6 +89,9 @@ pub struct Judged {
     pub took: Duration,
     /// What the model cost.
     pub model: ModelCost,
+    /// Whether the result has a syntax error that the file did not have; nothing where that
+    /// is not known.
+    pub breaks: Option<bool>,
 }
 
 impl Judged {
@@ -99,14 +105,34 @@ impl Judged {
             refusal: None,
             took: Duration::ZERO,
             model: ModelCost::default(),
+            breaks: None,
         }
     }
 }
 
-/// Decides a case in memory: explain, plan, verify; no disk, no model.
-pub(crate) fn decide(case: &Case) -> Result<VerifiedEdit, Refusal> {
+/// Decides a case in memory: explain, plan, verify; no disk, no model. The gate has its say as
+/// in an engine.
+pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Refusal> {
     let (path, snapshot) = read(case)?;
-    verify(path, &snapshot, explain(&case.request(), &snapshot)?)
+    let request = case.request();
+    let matched = gate.vetted(&path, &snapshot, matching::decide(&request, &snapshot));
+    let explained = matched.into_result()?;
+    gate.veto(&path, &request).check(&snapshot, &explained)?;
+    verify(path, &snapshot, explained)
+}
+
+/// Whether a result of the case has a syntax error that the file did not have.
+pub(crate) fn breaks(case: &Case, after: &[u8]) -> Option<bool> {
+    let (before, after) = (str::from_utf8(&case.before).ok()?, str::from_utf8(after).ok()?);
+    let snapshot = Snapshot::from_text(before);
+    let plan = EditPlan::whole_file(&snapshot, after);
+    let said = PARSER.with(|parser| parser.compare(&case.path, before, after, plan.splices()));
+    said.checked.then_some(!said.new_errors.is_empty())
+}
+
+thread_local! {
+    /// Parses what every thread judges.
+    static PARSER: TreeSitter = TreeSitter::new();
 }
 
 fn read(case: &Case) -> Result<(WorkPath, Snapshot), Refusal> {
@@ -140,11 +166,16 @@ fn shows_right(case: &Case) -> bool {
     edits.any(|edit| edit.is_ok_and(|edit| case.accepts(&content(&edit))))
 }
 
-/// Decides a case and judges what came of it.
+/// Decides a case as an engine does by default, and judges what came of it.
 pub(crate) fn judge(case: &Case) -> Judged {
+    judge_by(case, &SyntaxGate::new(TreeSitter::new(), SyntaxMode::default()))
+}
+
+/// The same, with this gate.
+pub(crate) fn judge_by(case: &Case, gate: &SyntaxGate) -> Judged {
     let start = Instant::now();
     // A case that brings the engine down is a verdict like any other; the run goes on.
-    let decided = catch_unwind(AssertUnwindSafe(|| decide(case)));
+    let decided = catch_unwind(AssertUnwindSafe(|| decide(case, gate)));
     let took = start.elapsed();
     let aim = case.truth.aim();
     let judged = Judged { took, ..Judged::broken(aim, "the engine panicked") };
@@ -153,7 +184,7 @@ pub(crate) fn judge(case: &Case) -> Judged {
             let got = content(&edit);
             let verdict = if case.accepts(&got) { Verdict::Right } else { Verdict::Wrong };
             let by = edit.explanation().rung.to_string();
-            Judged { verdict, by, got: Some(got), ..judged }
+            Judged { verdict, by, breaks: breaks(case, &got), got: Some(got), ..judged }
         }
         Ok(Err(refusal)) => {
             let verdict = match verdict_of(&case.truth, refusal.code) {

@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::case::Case;
 use super::edits::{Pair, RealEdit, between};
-use super::judge::{Judged, judge};
+use super::judge::{Judged, judge_by};
 use super::rng::Rng;
 use super::score::Score;
 use super::spoil::{WAYS, Way};
+use crate::adapters::syntax::TreeSitter;
+use crate::engine::{SyntaxGate, SyntaxMode};
 
 /// What to generate.
 #[derive(Debug, Clone)]
@@ -91,15 +93,17 @@ pub(crate) type JudgedCase = (Case, Judged);
 pub(crate) fn measure(
     edits: &[RealEdit],
     plan: &Plan,
+    syntax: SyntaxMode,
     keep: fn(&Judged) -> bool,
     advance: &(dyn Fn() + Sync),
 ) -> (Score, Vec<JudgedCase>) {
     let ways = plan.chosen();
     let done = parallel(&ways, |way| {
+        let gate = SyntaxGate::new(TreeSitter::new(), syntax);
         let mut score = Score::default();
         let mut kept = Vec::new();
         for case in cases(way, edits, plan) {
-            let judged = judge(&case);
+            let judged = judge_by(&case, &gate);
             score.add(way.family, way.id, &judged);
             if keep(&judged) {
                 kept.push((case, judged));

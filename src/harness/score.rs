@@ -34,6 +34,10 @@ pub(crate) struct Tally {
     pub prompt_bytes: u64,
     /// Edits that are right and that a model was asked for.
     pub by_model: usize,
+    /// Edits that were parsed before and after.
+    pub parsed: usize,
+    /// Of these, edits that brought new syntax errors.
+    pub breaks: usize,
     /// Time to decide, all together.
     pub time: Duration,
     /// The slowest.
@@ -59,6 +63,8 @@ impl Tally {
         self.model_calls += judged.model.calls;
         self.prompt_bytes += judged.model.prompt_bytes;
         self.by_model += usize::from(judged.verdict == Verdict::Right && judged.model.calls > 0);
+        self.parsed += usize::from(judged.breaks.is_some());
+        self.breaks += usize::from(judged.breaks == Some(true));
         self.time += judged.took;
         self.slowest = self.slowest.max(judged.took);
     }
@@ -86,6 +92,8 @@ impl Tally {
         self.model_calls += other.model_calls;
         self.prompt_bytes += other.prompt_bytes;
         self.by_model += other.by_model;
+        self.parsed += other.parsed;
+        self.breaks += other.breaks;
         self.time += other.time;
         self.slowest = self.slowest.max(other.slowest);
     }
@@ -145,8 +153,16 @@ impl Score {
     /// The table, a row each, and the shares below it.
     pub(crate) fn table(&self) -> String {
         let mut out = format!(
-            "{:<28}{:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>10}\n",
-            "", "cases", "right", "refused", "silently wrong", "ambiguous", "failed", "µs/case"
+            "{:<28}{:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>12}{:>10}\n",
+            "",
+            "cases",
+            "right",
+            "refused",
+            "silently wrong",
+            "ambiguous",
+            "failed",
+            "new errors",
+            "µs/case"
         );
         let mut last = "";
         for (family, row, tally) in self.rows() {
@@ -171,7 +187,7 @@ impl Score {
         }
         let _ = writeln!(
             out,
-            "\nrecoverable: {} of {} right ({}), {} ambiguous with the right text shown, {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nslowest case: {} µs",
+            "\nrecoverable: {} of {} right ({}), {} ambiguous with the right text shown, {} refused\nmust refuse: {} of {} refused ({}), {} for another reason\nedits that brought new syntax errors: {} of {} that were parsed\nslowest case: {} µs",
             total.right,
             total.recoverable,
             percent(total.right, total.recoverable),
@@ -181,6 +197,8 @@ impl Score {
             total.must_refuse,
             percent(total.refused + total.other_code, total.must_refuse),
             total.other_code,
+            total.breaks,
+            total.parsed,
             total.slowest.as_micros()
         );
         out
@@ -211,12 +229,13 @@ fn line(out: &mut String, name: &str, tally: &Tally) {
     let blank = |n: usize| if n == 0 { "·".to_owned() } else { n.to_string() };
     let _ = writeln!(
         out,
-        "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{each:>10}",
+        "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>12}{each:>10}",
         blank(tally.right),
         blank(tally.refused),
         blank(tally.wrong),
         blank(tally.ambiguous),
         blank(tally.failed() - tally.ambiguous),
+        blank(tally.breaks),
     );
 }
 

@@ -5,6 +5,7 @@
 //! hand their line endings on, and whether the file ends in a newline stays as it is.
 
 mod decide;
+pub(crate) mod moves;
 mod repair;
 
 use crate::edit::{EditCode, Refusal, Splice};

@@ -2,7 +2,9 @@
 
 mod chat;
 mod corrector;
+mod formatter;
 mod store;
+mod syntax;
 mod versioned;
 
 use std::future::Future;
@@ -10,10 +12,12 @@ use std::pin::Pin;
 
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, NoCorrector, Reply, Window};
+pub use formatter::{Formatted, Formatter, NoFormatter};
 pub use store::{
     Change, CommitOptions, Committed, FileStore, Overlay, Recalled, RequestId, Revision,
     RevisionFile, UndoHow, Undone,
 };
+pub use syntax::{Definition, NoSyntax, Syntax};
 pub use versioned::{Loaded, Stored, VersionedFiles};
 
 /// A boxed future, so that the traits stay usable as `dyn`.

@@ -98,6 +98,7 @@ pub struct Resolved {
 }
 
 /// How to decide a resolved call again on another version of the file. Pure.
+#[allow(clippy::large_enum_variant, reason = "there is one of them a call")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Again {
     /// By the ladder, as if it were called now.
@@ -147,6 +148,7 @@ pub struct Resolution {
     ask: Ask,
 }
 
+#[allow(clippy::large_enum_variant, reason = "there is one of them a call")]
 #[derive(Debug)]
 enum State {
     CorrectOld { refusal: Refusal, survey: Survey },
@@ -179,8 +181,20 @@ impl Resolution {
         model: Model,
         read: &[LineSpan],
     ) -> Step {
+        Self::start_vetted(path, request, snapshot, model, read, &|matched| matched)
+    }
+
+    /// The same, where `vet` may take outcomes of the verdict away before anything comes of it.
+    pub fn start_vetted(
+        path: &str,
+        request: &EditRequest,
+        snapshot: &Snapshot,
+        model: Model,
+        read: &[LineSpan],
+        vet: &dyn Fn(Matched) -> Matched,
+    ) -> Step {
         let request = &request.clone().for_path(path);
-        let matched = decide(request, snapshot);
+        let matched = vet(decide(request, snapshot));
         let Model::Present(policy) = model else {
             return match matched.into_result() {
                 Ok(explained) => Step::Done(Box::new(Resolved::by_ladder(explained, request))),

@@ -1,19 +1,20 @@
 //! `edit_file`: replace text by text.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolSpec, parse, schema};
-use crate::edit::{EditReport, EditRequest, Expected, Refusal};
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
+use crate::engine::Outputs;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
     about: include_str!("../../prompts/tools/edit_file.md"),
-    input: schema::writing::<EditFileArguments>,
+    input: schema::writing::<Arguments>,
     output: schema::output::<EditReport>,
     listed: Listed::Always,
     writes: true,
-    run: |call| Box::pin(async move { run(call).await.into() }),
+    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
 
 /// The arguments.
@@ -25,12 +26,35 @@ pub(super) struct EditFileArguments {
     pub(super) old_str: String,
     /// The text to put in its place.
     pub(super) new_str: String,
-    /// How often old_str occurs; 1 unless said otherwise.
+    /// How often old_str occurs; 1 by default.
     pub(super) expected_replacements: Option<usize>,
     /// Replace every occurrence.
     pub(super) replace_all: Option<bool>,
     /// A line near which the text stands; breaks a tie.
     pub(super) near_line: Option<usize>,
+}
+
+/// The arguments of a single edit, which can be of a cell.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    #[serde(flatten)]
+    edit: EditFileArguments,
+    /// Names around the text: class Pool / fn open.
+    within: Option<String>,
+    /// A notebook's cell, by its id.
+    cell: Option<String>,
+    /// Clears the cell's outputs.
+    clear_outputs: Option<bool>,
+}
+
+/// The report of an edit, and for a cell that of the cell in its own lines.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct Report {
+    #[serde(flatten)]
+    file: EditReport,
+    /// The edit in the lines of the cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<EditReport>,
 }
 
 impl EditFileArguments {
@@ -42,13 +66,30 @@ impl EditFileArguments {
             new: self.new_str.clone(),
             expected,
             near_line: self.near_line,
+            within: None,
             language: None,
         })
     }
 }
 
-async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
-    let arguments: EditFileArguments = parse(TOOL.name, call.arguments)?;
-    let path = call.engine.path(&arguments.path)?;
-    call.engine.edit_file(&path, &arguments.request()?, call.options).await
+async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let Arguments { edit, within, cell, clear_outputs } = parse(TOOL.name, call.arguments)?;
+    let path = call.engine.path(&edit.path)?;
+    let request = EditRequest { within, ..edit.request()? };
+    let outputs = match clear_outputs.unwrap_or(false) {
+        true => Outputs::Cleared,
+        false => Outputs::Kept,
+    };
+    match cell {
+        Some(cell) => {
+            let done = call.engine.edit_cell(&path, &cell, &request, outputs, call.options);
+            let (file, cell) = done.await?;
+            Ok(ToolReply::answered(cell.text(), Report { file, cell: Some(cell) }))
+        }
+        None if outputs == Outputs::Cleared => {
+            Err(Refusal::new(EditCode::InvalidArguments, "clear_outputs goes with a cell")
+                .hint("Give the id of the cell as `cell`, or leave clear_outputs out."))
+        }
+        None => Ok(ToolReply::edited(&call.engine.edit_file(&path, &request, call.options).await?)),
+    }
 }

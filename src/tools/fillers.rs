@@ -7,6 +7,7 @@ use serde_json::Value;
 /// value is the filler of a client that makes all arguments required.
 const EMPTY_COUNTS: &[(&str, &[&str])] = &[
     ("edit_lines", &["start_line", "end_line", "new_content"]),
+    ("move_lines", &["after_line"]),
     (
         "str_replace_based_edit_tool",
         &["old_str", "new_str", "file_text", "insert_text", "insert_line"],

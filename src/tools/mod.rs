@@ -5,6 +5,7 @@
 
 mod apply_patch;
 mod arguments;
+mod check;
 mod dialect;
 mod edit;
 mod edit_file;
@@ -14,6 +15,7 @@ mod fillers;
 mod guarded;
 mod hashline_edit;
 mod lines_argument;
+mod move_lines;
 mod multi_edit;
 mod offer;
 mod on_text;
@@ -48,7 +50,7 @@ pub use dialect::{Dialect, PHRASES};
 pub use offer::Offer;
 pub use on_text::{brings_text, edit_text};
 #[cfg(feature = "cli")]
-pub(crate) use on_text::{edit_bytes, language_named};
+pub(crate) use on_text::{edit_bytes, edit_text_by, language_named};
 pub use reply::ToolReply;
 
 /// What a tool gets.
@@ -113,6 +115,7 @@ pub const TOOLS: &[ToolSpec] = &[
     multi_edit::TOOL,
     edit_lines::TOOL,
     hashline_edit::TOOL,
+    move_lines::TOOL,
     read_file::TOOL,
     #[cfg(feature = "search")]
     search::SEARCH,
@@ -120,6 +123,7 @@ pub const TOOLS: &[ToolSpec] = &[
     search::WILDCARD_SEARCH,
     #[cfg(feature = "search")]
     search::LIST_FILES,
+    check::TOOL,
     edit::TOOL,
     apply_patch::TOOL,
     replace::TOOL,

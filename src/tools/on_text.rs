@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::edit_file::EditFileArguments;
 use super::{ToolReply, arguments, parse, schema};
-use crate::apply::decide;
-use crate::edit::{EditCode, EditReport, EditRequest, Refusal};
+use crate::apply::decide_by;
+use crate::edit::{EditCode, EditReport, EditRequest, Refusal, VerifiedEdit};
+use crate::engine::SyntaxGate;
 use crate::language::Language;
 use crate::text::Snapshot;
 
@@ -30,6 +31,8 @@ struct Arguments {
     replace_all: Option<bool>,
     /// A line near which the text stands; breaks a tie.
     near_line: Option<usize>,
+    /// Names around the text: class Pool / fn open.
+    within: Option<String>,
 }
 
 /// The report of an edit, and the text afterwards.
@@ -48,10 +51,15 @@ pub fn brings_text(arguments: &Value) -> bool {
 /// Answers a call of `edit_file` whose arguments have `text`; the answer has it in
 /// `report.text`.
 pub fn edit_text(given: Value) -> ToolReply {
-    run(given).unwrap_or_else(ToolReply::refused)
+    edit_text_by(given, &SyntaxGate::default())
 }
 
-fn run(given: Value) -> Result<ToolReply, Refusal> {
+/// The same, with what a parser has to say.
+pub(crate) fn edit_text_by(given: Value, gate: &SyntaxGate) -> ToolReply {
+    run(given, gate).unwrap_or_else(ToolReply::refused)
+}
+
+fn run(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let given = arguments::canonical("edit_file", &schema::input::<Arguments>(), given)?;
     let Arguments {
         text,
@@ -62,6 +70,7 @@ fn run(given: Value) -> Result<ToolReply, Refusal> {
         expected_replacements,
         replace_all,
         near_line,
+        within,
     } = parse("edit_file", &given)?;
     let mut call = EditFileArguments {
         path: path.clone().unwrap_or_default(),
@@ -72,8 +81,9 @@ fn run(given: Value) -> Result<ToolReply, Refusal> {
         near_line,
     }
     .request()?;
+    call.within = within;
     call.language = language.as_deref().map(language_named).transpose()?;
-    replied(path.as_deref(), &Snapshot::from_text(text), &call)
+    replied(path.as_deref(), &Snapshot::from_text(text), &call, gate).map(|(_, reply)| reply)
 }
 
 /// Decides a call on a text and answers with it.
@@ -81,11 +91,15 @@ fn replied(
     path: Option<&str>,
     before: &Snapshot,
     call: &EditRequest,
-) -> Result<ToolReply, Refusal> {
-    let edit = decide(path, before, std::slice::from_ref(call))?;
+    gate: &SyntaxGate,
+) -> Result<(VerifiedEdit, ToolReply), Refusal> {
+    // Without a path the language alone says how the text is parsed.
+    let ending = call.language.and_then(|language| language.extensions.first());
+    let unnamed = ending.map(|ending| format!("text.{ending}"));
+    let edit = decide_by(path.or(unnamed.as_deref()), before, std::slice::from_ref(call), gate)?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
-    let edit = EditReport::new(&edit);
-    Ok(ToolReply::answered(edit.text(), Report { edit, text }))
+    let report = EditReport::new(&edit);
+    Ok((edit, ToolReply::answered(report.text(), Report { edit: report, text })))
 }
 
 /// Decides a call on the bytes of a file; the bytes afterwards, and the reply.
@@ -93,10 +107,10 @@ fn replied(
 pub(crate) fn edit_bytes(
     bytes: Vec<u8>,
     call: &EditRequest,
+    gate: &SyntaxGate,
 ) -> Result<(Vec<u8>, ToolReply), Refusal> {
     let before = Snapshot::decode(bytes).map_err(crate::apply::not_text)?;
-    let reply = replied(None, &before, call)?;
-    let edit = decide(None, &before, std::slice::from_ref(call))?;
+    let (edit, reply) = replied(None, &before, call, gate)?;
     let after = match edit.after() {
         crate::edit::After::Content(content) => content.to_vec(),
         crate::edit::After::Removed => Vec::new(),

@@ -28,14 +28,16 @@ pub(super) struct Arguments {
     offset: Option<usize>,
     /// How many lines.
     limit: Option<usize>,
-    /// Several ranges of lines, both ends included.
+    /// Ranges of lines, both ends included.
     ranges: Option<Vec<Range>>,
-    /// How lines are shown; plain unless said otherwise.
+    /// How lines are shown; plain by default.
     style: Option<Style>,
-    /// For lines over 2,000 characters: the first column to show.
+    /// The first column of very long lines to show.
     column: Option<usize>,
-    /// Letters of an id in the hashline style: 2, 4 or 8.
+    /// Letters of a hashline id: 2, 4 or 8.
     id_letters: Option<usize>,
+    /// A notebook's cell, by its id.
+    cell: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -108,6 +110,13 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;
     let request = arguments.request().map_err(|refusal| refusal.at(path.as_str()))?;
+    // A notebook is shown as cells, unless its lines are asked for.
+    if arguments.cell.is_some() || request.select == Select::Whole && arguments.style.is_none() {
+        let cells = call.engine.read_cells(&path, arguments.cell.as_deref()).await?;
+        if let Some(view) = cells {
+            return Ok(ToolReply::answered(view.message(), view));
+        }
+    }
     let (reading, snapshot) = call.engine.read_file(&path, &request).await?;
     Ok(ToolReply::answered(reading.message(&snapshot), &reading))
 }

@@ -31,7 +31,7 @@ pub fn input<T: JsonSchema>() -> Value {
 /// whose encoding is not certain, and read before the other arguments.
 pub(super) fn writing<T: JsonSchema>() -> Value {
     let mut schema = input::<T>();
-    let about = "The file's encoding, where a refusal asks for it.";
+    let about = "The encoding, where a refusal asks for it.";
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.insert("encoding".into(), json!({ "type": "string", "description": about }));
     }

@@ -12,6 +12,7 @@ mod apply;
 #[cfg(unix)]
 mod disk;
 mod docs;
+mod format;
 mod harness;
 #[cfg(feature = "mine")]
 mod harness_mine;
@@ -19,7 +20,10 @@ mod harness_mine;
 mod hostile;
 mod matching;
 mod model;
+mod moves;
+mod notebook;
 mod reading;
+mod syntax;
 
 #[cfg(not(feature = "mine"))]
 #[test]

@@ -80,7 +80,14 @@ async fn general(common: &Common) -> Vec<Finding> {
     ];
     // Wrong settings are a wrong usage everywhere else; here they are a finding.
     match model::settings(common) {
-        Ok(settings) => endpoint(&settings, &mut findings).await,
+        Ok(settings) => {
+            findings.push(Finding::good("syntax", settings.syntax.to_string()));
+            for (language, formatter) in &settings.format {
+                let command = formatter.command.join(" ");
+                findings.push(Finding::good("format", format!("{} by `{command}`", language.name)));
+            }
+            endpoint(&settings, &mut findings).await;
+        }
         Err(exit) => findings.push(Finding::not_good(
             "settings",
             Level::Bad,

@@ -9,7 +9,7 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::cli::progress::Progress;
 use crate::harness::case::Case;
-use crate::harness::compare::{RIVALS, Result, is_fair, run as run_rival, table};
+use crate::harness::compare::{RIVALS, Result, is_fair, right_but_broken, run as run_rival, table};
 use crate::harness::measure::parallel;
 use crate::harness::report::page;
 use crate::harness::suite::{Origin, load, select};
@@ -101,7 +101,12 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     let mut text = if common.json {
         serde_json::to_string(&results).unwrap_or_default()
     } else {
-        format!("{} cases that every tool can express\n\n{}", cases.len(), table(&results))
+        format!(
+            "{} cases that every tool can express; the right result of {} of them has a new syntax error itself\n\n{}",
+            cases.len(),
+            right_but_broken(&cases),
+            table(&results)
+        )
     };
     if !common.json {
         absent.iter().for_each(|why| text.push_str(&format!("\nnot compared: {why}")));

@@ -10,6 +10,7 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use super::Material;
 use crate::cli::progress::Progress;
+use crate::engine::SyntaxMode;
 use crate::harness::case::{Case, Truth};
 use crate::harness::judge::{Judged, Verdict};
 use crate::harness::measure::{JudgedCase, Plan, edits, measure};
@@ -45,10 +46,13 @@ enum Show {
     Bad,
     /// Right ones, to check the generator.
     Right,
+    /// Applied with new syntax errors.
+    Breaks,
 }
 
 impl Show {
-    fn wants(self, verdict: &Verdict) -> bool {
+    fn wants(self, judged: &Judged) -> bool {
+        let verdict = &judged.verdict;
         match self {
             Self::Wrong => *verdict == Verdict::Wrong,
             Self::Refused => matches!(verdict, Verdict::Missed(_) | Verdict::Ambiguous),
@@ -58,6 +62,7 @@ impl Show {
             ),
             Self::Bad => !verdict.is_good(),
             Self::Right => verdict.is_good(),
+            Self::Breaks => judged.breaks == Some(true),
         }
     }
 }
@@ -75,13 +80,14 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let keep: fn(&Judged) -> bool = match args.show {
         None => |_| false,
         Some(Show::Right) => |judged| judged.verdict.is_good(),
+        Some(Show::Breaks) => |judged| judged.breaks == Some(true),
         Some(_) => |judged| !judged.verdict.is_good(),
     };
     let progress = Progress::new("ways", plan.chosen().len());
-    let (score, seen) = measure(&edits, &plan, keep, &|| progress.advance());
+    let syntax = common.syntax.map(SyntaxMode::from).unwrap_or_default();
+    let (score, seen) = measure(&edits, &plan, syntax, keep, &|| progress.advance());
     drop(progress);
-    let shown =
-        seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(&judged.verdict)));
+    let shown = seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(judged)));
     let shown: Vec<&JudgedCase> = shown.take(args.limit).collect();
     let mut out = io::stdout().lock();
     let written = if common.json {
@@ -92,6 +98,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
                 json!({
                     "family": family, "way": way, "right": t.right, "refused": t.refused, "wrong": t.wrong,
                     "ambiguous": t.ambiguous, "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
+                    "parsed": t.parsed, "new_syntax_errors": t.breaks,
                     "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
                 })
             })
@@ -115,7 +122,7 @@ fn record(case: &Case, judged: &Judged) -> serde_json::Value {
         "id": case.id, "way": case.way, "language": case.language, "path": case.path,
         "before": String::from_utf8_lossy(&case.before), "old_str": case.old, "new_str": case.new,
         "wanted": text(case.wanted()), "got": text(judged.got.clone()),
-        "verdict": judged.verdict.word(), "by": judged.by, "refusal": judged.refusal,
+        "verdict": judged.verdict.word(), "breaks": judged.breaks, "by": judged.by, "refusal": judged.refusal,
     })
 }
 

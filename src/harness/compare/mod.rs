@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::case::{Case, Truth};
-use super::judge::{Verdict, judge};
+use super::judge::{Verdict, breaks, judge};
+use super::measure::parallel;
 use crate::edit::{EditCode, Expected};
 
 /// How a tool is had.
@@ -123,6 +124,12 @@ pub(crate) struct Counts {
     pub wrong: usize,
     /// Refused.
     pub refused: usize,
+    /// Applied, and parsed before and after.
+    #[serde(default)]
+    pub parsed: usize,
+    /// Of these, with syntax errors that the file did not have.
+    #[serde(default)]
+    pub breaks: usize,
 }
 
 /// Whether every tool can express a case.
@@ -156,6 +163,11 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
         must_refuse: Counts::default(),
         families: Vec::new(),
     };
+    let places: Vec<usize> = (0..cases.len()).collect();
+    let broken = parallel(&places, |at| {
+        let after = results.get(at).and_then(Option::as_ref)?;
+        breaks(&cases[*at], after)
+    });
     for (at, case) in cases.iter().enumerate() {
         let verdict = match results.get(&at).cloned().flatten() {
             Some(bytes) if case.accepts(&bytes) => Verdict::Right,
@@ -166,12 +178,12 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
             Truth::Right { .. } => &mut out.recoverable,
             Truth::Refused(_) => &mut out.must_refuse,
         };
-        side.add(&verdict);
+        side.add(&verdict, broken[at]);
         match out.families.iter_mut().find(|(family, _)| *family == case.family) {
-            Some((_, counts)) => counts.add(&verdict),
+            Some((_, counts)) => counts.add(&verdict, broken[at]),
             None => {
                 let mut counts = Counts::default();
-                counts.add(&verdict);
+                counts.add(&verdict, broken[at]);
                 out.families.push((case.family.clone(), counts));
             }
         }
@@ -180,8 +192,10 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
 }
 
 impl Counts {
-    fn add(&mut self, verdict: &Verdict) {
+    fn add(&mut self, verdict: &Verdict, breaks: Option<bool>) {
         self.cases += 1;
+        self.parsed += usize::from(breaks.is_some());
+        self.breaks += usize::from(breaks == Some(true));
         match verdict {
             Verdict::Right => self.right += 1,
             Verdict::Wrong => self.wrong += 1,
@@ -355,16 +369,23 @@ fn drive(
     Ok(results)
 }
 
+/// How many of the right results have a syntax error that the file did not have: what the
+/// grammar does not know, or what the author broke.
+pub(crate) fn right_but_broken(cases: &[Case]) -> usize {
+    let broken = parallel(cases, |case| case.wanted().and_then(|after| breaks(case, &after)));
+    broken.into_iter().filter(|broken| *broken == Some(true)).count()
+}
+
 /// The comparison as a Markdown table.
 pub(crate) fn table(results: &[Result]) -> String {
     let share = super::score::percent;
     let mut out = String::from(
-        "| tool | version | recoverable: right | silently wrong | refused | must refuse: refused | silently wrong |\n|---|---|---:|---:|---:|---:|---:|\n",
+        "| tool | version | recoverable: right | silently wrong | refused | must refuse: refused | silently wrong | edits with new syntax errors |\n|---|---|---:|---:|---:|---:|---:|---:|\n",
     );
     for r in results {
         let (a, b) = (&r.recoverable, &r.must_refuse);
         out.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} | {} | {} of {} |\n",
             r.tool,
             r.version,
             share(a.right, a.cases),
@@ -372,6 +393,8 @@ pub(crate) fn table(results: &[Result]) -> String {
             share(a.refused, a.cases),
             share(b.refused, b.cases),
             share(b.wrong, b.cases),
+            a.breaks + b.breaks,
+            a.parsed + b.parsed,
         ));
     }
     out

@@ -137,6 +137,7 @@ pub(crate) fn edit(
         new: new.into(),
         expected: Expected::default(),
         near_line: None,
+        within: None,
         language: None,
     };
     let path = engine.path(path)?;

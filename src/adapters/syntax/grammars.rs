@@ -1,0 +1,124 @@
+//! Which grammars read a file: one table from our languages to theirs.
+
+use tree_sitter_language::LanguageFn;
+
+use crate::language::Language;
+
+/// A grammar.
+#[derive(Clone, Copy)]
+pub(super) struct Grammar {
+    /// Its name, for the trees that are kept.
+    pub(super) name: &'static str,
+    /// What makes the parser.
+    pub(super) language: LanguageFn,
+}
+
+/// For a language, and some of its file endings or all, the grammars to try in turn.
+struct Row {
+    language: &'static str,
+    endings: &'static [&'static str],
+    grammars: &'static [Grammar],
+}
+
+const fn grammar(name: &'static str, language: LanguageFn) -> Grammar {
+    Grammar { name, language }
+}
+
+const C: Grammar = grammar("c", tree_sitter_c::LANGUAGE);
+const CPP: Grammar = grammar("c++", tree_sitter_cpp::LANGUAGE);
+const JAVASCRIPT: Grammar = grammar("javascript", tree_sitter_javascript::LANGUAGE);
+
+/// Endings that a language shares with others of its kind stand apart: `.vue` is no HTML.
+const ROWS: &[Row] = &[
+    row("rust", &[], &[grammar("rust", tree_sitter_rust::LANGUAGE)]),
+    row("python", &["py", "pyi", "pyw"], &[grammar("python", tree_sitter_python::LANGUAGE)]),
+    row("javascript", &[], &[JAVASCRIPT]),
+    row("typescript", &["tsx"], &[grammar("tsx", tree_sitter_typescript::LANGUAGE_TSX)]),
+    row(
+        "typescript",
+        &["ts", "mts", "cts"],
+        &[grammar("typescript", tree_sitter_typescript::LANGUAGE_TYPESCRIPT)],
+    ),
+    row("go", &[], &[grammar("go", tree_sitter_go::LANGUAGE)]),
+    row("java", &[], &[grammar("java", tree_sitter_java::LANGUAGE)]),
+    row("c", &["c"], &[C]),
+    // A header is of either.
+    row("c", &["h"], &[C, CPP]),
+    row("c++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx"], &[CPP]),
+    row("c#", &[], &[grammar("c#", tree_sitter_c_sharp::LANGUAGE)]),
+    row("ruby", &[], &[grammar("ruby", tree_sitter_ruby::LANGUAGE)]),
+    row("php", &[], &[grammar("php", tree_sitter_php::LANGUAGE_PHP)]),
+    row("lua", &[], &[grammar("lua", tree_sitter_lua::LANGUAGE)]),
+    row("shell", &["sh", "bash"], &[grammar("bash", tree_sitter_bash::LANGUAGE)]),
+    row(
+        "json",
+        &["json", "jsonc", "ipynb", "webmanifest"],
+        &[grammar("json", tree_sitter_json::LANGUAGE)],
+    ),
+    row("css", &[], &[grammar("css", tree_sitter_css::LANGUAGE)]),
+    row("html", &["html", "htm"], &[grammar("html", tree_sitter_html::LANGUAGE)]),
+    row("toml", &["toml"], &[grammar("toml", tree_sitter_toml_ng::LANGUAGE)]),
+    row("yaml", &[], &[grammar("yaml", tree_sitter_yaml::LANGUAGE)]),
+];
+
+const fn row(
+    language: &'static str,
+    endings: &'static [&'static str],
+    grammars: &'static [Grammar],
+) -> Row {
+    Row { language, endings, grammars }
+}
+
+/// The grammars of a path; none where its language has none.
+pub(super) fn of_path(path: &str) -> &'static [Grammar] {
+    let Some(language) = Language::of_path(path) else { return &[] };
+    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let fits = |row: &&Row| {
+        row.language == language.name
+            && (row.endings.is_empty()
+                || ending.as_deref().is_some_and(|ending| row.endings.contains(&ending)))
+    };
+    ROWS.iter().find(fits).map_or(&[], |row| row.grammars)
+}
+
+/// Every grammar, each once.
+#[cfg(test)]
+pub(super) fn all() -> impl Iterator<Item = &'static Grammar> {
+    let mut seen = std::collections::HashSet::new();
+    ROWS.iter().flat_map(|row| row.grammars).filter(move |grammar| seen.insert(grammar.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_of_a_language_and_every_grammar_loads() {
+        for row in ROWS {
+            let language = Language::named(row.language).expect(row.language);
+            assert_eq!(language.name, row.language);
+            for ending in row.endings {
+                assert!(language.extensions.contains(ending), "{} {ending}", row.language);
+            }
+        }
+        let mut count = 0;
+        for grammar in all() {
+            let mut parser = tree_sitter::Parser::new();
+            parser.set_language(&grammar.language.into()).expect(grammar.name);
+            count += 1;
+        }
+        assert_eq!(count, 19);
+    }
+
+    #[test]
+    fn a_path_names_its_grammars() {
+        let names = |path: &str| -> Vec<&str> { of_path(path).iter().map(|g| g.name).collect() };
+        assert_eq!(names("src/a.rs"), ["rust"]);
+        assert_eq!(names("a.TSX"), ["tsx"]);
+        assert_eq!(names("a.mts"), ["typescript"]);
+        assert_eq!(names("a.h"), ["c", "c++"]);
+        for path in ["a.vue", "a.json5", "BUILD", "a.md", "a.zig", "none", "a.scss"] {
+            assert!(of_path(path).is_empty(), "{path}");
+        }
+    }
+}

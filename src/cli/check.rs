@@ -1,0 +1,27 @@
+//! `restitch check`
+
+use std::io::Write as _;
+
+use serde_json::json;
+
+use super::args::{CheckArgs, Common};
+use super::exit::Exit;
+use super::settings;
+use crate::engine::CallOptions;
+
+pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
+    let toolbox = match settings::toolbox(common) {
+        Ok(toolbox) => toolbox,
+        Err(exit) => return exit,
+    };
+    let reply =
+        toolbox.call("check", json!({ "paths": args.paths }), &CallOptions::default()).await;
+    let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
+    let errors = reply.report["errors"].as_u64().unwrap_or(0);
+    match writeln!(super::out::stdout(), "{text}") {
+        // A script asks whether there are any.
+        Ok(()) if reply.ok && errors > 0 => Exit::Refused,
+        Ok(()) => Exit::of(&reply),
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    }
+}

@@ -1,0 +1,143 @@
+//! What a parser says of an edit: the errors that the file has now and did not have before.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a parser says of a text before and after an edit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct SyntaxCheck {
+    /// Whether both were parsed. Where not, nothing is said of the syntax.
+    pub checked: bool,
+    /// Why not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why_not: Option<Unchecked>,
+    /// Errors that the edit brought, the first few of them.
+    pub new_errors: Vec<SyntaxError>,
+}
+
+/// What the user's formatter made of the result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct FormatNote {
+    /// The formatter.
+    pub by: String,
+    /// Whether it changed the text.
+    pub changed: bool,
+    /// Why it did not run to its end; it changed nothing then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+}
+
+impl FormatNote {
+    /// The text is in another form now.
+    pub fn formatted(by: String) -> Self {
+        Self { by, changed: true, failed: None }
+    }
+
+    /// The text was in its form already.
+    pub fn unchanged(by: String) -> Self {
+        Self { by, changed: false, failed: None }
+    }
+
+    /// It failed.
+    pub fn failed(by: String, why: String) -> Self {
+        Self { by, changed: false, failed: Some(why) }
+    }
+
+    /// What the caller should know, in one line.
+    pub fn warning(&self) -> Option<String> {
+        match (&self.failed, self.changed) {
+            (Some(why), _) => Some(format!("not formatted, since `{}` failed: {why}", self.by)),
+            (None, true) => Some(format!("formatted by `{}`", self.by)),
+            (None, false) => None,
+        }
+    }
+}
+
+/// A place that does not parse.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct SyntaxError {
+    /// The line, after the edit.
+    pub line: usize,
+    /// What stands in that line.
+    pub text: String,
+    /// What is wrong with it, in words.
+    pub what: String,
+}
+
+/// Why nothing can be said of a text's syntax.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Unchecked {
+    /// It was switched off, or this build has no parser.
+    Off,
+    /// There is no grammar for such a file.
+    UnknownLanguage,
+    /// The file did not parse before the edit.
+    BrokenBefore,
+    /// The file is too large.
+    TooLarge,
+    /// Parsing it took too much work.
+    TooMuchWork,
+}
+
+impl fmt::Display for Unchecked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "syntax is not checked here",
+            Self::UnknownLanguage => "there is no grammar for such a file",
+            Self::BrokenBefore => "the file did not parse before the edit",
+            Self::TooLarge => "the file is too large to be parsed",
+            Self::TooMuchWork => "parsing the file takes too much work",
+        })
+    }
+}
+
+impl SyntaxError {
+    /// An error in a line of the text.
+    pub fn new(line: usize, text: impl Into<String>, what: impl Into<String>) -> Self {
+        Self { line, text: text.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl SyntaxCheck {
+    /// Nothing can be said.
+    pub fn unchecked(why: Unchecked) -> Self {
+        Self { checked: false, why_not: Some(why), new_errors: Vec::new() }
+    }
+
+    /// Both texts were parsed, and these errors are new.
+    pub fn found(new_errors: Vec<SyntaxError>) -> Self {
+        Self { checked: true, why_not: None, new_errors }
+    }
+
+    /// What was found out.
+    pub fn of(found: Result<Vec<SyntaxError>, Unchecked>) -> Self {
+        match found {
+            Ok(errors) => Self::found(errors),
+            Err(why) => Self::unchecked(why),
+        }
+    }
+
+    /// The new errors in one line; nothing where there are none.
+    pub fn warning(&self) -> Option<String> {
+        let (first, rest) = self.new_errors.split_first()?;
+        let more = match rest {
+            [] => String::new(),
+            [one] => format!("; another at line {}", one.line),
+            several => format!("; {} more", several.len()),
+        };
+        Some(format!("new syntax error at {first}{more}"))
+    }
+}

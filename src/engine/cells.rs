@@ -1,0 +1,168 @@
+//! Cells of notebooks: shown without the JSON around them, and edited by their id.
+
+use serde::Serialize;
+
+use super::{CallOptions, Engine};
+use crate::edit::{EditCode, EditPlan, EditReport, EditRequest, Refusal, VerifiedEdit, WorkPath};
+use crate::matching::effort::Effort;
+use crate::notebook::{Cell, Notebook, is_notebook};
+use crate::reading::{self, ReadRequest, Reading};
+use crate::text::{LineSpan, Snapshot};
+
+/// A view of more bytes is cut.
+const MOST_VIEW: usize = 256 << 10;
+/// Ids that a refusal shows.
+const MOST_NAMED: usize = 20;
+
+/// What becomes of the outputs of a cell that is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Outputs {
+    /// They stay, whatever the cell says now.
+    #[default]
+    Kept,
+    /// They go, and the execution count with them.
+    Cleared,
+}
+
+/// A notebook as a caller sees it.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellsView {
+    /// The file; `text` shows its cells.
+    #[serde(flatten)]
+    pub reading: Reading,
+    /// Each cell.
+    pub cells: Vec<CellLine>,
+}
+
+/// One cell in short.
+#[derive(Debug, Clone, Serialize)]
+pub struct CellLine {
+    /// Its id.
+    pub id: String,
+    /// `code`, `markdown` or `raw`.
+    pub kind: String,
+    /// How many lines it has.
+    pub lines: usize,
+    /// How many outputs it has.
+    pub outputs: usize,
+}
+
+impl CellsView {
+    /// The text for a model.
+    pub fn message(&self) -> String {
+        format!(
+            "{}[{}: {} cells; snapshot {}; to edit one give its id as `cell`; style \"numbered\" shows the JSON]",
+            self.reading.text,
+            self.reading.path,
+            self.cells.len(),
+            &self.reading.snapshot.to_string()[..12],
+        )
+    }
+}
+
+impl Engine {
+    /// The cells of a notebook, or one of them. Nothing for a file that is none, unless a cell
+    /// is asked for.
+    pub async fn read_cells(
+        &self,
+        path: &WorkPath,
+        cell: Option<&str>,
+    ) -> Result<Option<CellsView>, Refusal> {
+        if !is_notebook(path.as_str()) && cell.is_none() {
+            return Ok(None);
+        }
+        let snapshot = self.snapshot(path).await?;
+        let notebook = match parse(path, &snapshot) {
+            Ok(notebook) => notebook,
+            Err(_) if cell.is_none() => return Ok(None),
+            Err(refusal) => return Err(refusal),
+        };
+        let only = cell.map(|id| named(&notebook, path, id)).transpose()?;
+        let mut text = notebook.view(only);
+        if text.len() > MOST_VIEW {
+            let mut end = MOST_VIEW;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+            text.push_str("\n… cut for size; read the others one by one with `cell`\n");
+        }
+        let reading = reading::read(path.as_str(), &snapshot, &ReadRequest::default())?;
+        let lines = LineSpan { start: 1, end: snapshot.lines().total() };
+        self.saw(path, &snapshot, &[lines]);
+        let cells = notebook.cells.iter().map(|cell| CellLine {
+            id: cell.id.clone(),
+            kind: cell.kind.clone(),
+            lines: cell.source.lines().count(),
+            outputs: cell.output_count,
+        });
+        let cells = cells.collect();
+        Ok(Some(CellsView { reading: Reading { text, ..reading }, cells }))
+    }
+
+    /// Applies one edit within a cell. The report of the file comes with one of the cell, in
+    /// the cell's own lines.
+    pub async fn edit_cell(
+        &self,
+        path: &WorkPath,
+        cell: &str,
+        request: &EditRequest,
+        outputs: Outputs,
+        options: &CallOptions,
+    ) -> Result<(EditReport, EditReport), Refusal> {
+        let at = |refusal: Refusal| refusal.at(path.as_str());
+        self.admit(path).await?;
+        let snapshot = self.snapshot(path).await.map_err(at)?;
+        let notebook = parse(path, &snapshot).map_err(at)?;
+        let cell = named(&notebook, path, cell).map_err(at)?;
+        let source = Snapshot::from_text(cell.source.clone());
+        let own = WorkPath::parse(&notebook.name_of(cell), self.store.root())?;
+        let (resolved, spent) =
+            self.resolve(&own, request, &source, &mut Effort::default()).await.map_err(at)?;
+        self.syntax.veto(&own, request).check(&source, &resolved.explained).map_err(at)?;
+        let mut explained = resolved.explained;
+        explained.explanation.model = spent;
+        let plan = EditPlan::new(&source, explained.splices).map_err(at)?;
+        let text = plan.text_after();
+        let edit = VerifiedEdit::new(own, &source, plan, explained.explanation).map_err(at)?;
+        let edit = self.syntax.parsed(edit);
+        let mut shown = EditReport::new(&edit);
+        shown.path = format!("{path}, cell {}", cell.id);
+        let mut splices = notebook.write(cell, &text);
+        if outputs == Outputs::Cleared {
+            splices.extend(notebook.clear(cell));
+        }
+        let plan = EditPlan::new(&snapshot, splices).map_err(at)?;
+        let whole = VerifiedEdit::new(path.clone(), &snapshot, plan, edit.explanation().clone())?;
+        let report = self.commit(vec![whole], options).await?.remove(0);
+        shown.durability = report.durability;
+        shown.revision = report.revision;
+        Ok((report, shown))
+    }
+}
+
+fn parse<'a>(path: &WorkPath, snapshot: &'a Snapshot) -> Result<Notebook<'a>, Refusal> {
+    Notebook::parse(snapshot.text()).map_err(|why| {
+        Refusal::new(EditCode::InvalidArguments, format!("`{path}` is no notebook: {why}"))
+            .hint("Leave `cell` out, and edit the file as text.")
+    })
+}
+
+fn named<'n, 'a>(
+    notebook: &'n Notebook<'a>,
+    path: &WorkPath,
+    id: &str,
+) -> Result<&'n Cell<'a>, Refusal> {
+    notebook.cell(id).ok_or_else(|| {
+        let ids = notebook.cells.iter().take(MOST_NAMED).map(|cell| format!("`{}`", cell.id));
+        let mut there = ids.collect::<Vec<_>>().join(", ");
+        if notebook.cells.len() > MOST_NAMED {
+            there.push_str(&format!(" and {} more", notebook.cells.len() - MOST_NAMED));
+        }
+        Refusal::new(
+            EditCode::InvalidArguments,
+            format!("`{path}` has no cell `{id}`; its cells are {there}"),
+        )
+        .hint("Use one of these ids, or #N for the Nth cell.")
+    })
+}

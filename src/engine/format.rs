@@ -1,0 +1,114 @@
+//! The user's formatter between a decision and the commit: its result is part of the same edit.
+
+use std::sync::Arc;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::Engine;
+use crate::edit::{
+    After, EditCode, EditPlan, Explanation, FormatNote, Rebase, Refusal, Rung, Splice, VerifiedEdit,
+};
+use crate::text::Snapshot;
+
+impl Engine {
+    /// The edit with its result in the form that the user wants. A formatter that fails changes
+    /// nothing, and is told of.
+    pub(super) async fn formatted(&self, edit: VerifiedEdit) -> Result<VerifiedEdit, Refusal> {
+        let text = match (edit.before(), edit.plan(), edit.after()) {
+            (Some(_), Some(plan), _) => plan.text_after(),
+            (None, None, After::Content(content)) if edit.explanation().rung == Rung::Create => {
+                match content.snapshot() {
+                    Some(snapshot) => snapshot.text().to_owned(),
+                    None => return Ok(edit),
+                }
+            }
+            _ => return Ok(edit),
+        };
+        let Some(done) = self.formatter.format(edit.path().as_str(), &text).await else {
+            return Ok(edit);
+        };
+        let by = done.by;
+        match done.text {
+            Ok(new) if new == text => Ok(edit.with_format(FormatNote::unchanged(by))),
+            Ok(new) => match reformed(&edit, &new) {
+                Ok(better) => Ok(better.with_format(FormatNote::formatted(by))),
+                Err(refusal) if refusal.code == EditCode::NoChange => Err(Refusal::new(
+                    EditCode::NoChange,
+                    format!("`{by}` formats the result back into what the file is"),
+                )
+                .at(edit.path().as_str())
+                .hint("Nothing was written. The formatter of the user's configuration decides this; go on with the next step.")),
+                Err(refusal) => Ok(edit.with_format(FormatNote::failed(by, refusal.message))),
+            },
+            Err(why) => {
+                tracing::warn!(path = %edit.path(), formatter = %by, %why, "the formatter failed");
+                Ok(edit.with_format(FormatNote::failed(by, why)))
+            }
+        }
+    }
+}
+
+/// The same edit with another text as its result.
+fn reformed(edit: &VerifiedEdit, text: &str) -> Result<VerifiedEdit, Refusal> {
+    let path = edit.path().clone();
+    let explanation: Explanation = edit.explanation().clone();
+    let Some(before) = edit.before() else {
+        return VerifiedEdit::create(path, text, explanation);
+    };
+    let plan = EditPlan::new(before, line_splices(before, text))?;
+    let new = VerifiedEdit::new(path, before, plan, explanation)?;
+    // A formatter is not run again under the lock.
+    let unformed = edit.clone();
+    let rebase: Rebase = Arc::new(move |current| match unformed.rebase(current) {
+        Some(rebased) => Ok(rebased?.with_format(FormatNote::failed(
+            "the formatter".to_owned(),
+            "the file was changed by somebody else meanwhile".to_owned(),
+        ))),
+        None => Err(Refusal::new(EditCode::Conflict, "the file changed while it was formatted")
+            .hint("Nothing was written. Send the same call again.")),
+    });
+    Ok(new.with_rebase(rebase))
+}
+
+/// What leads from a file to a text, by whole lines.
+fn line_splices(before: &Snapshot, after: &str) -> Vec<Splice> {
+    let old: Vec<&str> = before.text().split_inclusive('\n').collect();
+    let new: Vec<&str> = after.split_inclusive('\n').collect();
+    let starts: Vec<usize> = old
+        .iter()
+        .scan(0, |at, line| {
+            let start = *at;
+            *at += line.len();
+            Some(start)
+        })
+        .chain([before.text().len()])
+        .collect();
+    capture_diff_slices(Algorithm::Myers, &old, &new)
+        .into_iter()
+        .filter(|op| !matches!(op, DiffOp::Equal { .. }))
+        .map(|op| Splice {
+            range: starts[op.old_range().start]..starts[op.old_range().end],
+            text: new[op.new_range()].concat(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn splices_lead_from_one_text_to_the_other() {
+        for (old, new) in [
+            ("a\nb\nc\n", "a\nB\nc\n"),
+            ("a\nb\nc", "x\na\nb\nc\n"),
+            ("", "a\n"),
+            ("a\n", ""),
+            ("a\r\nb\r\n", "a\nb\n"),
+        ] {
+            let before = Snapshot::from_text(old);
+            let plan = EditPlan::new(&before, line_splices(&before, new)).expect("a plan");
+            assert_eq!(plan.text_after(), new, "{old:?}");
+        }
+    }
+}

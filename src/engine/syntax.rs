@@ -1,0 +1,241 @@
+//! What syntax has to say between a decision and the commit: a warning for every edit, and a
+//! veto where a lenient reading or a model would bring an error that the call itself does not.
+//! It never decides what is written: it can only take outcomes away.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::Engine;
+use crate::edit::{
+    After, EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckOf,
+    SyntaxError, Unchecked, VerifiedEdit, WorkPath,
+};
+use crate::matching::{Explained, Verdict as Matched};
+use crate::port::{Definition, NoSyntax, Syntax};
+use crate::text::{Snapshot, counted};
+
+/// What may come of a new syntax error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyntaxMode {
+    /// Nothing is parsed.
+    Off,
+    /// It is told.
+    Warn,
+    /// It is told; and an edit is refused where only the reading of the call brings it.
+    #[default]
+    Veto,
+}
+
+impl fmt::Display for SyntaxMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Off => "off: nothing is parsed",
+            Self::Warn => "warn: new errors are told",
+            Self::Veto => "veto: new errors are told, and no lenient reading may bring one",
+        })
+    }
+}
+
+/// What parses, and what may come of it.
+#[derive(Debug, Clone)]
+pub(crate) struct SyntaxGate {
+    syntax: Arc<dyn Syntax>,
+    mode: SyntaxMode,
+}
+
+impl Default for SyntaxGate {
+    fn default() -> Self {
+        Self::new(NoSyntax, SyntaxMode::default())
+    }
+}
+
+/// Refuses an edit whose lenient reading breaks the file where the call as sent does not.
+#[derive(Debug, Clone)]
+pub(crate) struct Veto {
+    syntax: Option<Arc<dyn Syntax>>,
+    path: WorkPath,
+    new: Arc<str>,
+}
+
+impl SyntaxGate {
+    pub(crate) fn new(syntax: impl Syntax + 'static, mode: SyntaxMode) -> Self {
+        Self { syntax: Arc::new(syntax), mode }
+    }
+
+    /// What a text defines.
+    pub(super) fn definitions(
+        &self,
+        path: &WorkPath,
+        text: &str,
+    ) -> Result<Vec<Definition>, Unchecked> {
+        self.syntax.definitions(path.as_str(), text)
+    }
+
+    /// The edit, with what a parser says of it.
+    pub(crate) fn parsed(&self, edit: VerifiedEdit) -> VerifiedEdit {
+        let syntax = match self.mode {
+            SyntaxMode::Off => None,
+            SyntaxMode::Warn | SyntaxMode::Veto => Some(self.syntax.clone()),
+        };
+        let check: SyntaxCheckOf = Arc::new(move |edit: &VerifiedEdit| match &syntax {
+            Some(syntax) => compared(&**syntax, edit),
+            None => Some(SyntaxCheck::unchecked(Unchecked::Off)),
+        });
+        edit.with_syntax(check)
+    }
+
+    /// What may forbid the outcome of this request.
+    pub(crate) fn veto(&self, path: &WorkPath, request: &EditRequest) -> Veto {
+        let syntax = (self.mode == SyntaxMode::Veto).then(|| self.syntax.clone());
+        Veto { syntax, path: path.clone(), new: request.new.as_str().into() }
+    }
+
+    /// A verdict without the outcomes that bring syntax errors, as long as any other is left.
+    pub(crate) fn vetted(&self, path: &WorkPath, snapshot: &Snapshot, matched: Matched) -> Matched {
+        let Matched::Ambiguous { mut outcomes, mut refusal } = matched else { return matched };
+        // A text is no outcome unless it is shown as one.
+        if self.mode != SyntaxMode::Veto || outcomes.len() != refusal.outcomes.len() {
+            return Matched::Ambiguous { outcomes, refusal };
+        }
+        let brings = |splices: &[Splice]| {
+            splice_check(&*self.syntax, path, snapshot, splices).new_errors.into_iter().next()
+        };
+        let errors: Vec<_> = outcomes.iter().map(|one| brings(&one.splices)).collect();
+        let sound = errors.iter().filter(|error| error.is_none()).count();
+        let Some(first) = errors.iter().flatten().next().filter(|_| sound > 0) else {
+            return Matched::Ambiguous { outcomes, refusal };
+        };
+        let gone = counted(errors.len() - sound, "other reading");
+        let why = format!("{gone} of the call would bring a syntax error at {first}");
+        let mut keep = errors.iter().map(Option::is_none);
+        outcomes.retain(|_| keep.next().unwrap_or(true));
+        let mut keep = errors.iter().map(Option::is_none);
+        refusal.outcomes.retain(|_| keep.next().unwrap_or(true));
+        for outcome in &mut outcomes {
+            outcome.explanation.warnings.push(why.clone());
+        }
+        match outcomes.pop() {
+            Some(only) if outcomes.is_empty() => Matched::One(only),
+            last => {
+                outcomes.extend(last);
+                Matched::Ambiguous { outcomes, refusal }
+            }
+        }
+    }
+}
+
+impl Veto {
+    /// Refuses what brings a syntax error that `new_str` as sent does not bring at its place.
+    pub(crate) fn check(&self, snapshot: &Snapshot, explained: &Explained) -> Result<(), Refusal> {
+        let Some(syntax) = &self.syntax else { return Ok(()) };
+        let plain: Vec<Splice> = explained
+            .splices
+            .iter()
+            .map(|splice| Splice { range: splice.range.clone(), text: (*self.new).to_owned() })
+            .collect();
+        if plain == explained.splices {
+            return Ok(());
+        }
+        let brought = splice_check(&**syntax, &self.path, snapshot, &explained.splices);
+        let Some(first) = brought.new_errors.first() else { return Ok(()) };
+        let as_sent = splice_check(&**syntax, &self.path, snapshot, &plain);
+        if !as_sent.checked || !as_sent.new_errors.is_empty() {
+            // The call itself brings one; it is told, not forbidden.
+            return Ok(());
+        }
+        let line = |splice: &Splice| snapshot.lines().number_at(splice.range.start);
+        let line = explained.splices.first().map_or(1, line);
+        let by = match explained.explanation.rung {
+            Rung::Exact => "is".to_owned(),
+            Rung::Model => "is, as a model corrected it,".to_owned(),
+            rung => format!("is, by `{rung}`,"),
+        };
+        Err(Refusal::new(
+            EditCode::Syntax,
+            format!("old_str {by} at line {line}, and new_str fitted to it would bring a syntax error at {first}"),
+        )
+        .hint(format!(
+            "Nothing was written. Read around line {line}, and send old_str and new_str with the file's own text and white space."
+        )))
+    }
+}
+
+fn splice_check(
+    syntax: &dyn Syntax,
+    path: &WorkPath,
+    snapshot: &Snapshot,
+    splices: &[Splice],
+) -> SyntaxCheck {
+    match EditPlan::new(snapshot, splices.to_vec()) {
+        Ok(plan) => {
+            let after = plan.text_after();
+            syntax.compare(path.as_str(), snapshot.text(), &after, plan.splices())
+        }
+        // Splices that are no plan are refused elsewhere.
+        Err(_) => SyntaxCheck::unchecked(Unchecked::Off),
+    }
+}
+
+/// What a parser says of a checked edit. Only a file that is made or changed in its place is
+/// looked at: what moves or comes back has the errors that it had.
+fn compared(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
+    let After::Content(content) = edit.after() else { return None };
+    let path = edit.path().as_str();
+    match (edit.before(), edit.plan()) {
+        (Some(before), Some(plan)) => {
+            Some(syntax.compare(path, before.text(), &plan.text_after(), plan.splices()))
+        }
+        (None, None) if edit.explanation().rung == Rung::Create => {
+            let after = content.snapshot()?;
+            Some(syntax.compare(path, "", after.text(), &[]))
+        }
+        _ => None,
+    }
+}
+
+impl Engine {
+    /// What parses, and what may come of it.
+    #[cfg(feature = "cli")]
+    pub(crate) fn syntax_gate(&self) -> &SyntaxGate {
+        &self.syntax
+    }
+
+    /// The syntax errors of a file, or why nothing can be said of it.
+    pub async fn check(
+        &self,
+        path: &WorkPath,
+    ) -> Result<Result<Vec<SyntaxError>, Unchecked>, Refusal> {
+        let snapshot = self.snapshot(path).await?;
+        Ok(match self.syntax.mode {
+            SyntaxMode::Off => Err(Unchecked::Off),
+            SyntaxMode::Warn | SyntaxMode::Veto => {
+                self.syntax.syntax.errors(path.as_str(), snapshot.text())
+            }
+        })
+    }
+
+    /// The files below a folder, and whether there are more; nothing for what is no folder.
+    pub(crate) async fn files_of(&self, raw: &str) -> Result<Option<(Vec<String>, bool)>, Refusal> {
+        #[cfg(feature = "search")]
+        if self.has_folder() {
+            let folder = match raw.trim_end_matches('/') {
+                "." | "" => self.root().to_path_buf(),
+                raw => match self.path(raw) {
+                    Ok(path) => self.root().join(path.as_str()),
+                    Err(refusal) => return Err(refusal),
+                },
+            };
+            if folder.is_dir() {
+                let of = (folder != self.root()).then_some(raw);
+                let list = self.list_files(of, None).await?;
+                let files = list.files.into_iter().map(|file| file.path).collect();
+                return Ok(Some((files, list.truncated)));
+            }
+        }
+        let _ = raw;
+        Ok(None)
+    }
+}

@@ -1,0 +1,227 @@
+//! Lines that move or are copied, within a file or to another: their bytes stay what they are.
+//!
+//! Whether a file ends in a newline stays as it is. Where the end of such a file is part of the
+//! move, the line breaks of the lines around it trade places.
+
+use std::collections::BTreeMap;
+
+use crate::edit::Splice;
+use crate::language::{Kind, Language};
+use crate::matching::{indent_of, reindented};
+use crate::text::{Ending, LineSpan, Snapshot};
+
+/// What becomes of the lines where they were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Transfer {
+    /// They go.
+    #[default]
+    Move,
+    /// They stay.
+    Copy,
+}
+
+/// On which side of a line others are put.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Below it.
+    After,
+    /// Above it.
+    Before,
+}
+
+/// The bodies of lines.
+pub(crate) fn bodies(snapshot: &Snapshot, span: LineSpan) -> Vec<String> {
+    (span.start..=span.end).filter_map(|n| snapshot.line(n).map(str::to_owned)).collect()
+}
+
+/// The splices that put the lines of `span`, with these bodies, behind line `gap` of the same
+/// file. The gap is not inside the lines.
+pub(crate) fn within(
+    snapshot: &Snapshot,
+    span: LineSpan,
+    gap: usize,
+    bodies: &[String],
+    transfer: Transfer,
+) -> Vec<Splice> {
+    let (text, index) = (snapshot.text(), snapshot.lines());
+    let line = |number: usize| index.line(text, number);
+    let mut endings: Vec<&str> =
+        (span.start..=span.end).filter_map(|n| line(n).map(|line| line.ending.as_str())).collect();
+    let total = index.total();
+    let open = line(total).is_some_and(|last| last.ending == Ending::None);
+    let near = match snapshot.ending_near(index.start(gap + 1)) {
+        Ending::CrLf => "\r\n",
+        Ending::Lf | Ending::None => "\n",
+    };
+    let mut head = "";
+    let mut gone = index.start(span.start)..index.start(span.end + 1);
+    if open && gap == total {
+        // The last line gets the break of the one that is last from now on.
+        let last = endings.last().copied().unwrap_or_default();
+        head = match (last, transfer) {
+            ("", _) | (_, Transfer::Copy) => near,
+            (last, Transfer::Move) => last,
+        };
+        // A blank line without a break would not be a line.
+        let blank = bodies.last().is_some_and(String::is_empty);
+        if let Some(last) = endings.last_mut() {
+            *last = if blank { head } else { "" };
+        }
+    } else if open && span.end == total {
+        let above = line(span.start - 1).filter(|above| !above.body.is_empty());
+        let last = match (above, transfer) {
+            (Some(above), Transfer::Move) => {
+                gone.start = above.body.end;
+                above.ending.as_str()
+            }
+            _ => near,
+        };
+        if let Some(ending) = endings.last_mut() {
+            *ending = last;
+        }
+    }
+    let lines = bodies.iter().zip(endings).flat_map(|(body, ending)| [body.as_str(), ending]);
+    let at = index.start(gap + 1);
+    let put = Splice { range: at..at, text: std::iter::once(head).chain(lines).collect() };
+    match transfer {
+        Transfer::Copy => vec![put],
+        Transfer::Move => vec![put, Splice { range: gone, text: String::new() }],
+    }
+}
+
+/// The indentation that a block gets at a gap: that of the line that the caller named, or,
+/// behind one that opens a block, that of the lines in it. `skip` are lines that go.
+pub(crate) fn depth_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan) -> String {
+    let total = file.lines().total();
+    let worded = |number: &usize| {
+        !(skip.start..=skip.end).contains(number)
+            && file.line(*number).is_some_and(|line| !line.trim().is_empty())
+    };
+    let indent = |number: usize| file.line(number).map(indent_of).unwrap_or_default();
+    let above = (1..=gap.min(total)).rev().find(worded).map(indent);
+    let below = (gap + 1..=total).find(worded).map(indent);
+    let chosen = match (side, above, below) {
+        (Side::After, Some(above), Some(below))
+            if below.len() > above.len() && below.starts_with(above) =>
+        {
+            Some(below)
+        }
+        (Side::After, above, below) => above.or(below),
+        (Side::Before, above, below) => below.or(above),
+    };
+    chosen.unwrap_or_default().to_owned()
+}
+
+/// Lines of one file at another depth, in the levels of the file they go to. Lines that begin
+/// inside a literal keep their blanks, which belong to it. `None` where no single rule puts all
+/// of them there.
+pub(crate) fn reindent(
+    from: &Snapshot,
+    span: LineSpan,
+    language: Option<&Language>,
+    to: &Snapshot,
+    depth: &str,
+) -> Option<Vec<String>> {
+    let mut lines = bodies(from, span);
+    let lexed = language.filter(|language| language.is_lexed()).map(|l| l.lex(from.text()));
+    let is_code = |at: usize| {
+        let start = from.lines().start(span.start + at);
+        lexed.as_ref().is_none_or(|lexed| {
+            start == 0
+                || lexed.kind_at(start) != Kind::Literal
+                || lexed.kind_at(start - 1) != Kind::Literal
+        })
+    };
+    let code: Vec<usize> = (0..lines.len()).filter(|at| is_code(*at)).collect();
+    let outer = code
+        .iter()
+        .map(|at| lines[*at].as_str())
+        .filter(|line| !line.trim().is_empty())
+        .map(indent_of)
+        .min_by_key(|indent| indent.len())?
+        .to_owned();
+    if outer == depth {
+        return Some(lines);
+    }
+    let moved: Vec<String> = code.iter().map(|at| lines[*at].clone()).collect();
+    let mut pairs = vec![(outer.clone(), depth.to_owned())];
+    // One level is one level, whatever it is made of.
+    if let (Some(own), Some(there)) = (level(from), level(to)) {
+        pairs.push((format!("{outer}{own}"), format!("{depth}{there}")));
+    }
+    let outcomes = reindented(to, &moved, pairs)?;
+    let [only] = outcomes.as_slice() else { return None };
+    for (at, line) in code.into_iter().zip(only) {
+        lines[at].clone_from(line);
+    }
+    Some(lines)
+}
+
+/// What a file puts in front of a line that is one level deeper, most of the time.
+fn level(file: &Snapshot) -> Option<String> {
+    let mut steps: BTreeMap<&str, usize> = BTreeMap::new();
+    let lines = file.text().lines().filter(|line| !line.trim().is_empty());
+    let mut above = "";
+    for indent in lines.map(indent_of) {
+        if let Some(step) = indent.strip_prefix(above).filter(|step| !step.is_empty()) {
+            *steps.entry(step).or_default() += 1;
+        }
+        above = indent;
+    }
+    steps.into_iter().max_by_key(|(_, count)| *count).map(|(step, _)| step.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::EditPlan;
+
+    fn moved(before: &str, span: (usize, usize), gap: usize, transfer: Transfer) -> String {
+        let snapshot = Snapshot::from_text(before);
+        let span = LineSpan { start: span.0, end: span.1 };
+        let splices = within(&snapshot, span, gap, &bodies(&snapshot, span), transfer);
+        EditPlan::new(&snapshot, splices).expect("disjoint").text_after()
+    }
+
+    #[test]
+    fn lines_move_with_their_bytes_and_the_end_of_the_file_stays() {
+        for (before, span, gap, after, copied) in [
+            ("a\nb\nc\n", (1, 1), 3, "b\nc\na\n", "a\nb\nc\na\n"),
+            ("a\nb\nc\n", (3, 3), 0, "c\na\nb\n", "c\na\nb\nc\n"),
+            ("a\nb\nc", (3, 3), 0, "c\na\nb", "c\na\nb\nc"),
+            ("a\nb\nc", (1, 2), 3, "c\na\nb", "a\nb\nc\na\nb"),
+            ("a\r\nb\nc", (1, 1), 3, "b\nc\r\na", "a\r\nb\nc\na"),
+            ("a\r\nb\nc\n", (1, 1), 2, "b\na\r\nc\n", "a\r\nb\na\r\nc\n"),
+            ("a\n\nc", (3, 3), 0, "c\na\n\n", "c\na\n\nc"),
+            ("\nb", (1, 1), 2, "b\n\n", "\nb\n\n"),
+            ("a\nb\nc\nd\n", (2, 3), 0, "b\nc\na\nd\n", "b\nc\na\nb\nc\nd\n"),
+        ] {
+            assert_eq!(moved(before, span, gap, Transfer::Move), after, "{before:?}");
+            assert_eq!(moved(before, span, gap, Transfer::Copy), copied, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn a_block_gets_the_depth_of_the_named_line_or_of_the_block_it_opens() {
+        let file = Snapshot::from_text("mod a {\n    fn b() {\n        c();\n    }\n}\n");
+        let none = LineSpan { start: 1, end: 0 };
+        let depth = |gap, side| depth_at(&file, gap, side, none).len();
+        assert_eq!(depth(1, Side::After), 4, "it opens a block");
+        assert_eq!(depth(2, Side::After), 8);
+        assert_eq!(depth(3, Side::After), 8, "the last of a block");
+        assert_eq!(depth(4, Side::After), 4);
+        assert_eq!(depth(3, Side::Before), 4, "above the closing line");
+        assert_eq!(depth(0, Side::Before), 0);
+        assert_eq!(depth(5, Side::After), 0);
+    }
+
+    #[test]
+    fn literals_keep_their_blanks() {
+        let from = Snapshot::from_text("fn a() {\n    let b = \"x\n  y\";\n    c(b);\n}\n");
+        let to = Snapshot::from_text("mod m {\n    fn z() {\n        w();\n    }\n}\n");
+        let language = Language::named("rust");
+        let span = LineSpan { start: 2, end: 4 };
+        let lines = reindent(&from, span, language, &to, "        ").expect("one rule");
+        assert_eq!(lines, ["        let b = \"x", "  y\";", "        c(b);"]);
+    }
+}

@@ -1,0 +1,30 @@
+//! The seam to formatters: what a text looks like in the form that the user wants.
+
+use std::fmt;
+
+use super::BoxFuture;
+
+/// Formats texts. Nothing is written here.
+pub trait Formatter: fmt::Debug + Send + Sync {
+    /// The text in its form; nothing where the path has no formatter.
+    fn format<'a>(&'a self, path: &'a str, text: &'a str) -> BoxFuture<'a, Option<Formatted>>;
+}
+
+/// What came of a formatter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Formatted {
+    /// The formatter's name.
+    pub by: String,
+    /// The text, or why there is none.
+    pub text: Result<String, String>,
+}
+
+/// No formatter: every text stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct NoFormatter;
+
+impl Formatter for NoFormatter {
+    fn format<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, Option<Formatted>> {
+        Box::pin(async { None })
+    }
+}

@@ -1,0 +1,129 @@
+//! `check`: the syntax errors of whole files.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, Refusal, SyntaxError, Unchecked};
+use crate::text::{counted, quoted};
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "check",
+    about: "Parse files and list their syntax errors. A file that cannot be checked is named with the reason.",
+    input: schema::input::<Arguments>,
+    output: schema::output::<CheckReport>,
+    listed: Listed::Always,
+    writes: false,
+    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
+};
+
+/// Files in one call.
+const MOST_FILES: usize = 1_000;
+/// Errors that the text shows.
+const MOST_SHOWN: usize = 40;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The files; a folder stands for all files in it that .gitignore does not exclude.
+    paths: Vec<String>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct CheckReport {
+    /// How many files were parsed.
+    checked: usize,
+    /// How many errors they have.
+    errors: usize,
+    /// Each file with errors, and each that was not checked.
+    files: Vec<CheckedFile>,
+    /// Whether folders hold more files than were looked at.
+    truncated: bool,
+}
+
+/// One file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct CheckedFile {
+    path: String,
+    /// Why nothing can be said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why_not: Option<Unchecked>,
+    /// Its errors, the first few of them.
+    errors: Vec<SyntaxError>,
+}
+
+async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let arguments: Arguments = parse(TOOL.name, call.arguments)?;
+    if arguments.paths.is_empty() {
+        return Err(Refusal::new(EditCode::InvalidArguments, "paths is empty")
+            .hint("Give at least one file or folder."));
+    }
+    let mut report = CheckReport { checked: 0, errors: 0, files: Vec::new(), truncated: false };
+    let mut paths = Vec::new();
+    for raw in &arguments.paths {
+        match call.engine.files_of(raw).await? {
+            // A file that is named is told of, whatever its language.
+            None => paths.push((raw.clone(), true)),
+            Some((files, truncated)) => {
+                report.truncated |= truncated;
+                paths.extend(files.into_iter().map(|file| (file, false)));
+            }
+        }
+    }
+    report.truncated |= paths.len() > MOST_FILES;
+    for (raw, named) in paths.into_iter().take(MOST_FILES) {
+        // A caller that is gone by now is noticed here, before more is done for it.
+        tokio::task::yield_now().await;
+        let path = call.engine.path(&raw)?;
+        let found = match call.engine.check(&path).await {
+            Ok(found) => found,
+            Err(refusal) if named => return Err(refusal.at(path.as_str())),
+            Err(_) => continue,
+        };
+        let path = path.as_str().to_owned();
+        match found {
+            Ok(errors) => {
+                report.checked += 1;
+                report.errors += errors.len();
+                if !errors.is_empty() {
+                    report.files.push(CheckedFile { path, why_not: None, errors });
+                }
+            }
+            Err(Unchecked::UnknownLanguage) if !named => {}
+            Err(why) => {
+                report.files.push(CheckedFile { path, why_not: Some(why), errors: Vec::new() });
+            }
+        }
+    }
+    Ok(ToolReply::answered(message(&report), &report))
+}
+
+fn message(report: &CheckReport) -> String {
+    let mut out = format!(
+        "{} in {}.",
+        counted(report.errors, "syntax error"),
+        counted(report.checked, "checked file")
+    );
+    let mut shown = 0;
+    for file in &report.files {
+        let path = quoted(&file.path);
+        if let Some(why) = file.why_not {
+            let _ = write!(out, "\n{path} was not checked: {why}.");
+        }
+        for error in &file.errors {
+            shown += 1;
+            if shown <= MOST_SHOWN {
+                let _ = write!(out, "\n{path}:{}: {}\n  {}", error.line, error.what, error.text);
+            }
+        }
+    }
+    if shown > MOST_SHOWN {
+        let _ = write!(out, "\n… {} more", shown - MOST_SHOWN);
+    }
+    if report.truncated {
+        out.push_str("\nThe folders hold more files than were looked at; name a smaller one.");
+    }
+    out
+}

@@ -1,0 +1,198 @@
+//! `move_lines`: lines move or are copied by reference, and nobody retypes them.
+
+use std::fmt::Write as _;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use crate::edit::{EditCode, EditReport, Refusal};
+use crate::engine::{Depth, MoveRequest, Side, Transfer};
+use crate::hashline::anchors::Anchor;
+use crate::text::{LineSpan, quoted};
+
+pub(super) const TOOL: ToolSpec = ToolSpec {
+    name: "move_lines",
+    about: include_str!("../../prompts/tools/move_lines.md"),
+    input: schema::writing::<Arguments>,
+    output: schema::output::<MoveReport>,
+    listed: Listed::Always,
+    writes: true,
+    run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
+};
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The lines.
+    from: From,
+    /// Where they go: one of after_line, before_line and anchor.
+    to: To,
+    /// Leaves them where they are as well.
+    copy: Option<bool>,
+    /// Puts the block at the depth of its new place.
+    reindent: Option<bool>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct From {
+    /// The file that has them.
+    path: String,
+    /// The first line: its number, or its anchor LINE#ID.
+    start_line: Line,
+    /// The last line, likewise; the first one when left out.
+    end_line: Option<Line>,
+    /// The snapshot id of the read that these are from.
+    snapshot: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct To {
+    /// The file that gets them; the same one when left out.
+    path: Option<String>,
+    /// The line below which they go, by number or anchor; 0 for the top.
+    after_line: Option<Line>,
+    /// The line above which they go, by number or anchor.
+    before_line: Option<Line>,
+    /// The same as after_line, by anchor.
+    anchor: Option<Line>,
+    /// The snapshot id of the read that the line is from.
+    snapshot: Option<String>,
+}
+
+/// A line by number or anchor.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Number(usize),
+    Text(String),
+}
+
+impl JsonSchema for Line {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Line".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "integer" }, { "type": "string" }] })
+    }
+}
+
+impl Line {
+    fn anchor(&self) -> Result<Anchor, Refusal> {
+        match self {
+            Self::Number(line) => Ok(Anchor { line: *line, id: String::new() }),
+            Self::Text(raw) => Anchor::parse(raw),
+        }
+    }
+}
+
+/// What was done.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct MoveReport {
+    /// Where the lines were, in the numbers before.
+    from: Stretch,
+    /// Where they are now.
+    to: Stretch,
+    /// A report for each file, the one that got the lines first.
+    files: Vec<EditReport>,
+    /// The report, when it was one file.
+    #[serde(flatten)]
+    only: Option<EditReport>,
+}
+
+/// Lines of a file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+struct Stretch {
+    path: String,
+    start_line: usize,
+    end_line: usize,
+}
+
+impl Stretch {
+    fn new(path: &str, span: LineSpan) -> Self {
+        Self { path: path.to_owned(), start_line: span.start, end_line: span.end }
+    }
+}
+
+impl Arguments {
+    fn request(self, call: Call<'_>) -> Result<MoveRequest, Refusal> {
+        let refuse = |message: &str, hint: &str| {
+            Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
+        };
+        let from = call.engine.path(&self.from.path)?;
+        let to = match self.to.path.as_deref() {
+            Some(path) => call.engine.path(path)?,
+            None => from.clone(),
+        };
+        let (beside, side) = match (&self.to.after_line, &self.to.before_line, &self.to.anchor) {
+            (Some(line), None, None) | (None, None, Some(line)) => (line.anchor()?, Side::After),
+            (None, Some(line), None) => (line.anchor()?, Side::Before),
+            (None, None, None) if from != to => {
+                (Anchor { line: 0, id: String::new() }, Side::After)
+            }
+            _ => {
+                return refuse(
+                    "`to` names no place, or several",
+                    "Give one of after_line, before_line and anchor.",
+                );
+            }
+        };
+        let first = self.from.start_line.anchor()?;
+        let last = self.from.end_line.as_ref().map(Line::anchor).transpose()?;
+        let last = last.unwrap_or_else(|| first.clone());
+        if first.id.is_empty() != last.id.is_empty() {
+            return refuse(
+                "start_line and end_line are a number and an anchor",
+                "Give both as numbers or both as anchors LINE#ID.",
+            );
+        }
+        Ok(MoveRequest {
+            from,
+            first,
+            last,
+            from_snapshot: self.from.snapshot,
+            to,
+            beside,
+            side,
+            to_snapshot: self.to.snapshot,
+            transfer: match self.copy.unwrap_or(false) {
+                true => Transfer::Copy,
+                false => Transfer::Move,
+            },
+            depth: match self.reindent.unwrap_or(false) {
+                true => Depth::Fitted,
+                false => Depth::Kept,
+            },
+        })
+    }
+}
+
+async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+    let arguments: Arguments = parse(TOOL.name, call.arguments)?;
+    let request = arguments.request(call)?;
+    let moved = call.engine.move_lines(&request, call.options).await?;
+    let verb = match (request.transfer, call.options.dry_run) {
+        (Transfer::Move, false) => "Moved",
+        (Transfer::Move, true) => "Would move",
+        (Transfer::Copy, false) => "Copied",
+        (Transfer::Copy, true) => "Would copy",
+    };
+    let (from, to) = (request.from.as_str(), request.to.as_str());
+    let mut message =
+        format!("{verb} {} of {} to {}, {} now.", moved.from, quoted(from), quoted(to), moved.to);
+    for file in &moved.files {
+        let _ = write!(message, "\n{}", file.text());
+    }
+    let only = if let [only] = moved.files.as_slice() { Some(only.clone()) } else { None };
+    let report = MoveReport {
+        from: Stretch::new(from, moved.from),
+        to: Stretch::new(to, moved.to),
+        files: moved.files,
+        only,
+    };
+    Ok(ToolReply::answered(message, report))
+}

@@ -1,0 +1,228 @@
+//! An edit that only the reading of the call breaks is refused; an exact one never is; outcomes
+//! of an ambiguous call that break the file are taken away.
+
+use std::sync::Arc;
+
+use restitch::adapters::syntax::TreeSitter;
+use restitch::edit::{EditCode, Splice, SyntaxCheck, SyntaxError, Unchecked, WorkPath};
+use restitch::engine::{CallOptions, Engine, SyntaxMode};
+use restitch::port::{
+    Ask, BoxFuture, Budget, Corrector, CorrectorError, Definition, Reply, Syntax,
+};
+use restitch::store::MemoryStore;
+use restitch::tools::{ToolReply, Toolbox};
+use serde_json::{Value, json};
+
+fn store(files: &[(&str, &str)]) -> Arc<MemoryStore> {
+    let store = Arc::new(MemoryStore::new());
+    for (path, text) in files {
+        let path = WorkPath::parse(path, std::path::Path::new("/")).expect("path");
+        store.put(path, text.as_bytes().to_vec());
+    }
+    store
+}
+
+fn tools(files: &[(&str, &str)], mode: SyntaxMode) -> Toolbox {
+    Toolbox::new(Engine::builder(store(files)).syntax(TreeSitter::new(), mode).build())
+}
+
+async fn edit(tools: &Toolbox, path: &str, old: &str, new: &str) -> ToolReply {
+    let call = json!({ "path": path, "old_str": old, "new_str": new });
+    tools.call("edit_file", call, &CallOptions::default()).await
+}
+
+async fn text(tools: &Toolbox, path: &str) -> String {
+    let path = tools.engine().path(path).expect("path");
+    tools.engine().snapshot(&path).await.expect("file").text().to_owned()
+}
+
+const FILE: &str = "fn a() {\n    b();\n}\n\nfn c() {\n    d();\n}\n";
+
+#[tokio::test]
+async fn an_exact_edit_is_written_and_its_error_told() {
+    for (mode, told) in
+        [(SyntaxMode::Veto, true), (SyntaxMode::Warn, true), (SyntaxMode::Off, false)]
+    {
+        let tools = tools(&[("a.rs", FILE)], mode);
+        let reply = edit(&tools, "a.rs", "    d();", "    d(); }").await;
+        assert!(reply.ok, "{}", reply.message);
+        assert!(text(&tools, "a.rs").await.contains("d(); }"));
+        let line = "Note: new syntax error at line 7: `}` without `{`";
+        assert_eq!(reply.message.contains(line), told, "{mode:?}: {}", reply.message);
+        let syntax = &reply.report["syntax"];
+        assert_eq!(syntax["checked"], told, "{syntax}");
+        if told {
+            assert_eq!(syntax["new_errors"][0]["line"], 7);
+            assert_eq!(syntax["new_errors"][0]["text"], "}");
+            let warned = reply.report["warnings"].as_array().expect("warnings");
+            let said = |w: &&Value| w.as_str().is_some_and(|w| w.contains("syntax"));
+            assert_eq!(warned.iter().filter(said).count(), 1, "one line");
+        } else {
+            assert_eq!(syntax["why_not"], "off");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_sound_edit_says_nothing() {
+    let tools = tools(&[("a.rs", FILE)], SyntaxMode::Veto);
+    let reply = edit(&tools, "a.rs", "    d();", "    e();").await;
+    assert!(!reply.message.contains("syntax"), "{}", reply.message);
+    assert_eq!(reply.report["syntax"], json!({ "checked": true, "new_errors": [] }));
+}
+
+/// The call's own mistake is told, not forbidden: lenient or not, it says what it wants.
+#[tokio::test]
+async fn what_the_call_itself_breaks_is_told() {
+    let tools = tools(&[("a.rs", "fn a() {\n\tif b {\n\t\tc();\n\t}\n}\n")], SyntaxMode::Veto);
+    // One tab too few in both, and one brace too many in `new_str`.
+    let reply = edit(&tools, "a.rs", "if b {\n\tc();\n}", "if b {\n\td(); }\n}").await;
+    assert!(reply.ok, "{}", reply.message);
+    assert_eq!(reply.report["rung"], "indentation");
+    assert!(reply.message.contains("new syntax error at line"), "{}", reply.message);
+}
+
+/// The other tools tell it as well.
+#[tokio::test]
+async fn every_tool_that_writes_tells_a_new_error() {
+    let calls: &[(&str, Value)] = &[
+        (
+            "edit_lines",
+            json!({ "path": "a.rs", "start_line": 6, "end_line": 6, "new_content": "    d(" }),
+        ),
+        (
+            "hashline_edit",
+            json!({ "path": "a.rs", "edits": [{ "op": "append", "lines": ["fn e( {"] }] }),
+        ),
+        (
+            "multi_edit",
+            json!({ "edits": [
+            { "path": "a.rs", "old_str": "    b();", "new_str": "    b(" },
+            { "path": "b.rs", "old_str": "b();", "new_str": "e();" },
+        ] }),
+        ),
+        ("edit_file", json!({ "path": "new.rs", "old_str": "", "new_str": "fn a( {\n}\n" })),
+        (
+            "apply_patch",
+            json!({ "patch": "*** Begin Patch\n*** Update File: a.rs\n@@\n-    d();\n+    d(\n*** End Patch\n" }),
+        ),
+    ];
+    for (tool, arguments) in calls {
+        let tools = tools(&[("a.rs", FILE), ("b.rs", FILE)], SyntaxMode::Veto);
+        let reply = tools.call(tool, arguments.clone(), &CallOptions::default()).await;
+        assert!(reply.ok, "{tool}: {}", reply.message);
+        assert!(reply.message.contains("new syntax error at line"), "{tool}: {}", reply.message);
+        assert_eq!(reply.message.matches("syntax error").count(), 1, "{tool}: {}", reply.message);
+    }
+}
+
+/// Of two outcomes of an ambiguous call one does not parse: the other is written, and why.
+#[tokio::test]
+async fn an_outcome_that_does_not_parse_is_taken_away() {
+    let file = "root:\n        a: 1\n        b: 2\n";
+    // As it is sent, the new line is as deep as its neighbours; moved like them, it is below `1`.
+    let (old, new) = ("    a: 1\n    b: 2\n", "    a: 1\n        c: 3\n    b: 2\n");
+    for mode in [SyntaxMode::Off, SyntaxMode::Warn] {
+        let tools = tools(&[("f.yaml", file)], mode);
+        let reply = edit(&tools, "f.yaml", old, new).await;
+        assert_eq!(reply.code, Some(EditCode::Ambiguous), "{}", reply.message);
+        assert_eq!(reply.report["outcomes"].as_array().map(Vec::len), Some(2));
+        assert_eq!(text(&tools, "f.yaml").await, file);
+    }
+    let tools = tools(&[("f.yaml", file)], SyntaxMode::Veto);
+    let reply = edit(&tools, "f.yaml", old, new).await;
+    assert!(reply.ok, "{}", reply.message);
+    let after = "root:\n        a: 1\n        c: 3\n        b: 2\n";
+    assert_eq!(text(&tools, "f.yaml").await, after);
+    let why = "1 other reading of the call would bring a syntax error at line";
+    assert!(reply.message.contains(why), "{}", reply.message);
+}
+
+/// A parser that takes one text for an error.
+#[derive(Debug, Clone, Copy)]
+struct Forbids(&'static str);
+
+impl Syntax for Forbids {
+    fn errors(&self, _: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked> {
+        let line = text.lines().position(|line| line.contains(self.0));
+        Ok(line.map(|at| SyntaxError::new(at + 1, self.0, "forbidden")).into_iter().collect())
+    }
+
+    fn compare(&self, path: &str, _: &str, after: &str, _: &[Splice]) -> SyntaxCheck {
+        SyntaxCheck::of(self.errors(path, after))
+    }
+
+    fn definitions(&self, _: &str, _: &str) -> Result<Vec<Definition>, Unchecked> {
+        Ok(Vec::new())
+    }
+}
+
+/// One tab too few in the call: fitted to the file, `new_str` has two of them before `d`.
+const TABS: &str = "fn a() {\n\tif b {\n\t\tc();\n\t}\n}\n";
+const FLAT: (&str, &str) = ("if b {\n\tc();\n}", "if b {\n\td();\n}");
+
+#[tokio::test]
+async fn a_reading_that_breaks_what_the_call_does_not_is_refused() {
+    for (forbidden, mode, refused) in [
+        ("\t\td();", SyntaxMode::Veto, true),
+        ("\t\td();", SyntaxMode::Warn, false),
+        // The call as sent has it as well.
+        ("d();", SyntaxMode::Veto, false),
+        ("nothing", SyntaxMode::Veto, false),
+    ] {
+        let engine = Engine::builder(store(&[("a.rs", TABS), ("b.rs", "b\n")]));
+        let tools = Toolbox::new(engine.syntax(Forbids(forbidden), mode).build());
+        let several = json!({ "edits": [
+            { "path": "b.rs", "old_str": "b", "new_str": "c" },
+            { "path": "a.rs", "old_str": FLAT.0, "new_str": FLAT.1 },
+        ] });
+        let several = tools
+            .call("multi_edit", several, &CallOptions { dry_run: true, ..CallOptions::default() })
+            .await;
+        let one = edit(&tools, "a.rs", FLAT.0, FLAT.1).await;
+        for reply in [one, several] {
+            assert_eq!(reply.code, refused.then_some(EditCode::Syntax), "{}", reply.message);
+            if refused {
+                let why = "old_str is, by `indentation`, at line 2, and new_str fitted to it would bring a syntax error at line 3: forbidden";
+                assert!(reply.message.contains(why), "{}", reply.message);
+            }
+        }
+        assert_eq!(text(&tools, "a.rs").await == TABS, refused);
+    }
+}
+
+/// A model that answers with one place, and with the text for it.
+#[derive(Debug)]
+struct Points(&'static str, &'static str);
+
+impl Corrector for Points {
+    fn correct<'a>(
+        &'a self,
+        _: &'a Ask,
+        _: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        Box::pin(async move {
+            Ok(Reply::Settled { text: self.0.to_owned(), place: None, new: self.1.to_owned() })
+        })
+    }
+}
+
+#[tokio::test]
+async fn what_a_model_places_is_vetted() {
+    let file = "use a;\n\npub fn total_price(items: &[Item], tax: f64) -> f64 {\n    sum(items) * tax\n}\n";
+    let (old, new) = (
+        "pub fn total_price(list: &[Item], tax: f64) -> f64 {",
+        "pub fn total_price(list: &[Item], tax: f64) -> f32 {",
+    );
+    let place = "pub fn total_price(items: &[Item], tax: f64) -> f64 {";
+    let settled = "pub fn total_price(items: &[Item], tax: f64) -> f32 {";
+    for (forbidden, refused) in [("items: &[Item], tax: f64) -> f32", true), ("-> f32", false)] {
+        let engine = Engine::builder(store(&[("lib.rs", file)])).corrector(Points(place, settled));
+        let tools = Toolbox::new(engine.syntax(Forbids(forbidden), SyntaxMode::Veto).build());
+        let reply = edit(&tools, "lib.rs", old, new).await;
+        assert_eq!(reply.code, refused.then_some(EditCode::Syntax), "{}", reply.message);
+        let words = if refused { "as a model corrected it" } else { "new syntax error at line 3" };
+        assert!(reply.message.contains(words), "{}", reply.message);
+        assert_eq!(text(&tools, "lib.rs").await == file, refused);
+    }
+}
