@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use restitch::text::Snapshot;
 use serde_json::{Value, json};
@@ -45,6 +45,9 @@ const FRONTS: [Front; 8] = {
 };
 
 type Call = (&'static str, Value);
+
+/// A conversation: the texts of the answers to the calls of a turn.
+type Line = Box<dyn FnMut(&[Call]) -> Vec<String>>;
 
 /// What happens in one turn of a story.
 #[derive(Clone)]
@@ -132,7 +135,7 @@ impl World {
         if wire == Wire::Agent {
             return self.agent(&turns).await;
         }
-        let mut line: Box<dyn FnMut(&[Call]) -> Vec<String>> = match wire {
+        let mut line: Line = match wire {
             Wire::Batch => self.batch(),
             Wire::Stdio => self.stdio(),
             _ => self.http(),
@@ -149,16 +152,14 @@ impl World {
         answers
     }
 
-    fn batch(&self) -> Box<dyn FnMut(&[Call]) -> Vec<String>> {
-        let mut child = binary(self.root())
-            .arg("batch")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut to = child.stdin.take().expect("piped");
-        let mut from = BufReader::new(child.stdout.take().expect("piped"));
+    fn batch(&self) -> Line {
+        let mut command = binary(self.root());
+        command.arg("batch").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = Ended(command.spawn().expect("starts"));
+        let mut to = child.0.stdin.take().expect("piped");
+        let mut from = BufReader::new(child.0.stdout.take().expect("piped"));
         Box::new(move |calls| {
+            let _running = &child;
             let mut lines = String::new();
             for (tool, arguments) in calls {
                 let _ = writeln!(lines, "{}", json!({ "tool": tool, "arguments": arguments }));
@@ -176,7 +177,7 @@ impl World {
         })
     }
 
-    fn stdio(&self) -> Box<dyn FnMut(&[Call]) -> Vec<String>> {
+    fn stdio(&self) -> Line {
         let mut session = Session::with(binary(self.root()), &["--tools", "all"], json!({}));
         let mut next = 100;
         Box::new(move |calls| {
@@ -196,7 +197,7 @@ impl World {
         })
     }
 
-    fn http(&self) -> Box<dyn FnMut(&[Call]) -> Vec<String>> {
+    fn http(&self) -> Line {
         let server = Http::start(self.root());
         let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
@@ -274,6 +275,16 @@ impl World {
             said
         };
         requests[2..=played].iter().flat_map(told).collect()
+    }
+}
+
+/// A process that ends with the conversation.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
