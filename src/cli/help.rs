@@ -7,7 +7,7 @@ use super::args::Cli;
 /// The commands by what they are for.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Edit", &["edit", "apply", "batch"]),
-    ("Look", &["read", "search", "log"]),
+    ("Look", &["read", "search", "check", "log"]),
     ("Undo", &["undo"]),
     ("Agents", &["mcp", "hook", "agent", "schema"]),
     ("Failed edits", &["harness"]),
@@ -32,6 +32,7 @@ const EXAMPLES: &[(&str, &str)] = &[
         "restitch read src/main.rs --ranges 10-40\nrestitch read src/main.rs --style hashline",
     ),
     ("search", "restitch search 'fn main'\nrestitch search retry backoff --path src"),
+    ("check", "restitch check src tests"),
     ("log", "restitch log\nrestitch log --stats"),
     ("undo", "restitch undo\nrestitch undo 17 --dry-run"),
     (
@@ -62,7 +63,7 @@ pub(super) fn command() -> Command {
     }
     let commands = groups(&command);
     command.help_template(format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{commands}{{options}}\n"
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{commands}Options, for every command:\n{{options}}\n"
     ))
 }
 

@@ -290,14 +290,16 @@ fn odd_edges(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Opt
     let tail = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
     let (was, is) = (tail(old), tail(new));
     let follows = text[place.end..].chars().next().is_some_and(|c| !c.is_whitespace());
-    if old[..old.len() - was].ends_with('\n') && new[..new.len() - is].ends_with('\n') {
-        if follows && was != is {
-            return Some("old_str ends with a part of the next line's indentation and new_str does not, so that line is less or more deep now".to_owned());
-        }
+    let both_end = old[..old.len() - was].ends_with('\n') && new[..new.len() - is].ends_with('\n');
+    if both_end && follows && was != is {
+        return Some("old_str ends with a part of the next line's indentation and new_str does not, so that line is less or more deep now".to_owned());
     }
     let line = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
     let margin = &text[line..place.start];
     let amid = !margin.is_empty() && margin.trim().is_empty();
+    if amid && !indent::of(old).is_empty() && new.lines().count() > 1 {
+        return Some("old_str begins amid the indentation of its first line, and lines after the first were written as deep as they were sent".to_owned());
+    }
     (amid && indent::of(old).is_empty() && !indent::of(new).is_empty()).then(|| {
         "old_str begins behind the line's indentation and new_str begins with its own, so the first line is deeper now".to_owned()
     })
