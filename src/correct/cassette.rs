@@ -63,7 +63,7 @@ pub struct Replay {
 
 impl Replay {
     /// How many asks the recording had an answer to.
-    #[cfg(feature = "harness")]
+    #[cfg(feature = "cli")]
     pub(crate) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
     }

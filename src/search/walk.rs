@@ -67,7 +67,11 @@ impl Scope {
                 .map_err(|error| {
                     Refusal::new(
                         EditCode::InvalidArguments,
-                        format!("the glob is malformed: {error}"),
+                        format!(
+                            "the glob `{}` is malformed: {}",
+                            crate::text::quoted(&deep),
+                            error.kind()
+                        ),
                     )
                     .hint("Give a pattern such as *.rs or src/**/*.ts.")
                 })

@@ -125,7 +125,7 @@ pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encod
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if name.trim().is_empty() => None,
         Some(Value::String(name)) => Some(Encoding::named(&name).ok_or_else(|| {
-            invalid(format!("`{name}` is not an encoding that restitch knows"))
+            invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quoted(&name)))
                 .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis or utf-8.")
         })?),
         Some(_) => {
@@ -382,11 +382,19 @@ fn unknown(place: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
         properties(schema).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
     let whole = if place.at.is_empty() { String::new() } else { format!(" in `{}`", place.at) };
     let Some(nearest) = nearest(name, &known) else {
-        return invalid(format!("`{}` takes no arguments, but `{name}` was given", place.tool))
-            .hint("Send an empty object.");
+        return invalid(format!(
+            "`{}` takes no arguments, but `{}` was given",
+            place.tool,
+            crate::text::quoted(name)
+        ))
+        .hint("Send an empty object.");
     };
-    invalid(format!("`{}` has no argument `{name}`{whole}; the nearest is `{nearest}`", place.tool))
-        .hint(format!("Send {}.", example(schema)))
+    invalid(format!(
+        "`{}` has no argument `{}`{whole}; the nearest is `{nearest}`",
+        place.tool,
+        crate::text::quoted(name)
+    ))
+    .hint(format!("Send {}.", example(schema)))
 }
 
 /// The known name that is nearest to `name`.

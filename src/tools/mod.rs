@@ -390,7 +390,7 @@ impl Toolbox {
         let nearest = arguments::nearest(name, &known).unwrap_or_default();
         Refusal::new(
             EditCode::InvalidArguments,
-            format!("there is no tool `{name}`; the nearest is `{nearest}`"),
+            format!("there is no tool `{}`; the nearest is `{nearest}`", crate::text::quoted(name)),
         )
         .hint(format!("Use one of: {}.", known.join(", ")))
     }

@@ -37,7 +37,8 @@ impl Offer {
                     None => {
                         let known: Vec<_> = listed().map(|tool| tool.name).collect();
                         return Err(format!(
-                            "there is no tool `{name}`; use some of: {}, default, all",
+                            "there is no tool `{}`; use some of: {}, default, all",
+                            crate::text::quoted(name),
                             known.join(", ")
                         ));
                     }

@@ -29,6 +29,9 @@ pub(super) const MOST_WAITING: usize = 64 << 20;
 /// answer before it.
 pub(super) const LAST_ANSWER: Duration = Duration::from_secs(2);
 
+/// What some clients on Windows put before their first message.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Of a line that is too long, as much of each end is searched for its id.
 const END: usize = 4096;
 
@@ -151,9 +154,18 @@ pub(super) async fn let_in(
     let (queue, waiting) = mpsc::unbounded_channel();
     let feeder = tokio::spawn(feed(waiting, to.clone(), traffic.clone()));
     let mut lines = Lines::new(from, most);
+    // Before the first request that opens a session the protocol's library takes a
+    // notification for a broken client, and ends.
+    let mut has_begun = false;
     loop {
         let offset = lines.taken;
-        let Some(line) = lines.next().await else { break };
+        let Some(mut line) = lines.next().await else { break };
+        if offset == 0
+            && let Ok(first) = &mut line
+            && first.starts_with(BYTE_ORDER_MARK)
+        {
+            first.drain(..BYTE_ORDER_MARK.len());
+        }
         let line = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => line,
@@ -174,6 +186,12 @@ pub(super) async fn let_in(
                 continue;
             }
         };
+        match &sort {
+            Sort::Call(_) | Sort::Request => has_begun = true,
+            Sort::Early => {}
+            Sort::Cancel(_) | Sort::Aside if !has_begun => continue,
+            Sort::Cancel(_) | Sort::Aside => {}
+        }
         match sort {
             Sort::Call(id) => {
                 let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
@@ -195,7 +213,7 @@ pub(super) async fn let_in(
                     traffic.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
                 }
             }
-            Sort::Other => {}
+            Sort::Request | Sort::Early | Sort::Aside => {}
         }
         if to.lock().await.write_all(&line).await.is_err() {
             break;
@@ -320,7 +338,11 @@ pub(super) fn unknown_method(method: String) -> ErrorData {
 enum Sort {
     Call(String),
     Cancel(String),
-    Other,
+    Request,
+    /// A request that may stand before the one that opens the session.
+    Early,
+    /// A notification, or the client's answer: nobody waits for anything.
+    Aside,
 }
 
 fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
@@ -350,7 +372,9 @@ fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
         (Some("notifications/cancelled"), _) => {
             Sort::Cancel(message["params"]["requestId"].to_string())
         }
-        _ => Sort::Other,
+        (Some("ping" | "server/discover"), Some(_)) => Sort::Early,
+        (Some(_), Some(_)) => Sort::Request,
+        _ => Sort::Aside,
     })
 }
 

@@ -7,6 +7,7 @@
 
 mod assigned;
 mod commands;
+mod kinds;
 mod names;
 mod shapes;
 mod values;
@@ -141,7 +142,9 @@ impl Secrets {
         if self.literals.iter().any(|secret| line.contains(secret.as_str())) {
             return Some("the key of the endpoint");
         }
-        shapes::of(line).or_else(|| assigned::is_given(line, place).then_some("a password or key"))
+        kinds::of(line)
+            .or_else(|| shapes::of(line))
+            .or_else(|| assigned::is_given(line, place).then_some("a password or key"))
     }
 }
 

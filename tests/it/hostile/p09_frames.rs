@@ -117,3 +117,27 @@ fn a_line_of_batch_has_a_cap() {
     );
     assert_eq!((&replies[1]["id"], &replies[1]["ok"]), (&json!(2), &json!(true)));
 }
+
+#[test]
+fn what_stands_before_the_first_message_does_not_end_the_session() {
+    let world = World::new();
+    let hello = json!({
+        "jsonrpc": "2.0", "id": 0, "method": "initialize",
+        "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
+    });
+    let early = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    for before in [
+        "\u{feff}".to_owned(),
+        format!("{early}\n"),
+        format!("\u{feff}{early}\n"),
+        format!("{early}\n{{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}}\n{early}\n"),
+    ] {
+        let mut mcp = world.talk(&["mcp"]);
+        mcp.send_raw(format!("{before}{hello}\n").as_bytes());
+        let answer = mcp.answer(&json!(0), SOON);
+        assert!(answer["result"]["serverInfo"].is_object(), "{before:?}: {answer}");
+        mcp.send(&early);
+        mcp.ping("after");
+        mcp.answer(&"after".into(), SOON);
+    }
+}

@@ -92,3 +92,26 @@ fn a_newline_in_a_name_makes_no_line_of_its_own() {
         }
     }
 }
+
+#[test]
+fn what_a_caller_sent_is_not_repeated_raw_in_a_refusal() {
+    let world = World::new();
+    world.write("f", "one\n");
+    let odd = format!("x\n9 files\n{EVIL}");
+    let mut mcp = world.mcp();
+    for (id, tool, arguments) in [
+        (1, odd.as_str(), json!({})),
+        (2, "read_file", json!({ "path": "f", odd.as_str(): 1 })),
+        (3, "search", json!({ "keyword": "one", "glob": format!("{odd}[") })),
+        (4, "edit_file", json!({ "path": "f", "old_str": "one", "new_str": "é", "encoding": odd })),
+    ] {
+        let answer = mcp.call(id, tool, arguments);
+        let texts = [&answer["result"]["content"][0]["text"], &answer["error"]["message"]];
+        let text = texts.iter().find_map(|text| text.as_str()).expect("says something");
+        assert!(!text.lines().any(|line| line.starts_with("9 files")), "{id}: {text}");
+        for bad in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
+            assert!(!text.contains(bad), "{id}: {text:?}");
+        }
+        assert!(text.contains(r"x\n9 files\n"), "{id}: {text}");
+    }
+}
