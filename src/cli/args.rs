@@ -39,7 +39,7 @@ pub(crate) struct Common {
     /// Ask no model, whatever is configured.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_model: bool,
-    /// The model that corrects what no rule explains [env: RESTITCH_MODEL].
+    /// The model to ask about calls that no rule explains [env: RESTITCH_MODEL].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Its OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
@@ -48,12 +48,12 @@ pub(crate) struct Common {
     /// The configuration file [env: RESTITCH_CONFIG].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// What a finished edit promises: `durable` survives a power cut, `rename` is faster.
+    /// How safe a finished edit is: `durable` survives a power cut, `rename` is faster.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHICH", value_enum, default_value_t)]
     pub(crate) durability: DurabilityArg,
-    /// What comes of a syntax error that an edit brings: `warn` tells it, `veto` also refuses
-    /// an edit whose lenient reading brings it (the default), `off` parses nothing.
-    #[arg(long, global = true, value_name = "WHICH", value_enum)]
+    /// What to do when an edit adds a syntax error: `warn` reports it, `veto` also refuses the
+    /// edit if a correction by restitch caused it (the default), `off` parses nothing.
+    #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHICH", value_enum)]
     pub(crate) syntax: Option<SyntaxArg>,
     /// Allow writing a protected path (.git, hooks, keys, dotenv files, editor and agent
     /// configuration); relative to the root, a folder stands for all in it. Repeatable.
@@ -68,24 +68,24 @@ impl Common {
     }
 }
 
-/// What a finished edit promises.
+/// How safe a finished edit is.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 pub(crate) enum DurabilityArg {
     /// It survives a power cut.
     #[default]
     Durable,
-    /// It is atomic; the system writes it to the disk when it likes.
+    /// It is atomic; the system decides when it reaches the disk.
     Rename,
 }
 
-/// What comes of a syntax error that an edit brings.
+/// What to do when an edit adds a syntax error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum SyntaxArg {
     /// Nothing is parsed.
     Off,
-    /// It is told.
+    /// Report it.
     Warn,
-    /// It is told, and no lenient reading may bring one.
+    /// Report it, and refuse an edit if a correction by restitch caused it.
     Veto,
 }
 
@@ -168,16 +168,16 @@ pub(crate) struct EditArgs {
     /// The text to put in its place: the text itself, @FILE, or - for stdin.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) new: String,
-    /// How often the text occurs and shall be replaced.
+    /// How many occurrences to replace; any other count is refused.
     #[arg(long, value_name = "N", conflicts_with = "all")]
     pub(crate) expect: Option<std::num::NonZeroUsize>,
     /// Replace every occurrence.
     #[arg(long)]
     pub(crate) all: bool,
-    /// A line near which the text stands; breaks a tie.
+    /// A line near the text; breaks a tie.
     #[arg(long, value_name = "LINE")]
     pub(crate) near: Option<usize>,
-    /// What the text is in, by a path of names: "class Pool / fn open".
+    /// The definition that contains the text, as a path of names: "class Pool / fn open".
     #[arg(long, value_name = "NAMES")]
     pub(crate) within: Option<String>,
     /// The language of a text from stdin, by name or file ending.

@@ -17,6 +17,7 @@ use super::exit::Exit;
 use super::past;
 use crate::engine::{Note, Notes};
 use crate::store::state_folder;
+use crate::text::counted;
 
 /// A file of lines is put aside at this size, and the one before it is dropped.
 const MOST_BYTES: u64 = 1 << 20;
@@ -141,8 +142,12 @@ impl Group {
 
     fn text(&self) -> String {
         let mut out = format!(
-            "{} by {}: {} calls, {} applied, {} refused\n",
-            self.tool, self.client, self.calls, self.applied, self.refused
+            "{} by {}: {}, {} applied, {} refused\n",
+            self.tool,
+            self.client,
+            counted(usize::try_from(self.calls).unwrap_or(usize::MAX), "call"),
+            self.applied,
+            self.refused
         );
         for (name, counts) in
             [("rungs", &self.rungs), ("rewrites", &self.rewrites), ("refused", &self.refusals)]

@@ -305,22 +305,30 @@ impl EditReport {
 
     /// The text for a model: short, with numbers to check by.
     pub fn text(&self) -> String {
-        self.text_with(Originals::Left)
+        self.text_with(Originals::Left, self.verb())
+    }
+
+    /// The text for a caller who has the new text in hand.
+    pub(crate) fn text_of_given(&self) -> String {
+        self.text_with(Originals::Left, "Edited")
     }
 
     /// The text for a model that gave line numbers and no old text: the lines that were
     /// replaced are shown, too.
     pub fn numbered_text(&self) -> String {
-        self.text_with(Originals::Shown)
+        self.text_with(Originals::Shown, self.verb())
     }
 
-    fn text_with(&self, originals: Originals) -> String {
-        let v = &self.verification;
-        let verb = match self.durability {
+    fn verb(&self) -> &'static str {
+        match self.durability {
             Durability::DryRun => "Would edit",
             Durability::Staged => "Staged",
             Durability::Durable | Durability::Unknown => "Edited",
-        };
+        }
+    }
+
+    fn text_with(&self, originals: Originals, verb: &str) -> String {
+        let v = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => {
                 format!("Created {} ({}).", quoted(&self.path), counted(v.total_lines, "line"))
@@ -360,7 +368,7 @@ impl EditReport {
         let mut out = match (self.before_sha256, self.after_sha256) {
             (Some(_), Some(_)) => format!(
                 "{} {}: {} replaced by {}, file now has {}.",
-                if self.durability == Durability::DryRun { "Would edit" } else { "Edited" },
+                self.verb(),
                 quoted(&self.path),
                 counted(v.lines_replaced, "line"),
                 v.lines_inserted,

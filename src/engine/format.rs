@@ -62,7 +62,7 @@ fn reformed(edit: &VerifiedEdit, text: &str) -> Result<VerifiedEdit, Refusal> {
     let rebase: Rebase = Arc::new(move |current| match unformed.rebase(current) {
         Some(rebased) => Ok(rebased?.with_format(FormatNote::failed(
             "the formatter".to_owned(),
-            "the file was changed by somebody else meanwhile".to_owned(),
+            "the file changed while the formatter ran".to_owned(),
         ))),
         None => Err(Refusal::new(EditCode::Conflict, "the file changed while it was formatted")
             .hint("Nothing was written. Send the same call again.")),

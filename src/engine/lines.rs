@@ -257,7 +257,7 @@ impl Engine {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
             self.ledger.note(path, current, &spans, self.call);
-            "They are shown above; send the same call again if they shall go.".into()
+            "They are shown above; send the same call again to replace them.".into()
         } else {
             format!("Read ranges {} first, then send the call again.", stale::in_words(&unseen))
         });

@@ -33,13 +33,15 @@ impl fmt::Display for SyntaxMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Off => "off: nothing is parsed",
-            Self::Warn => "warn: new errors are told",
-            Self::Veto => "veto: new errors are told, and no lenient reading may bring one",
+            Self::Warn => "warn: new errors are reported",
+            Self::Veto => {
+                "veto: new errors are reported, and a correction that causes one is refused"
+            }
         })
     }
 }
 
-/// What parses, and what may come of it.
+/// The parser, and what to do about new errors.
 #[derive(Debug, Clone)]
 pub(crate) struct SyntaxGate {
     syntax: Arc<dyn Syntax>,
@@ -197,7 +199,7 @@ fn compared(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
 }
 
 impl Engine {
-    /// What parses, and what may come of it.
+    /// The parser, and what to do about new errors.
     #[cfg(feature = "cli")]
     pub(crate) fn syntax_gate(&self) -> &SyntaxGate {
         &self.syntax

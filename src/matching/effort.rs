@@ -1,5 +1,5 @@
 //! How much one call may cost. The loops of the matcher count what they do, and a call that
-//! goes over the limit, or that nobody waits for any more, is given up: the stack unwinds to
+//! goes over the limit, or that no caller waits for any more, is given up: the stack unwinds to
 //! where its work began, and nothing of it is used. The limit is of work and not of time, so
 //! that a call is decided the same on every machine.
 //!
@@ -48,7 +48,7 @@ impl GivenUp {
 thread_local! {
     /// What the call on this thread has left; `None` where none is counted.
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
-    /// Set once nobody waits for what this thread works on.
+    /// Set once no caller waits for what this thread works on.
     static WITHDRAWN: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 

@@ -11,7 +11,7 @@ use super::fold::is_word;
 use super::place::{self, Chunk, ChunkKind, Place, Sought};
 use super::placeholder::is_placeholder;
 
-/// Placeholders of one text; nobody leaves out more than a model can keep in mind.
+/// Placeholders of one text; more than these are literal text.
 const MOST_MARKS: usize = 32;
 /// Ways to fill the gaps that are compared.
 const MOST_CHAINS: usize = 48;

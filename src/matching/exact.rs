@@ -221,7 +221,7 @@ fn review_exact(
     if cut_head || cut_tail {
         let line = file.snapshot.lines().number_at(place.start);
         out.push(format!(
-            "old_str begins or ends amid a word of line {line}; only that part was replaced"
+            "old_str begins or ends inside a word on line {line}; only that part was replaced"
         ));
     }
     if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {

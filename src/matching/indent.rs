@@ -158,10 +158,13 @@ pub(super) struct Levels {
 
 impl Levels {
     pub(super) fn new(file: &File<'_>, old: &[&str], new: &[&str]) -> Self {
-        // One step of new_str alone may be an odd line.
-        let by_old = unit(old.iter().copied());
-        let call = by_old.or_else(|| unit_by_steps(new.iter().copied(), 2));
         let perhaps = unit(new.iter().copied());
+        let by_old = unit(old.iter().copied()).map(|width| match perhaps {
+            Some(half) if is_part(half, width) => half,
+            _ => width,
+        });
+        // One step of new_str alone may be an odd line.
+        let call = by_old.or_else(|| unit_by_steps(new.iter().copied(), 2));
         let call_has_tabs = old.iter().chain(new).any(|line| of(line).contains('\t'));
         Self { call, shown: by_old.is_some(), perhaps, file: file.unit(), call_has_tabs }
     }
@@ -190,6 +193,7 @@ impl IndentMap {
         let mut rules = rules(&pairs, levels);
         // The steps of old_str may be of two levels.
         let common = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
+        let common = common.filter(|&all| !levels.perhaps.is_some_and(|part| is_part(part, all)));
         for call in [levels.perhaps, common] {
             if rules.is_empty() && call.is_some() {
                 rules = self::rules(&pairs, Levels { call, ..levels });
@@ -343,6 +347,11 @@ fn units(pairs: &[(String, String)], levels: Levels) -> Vec<Unit> {
         }
     }
     out
+}
+
+/// Whether several levels of `part` make one step of `width`.
+fn is_part(part: usize, width: usize) -> bool {
+    part < width && width.is_multiple_of(part)
 }
 
 fn gcd(a: usize, b: usize) -> usize {

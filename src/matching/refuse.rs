@@ -141,12 +141,10 @@ pub(super) fn already_applied(line: usize) -> Refusal {
 
 /// A placeholder that would delete code.
 pub(super) fn omission(placeholder: &str) -> Refusal {
-    let message = format!(
-        "new_str has the placeholder `{}`, which would stand in the place of code",
-        shown(placeholder)
-    );
+    let message =
+        format!("new_str has the placeholder `{}`, which would replace code", shown(placeholder));
     Refusal::new(EditCode::Omission, message)
-        .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. If the code shall go, leave the placeholder out.")
+        .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. To delete the code, leave the placeholder out.")
 }
 
 /// The place is known, and several texts are consistent with the call.

@@ -231,7 +231,7 @@ impl SearchReport {
             ));
         }
         if self.total_matches > 0 {
-            out.push_str("\n\nThe anchors (LINE#ID) and line numbers can be edited at once; read the lines around first when they matter.");
+            out.push_str("\n\nThese anchors (LINE#ID) and line numbers can be used in an edit at once; read the lines around first when they matter.");
         }
         out
     }

@@ -353,7 +353,7 @@ async fn blocking<T: Send + 'static>(
     })
 }
 
-/// Tells a commit that nobody waits for it any more, so that it does not start to write.
+/// Tells a commit that no caller waits for it any more, so that it does not start to write.
 struct Abandon(Arc<AtomicBool>);
 
 impl Drop for Abandon {

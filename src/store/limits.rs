@@ -88,7 +88,7 @@ struct Kept {
 }
 
 /// Forgets what is over the limits, in all histories beside `ours`, whose lock is held.
-/// Those that somebody writes to this moment are left for the next time.
+/// A history that is being written to is left for the next time.
 pub(super) fn forget(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
     let Some(all) = ours.parent() else { return Ok(()) };
     let mut kept: Vec<Kept> = fs::read_dir(all)?

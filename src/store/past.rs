@@ -30,7 +30,7 @@ const MOST_PAST: usize = 12;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Maker {
     Revision(u64),
-    Somebody,
+    Other,
 }
 
 /// The mark of a commit of several files that is under way.
@@ -188,7 +188,7 @@ impl Disk {
             .collect();
         let explanation = Explanation::plain(Rung::Undo);
         let first_later =
-            || later.first().map_or(Maker::Somebody, |(e, _)| Maker::Revision(e.revision));
+            || later.first().map_or(Maker::Other, |(e, _)| Maker::Revision(e.revision));
         let restored = |before: Option<Snapshot>, after: After| {
             VerifiedEdit::restore(path.clone(), before, after, explanation.clone())
         };
@@ -255,7 +255,7 @@ impl Disk {
             if before != at {
                 versions.push(Later {
                     bytes: history.bytes(before, Some(now)).ok()?,
-                    made_by: Maker::Somebody,
+                    made_by: Maker::Other,
                 });
             }
             let made_by = Maker::Revision(entry.revision);
@@ -263,7 +263,7 @@ impl Disk {
             at = after;
         }
         if ContentHash::of(now) != at {
-            versions.push(Later { bytes: now.to_vec(), made_by: Maker::Somebody });
+            versions.push(Later { bytes: now.to_vec(), made_by: Maker::Other });
         }
         Some(versions)
     }
@@ -462,7 +462,7 @@ fn in_the_way(path: &WorkPath, entry: &Entry, maker: Maker) -> Refusal {
             format!("revision {later} changed the same place later"),
             format!("Undo revision {later} first, or edit the file."),
         ),
-        Maker::Somebody => (
+        Maker::Other => (
             "another program changed the same place later".to_owned(),
             "Read the file and edit it.".to_owned(),
         ),

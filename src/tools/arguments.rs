@@ -137,8 +137,7 @@ pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encod
 }
 
 fn not_an_object(tool: &str, schema: &Value) -> Refusal {
-    invalid(format!("the arguments of `{tool}` are not a JSON object"))
-        .hint(format!("Send {}.", example(schema)))
+    invalid(format!("the arguments of `{tool}` are not a JSON object")).hint(example(schema))
 }
 
 fn wrapped(given: &Map<String, Value>, schema: &Value) -> Option<Map<String, Value>> {
@@ -231,8 +230,9 @@ fn object(
         let names = missing.join("`, `");
         let _ = first;
         let whole = if place.at.is_empty() { String::new() } else { format!(" in `{}`", place.at) };
-        return Err(invalid(format!("`{}` needs `{names}`{whole}", place.tool))
-            .hint(format!("Send {}.", example(schema))));
+        return Err(
+            invalid(format!("`{}` needs `{names}`{whole}", place.tool)).hint(example(schema))
+        );
     }
     Ok(out)
 }
@@ -394,7 +394,7 @@ fn unknown(place: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
         place.tool,
         crate::text::quoted(name)
     ))
-    .hint(format!("Send {}.", example(schema)))
+    .hint(example(schema))
 }
 
 /// The known name that is nearest to `name`.
@@ -407,8 +407,19 @@ fn invalid(message: String) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
 }
 
-/// A call's shape in one line: the required arguments with their types, then the others.
+/// What to send instead.
 fn example(schema: &Value) -> String {
+    match (required(schema).next(), properties(schema)) {
+        (None, Some(all)) if !all.is_empty() => {
+            let names: Vec<_> = all.keys().map(String::as_str).collect();
+            format!("Every argument is optional: {}.", names.join(", "))
+        }
+        _ => format!("Send the arguments {}.", shape(schema)),
+    }
+}
+
+/// A call's shape in one line: the required arguments with their types, then the others.
+fn shape(schema: &Value) -> String {
     let must: Vec<_> = required(schema).collect();
     let empty = Map::new();
     let all = properties(schema).unwrap_or(&empty);
@@ -417,7 +428,7 @@ fn example(schema: &Value) -> String {
             Some("integer" | "number") => "1".to_owned(),
             Some("boolean") => "true".to_owned(),
             Some("array") => match all[*name].get("items") {
-                Some(items) if properties(items).is_some() => format!("[{}]", example(items)),
+                Some(items) if properties(items).is_some() => format!("[{}]", shape(items)),
                 _ => r#"["…"]"#.to_owned(),
             },
             _ => r#""…""#.to_owned(),

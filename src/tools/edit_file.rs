@@ -30,7 +30,7 @@ pub(super) struct EditFileArguments {
     pub(super) expected_replacements: Option<usize>,
     /// Replace every occurrence.
     pub(super) replace_all: Option<bool>,
-    /// A line near which the text stands; breaks a tie.
+    /// A line near the text; breaks a tie.
     pub(super) near_line: Option<usize>,
 }
 

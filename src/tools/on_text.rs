@@ -25,11 +25,11 @@ struct Arguments {
     old_str: String,
     /// The text to put in its place.
     new_str: String,
-    /// How often old_str occurs; 1 unless said otherwise.
+    /// How often old_str occurs; 1 by default.
     expected_replacements: Option<usize>,
     /// Replace every occurrence.
     replace_all: Option<bool>,
-    /// A line near which the text stands; breaks a tie.
+    /// A line near the text; breaks a tie.
     near_line: Option<usize>,
     /// Names around the text: class Pool / fn open.
     within: Option<String>,
@@ -99,7 +99,7 @@ fn replied(
     let edit = decide_by(path.or(unnamed.as_deref()), before, std::slice::from_ref(call), gate)?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
     let report = EditReport::new(&edit);
-    Ok((edit, ToolReply::answered(report.text(), Report { edit: report, text })))
+    Ok((edit, ToolReply::answered(report.text_of_given(), Report { edit: report, text })))
 }
 
 /// Decides a call on the bytes of a file; the bytes afterwards, and the reply.

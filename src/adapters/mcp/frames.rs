@@ -73,7 +73,7 @@ impl Traffic {
         })
     }
 
-    /// Becomes true when nobody waits for any answer any more.
+    /// Becomes true when no client waits for an answer any more.
     pub(super) fn over(&self) -> watch::Receiver<bool> {
         self.over.subscribe()
     }
@@ -341,7 +341,7 @@ enum Sort {
     Request,
     /// A request that may stand before the one that opens the session.
     Early,
-    /// A notification, or the client's answer: nobody waits for anything.
+    /// A notification, or the client's answer: nothing to answer.
     Aside,
 }
 

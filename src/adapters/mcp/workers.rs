@@ -1,7 +1,7 @@
 //! Where calls are worked off: threads of their own, a bounded number of them, so that a
 //! call that takes long never keeps a server from hearing what its client says.
 //!
-//! A call that nobody waits for any more stops at the next point where it would wait itself,
+//! A call that no client waits for any more stops at the next point where it would wait itself,
 //! in the loops of the matcher, and before it writes; until then it keeps its thread.
 
 use std::future::Future;
@@ -59,7 +59,7 @@ impl Workers {
     }
 }
 
-/// Says that nobody waits, once it is dropped.
+/// Says that no client waits, once it is dropped.
 struct Waits(Arc<AtomicBool>);
 
 impl Drop for Waits {

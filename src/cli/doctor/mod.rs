@@ -63,7 +63,7 @@ pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Exit {
     };
     let bad = findings.iter().any(|finding| finding.outcome == Level::Bad);
     match print(common, &findings, bad) {
-        Ok(()) if bad => Exit::fault("not everything is well; see above"),
+        Ok(()) if bad => Exit::fault("some checks failed; see above"),
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
@@ -145,7 +145,7 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let Some(endpoint) = &settings.endpoint else {
         findings.push(Finding::good(
             "model",
-            "none is configured; what no rule explains is refused. Set OPENAI_API_KEY, --base-url or --model to use one",
+            "none is configured; calls that no rule explains are refused. Set OPENAI_API_KEY, --base-url or --model to use one",
         ));
         return;
     };

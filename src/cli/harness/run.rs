@@ -35,8 +35,8 @@ pub(crate) struct RunArgs {
     /// Verdicts to compare with. Without it, baseline.json in the folder, if there is one.
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Make what the engine does now the expectation, and show it.
-    #[arg(long)]
+    /// Set by the command `bless`.
+    #[arg(skip)]
     bless: bool,
     /// Rows of the table.
     #[arg(long, value_enum, default_value_t = By::Cause)]

@@ -277,7 +277,7 @@ fn claude(folder: &str) -> Client {
                 ),
             ),
         ],
-        without: "Claude Code asks before each edit, and without somebody to ask (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
+        without: "Claude Code asks before each edit, and when run non-interactively (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
         note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in one below it, it does not read the project's permissions.",
     }
 }
@@ -322,7 +322,7 @@ fn codex(folder: &str) -> Client {
                 ),
             ),
         ],
-        without: "Codex asks before each edit, and without somebody to ask (`codex exec`) it does not edit; in a folder that is not trusted it ignores the project's configuration",
+        without: "Codex asks before each edit, and when run non-interactively (`codex exec`) it does not edit; in a folder that is not trusted it ignores the project's configuration",
         note: "Codex asks you to trust the hooks once. Some of its models find MCP tools by searching for them.",
     }
 }
@@ -357,7 +357,7 @@ fn gemini(folder: &str) -> Client {
                 ("trustedFolders.json", Content::Json(json!({ folder: "TRUST_FOLDER" }))),
             ),
         ],
-        without: "Gemini CLI asks before each edit, and without somebody to ask (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
+        without: "Gemini CLI asks before each edit, and when run non-interactively (`gemini -p`) it does not offer the edit tools; it does not run at all in a folder that is not trusted",
         note: "The hook corrects Gemini's own `replace` before it runs, and holds back what restitch refuses.",
     }
 }
@@ -383,7 +383,7 @@ fn qwen(folder: &str) -> Client {
             json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
             home(".qwen", None, ("mcpApprovals.json", Content::Json(approval))),
         ],
-        without: "Qwen Code does not start a project's server before it is approved, and asks before each edit; without somebody to ask (`qwen -p`) it does not edit",
+        without: "Qwen Code does not start a project's server before it is approved, and asks before each edit; when run non-interactively (`qwen -p`) it does not edit",
         note: "After a change of the server's configuration: qwen mcp approve restitch.",
     }
 }
