@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use similar::{ChangeTag, TextDiff};
 
-use super::report::Span;
+use super::spans::Span;
 use crate::text::Snapshot;
 
 const CONTEXT: usize = 3;
@@ -36,7 +36,7 @@ pub(crate) fn unified_diff(
 /// The changed lines of some splices, without the file's name.
 pub(crate) fn short_diff(before: &Snapshot, splices: &[super::Splice], after: &Snapshot) -> String {
     let Ok(plan) = super::EditPlan::new(before, splices.to_vec()) else { return String::new() };
-    let spans = super::report::spans(before, after, &plan);
+    let spans = super::spans::spans(before, after, &plan);
     let whole = unified_diff("", before, after, &spans);
     let body = whole.splitn(3, '\n').nth(2).unwrap_or_default();
     let most = body.char_indices().nth(MOST_CHARACTERS).map_or(body.len(), |(at, _)| at);

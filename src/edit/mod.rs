@@ -8,6 +8,7 @@ mod plan;
 mod report;
 mod request;
 mod rung;
+mod spans;
 mod syntax;
 mod verify;
 
@@ -15,13 +16,13 @@ pub(crate) use diff::short_diff;
 pub use error::{Attempt, Conflict, Difference, EditCode, Near, OutcomeDiff, Refusal};
 pub use path::WorkPath;
 pub use plan::{EditPlan, Splice};
-pub(crate) use report::spans_and_diff;
 pub use report::{
-    Corrected, Durability, EditReport, Explanation, Extent, LineShift, ModelUse, Span,
-    Verification, WriteMethod,
+    Corrected, Durability, EditReport, Explanation, ModelUse, Verification, WriteMethod,
 };
 pub use request::{EditRequest, Expected};
 pub use rung::{Rewrite, Rung};
+pub(crate) use spans::spans_and_diff;
+pub use spans::{Extent, LineShift, Span};
 pub use syntax::{FormatNote, SyntaxCheck, SyntaxError, Unchecked};
 pub(crate) use verify::SyntaxCheckOf;
 pub use verify::{After, Rebase, VerifiedEdit};

@@ -98,7 +98,7 @@ fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
     above
 }
 
-/// As much deeper or shallower than a line of the file as it is than that line of the call.
+/// The indentation that keeps the step to the line `near`: in the file as in the call.
 fn beside(call: &Lines<'_, '_>, near: usize, sent: &str) -> Option<String> {
     let (was, is) = (indent::of(call.old[near]), call.file_indent(near)?);
     if let Some(deeper) = sent.strip_prefix(was) {

@@ -99,7 +99,7 @@ impl Rule {
         whole && !other_width
     }
 
-    /// How far it is from no rule at all; less is the likelier mistake.
+    /// The size of the mistake; a smaller one is likelier.
     fn cost(&self) -> u8 {
         match (self.unit, &self.shift) {
             (Unit::Keep, Shift::None) => 0,
@@ -111,8 +111,8 @@ impl Rule {
 }
 
 impl Unit {
-    /// Whether the call's width is no part of the file's: its lines may be continued ones,
-    /// which stand deeper than a level.
+    /// Whether the width of a level in the call does not divide that in the file. The lines may
+    /// continue others, and are then indented by more than a level.
     fn is_doubtful(self) -> bool {
         match self {
             Self::Scale(a, b) | Self::Stretch(a, b) => !b.is_multiple_of(a),
@@ -120,7 +120,7 @@ impl Unit {
         }
     }
 
-    /// `None` where a column would fall between two.
+    /// `None` where the result is not a whole column.
     fn apply(self, indent: &str) -> Option<Cow<'_, str>> {
         Some(match self {
             Self::Keep => Cow::Borrowed(indent),

@@ -13,7 +13,6 @@
 //! cost of an edit: a power cut can take the history of the last seconds, never the
 //! edit. It is bounded by size and age; what falls out can no longer be undone.
 
-use std::collections::{HashMap, HashSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -21,141 +20,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
-
-use super::commit::Order;
 use super::limits;
+use super::log::{Entry, FileEntry, Line, Patch, Version, entries_of, last_revision, line};
 use super::metadata::Metadata;
 use super::options::HistoryLimits;
 use super::replace::Displaced;
 use super::state::{HISTORY, State};
-use crate::edit::After;
 use crate::port::{Recalled, RequestId};
 use crate::text::{Content, ContentHash};
-
-/// A version of a file that was replaced.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Version {
-    pub(super) sha256: ContentHash,
-    pub(super) metadata: Metadata,
-}
-
-/// One file of a commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileEntry {
-    /// The path from the root, without links.
-    pub(super) path: String,
-    /// `None` when the file was created.
-    pub(super) before: Option<Version>,
-    /// `None` when the file was removed.
-    pub(super) after: Option<ContentHash>,
-    /// Folders that were made for it, outermost first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) made: Vec<PathBuf>,
-    /// The change itself, where it is small.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    patch: Option<Patch>,
-}
-
-/// A change in one place of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Patch {
-    at: usize,
-    old: String,
-    new: String,
-}
-
-/// The most bytes of a change that the log holds, on each side.
-const SMALL: usize = 1 << 10;
-
-impl Patch {
-    /// The change from `before` to `after`; `None` where it is too large for the log.
-    fn between(before: &[u8], after: &[u8]) -> Option<Self> {
-        let same = |pair: &(&u8, &u8)| pair.0 == pair.1;
-        let mut head = before.iter().zip(after).take_while(same).count();
-        let most = before.len().min(after.len()) - head;
-        let mut tail =
-            before.iter().rev().zip(after.iter().rev()).take(most).take_while(same).count();
-        // Whole characters only.
-        let inside = |byte: Option<&u8>| byte.is_some_and(|byte| byte & 0xc0 == 0x80);
-        while head > 0 && (inside(before.get(head)) || inside(after.get(head))) {
-            head -= 1;
-        }
-        while tail > 0 && inside(before.get(before.len() - tail)) {
-            tail -= 1;
-        }
-        let middle = |bytes: &[u8]| {
-            let middle = &bytes[head..bytes.len() - tail];
-            (middle.len() <= SMALL).then(|| String::from_utf8(middle.to_vec()).ok()).flatten()
-        };
-        Some(Self { at: head, old: middle(before)?, new: middle(after)? })
-    }
-
-    /// `bytes` with `to` in the place of `from`; `None` when they are not of this change.
-    fn swap(&self, bytes: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
-        let rest = bytes.get(self.at..)?.strip_prefix(from.as_bytes())?;
-        Some([&bytes[..self.at], to.as_bytes(), rest].concat())
-    }
-
-    fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
-        self.swap(before, &self.old, &self.new)
-    }
-
-    fn take_back(&self, after: &[u8]) -> Option<Vec<u8>> {
-        self.swap(after, &self.new, &self.old)
-    }
-}
-
-/// A commit.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
-    pub(super) revision: u64,
-    pub(super) unix_millis: u64,
-    pub(super) files: Vec<FileEntry>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) request: Option<String>,
-    /// What that request asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) asks: Option<ContentHash>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) undoes: Option<u64>,
-    /// Whether it was confirmed; not in the log itself.
-    #[serde(skip)]
-    pub(super) done: bool,
-}
-
-impl Entry {
-    /// Whether this commit was made for the request, whose orders these are now.
-    pub(super) fn is_of(&self, request: &RequestId, orders: &[Order]) -> bool {
-        if let (Some(then), Some(now)) = (self.asks, request.asks()) {
-            return then == now;
-        }
-        // Nobody noted what was asked for: it is told by what the commit is about.
-        let among = |order: &Order| {
-            let is_same = |file: &FileEntry| match order.edit.after() {
-                _ if file.path == order.edit.path().as_str() => true,
-                After::Content(after) => file.after == Some(after.hash()),
-                After::Removed => file.after.is_none(),
-            };
-            self.files.iter().any(is_same)
-        };
-        self.files.len() == orders.len() && orders.iter().all(among)
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Line {
-    Begin(Entry),
-    Done(u64),
-    Failed(u64),
-    /// What a commit really displaced, when that was not what it was made for.
-    Displaced {
-        revision: u64,
-        path: String,
-        before: Version,
-    },
-}
 
 /// What a commit is about to do to one file.
 #[derive(Debug)]
@@ -502,99 +374,6 @@ fn asked_line(request: &RequestId) -> String {
     request.asks().map(|asks| asks.to_string()).unwrap_or_default()
 }
 
-/// Every commit in the log of a folder that happened or may have happened, oldest first.
-pub(super) fn entries_of(folder: &Path) -> io::Result<Vec<Entry>> {
-    let mut text = Vec::new();
-    match File::open(folder.join("log")) {
-        Ok(mut log) => log.read_to_end(&mut text)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
-    Ok(parse(&text))
-}
-
-/// Puts these commits in the place of a folder's log, whose lock is held.
-pub(super) fn rewrite(folder: &Path, entries: &[Entry]) -> io::Result<()> {
-    let draft = folder.join("log.draft");
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-    for entry in entries {
-        file.write_all(&line(&Line::Begin(entry.clone()))?)?;
-        if entry.done {
-            file.write_all(&line(&Line::Done(entry.revision))?)?;
-        }
-    }
-    file.sync_all()?;
-    fs::rename(&draft, folder.join("log"))
-}
-
-fn line(what: &Line) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(what)?;
-    text.push(b'\n');
-    Ok(text)
-}
-
-/// The numbers of the commits that a log tells of.
-pub(crate) fn commits_of(log: &[u8]) -> Vec<u64> {
-    parse(log).iter().map(|entry| entry.revision).collect()
-}
-
-fn parse(text: &[u8]) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut places: HashMap<u64, usize> = HashMap::new();
-    let mut failed: HashSet<u64> = HashSet::new();
-    for text in text.split(|byte| *byte == b'\n') {
-        match serde_json::from_slice(text) {
-            Ok(Line::Begin(entry)) => {
-                places.insert(entry.revision, entries.len());
-                entries.push(entry);
-            }
-            Ok(Line::Done(revision)) => {
-                if let Some(at) = places.get(&revision) {
-                    entries[*at].done = true;
-                }
-            }
-            Ok(Line::Failed(revision)) => {
-                failed.insert(revision);
-            }
-            Ok(Line::Displaced { revision, path, before }) => {
-                let files = places.get(&revision).map(|at| &mut entries[*at].files);
-                for file in files.into_iter().flatten().filter(|file| file.path == path) {
-                    file.before = Some(before.clone());
-                }
-            }
-            Err(_) => {}
-        }
-    }
-    entries.retain(|entry| !failed.contains(&entry.revision));
-    entries
-}
-
-/// The highest revision in the log, from its end.
-fn last_revision(log: &mut File) -> io::Result<u64> {
-    let size = log.seek(SeekFrom::End(0))?;
-    let mut reach = 4 << 10;
-    loop {
-        let from = size.saturating_sub(reach);
-        log.seek(SeekFrom::Start(from))?;
-        let mut tail = Vec::new();
-        log.read_to_end(&mut tail)?;
-        // Revisions begin in order, so the last that began is the newest.
-        let newest =
-            tail.rsplit(|byte| *byte == b'\n').find_map(|text| {
-                match serde_json::from_slice(text) {
-                    Ok(Line::Begin(entry)) => Some(entry.revision),
-                    _ => None,
-                }
-            });
-        match newest {
-            Some(revision) => return Ok(revision),
-            None if from == 0 => return Ok(0),
-            None => reach *= 16,
-        }
-    }
-}
-
 pub(super) fn now_millis() -> u64 {
     millis(SystemTime::now())
 }
@@ -602,36 +381,4 @@ pub(super) fn now_millis() -> u64 {
 pub(super) fn millis(time: SystemTime) -> u64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_small_change_makes_either_version_from_the_other() {
-        let long = "x".repeat(SMALL + 1);
-        let pairs: [(&[u8], &[u8], bool); 10] = [
-            (b"a\nb\nc\n", b"a\nB\nc\n", true),
-            (b"aa", b"aaa", true),
-            (b"aaa", b"aa", true),
-            (b"", b"new", true),
-            (b"old", b"", true),
-            (b"same", b"same", true),
-            // Characters that share their first or last byte stay whole.
-            ("é".as_bytes(), "è".as_bytes(), true),
-            ("aéb".as_bytes(), "a\u{129}b".as_bytes(), true),
-            // What is no text in the change, or too much of it, is kept as versions.
-            (b"caf\xe9", b"caf\xe8", false),
-            (b"short", long.as_bytes(), false),
-        ];
-        for (before, after, small) in pairs {
-            let patch = Patch::between(before, after);
-            assert_eq!(patch.is_some(), small, "{before:?}");
-            if let Some(patch) = patch {
-                assert_eq!(patch.apply(before).as_deref(), Some(after));
-                assert_eq!(patch.take_back(after).as_deref(), Some(before));
-            }
-        }
-    }
 }

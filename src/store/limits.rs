@@ -15,9 +15,9 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::history::{Entry, answer_name, entries_of, millis, now_millis};
-use super::history::{open_in, rewrite};
+use super::history::{answer_name, millis, now_millis, open_in};
 use super::lock::{self, Locked};
+use super::log::{Entry, entries_of, rewrite};
 use super::options::HistoryLimits;
 
 /// At most this many commits of one root are kept, whatever their size: the log is read as

@@ -25,6 +25,8 @@ mod limits;
 mod litter;
 #[cfg(unix)]
 mod lock;
+#[cfg(unix)]
+mod log;
 mod memory;
 #[cfg(unix)]
 mod metadata;
@@ -64,4 +66,4 @@ pub use portable::{DiskStore, quiesce};
 pub use staging::{StagedFile, StagingStore};
 pub use versioned::VersionedStore;
 #[cfg(unix)]
-pub(crate) use {history::commits_of, in_place::versions_of};
+pub(crate) use {in_place::versions_of, log::commits_of};

@@ -1,0 +1,178 @@
+//! What an edit changes, by lines and bytes, before and after.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::EditPlan;
+use super::diff::unified_diff;
+use super::verify::{After, VerifiedEdit};
+use crate::text::{LineSpan, Snapshot};
+
+/// One side of a changed span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Extent {
+    /// First line.
+    pub start_line: usize,
+    /// Last line; `start_line - 1` when it covers none.
+    pub end_line: usize,
+    /// First byte.
+    pub start_byte: usize,
+    /// The byte after the last.
+    pub end_byte: usize,
+}
+
+/// A changed span, before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Span {
+    /// In the file that was.
+    pub before: Extent,
+    /// In the file that is.
+    pub after: Extent,
+}
+
+/// Lines from `from_line` on (in the numbering before) have moved by `delta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct LineShift {
+    /// First line below the change, before it.
+    pub from_line: usize,
+    /// How far it and all below it moved in total.
+    pub delta: i64,
+}
+
+/// The text before and after an edit, and what changed.
+pub(super) fn sides(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<Span>) {
+    let before = edit.before().cloned().unwrap_or_else(|| Snapshot::from_text(""));
+    let after = match edit.after() {
+        After::Content(content) => content.snapshot(),
+        After::Removed => None,
+    };
+    let shown = match (edit.plan(), after) {
+        // Read in the encoding of the version before, which need not be the likeliest.
+        (Some(plan), Some(after)) if after.encoding() != before.encoding() => {
+            Snapshot::from_text(plan.text_after())
+        }
+        (Some(plan), None) => Snapshot::from_text(plan.text_after()),
+        (_, Some(after)) => after,
+        (None, None) => Snapshot::from_text(""),
+    };
+    let whole;
+    let plan = match edit.plan() {
+        Some(plan) => plan,
+        None => {
+            whole = EditPlan::whole_file(&before, shown.text());
+            &whole
+        }
+    };
+    let spans = spans(&before, &shown, plan);
+    (before, shown, spans)
+}
+
+/// What an edit changes, and the unified diff of it.
+pub(crate) fn spans_and_diff(edit: &VerifiedEdit) -> (Vec<Span>, String) {
+    let (before, after, spans) = sides(edit);
+    let diff = unified_diff(edit.path().as_str(), &before, &after, &spans);
+    (spans, diff)
+}
+
+pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec<Span> {
+    let mut shift = 0_isize;
+    let mut byte_shift = 0_isize;
+    plan.splices()
+        .iter()
+        .map(|splice| {
+            let old = splice.range.clone();
+            let start = old.start.saturating_add_signed(shift);
+            let new = start..start + splice.text.len();
+            shift += splice.text.len().cast_signed() - old.len().cast_signed();
+            let bytes = before.byte_range(old.clone());
+            let inserted = before.encoding().encoded_len(&splice.text);
+            let after_start = bytes.start.saturating_add_signed(byte_shift);
+            byte_shift += inserted.cast_signed() - bytes.len().cast_signed();
+            let whole_lines = is_line_start(before, old.start) && is_line_start(before, old.end)
+                || old.end == before.text().len() && is_line_start(before, old.start);
+            let mut span = Span {
+                before: extent(before, old.clone(), bytes, whole_lines),
+                after: extent(after, new.clone(), after_start..after_start + inserted, whole_lines),
+            };
+            if only_ends_the_line_before(before, &old, &splice.text) {
+                // Whole lines go or come behind a last line without a newline, which
+                // itself stays: it only loses or gains its line break.
+                span.before.start_line = before.lines().number_at(old.start) + 1;
+                span.before.end_line = before.lines().total();
+                span.after.start_line = after.lines().number_at(new.start) + 1;
+                span.after.end_line = after.lines().total();
+            }
+            span
+        })
+        .collect()
+}
+
+fn only_ends_the_line_before(before: &Snapshot, old: &std::ops::Range<usize>, new: &str) -> bool {
+    let text = before.text();
+    let breaks = |part: &str| part.is_empty() || part.starts_with('\n') || part.starts_with("\r\n");
+    old.end == text.len()
+        && !text.ends_with('\n')
+        && !is_line_start(before, old.start)
+        && breaks(&text[old.clone()])
+        && breaks(new)
+}
+
+fn is_line_start(snapshot: &Snapshot, offset: usize) -> bool {
+    offset == 0 || snapshot.text().as_bytes().get(offset - 1) == Some(&b'\n')
+}
+
+fn extent(
+    snapshot: &Snapshot,
+    text: std::ops::Range<usize>,
+    bytes: std::ops::Range<usize>,
+    whole_lines: bool,
+) -> Extent {
+    let start_line = snapshot.lines().number_at(text.start);
+    let end_line = if text.is_empty() && whole_lines {
+        start_line - 1
+    } else if text.is_empty() {
+        start_line
+    } else if whole_lines || text.end == snapshot.text().len() {
+        snapshot.lines().number_at(text.end - 1)
+    } else {
+        // The rest of the last line stays, so the line itself is touched.
+        snapshot.lines().number_at(text.end)
+    };
+    Extent { start_line, end_line, start_byte: bytes.start, end_byte: bytes.end }
+}
+
+pub(super) fn count(extent: &Extent) -> usize {
+    (extent.end_line + 1).saturating_sub(extent.start_line)
+}
+
+pub(super) fn delta(span: &Span) -> i64 {
+    i64::try_from(count(&span.after)).unwrap_or(i64::MAX)
+        - i64::try_from(count(&span.before)).unwrap_or(i64::MAX)
+}
+
+pub(super) fn line_shifts(spans: &[Span]) -> Vec<LineShift> {
+    let mut total = 0;
+    let mut out = Vec::new();
+    for span in spans {
+        total += delta(span);
+        if delta(span) != 0 {
+            out.push(LineShift { from_line: span.before.end_line + 1, delta: total });
+        }
+    }
+    out
+}
+
+impl Span {
+    /// The lines before.
+    pub fn lines_before(&self) -> LineSpan {
+        LineSpan { start: self.before.start_line, end: self.before.end_line }
+    }
+
+    /// The lines after.
+    pub fn lines_after(&self) -> LineSpan {
+        LineSpan { start: self.after.start_line, end: self.after.end_line }
+    }
+}
