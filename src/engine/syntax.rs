@@ -12,7 +12,7 @@ use crate::edit::{
     After, EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckOf,
     SyntaxError, Unchecked, VerifiedEdit, WorkPath,
 };
-use crate::matching::{Explained, Verdict as Matched};
+use crate::matching::{Explained, Verdict};
 use crate::port::{Definition, NoSyntax, Syntax};
 use crate::text::{Snapshot, counted};
 
@@ -96,11 +96,11 @@ impl SyntaxGate {
     }
 
     /// A verdict without the outcomes that bring syntax errors, as long as any other is left.
-    pub(crate) fn vetted(&self, path: &WorkPath, snapshot: &Snapshot, matched: Matched) -> Matched {
-        let Matched::Ambiguous { mut outcomes, mut refusal } = matched else { return matched };
+    pub(crate) fn vetted(&self, path: &WorkPath, snapshot: &Snapshot, matched: Verdict) -> Verdict {
+        let Verdict::Ambiguous { mut outcomes, mut refusal } = matched else { return matched };
         // A text is no outcome unless it is shown as one.
         if self.mode != SyntaxMode::Veto || outcomes.len() != refusal.outcomes.len() {
-            return Matched::Ambiguous { outcomes, refusal };
+            return Verdict::Ambiguous { outcomes, refusal };
         }
         let brings = |splices: &[Splice]| {
             splice_check(&*self.syntax, path, snapshot, splices).new_errors.into_iter().next()
@@ -108,7 +108,7 @@ impl SyntaxGate {
         let errors: Vec<_> = outcomes.iter().map(|one| brings(&one.splices)).collect();
         let sound = errors.iter().filter(|error| error.is_none()).count();
         let Some(first) = errors.iter().flatten().next().filter(|_| sound > 0) else {
-            return Matched::Ambiguous { outcomes, refusal };
+            return Verdict::Ambiguous { outcomes, refusal };
         };
         let gone = counted(errors.len() - sound, "other reading");
         let why = format!("{gone} of the call would bring a syntax error at {first}");
@@ -120,10 +120,10 @@ impl SyntaxGate {
             outcome.explanation.warnings.push(why.clone());
         }
         match outcomes.pop() {
-            Some(only) if outcomes.is_empty() => Matched::One(only),
+            Some(only) if outcomes.is_empty() => Verdict::One(only),
             last => {
                 outcomes.extend(last);
-                Matched::Ambiguous { outcomes, refusal }
+                Verdict::Ambiguous { outcomes, refusal }
             }
         }
     }

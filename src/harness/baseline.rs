@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::judge::Verdict;
+use super::judge::CaseVerdict;
 
 /// Verdicts by case, as stable words.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl std::fmt::Display for Difference {
 
 impl Baseline {
     /// Remembers a verdict.
-    pub(crate) fn set(&mut self, id: &str, verdict: &Verdict) {
+    pub(crate) fn set(&mut self, id: &str, verdict: &CaseVerdict) {
         self.0.insert(id.to_owned(), verdict.word().to_owned());
     }
 

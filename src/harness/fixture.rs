@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::case::{Case, Truth};
-use super::judge::{Aim, Judged, ModelCost, Verdict};
+use super::judge::{Aim, CaseVerdict, Judged, ModelCost};
 use crate::adapters::syntax::TreeSitter;
 use crate::correct::Replay;
 use crate::edit::{EditCode, Expected, WorkPath};
@@ -286,27 +286,33 @@ impl Fixture {
         replay.map_err(|why| format!("replies.jsonl: {why}"))
     }
 
-    fn verdict(&self, code: Option<EditCode>, by: &str, model: ModelCost, files: &Tree) -> Verdict {
+    fn verdict(
+        &self,
+        code: Option<EditCode>,
+        by: &str,
+        model: ModelCost,
+        files: &Tree,
+    ) -> CaseVerdict {
         let expect = &self.spec.expect;
         match code {
-            Some(_) if *files != self.before => Verdict::Wrong,
-            Some(code) if self.aim() == Aim::Right => Verdict::Missed(code),
+            Some(_) if *files != self.before => CaseVerdict::Wrong,
+            Some(code) if self.aim() == Aim::Right => CaseVerdict::Missed(code),
             Some(code) if expect.refuse.iter().any(|wanted| wanted == code.as_str()) => {
-                self.priced(Verdict::Refused(code), model)
+                self.priced(CaseVerdict::Refused(code), model)
             }
-            Some(code) => Verdict::OtherCode(code),
-            None if self.aim() == Aim::Refusal => Verdict::Wrong,
-            None if !self.after.contains(files) => Verdict::Wrong,
+            Some(code) => CaseVerdict::OtherCode(code),
+            None if self.aim() == Aim::Refusal => CaseVerdict::Wrong,
+            None if !self.after.contains(files) => CaseVerdict::Wrong,
             None if expect.rung.as_ref().is_some_and(|rung| rung != by) => {
-                Verdict::OtherRung(by.to_owned())
+                CaseVerdict::OtherRung(by.to_owned())
             }
-            None => self.priced(Verdict::Right, model),
+            None => self.priced(CaseVerdict::Right, model),
         }
     }
 
-    fn priced(&self, verdict: Verdict, model: ModelCost) -> Verdict {
+    fn priced(&self, verdict: CaseVerdict, model: ModelCost) -> CaseVerdict {
         match self.spec.expect.model_calls {
-            Some(wanted) if wanted != model.calls => Verdict::Broken(format!(
+            Some(wanted) if wanted != model.calls => CaseVerdict::Broken(format!(
                 "the model was asked {} times, and {wanted} are expected",
                 model.calls
             )),
@@ -319,8 +325,8 @@ impl Fixture {
         self.spec.status = Status::Pass;
         self.spec.reason.clear();
         match &judged.verdict {
-            Verdict::Right | Verdict::Refused(_) | Verdict::Ambiguous => {}
-            Verdict::Missed(code) | Verdict::OtherCode(code) => {
+            CaseVerdict::Right | CaseVerdict::Refused(_) | CaseVerdict::Ambiguous => {}
+            CaseVerdict::Missed(code) | CaseVerdict::OtherCode(code) => {
                 self.spec.expect =
                     Expect { refuse: vec![code.as_str().into()], ..Expect::default() };
                 for number in 1..=self.after.len() {
@@ -328,8 +334,8 @@ impl Fixture {
                 }
                 self.after.clear();
             }
-            Verdict::OtherRung(rung) => self.spec.expect.rung = Some(rung.clone()),
-            Verdict::Wrong => {
+            CaseVerdict::OtherRung(rung) => self.spec.expect.rung = Some(rung.clone()),
+            CaseVerdict::Wrong => {
                 // A new case keeps what its author expects beside the bytes.
                 if !self.lacks_after() {
                     self.spec.expect = Expect {
@@ -340,7 +346,7 @@ impl Fixture {
                 }
                 self.after = vec![files.clone()];
             }
-            Verdict::Broken(_) => return Ok(()),
+            CaseVerdict::Broken(_) => return Ok(()),
         }
         self.save()
     }

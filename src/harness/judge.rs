@@ -14,7 +14,7 @@ use crate::text::Snapshot;
 
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum CaseVerdict {
     /// The right bytes.
     Right,
     /// Refused, as it must be.
@@ -51,7 +51,7 @@ pub struct ModelCost {
     pub prompt_bytes: u64,
 }
 
-impl Verdict {
+impl CaseVerdict {
     /// Whether it is what the case wants.
     pub fn is_good(&self) -> bool {
         matches!(self, Self::Right | Self::Refused(_))
@@ -76,7 +76,7 @@ impl Verdict {
 #[derive(Debug, Clone)]
 pub struct Judged {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: CaseVerdict,
     /// What the case is there to show.
     pub aim: Aim,
     /// The rung that matched, or the code of the refusal.
@@ -98,7 +98,7 @@ impl Judged {
     /// The verdict on a case that could not be run.
     pub fn broken(aim: Aim, why: impl Into<String>) -> Self {
         Self {
-            verdict: Verdict::Broken(why.into()),
+            verdict: CaseVerdict::Broken(why.into()),
             aim,
             by: "broken".into(),
             got: None,
@@ -182,13 +182,15 @@ pub(crate) fn judge_by(case: &Case, gate: &SyntaxGate) -> Judged {
     match decided {
         Ok(Ok(edit)) => {
             let got = content(&edit);
-            let verdict = if case.accepts(&got) { Verdict::Right } else { Verdict::Wrong };
+            let verdict = if case.accepts(&got) { CaseVerdict::Right } else { CaseVerdict::Wrong };
             let by = edit.explanation().rung.to_string();
             Judged { verdict, by, breaks: breaks(case, &got), got: Some(got), ..judged }
         }
         Ok(Err(refusal)) => {
             let verdict = match verdict_of(&case.truth, refusal.code) {
-                Verdict::Missed(EditCode::Ambiguous) if shows_right(case) => Verdict::Ambiguous,
+                CaseVerdict::Missed(EditCode::Ambiguous) if shows_right(case) => {
+                    CaseVerdict::Ambiguous
+                }
                 verdict => verdict,
             };
             let by = refusal.code.as_str().to_owned();
@@ -199,10 +201,10 @@ pub(crate) fn judge_by(case: &Case, gate: &SyntaxGate) -> Judged {
 }
 
 /// The verdict on a refusal.
-pub(crate) fn verdict_of(truth: &Truth, code: EditCode) -> Verdict {
+pub(crate) fn verdict_of(truth: &Truth, code: EditCode) -> CaseVerdict {
     match truth {
-        Truth::Right { .. } => Verdict::Missed(code),
-        Truth::Refused(codes) if codes.contains(&code) => Verdict::Refused(code),
-        Truth::Refused(_) => Verdict::OtherCode(code),
+        Truth::Right { .. } => CaseVerdict::Missed(code),
+        Truth::Refused(codes) if codes.contains(&code) => CaseVerdict::Refused(code),
+        Truth::Refused(_) => CaseVerdict::OtherCode(code),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::case::Truth;
 use super::compare;
 use super::fixture::Tree;
-use super::judge::{Judged, Verdict};
+use super::judge::{CaseVerdict, Judged};
 use super::suite::{Entry, Origin, Standing};
 
 const PAGE: &str = include_str!("report.html");
@@ -70,7 +70,7 @@ fn case(entry: &Entry, judged: &Judged, files: &Tree) -> Value {
         "verdict": judged.verdict.word(),
         "good": judged.verdict.is_good(),
         "known": entry.standing(&judged.verdict) == Standing::Known,
-        "why": if let Verdict::Broken(why) = &judged.verdict { why.as_str() } else { "" },
+        "why": if let CaseVerdict::Broken(why) = &judged.verdict { why.as_str() } else { "" },
         "by": judged.by, "aim": if refuse.is_empty() { "right" } else { "refuse" }, "refuse": refuse,
         "micros": u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX),
         "calls": judged.model.calls, "bytes": judged.model.prompt_bytes,

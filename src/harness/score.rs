@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::judge::{Aim, Judged, Verdict};
+use super::judge::{Aim, CaseVerdict, Judged};
 use crate::text::counted;
 
 /// The counts of one row.
@@ -52,17 +52,18 @@ impl Tally {
             Aim::Refusal => self.must_refuse += 1,
         }
         match judged.verdict {
-            Verdict::Right => self.right += 1,
-            Verdict::Refused(_) => self.refused += 1,
-            Verdict::Wrong => self.wrong += 1,
-            Verdict::Ambiguous => self.ambiguous += 1,
-            Verdict::Missed(_) => self.missed += 1,
-            Verdict::OtherCode(_) => self.other_code += 1,
-            Verdict::OtherRung(_) | Verdict::Broken(_) => self.broken += 1,
+            CaseVerdict::Right => self.right += 1,
+            CaseVerdict::Refused(_) => self.refused += 1,
+            CaseVerdict::Wrong => self.wrong += 1,
+            CaseVerdict::Ambiguous => self.ambiguous += 1,
+            CaseVerdict::Missed(_) => self.missed += 1,
+            CaseVerdict::OtherCode(_) => self.other_code += 1,
+            CaseVerdict::OtherRung(_) | CaseVerdict::Broken(_) => self.broken += 1,
         }
         self.model_calls += judged.model.calls;
         self.prompt_bytes += judged.model.prompt_bytes;
-        self.by_model += usize::from(judged.verdict == Verdict::Right && judged.model.calls > 0);
+        self.by_model +=
+            usize::from(judged.verdict == CaseVerdict::Right && judged.model.calls > 0);
         self.parsed += usize::from(judged.breaks.is_some());
         self.breaks += usize::from(judged.breaks == Some(true));
         self.time += judged.took;

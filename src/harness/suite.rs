@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::case::{Case, Truth};
 use super::fixture::{Fixture, Status, Tree};
-use super::judge::{Aim, Judged, Verdict, judge};
+use super::judge::{Aim, CaseVerdict, Judged, judge};
 use super::pack;
 
 /// One case of a suite.
@@ -67,8 +67,8 @@ impl Entry {
     }
 
     /// How a verdict on this case is to be taken.
-    pub fn standing(&self, verdict: &Verdict) -> Standing {
-        if *verdict == Verdict::Wrong {
+    pub fn standing(&self, verdict: &CaseVerdict) -> Standing {
+        if *verdict == CaseVerdict::Wrong {
             // Wrong bytes are never known and green.
             return Standing::Bad;
         }
@@ -83,7 +83,7 @@ impl Entry {
     /// What is wrong, for a person: wanted against got.
     pub fn explain(&self, judged: &Judged, files: &Tree) -> String {
         let mut out = format!("{}: {}", self.id, judged.verdict.word());
-        if let Verdict::Broken(why) = &judged.verdict {
+        if let CaseVerdict::Broken(why) = &judged.verdict {
             out.push_str(&format!(" ({why})"));
         } else {
             out.push_str(&format!(" by {}", judged.by));
@@ -101,7 +101,8 @@ impl Entry {
                 let wanted = fixture.after.first().unwrap_or(&fixture.before);
                 for (name, bytes) in files {
                     let was = wanted.get(name).map_or(&[][..], Vec::as_slice);
-                    if was != bytes.as_slice() && !matches!(judged.verdict, Verdict::Missed(_)) {
+                    if was != bytes.as_slice() && !matches!(judged.verdict, CaseVerdict::Missed(_))
+                    {
                         out.push_str(&diff(&format!("{name}: wanted → got"), was, bytes));
                     }
                 }

@@ -28,7 +28,7 @@ use serde::Deserialize;
 use crate::edit::{
     Attempt, Conflict, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Splice,
 };
-use crate::matching::{Explained, Hunk, Verdict as Matched, decide, explain};
+use crate::matching::{Explained, Hunk, Verdict, decide, explain};
 use crate::port::{Ask, CorrectorError, Reply};
 use crate::text::{LineSpan, Snapshot};
 
@@ -191,7 +191,7 @@ impl Resolution {
         snapshot: &Snapshot,
         model: Model,
         read: &[LineSpan],
-        vet: &dyn Fn(Matched) -> Matched,
+        vet: &dyn Fn(Verdict) -> Verdict,
     ) -> Step {
         let request = &request.clone().for_path(path);
         let matched = vet(decide(request, snapshot));
@@ -208,12 +208,12 @@ impl Resolution {
             policy,
         };
         match matched {
-            Matched::One(explained) => {
+            Verdict::One(explained) => {
                 call.finish(Vec::new(), Resolved::by_ladder(explained, request))
             }
-            Matched::Ambiguous { outcomes, refusal } => call.choose(Vec::new(), refusal, outcomes),
-            Matched::Missing(refusal) => call.correct_old(refusal, read),
-            Matched::Refused(refusal) => Step::Refused(Box::new(refusal)),
+            Verdict::Ambiguous { outcomes, refusal } => call.choose(Vec::new(), refusal, outcomes),
+            Verdict::Missing(refusal) => call.correct_old(refusal, read),
+            Verdict::Refused(refusal) => Step::Refused(Box::new(refusal)),
         }
     }
 

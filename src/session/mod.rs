@@ -6,7 +6,7 @@ mod hearing;
 mod ledger;
 
 pub(crate) use guard::Guard;
-pub(crate) use guard::{Asked, Done, FileState, Policy, Verdict};
+pub(crate) use guard::{Asked, Done, FileState, GuardVerdict, Policy};
 #[cfg(all(feature = "mcp", unix))]
 pub(crate) use hearing::{FULL, received};
 #[cfg(feature = "mcp")]

@@ -9,7 +9,7 @@ use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::Engine;
 use crate::patch::Patch;
-use crate::session::{Asked, Done, FileState, Guard, Policy, Verdict};
+use crate::session::{Asked, Done, FileState, Guard, GuardVerdict, Policy};
 
 /// `task_complete`, as it is listed in guarded sessions. [`GuardedCalls`] answers it.
 pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
@@ -92,8 +92,8 @@ impl GuardedCalls {
         };
         let verdict = self.guard().check(&asked);
         let warnings = match verdict {
-            Verdict::Pass(warnings) => warnings,
-            Verdict::Refuse { rule, code, error, hint } => {
+            GuardVerdict::Pass(warnings) => warnings,
+            GuardVerdict::Refuse { rule, code, error, hint } => {
                 let mut guard = self.guard();
                 guard.refused(&asked);
                 match rule {

@@ -12,7 +12,7 @@ use super::Material;
 use crate::cli::progress::Progress;
 use crate::engine::SyntaxMode;
 use crate::harness::case::{Case, Truth};
-use crate::harness::judge::{Judged, Verdict};
+use crate::harness::judge::{CaseVerdict, Judged};
 use crate::harness::measure::{JudgedCase, Plan, edits, measure};
 
 #[derive(Debug, Args)]
@@ -54,11 +54,11 @@ impl Show {
     fn wants(self, judged: &Judged) -> bool {
         let verdict = &judged.verdict;
         match self {
-            Self::Wrong => *verdict == Verdict::Wrong,
-            Self::Refused => matches!(verdict, Verdict::Missed(_) | Verdict::Ambiguous),
+            Self::Wrong => *verdict == CaseVerdict::Wrong,
+            Self::Refused => matches!(verdict, CaseVerdict::Missed(_) | CaseVerdict::Ambiguous),
             Self::Other => matches!(
                 verdict,
-                Verdict::OtherCode(_) | Verdict::OtherRung(_) | Verdict::Broken(_)
+                CaseVerdict::OtherCode(_) | CaseVerdict::OtherRung(_) | CaseVerdict::Broken(_)
             ),
             Self::Bad => !verdict.is_good(),
             Self::Right => verdict.is_good(),

@@ -13,7 +13,7 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::cli::progress::Progress;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
-use crate::harness::judge::Verdict;
+use crate::harness::judge::CaseVerdict;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
 use crate::harness::mine::redact::Redactor;
@@ -323,11 +323,11 @@ fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
         let (judged, files) = fixture.judge();
         fixture.spec.cause.clone_from(&judged.by);
         match judged.verdict {
-            Verdict::Missed(code) => {
+            CaseVerdict::Missed(code) => {
                 fixture.spec.expect =
                     Expect { refuse: vec![code.as_str().into()], ..Expect::default() };
             }
-            Verdict::Broken(why) => return Err(io::Error::other(why)),
+            CaseVerdict::Broken(why) => return Err(io::Error::other(why)),
             _ => fixture.after = vec![files],
         }
         fixture.save()?;

@@ -15,7 +15,7 @@ use crate::cli::progress::Progress;
 use crate::harness::baseline::{Baseline, Difference, Scope};
 use crate::harness::ci::{self, End::*};
 use crate::harness::fixture::{Status, Tree};
-use crate::harness::judge::{Judged, Verdict};
+use crate::harness::judge::{CaseVerdict, Judged};
 use crate::harness::measure::parallel;
 use crate::harness::pack;
 use crate::harness::score::Score;
@@ -204,7 +204,7 @@ fn bless_all(seen: &mut [CaseRun]) -> io::Result<()> {
             continue;
         }
         match &mut case.entry.kind {
-            Origin::Folder(fixture) if !matches!(case.judged.verdict, Verdict::Broken(_)) => {
+            Origin::Folder(fixture) if !matches!(case.judged.verdict, CaseVerdict::Broken(_)) => {
                 fixture.bless(&case.judged, &case.files)?;
                 case.entry.status = Status::Pass;
                 let (judged, files) = case.entry.judge_files();
@@ -321,7 +321,7 @@ fn as_json(seen: &[CaseRun], changes: &[Difference]) -> String {
             })
         })
         .collect();
-    let count = |good: fn(&Verdict) -> bool| {
+    let count = |good: fn(&CaseVerdict) -> bool| {
         seen.iter().filter(|c| c.standing != Standing::Known && good(&c.judged.verdict)).count()
     };
     let changes: Vec<_> = changes
@@ -329,10 +329,10 @@ fn as_json(seen: &[CaseRun], changes: &[Difference]) -> String {
         .map(|c| json!({ "id": c.id, "was": c.was, "is": c.is, "loss": c.is_loss() }))
         .collect();
     json!({
-        "right": count(|v| *v == Verdict::Right),
-        "refused": count(|v| matches!(v, Verdict::Refused(_))),
-        "silently_wrong": count(|v| *v == Verdict::Wrong),
-        "failed": count(|v| !v.is_good() && *v != Verdict::Wrong),
+        "right": count(|v| *v == CaseVerdict::Right),
+        "refused": count(|v| matches!(v, CaseVerdict::Refused(_))),
+        "silently_wrong": count(|v| *v == CaseVerdict::Wrong),
+        "failed": count(|v| !v.is_good() && *v != CaseVerdict::Wrong),
         "known_failures": seen.iter().filter(|c| c.standing == Standing::Known).count(),
         "promote": seen.iter().filter(|c| c.standing == Standing::Promote).count(),
         "changes": changes,

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::case::{Case, Truth};
-use super::judge::{Verdict, breaks, judge};
+use super::judge::{CaseVerdict, breaks, judge};
 use super::measure::parallel;
 use crate::edit::{EditCode, Expected};
 
@@ -170,9 +170,9 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
     });
     for (at, case) in cases.iter().enumerate() {
         let verdict = match results.get(&at).cloned().flatten() {
-            Some(bytes) if case.accepts(&bytes) => Verdict::Right,
-            Some(_) => Verdict::Wrong,
-            None => Verdict::Refused(EditCode::NoOccurrence),
+            Some(bytes) if case.accepts(&bytes) => CaseVerdict::Right,
+            Some(_) => CaseVerdict::Wrong,
+            None => CaseVerdict::Refused(EditCode::NoOccurrence),
         };
         let side = match case.truth {
             Truth::Right { .. } => &mut out.recoverable,
@@ -192,13 +192,13 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
 }
 
 impl Counts {
-    fn add(&mut self, verdict: &Verdict, breaks: Option<bool>) {
+    fn add(&mut self, verdict: &CaseVerdict, breaks: Option<bool>) {
         self.cases += 1;
         self.parsed += usize::from(breaks.is_some());
         self.breaks += usize::from(breaks == Some(true));
         match verdict {
-            Verdict::Right => self.right += 1,
-            Verdict::Wrong => self.wrong += 1,
+            CaseVerdict::Right => self.right += 1,
+            CaseVerdict::Wrong => self.wrong += 1,
             _ => self.refused += 1,
         }
     }

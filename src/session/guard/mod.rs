@@ -50,7 +50,7 @@ pub struct Done<'a> {
 
 /// What the guard says to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum GuardVerdict {
     /// Go on; the warnings are told with the answer.
     Pass(Vec<String>),
     /// The call is not made.
@@ -166,7 +166,7 @@ impl Guard {
     }
 
     /// Asks every rule about a call.
-    pub fn check(&self, asked: &Asked<'_>) -> Verdict {
+    pub fn check(&self, asked: &Asked<'_>) -> GuardVerdict {
         let moments: &[Moment] = match asked.tool {
             "task_complete" => &[Moment::Complete],
             _ if asked.writes && !is_exploration(asked.tool, asked.arguments) => {
@@ -178,12 +178,12 @@ impl Guard {
         for rule in moments.iter().flat_map(|moment| self.broken(*moment, asked)) {
             let (code, error, hint) = self.words(rule, asked);
             match self.policy.level(rule.id) {
-                Level::Refuse => return Verdict::Refuse { rule: rule.id, code, error, hint },
+                Level::Refuse => return GuardVerdict::Refuse { rule: rule.id, code, error, hint },
                 Level::Warn => warnings.push(format!("{error} {hint}")),
                 Level::Off => {}
             }
         }
-        Verdict::Pass(warnings)
+        GuardVerdict::Pass(warnings)
     }
 
     fn broken<'a>(
@@ -459,7 +459,7 @@ mod tests {
     fn completion_without_exploration_is_blocked_in_the_known_form() {
         let guard = Guard::default();
         let (none, files) = (Map::new(), BTreeMap::new());
-        let Verdict::Refuse { rule, code, error, hint } =
+        let GuardVerdict::Refuse { rule, code, error, hint } =
             guard.check(&asked("task_complete", &none, &files))
         else {
             panic!("passed")
@@ -479,7 +479,7 @@ mod tests {
         let mut hints = Vec::new();
         for _ in 0..9 {
             let asked = asked("edit_file", &call, &files);
-            let Verdict::Refuse { rule, code, error, hint } = guard.check(&asked) else {
+            let GuardVerdict::Refuse { rule, code, error, hint } = guard.check(&asked) else {
                 panic!("passed")
             };
             assert_eq!((rule, code), ("repeat_failed", EditCode::NoOccurrence));
@@ -492,7 +492,7 @@ mod tests {
         assert!(hints[1].contains("another way"), "{}", hints[1]);
         // The file changed: the call deserves a new try.
         files.insert("a".into(), Some(ContentHash::of(b"2")));
-        assert_eq!(guard.check(&asked("edit_file", &call, &files)), Verdict::Pass(Vec::new()));
+        assert_eq!(guard.check(&asked("edit_file", &call, &files)), GuardVerdict::Pass(Vec::new()));
     }
 
     #[test]
@@ -504,9 +504,9 @@ mod tests {
         let blocked = Done { code: Some(EditCode::Blocked), report: &shown, ..FAILED };
         let call = asked("edit_lines", &none, &files);
         guard.record(&call, &blocked);
-        assert_eq!(guard.check(&call), Verdict::Pass(Vec::new()));
+        assert_eq!(guard.check(&call), GuardVerdict::Pass(Vec::new()));
         guard.record(&call, &blocked);
-        assert!(matches!(guard.check(&call), Verdict::Refuse { rule: "repeat_failed", .. }));
+        assert!(matches!(guard.check(&call), GuardVerdict::Refuse { rule: "repeat_failed", .. }));
     }
 
     #[test]
@@ -516,7 +516,7 @@ mod tests {
         guard.record(&asked("read_file", &none, &files), &DONE);
         let conflict = Done { code: Some(EditCode::Conflict), ..FAILED };
         guard.record(&asked("edit_file", &none, &files), &conflict);
-        assert_eq!(guard.check(&asked("edit_file", &none, &files)), Verdict::Pass(Vec::new()));
+        assert_eq!(guard.check(&asked("edit_file", &none, &files)), GuardVerdict::Pass(Vec::new()));
     }
 
     #[test]
@@ -529,8 +529,8 @@ mod tests {
         let complete = |guard: &Guard, files: &BTreeMap<String, FileState>| match guard
             .check(&asked("task_complete", &Map::new(), files))
         {
-            Verdict::Pass(_) => "pass",
-            Verdict::Refuse { rule, .. } => rule,
+            GuardVerdict::Pass(_) => "pass",
+            GuardVerdict::Refuse { rule, .. } => rule,
         };
         assert_eq!(complete(&guard, &files), "unresolved_edit");
         guard.named_unresolved();
@@ -555,7 +555,8 @@ mod tests {
     fn a_policy_softens_rule_by_rule() {
         let (none, files) = (Map::new(), BTreeMap::new());
         let soft = Guard::new(Policy::soft());
-        let Verdict::Pass(warnings) = soft.check(&asked("task_complete", &none, &files)) else {
+        let GuardVerdict::Pass(warnings) = soft.check(&asked("task_complete", &none, &files))
+        else {
             panic!("refused")
         };
         assert_eq!(warnings.len(), 2);
@@ -564,7 +565,7 @@ mod tests {
         let off = off.with("nothing_changed", Level::Off).expect("rule");
         assert_eq!(
             Guard::new(off).check(&asked("task_complete", &none, &files)),
-            Verdict::Pass(Vec::new())
+            GuardVerdict::Pass(Vec::new())
         );
         assert!(Policy::strict().with("no_such_rule", Level::Off).is_none());
     }
