@@ -7,6 +7,8 @@
 
 use std::ops::Range;
 
+use memchr::memmem::Finder;
+
 use super::escaped;
 use super::file::File;
 use super::fold::is_word;
@@ -25,21 +27,23 @@ pub(super) fn decide(request: &EditRequest, file: &File<'_>) -> Option<Verdict> 
         return None;
     }
     Some(match choose(request, file, &request.new, &found) {
-        Ok(places) => replace(request, file, &places),
+        Ok(places) => replace(request, file, &places, &found.finder),
         Err(refusal) => Verdict::Refused(refusal),
     })
 }
 
 /// Where a text stands, without overlaps.
-pub(super) struct Found {
+pub(super) struct Found<'a> {
+    /// Building it costs as much as searching a small file, so it is kept.
+    finder: Finder<'a>,
     pub(super) all: Vec<Range<usize>>,
     /// Whether it also stands across two of those, or beside one and over it.
     overlapping: bool,
 }
 
 /// Where a text stands character for character.
-pub(super) fn places(file: &File<'_>, old: &str) -> Found {
-    let finder = memchr::memmem::Finder::new(old);
+pub(super) fn places<'a>(file: &File<'_>, old: &'a str) -> Found<'a> {
+    let finder = Finder::new(old);
     let bytes = file.text.as_bytes();
     let all: Vec<Range<usize>> = finder.find_iter(bytes).map(|at| at..at + old.len()).collect();
     let overlaps = |place: &Range<usize>| {
@@ -48,7 +52,7 @@ pub(super) fn places(file: &File<'_>, old: &str) -> Found {
     };
     // A text overlaps itself only if it begins as it ends. To look is cheaper for a few places.
     let overlapping = (all.len() <= FEW || border(old.as_bytes())) && all.iter().any(overlaps);
-    Found { all, overlapping }
+    Found { finder, all, overlapping }
 }
 
 /// Places at which it is looked for an overlap without asking whether there can be one.
@@ -73,7 +77,7 @@ pub(super) fn choose(
     request: &EditRequest,
     file: &File<'_>,
     new: &str,
-    found: &Found,
+    found: &Found<'_>,
 ) -> Result<Vec<Range<usize>>, Refusal> {
     let lines = || -> Vec<usize> {
         found.all.iter().map(|place| file.snapshot.lines().number_at(place.start)).collect()
@@ -112,7 +116,7 @@ fn same_everywhere(text: &str, old: &str, new: &str, places: &[Range<usize>]) ->
     let [place] = places else { return false };
     let from = place.start + 1;
     let to = (place.end + old.len() - 1).min(text.len());
-    let finder = memchr::memmem::Finder::new(old);
+    let finder = Finder::new(old);
     let bytes = &text.as_bytes()[from..to];
     let starts = (0..bytes.len()).scan(0, |next, _| {
         let at = finder.find(&bytes[*next..])? + *next;
@@ -128,9 +132,14 @@ fn same_everywhere(text: &str, old: &str, new: &str, places: &[Range<usize>]) ->
         })
 }
 
-fn replace(request: &EditRequest, file: &File<'_>, places: &[Range<usize>]) -> Verdict {
+fn replace(
+    request: &EditRequest,
+    file: &File<'_>,
+    places: &[Range<usize>],
+    finder: &Finder<'_>,
+) -> Verdict {
     if let [place] = places
-        && let Some(line) = stands_already(request, file, place)
+        && let Some(line) = stands_already(request, file, place, finder)
     {
         return Verdict::Refused(refuse::already_applied(line));
     }
@@ -180,9 +189,14 @@ pub(super) fn with_endings(file: &File<'_>, at: usize, new: &str) -> String {
 }
 
 /// The line at which `new` stands already, whole and around the place: a repeated call.
-fn stands_already(request: &EditRequest, file: &File<'_>, place: &Range<usize>) -> Option<usize> {
-    let (old, new) = (&request.old, &request.new);
-    let mut offsets = memchr::memmem::find_iter(new.as_bytes(), old).take(1_000);
+fn stands_already(
+    request: &EditRequest,
+    file: &File<'_>,
+    place: &Range<usize>,
+    finder: &Finder<'_>,
+) -> Option<usize> {
+    let new = &request.new;
+    let mut offsets = finder.find_iter(new.as_bytes()).take(1_000);
     let start = offsets.find_map(|offset| {
         let start = place.start.checked_sub(offset)?;
         file.text.as_bytes()[start..].starts_with(new.as_bytes()).then_some(start)

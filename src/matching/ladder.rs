@@ -107,7 +107,7 @@ impl Call<'_, '_> {
     }
 
     /// A reading stands in the file character for character.
-    fn decoded(self, reading: &Reading, found: &exact::Found) -> Verdict {
+    fn decoded(self, reading: &Reading, found: &exact::Found<'_>) -> Verdict {
         let read = EditRequest { old: reading.old.clone(), ..self.request.clone() };
         let first = reading.new.texts().next().unwrap_or_default();
         let places = match exact::choose(&read, self.file, first, found) {

@@ -11,6 +11,9 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let comment = ["//", "#", "/*", "--", "<!--", "{/*", ";", "%", "*"]
         .iter()
         .find_map(|mark| line.strip_prefix(mark));
+    if comment.is_none() && !line.contains(['.', '…']) {
+        return false;
+    }
     let inner = comment.unwrap_or(line);
     let inner = inner
         .trim_end_matches("*/}")
@@ -79,6 +82,9 @@ pub(super) fn is_bare(line: &str) -> bool {
 /// A placeholder in `new` that neither `old` nor the file has, and lines of `old` that
 /// went for it.
 pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &str) -> Option<&'a str> {
+    if !new.lines().any(is_placeholder) {
+        return None;
+    }
     let is_new = |line: &&str| {
         let line = line.trim();
         is_placeholder(line)
