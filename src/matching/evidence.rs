@@ -20,6 +20,8 @@ pub(super) enum Depth {
     Beside,
     /// The same, and as it was sent where even that says nothing.
     BesideOrSent,
+    /// As far from the first line of `new_str` as it was sent.
+    FromFirst,
 }
 
 impl Depth {
@@ -31,6 +33,7 @@ impl Depth {
             Self::BesideOrSent => {
                 Some("new lines moved like the lines above them, where these tell")
             }
+            Self::FromFirst => Some("new lines as far from the first line as they were sent"),
             Self::Mapped(_) | Self::Beside => {
                 Some("new lines moved as far as the lines of old_str")
             }
@@ -45,6 +48,9 @@ impl Depth {
         }
         if self == Self::BesideOrSent {
             return Self::Beside.apply(call, n).or_else(|| Some(sent.to_owned()));
+        }
+        if self == Self::FromFirst {
+            return from_first(call, n);
         }
         if let Some(first) = lost_first(call, n) {
             return Some(first);
@@ -71,6 +77,46 @@ fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
     let same = indent::of(call.new[n]) == indent::of(call.old[first]);
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
+}
+
+/// The file's indentation of the first line, and as much more as a line of `new_str` has more
+/// than its first line.
+fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
+    let first = call.file_indent(*call.paired.first()?)?;
+    let own = call.new.iter().find(|line| !line.trim().is_empty())?;
+    let deeper = indent::of(call.new[n]).strip_prefix(indent::of(own))?;
+    Some(format!("{first}{deeper}"))
+}
+
+/// Whether the lines of `new_str` stand to their first line as the file's do, while the first
+/// line of `old_str` alone has lost its indentation: they may have been written as a block of
+/// their own.
+fn is_own_block(call: &Lines<'_, '_>) -> bool {
+    let Some(&first) = call.paired.first().filter(|_| call.map.first_apart) else { return false };
+    let Some(head) = call.new.iter().position(|line| !line.trim().is_empty()) else { return false };
+    if indent::of(call.new[head]) != indent::of(call.old[first]) {
+        return false;
+    }
+    let mut further = 0;
+    for event in &call.events {
+        let (Event::Keep(o, n) | Event::Change(o, n)) = *event else { continue };
+        if o == first || n == head || call.new[n].trim().is_empty() {
+            continue;
+        }
+        let Some(file) = call.file_indent(o) else { continue };
+        if from_first(call, n).as_deref() != Some(file) {
+            return false;
+        }
+        further += 1;
+    }
+    if further > 0 {
+        return true;
+    }
+    // No line is shared: as a whole.
+    let solid = (head + 1..call.new.len()).filter(|&n| !call.new[n].trim().is_empty());
+    let new = solid.map(|n| from_first(call, n).map(|indent| indent.len())).min();
+    let file = call.paired[1..].iter().map(|&o| call.file_indent(o).map(str::len)).min();
+    new.is_some() && new == file
 }
 
 /// The line of `old_str` that stands nearest above a line of `new_str`, else below it, and
@@ -122,9 +168,10 @@ pub(super) fn depths(call: &Lines<'_, '_>) -> Vec<Depth> {
         false => (0..call.map.rules.len()).map(Depth::Mapped).collect(),
     };
     let in_order = |depth: &Depth| keeps_order(call, *depth);
-    match shared_lines(call) {
+    let own_block = is_own_block(call).then_some(Depth::FromFirst);
+    let read = match shared_lines(call) {
         Shared::Mistaken if stands_right_already(call) => {
-            mapped.into_iter().chain([Depth::AsSent]).collect()
+            mapped.into_iter().chain([Depth::AsSent]).collect::<Vec<_>>()
         }
         Shared::Mistaken if begins_as_the_file(call, &mapped) => {
             mapped.into_iter().chain([Depth::AllAsSent]).collect()
@@ -135,7 +182,8 @@ pub(super) fn depths(call: &Lines<'_, '_>) -> Vec<Depth> {
             let sent = Some(Depth::AsSent).filter(|sent| !irregular || in_order(sent));
             mapped.into_iter().filter(in_order).chain(sent).collect()
         }
-    }
+    };
+    read.into_iter().chain(own_block).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -169,7 +217,17 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     let new = outer(solid.map(|line| indent::of(line)));
     let old = outer(call.paired.iter().map(|&o| indent::of(call.old[o])));
     let file = outer(call.paired.iter().filter_map(|&o| call.file_indent(o)));
+    // Where all begin as deep, the width of a level.
+    let widths = || {
+        let unit = |lines: &[&str]| indent::unit(lines.iter().copied());
+        (unit(&call.old), unit(&call.new), call.file.unit())
+    };
     let frame = match (old == new, file == new) {
+        (true, true) => match widths() {
+            (Some(old), Some(new), Some(file)) if old != file && new == old => Shared::Mistaken,
+            (Some(old), Some(new), Some(file)) if old != file && new == file => Shared::Right,
+            _ => Shared::Silent,
+        },
         (true, false) => Shared::Mistaken,
         (false, true) => Shared::Right,
         _ => Shared::Silent,

@@ -158,8 +158,8 @@ fn replace(
             escaped::Review::Suspicious => explanation.warnings.push(escaped::WARNING.into()),
             escaped::Review::Fine => {}
         }
-        explanation.warnings.extend(review_exact(request, file, place, &new));
     }
+    explanation.warnings.extend(review_exact(request, file, &places[0], &new));
     let splice = |range: &Range<usize>| {
         let text = with_endings(file, range.start, &new);
         Splice { range: range.clone(), text }
@@ -171,10 +171,19 @@ fn replace(
     Verdict::One(Explained::new(request, file, splices, explanation))
 }
 
+/// Whether all line breaks of a text are plain ones, and there are any.
+fn is_plain(text: &str) -> bool {
+    text.contains('\n') && !text.contains('\r')
+}
+
 /// Line breaks of `new` in the ending that the file has around a place.
 pub(super) fn with_endings(file: &File<'_>, at: usize, new: &str) -> String {
-    if file.snapshot.ending_near(at) != Ending::CrLf || !new.contains('\n') {
-        return new.to_owned();
+    match file.snapshot.ending_near(at) {
+        Ending::Lf if new.contains("\r\n") && is_plain(file.text) => {
+            return new.replace("\r\n", "\n");
+        }
+        Ending::CrLf if new.contains('\n') => {}
+        _ => return new.to_owned(),
     }
     let mut out = String::with_capacity(new.len() + 16);
     let mut before = ' ';
@@ -333,9 +342,24 @@ fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String>
     let own = text[place.clone()].lines().skip(1).filter(solid);
     let own = own.map(|l| indent::columns(indent::of(l), 4)).min();
     let first = indent::columns(margin, 4) + indent::columns(indent::of(new), 4);
-    (further < own.unwrap_or(first).min(first)).then(|| {
+    let flat = is_flattened(&text[place.clone()], new, indent::columns(margin, 4));
+    (flat || further < own.unwrap_or(first).min(first)).then(|| {
         "new_str was written as sent, and lines after its first are less deep than the lines around them: indent them if they belong there".to_owned()
     })
+}
+
+/// Whether the line behind a first one that opens a block is deeper in `old`, which begins
+/// `margin` columns in, and is not in `new`.
+fn is_flattened(old: &str, new: &str, margin: usize) -> bool {
+    let second = |text: &str| {
+        let mut solid = text.lines().filter(|line| !line.trim().is_empty());
+        let opens = solid.next()?.trim_end().ends_with([':', '{', '(', '[']);
+        let body =
+            solid.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
+        let first = margin + indent::columns(indent::of(text), 4);
+        Some(indent::columns(indent::of(body), 4) > first)
+    };
+    second(old) == Some(true) && second(new) == Some(false)
 }
 
 /// A line beside the place that `new_str` has at its edge and `old_str` has not.

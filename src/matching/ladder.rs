@@ -139,7 +139,8 @@ impl Call<'_, '_> {
             Expected::All => places.iter().collect(),
             Expected::Exactly(count) if count.get() == places.len() => places.iter().collect(),
             Expected::Exactly(count) if count.get() == 1 => {
-                match exact::nearest_line(self.request, lines) {
+                let near = exact::nearest_line(self.request, lines);
+                match near.or_else(|| self.numbered_place(reading, lines)) {
                     Some(at) => vec![&places[at]],
                     None => return too_many(),
                 }
@@ -162,6 +163,16 @@ impl Call<'_, '_> {
             }
         }
         self.write(reading, &chosen, rung)
+    }
+
+    /// The one place whose line has the number that was copied into `old_str`.
+    fn numbered_place(self, reading: &Reading, lines: &[usize]) -> Option<usize> {
+        if !reading.rewrites.contains(&Rewrite::LineNumbers) {
+            return None;
+        }
+        let (_, number, _) = reading::number(self.request.old.lines().next()?)?;
+        let mut there = (0..lines.len()).filter(|&at| lines[at] == number);
+        there.next().filter(|_| there.next().is_none())
     }
 
     /// Writes the call at places that are meant.
@@ -207,9 +218,14 @@ impl Call<'_, '_> {
         let guesses = guesses.into_iter().map(|o| (vec![o.splice], o.how)).collect();
         match self.settle(reading, guesses, rung, &rewrites) {
             ambiguous @ Verdict::Ambiguous { .. } => ambiguous,
-            _ => {
+            other => {
                 let line = places.first().map_or(1, |place| place.lines().start + 1);
-                Verdict::Refused(refuse::ambiguous(line, rung, 0))
+                let mut refusal = refuse::ambiguous(line, rung, 0);
+                if let Verdict::One(guess) = other {
+                    let how = "a guess, which no line of the call proves".to_owned();
+                    refusal.outcomes.push(OutcomeDiff { how, diff: self.diff(&guess.splices) });
+                }
+                Verdict::Refused(refusal)
             }
         }
     }

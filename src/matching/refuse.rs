@@ -110,7 +110,9 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
         }
         (false, false) => format!("old_str fits {found} place (at line {list}), expected {wanted}"),
     };
-    let hint = if wanted == 1 {
+    let hint = if wanted == 1 && found > 1 && lines.len() == 1 {
+        "Quote more of that line in old_str and new_str so that only one place fits; or, to change all of them, expected_replacements or replace_all."
+    } else if wanted == 1 {
         "Add lines above or below to old_str and new_str so that only one place fits; or give near_line; or, to change all of them, expected_replacements or replace_all."
     } else {
         "Set expected_replacements to the number found, or quote more lines."
@@ -217,12 +219,13 @@ pub(super) fn stale(request: &EditRequest, file: &File<'_>, hunks: &[Hunk]) -> R
 fn said(conflict: &Conflict) -> String {
     let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(shown);
     let span = LineSpan { start: conflict.start_line, end: conflict.end_line };
+    let has = if span.end > span.start { "have" } else { "has" };
     match (first(&conflict.believed), first(&conflict.found)) {
         (Some(believed), Some(found)) => {
             let strange = strange_letter(&believed, &found).unwrap_or_default();
-            format!("{span} has `{found}`, not `{believed}`{strange}")
+            format!("{span} {has} `{found}`, not `{believed}`{strange}")
         }
-        (None, Some(found)) => format!("{span} has `{found}`, which old_str does not have there"),
+        (None, Some(found)) => format!("{span} {has} `{found}`, which old_str does not have there"),
         (Some(believed), None) => format!("`{believed}` is not there (at {span})"),
         (None, None) => format!("{span} differs"),
     }

@@ -137,7 +137,7 @@ pub(super) fn merge(
             }
             _ => out.push_str(token.gap),
         }
-        match partner[at] {
+        match partner[at].filter(|&o_at| is_same_run(&o, o_at, &n, at)) {
             Some(o) => out.push_str(&file[own[o].clone()]),
             None => out.push_str(token.text),
         }
@@ -214,6 +214,26 @@ fn changes_within(
         let kept = (pair[0]..pair[1]).zip(from..to).all(|(n, o)| partner[n] == Some(o));
         !kept || pair[1] - pair[0] != to - from
     })
+}
+
+/// Whether two equal tokens are parts of the same sequence of marks: `-` is not kept in `->`.
+fn is_same_run(o: &[Token<'_>], o_at: usize, n: &[Token<'_>], n_at: usize) -> bool {
+    fn run<'t>(tokens: &'t [Token<'_>], at: usize) -> impl Iterator<Item = &'t str> {
+        let joins = |at: usize| tokens[at].gap.is_empty() && is_operator(tokens[at].text);
+        let mut from = at;
+        while from > 0 && joins(from) && is_operator(tokens[from - 1].text) {
+            from -= 1;
+        }
+        let more =
+            tokens[from + 1..].iter().take_while(|t| t.gap.is_empty() && is_operator(t.text));
+        tokens[from..=from].iter().chain(more).map(|token| token.text)
+    }
+    !is_operator(n[n_at].text) || run(o, o_at).eq(run(n, n_at))
+}
+
+/// Whether marks of this kind are read together with those beside them.
+fn is_operator(mark: &str) -> bool {
+    mark.starts_with(|c: char| "-–—.…<>=+*/~|&!".contains(c))
 }
 
 enum Pair {

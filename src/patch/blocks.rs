@@ -29,12 +29,49 @@ fn is_replace(line: &str) -> bool {
 /// A line of a block without the backslash that keeps it from being taken for a mark.
 fn unescaped(line: &str) -> &str {
     match line.strip_prefix('\\') {
-        Some(rest)
-            if is_search(rest) || is_divider(rest) || is_replace(rest) || is_dashes(rest) =>
-        {
-            rest
-        }
+        Some(rest) if is_divider(rest) || is_dashes(rest) || begins_as_a_mark(rest) => rest,
         _ => line,
+    }
+}
+
+fn begins_as_a_mark(line: &str) -> bool {
+    let word = line.trim_start_matches(['<', '>', '-', '+']);
+    let is_mark = (5..=9).contains(&(line.len() - word.len()));
+    is_mark && (word.trim().is_empty() || word.starts_with(' ')) || place_of(line).is_some()
+}
+
+/// What `:start_line:` or `:end_line:` names, with the number if it has one.
+fn place_of(line: &str) -> Option<(&str, Option<usize>)> {
+    let line = line.trim();
+    ["start", "end"].into_iter().find_map(|edge| {
+        let number = line.strip_prefix(':')?.strip_prefix(edge)?.strip_prefix("_line:")?;
+        Some((edge, number.trim().trim_matches(['[', ']']).trim().parse().ok()))
+    })
+}
+
+/// One half of a block.
+#[derive(Default)]
+struct Half<'a> {
+    start_line: Option<usize>,
+    /// Whether it begins with the place of the text; dashes end that.
+    has_place: bool,
+    lines: Vec<&'a str>,
+}
+
+impl<'a> Half<'a> {
+    fn push(&mut self, line: &'a str) {
+        match place_of(line).filter(|_| self.lines.is_empty()) {
+            Some((edge, number)) => {
+                self.has_place = true;
+                if edge == "start" {
+                    self.start_line = number;
+                }
+            }
+            None if self.has_place && self.lines.is_empty() && is_dashes(line) => {
+                self.has_place = false;
+            }
+            None => self.lines.push(unescaped(line)),
+        }
     }
 }
 
@@ -55,8 +92,7 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
             }
             continue;
         }
-        let mut near_line = None;
-        let mut search = Vec::new();
+        let mut search = Half::default();
         let cut_off = || {
             malformed("a search/replace block is not closed")
                 .hint("A block is <<<<<<< SEARCH, the old lines, =======, the new lines, >>>>>>> REPLACE.")
@@ -66,14 +102,9 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
             if is_divider(line) {
                 break;
             }
-            match line.trim().strip_prefix(":start_line:") {
-                Some(number) if search.is_empty() => near_line = number.trim().parse().ok(),
-                _ if search.is_empty() && line.trim().starts_with(":end_line:") => {}
-                _ if search.is_empty() && near_line.is_some() && is_dashes(line) => {}
-                _ => search.push(unescaped(line)),
-            }
+            search.push(line);
         }
-        let mut replace = Vec::new();
+        let mut replace = Half::default();
         loop {
             let line = lines.next().ok_or_else(cut_off)?;
             if is_replace(line) {
@@ -82,13 +113,16 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
             if is_search(line) || is_divider(line) {
                 return Err(cut_off());
             }
-            replace.push(unescaped(line));
+            replace.push(line);
         }
         let path = current.clone().ok_or_else(|| {
             malformed("a search/replace block has no file")
                 .hint("Put the file's path on the line above the block, or give it as `path`.")
         })?;
-        files.push(FilePatch { path, change: change(&search, &replace, near_line) });
+        files.push(FilePatch {
+            path,
+            change: change(&search.lines, &replace.lines, search.start_line),
+        });
     }
     Ok(files)
 }

@@ -111,6 +111,11 @@ impl Patch {
         } else if text.lines().any(|line| line.starts_with("--- ") || line.starts_with("@@ ")) {
             unified::parse(text, path)?
         } else {
+            let is_block = text.contains("\n=======") || text.starts_with("=======");
+            if is_block {
+                return Err(malformed("invalid patch: the search/replace block has no line <<<<<<< SEARCH")
+                    .hint("A block is <<<<<<< SEARCH, the old lines, =======, the new lines, >>>>>>> REPLACE."));
+            }
             return Err(malformed("invalid patch: The first line of the patch must be '*** Begin Patch'")
                 .hint("Send a V4A patch (*** Begin Patch … *** End Patch), search/replace blocks (<<<<<<< SEARCH … ======= … >>>>>>> REPLACE), or a unified diff."));
         };

@@ -43,6 +43,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
         if is_end(line) {
             return Ok(files);
         }
+        // Blanks before the first header are not a line's.
+        let line = line.trim_start();
         if let Some(path) = line.strip_prefix(ADD) {
             let mut content = String::new();
             while let Some(line) = lines.next_if(|line| !is_section(line)) {

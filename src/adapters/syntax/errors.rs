@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use super::depth;
 use crate::edit::SyntaxError;
 use crate::language::Language;
 
@@ -48,7 +49,11 @@ fn gathered(side: &Side<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
             found.push(error);
         }
     }
-    found
+    if !found.is_empty() {
+        return found;
+    }
+    let misplaced = depth::misplaced(side.tree, side.text).into_iter().take(MOST_ERRORS);
+    misplaced.map(|misplaced| at(side.text, misplaced.at, misplaced.what)).collect()
 }
 
 /// The outermost nodes that are errors or stand for missing tokens, in the order of the text.

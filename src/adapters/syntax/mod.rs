@@ -3,6 +3,7 @@
 //! Work is bounded by the size of a text, by the parser's own count of its steps, and as a
 //! last resort by a clock. Beyond any of them nothing is said of the file.
 
+mod depth;
 mod errors;
 mod grammars;
 mod names;
@@ -94,7 +95,7 @@ impl TreeSitter {
     ) -> Result<(&'static Grammar, Tree), Unchecked> {
         for grammar in grammars {
             let tree = self.tree(grammar, text)?;
-            if !tree.root_node().has_error() {
+            if is_sound(&tree, text) {
                 return Ok((grammar, tree));
             }
         }
@@ -134,7 +135,7 @@ impl TreeSitter {
             }
         };
         self.keep(grammar, of, after.len(), &tree);
-        if !tree.root_node().has_error() {
+        if is_sound(&tree, after) {
             return Ok(Vec::new());
         }
         Ok(errors::new_ones(
@@ -143,6 +144,11 @@ impl TreeSitter {
             &errors::Side { text: after, tree: &tree },
         ))
     }
+}
+
+/// Whether a text has no error.
+fn is_sound(tree: &Tree, text: &str) -> bool {
+    !tree.root_node().has_error() && depth::misplaced(tree, text).is_empty()
 }
 
 impl Syntax for TreeSitter {

@@ -52,7 +52,8 @@ impl Gone<'_> {
             }
             Tolerance::LookAlikes | Tolerance::LookAlikesAndIndentation => {
                 let pairs = look_alikes(self.old, self.file);
-                let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && pair.0.is_ascii();
+                let is_mark = |text: &str| text.is_ascii() && !text.trim().is_empty();
+                let differ = |pair: &&(&str, &str)| pair.0 != pair.1 && is_mark(pair.0);
                 let (from, first) = *pairs.iter().find(differ)?;
                 let written: Vec<&str> =
                     pairs.iter().filter(|(a, _)| *a == from).map(|(_, b)| *b).collect();

@@ -6,7 +6,8 @@
 use super::{Mistake, NewText, UndoNew};
 use crate::edit::{Rewrite, Rung};
 
-/// Line numbers in front of every line, uniform and consecutive.
+/// Line numbers in front of every line, uniform and consecutive. Blank lines between two
+/// numbers may have none.
 pub(super) enum LineNumbers {
     /// A blank that every line has behind its number is the view's.
     Padded,
@@ -25,9 +26,14 @@ impl Mistake for LineNumbers {
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let body = old.strip_suffix('\n').unwrap_or(old);
+        let (style, first, _) = number(body.split('\n').next()?)?;
+        let counted = |(at, line)| match number(line) {
+            None if line.trim().is_empty() => Some((style, first + at, line)),
+            numbered => numbered,
+        };
         let numbered: Vec<(Style, usize, &str)> =
-            body.split('\n').map(number).collect::<Option<_>>()?;
-        let (style, first, _) = *numbered.first()?;
+            body.split('\n').enumerate().map(counted).collect::<Option<_>>()?;
+        number(body.split('\n').next_back()?)?;
         let uniform =
             numbered.iter().enumerate().all(|(at, (s, n, _))| *s == style && *n == first + at);
         if !uniform {
@@ -131,7 +137,9 @@ mod tests {
             let old = read(Rewrite::LineNumbers, text, "").map(|(old, _)| old);
             assert_eq!(old.as_deref(), Some("a\n  b"), "{text:?}");
         }
-        for text in ["12|a\n14|b", "12|a\n13: b", "12|a\nb", "a = 12"] {
+        let gap = read(Rewrite::LineNumbers, "12|a\n\n14|  b", "").map(|(old, _)| old);
+        assert_eq!(gap.as_deref(), Some("a\n\n  b"));
+        for text in ["12|a\n\n13|b", "12|a\n14|b", "12|a\n13: b", "12|a\nb", "a = 12"] {
             assert_eq!(read(Rewrite::LineNumbers, text, ""), None, "{text:?}");
         }
     }
