@@ -134,7 +134,9 @@ pub(crate) fn decide_by(
             gate.veto(&path, call).check(snapshot, &explained)?;
             Ok(explained)
         });
-        let explained = explained.map_err(|refusal| refusal.of_edit(at, calls.len()))?;
+        let explained = explained.map_err(|refusal| {
+            refusal.among(&call.old, calls.iter().enumerate()).of_edit(at, calls.len())
+        })?;
         splices.extend(explained.splices);
         match &mut explanation {
             None => explanation = Some(explained.explanation),

@@ -6,7 +6,7 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
-use super::ModelUse;
+use super::{EditRequest, ModelUse};
 use crate::text::LineSpan;
 
 /// The codes that callers branch on. They are wire strings and never change.
@@ -292,6 +292,25 @@ impl Refusal {
     pub(crate) fn of_edit(mut self, at: usize, count: usize) -> Self {
         if count > 1 {
             self.message = format!("edit {} of {count}: {}", at + 1, self.message);
+        }
+        self
+    }
+
+    /// Says so where another edit of the same call writes the text that this one looks for.
+    /// The edits come with their numbers, from 0.
+    #[must_use]
+    pub(crate) fn among<'a>(
+        mut self,
+        old: &str,
+        edits: impl Iterator<Item = (usize, &'a EditRequest)>,
+    ) -> Self {
+        let old = old.trim();
+        let mut writes = edits.filter(|(_, edit)| !old.is_empty() && edit.new.contains(old));
+        if let (EditCode::NoOccurrence, Some((at, _))) = (self.code, writes.next()) {
+            self.hint = Some(format!(
+                "Edit {} of this call writes that text, and every edit of a call is matched with the file as it is before. Merge the two into one edit.",
+                at + 1
+            ));
         }
         self
     }

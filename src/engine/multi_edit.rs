@@ -96,7 +96,8 @@ impl Engine {
                     for part in &parts {
                         refusal.model.add(&part.spent);
                     }
-                    return Err(numbered(number, refusal));
+                    let all = edits.iter().map(|(_, edit)| edit).enumerate();
+                    return Err(numbered(number, refusal.among(&request.old, all)));
                 }
             }
         }

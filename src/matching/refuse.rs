@@ -28,11 +28,15 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
     let lines = split(&request.old);
     let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
+    refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
+    if let Some(line) = line_in_other_case(file, &request.old) {
+        refusal.message.push_str(&format!("; line {line} has it with other letter case"));
+        return refusal.hint("Quote it as the file has it, then send the edit again.");
+    }
     if found.is_empty() {
         refusal.message.push_str(", and nothing in the file is like it");
         return refusal.hint("Read the file again, or search for a name from the text: it may be in another file or gone.");
     }
-    refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
     let near = &refusal.nearest[0];
     let span = near.span();
     let verb = if span.start == span.end { "is" } else { "are" };
@@ -48,6 +52,17 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
     }
     refusal.hint = Some(hint);
     refusal
+}
+
+/// Where the text stands but for capital letters.
+fn line_in_other_case(file: &File<'_>, old: &str) -> Option<usize> {
+    const MOST_BYTES: usize = 1 << 20;
+    if file.text.len() > MOST_BYTES {
+        return None;
+    }
+    // ASCII letters alone, so that every offset stays.
+    let at = file.text.to_ascii_lowercase().find(&old.to_ascii_lowercase())?;
+    Some(file.snapshot.lines().number_at(at))
 }
 
 /// What to quote instead of `old_str`, by the regions that are like it, best first.
@@ -244,5 +259,22 @@ fn shown(line: &str) -> String {
     match line.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::Snapshot;
+
+    #[test]
+    fn other_letter_case_is_named() {
+        let snapshot = Snapshot::from_text("SELECT A\nFROM B;\n");
+        let refusal =
+            not_found(&EditRequest::new("from b;", "from c;"), &File::new(&snapshot, None));
+        assert_eq!(
+            refusal.message,
+            "old_str is not in the file; line 2 has it with other letter case"
+        );
     }
 }

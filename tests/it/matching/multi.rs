@@ -25,6 +25,22 @@ async fn text(tools: &Toolbox, path: &str) -> String {
 }
 
 #[tokio::test]
+async fn an_edit_of_what_another_writes_is_told_to_merge_them() {
+    let tools = toolbox(&[("a", "one\n")]);
+    let reply = call(
+        &tools,
+        json!([
+            { "path": "a", "old_str": "one", "new_str": "deux\ntrois" },
+            { "path": "a", "old_str": "trois", "new_str": "vier" },
+        ]),
+    )
+    .await;
+    assert!(!reply.ok);
+    assert!(reply.message.contains("Edit 1 of this call writes that text"), "{}", reply.message);
+    assert_eq!(text(&tools, "a").await, "one\n");
+}
+
+#[tokio::test]
 async fn several_edits_refer_to_the_original() {
     let tools = toolbox(&[("a", "one\ntwo\nthree\n"), ("b", "x\n")]);
     let reply = call(
