@@ -84,10 +84,18 @@ pub(crate) const RIVALS: &[Rival] = &[
     // use for them.
     Rival {
         id: "atomwrite",
-        source: Source::Cargo("atomwrite", "0.1.37", &["--no-default-features", "--features", "core"]),
+        source: Source::Cargo(
+            "atomwrite",
+            "0.1.37",
+            &["--no-default-features", "--features", "core"],
+        ),
         driver: Driver::Python,
     },
-    Rival { id: "patchloom", source: Source::Cargo("patchloom", "0.37.6", &[]), driver: Driver::Python },
+    Rival {
+        id: "patchloom",
+        source: Source::Cargo("patchloom", "0.37.6", &[]),
+        driver: Driver::Python,
+    },
     // The same with the option that lets it write what it only suggests otherwise.
     Rival {
         id: "patchloom-approximate",
@@ -222,7 +230,8 @@ fn folder(rival: &Rival, scratch: &Path) -> PathBuf {
 
 fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     let dir = folder(rival, scratch);
-    let (Source::Npm(_, wanted) | Source::Pip(_, wanted) | Source::Cargo(_, wanted, _)) = rival.source
+    let (Source::Npm(_, wanted) | Source::Pip(_, wanted) | Source::Cargo(_, wanted, _)) =
+        rival.source
     else {
         return Ok(());
     };
