@@ -29,8 +29,9 @@ impl Browser {
     /// Starts a browser whose files are below `folder`; nothing where there is none.
     fn start(folder: &Path) -> Option<Self> {
         let found = BROWSERS.into_iter().find(|name| {
-            let asked = Command::new(name).arg("--version").stdout(Stdio::null()).status();
-            asked.is_ok_and(|status| status.success())
+            let mut asked = Command::new(name);
+            asked.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+            asked.status().is_ok_and(|status| status.success())
         })?;
         let [to, from] = ["to", "from"].map(|name| {
             let path = folder.join(name);
