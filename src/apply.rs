@@ -1,5 +1,6 @@
 //! The pure function: a text and a call in, the text afterwards or a refusal out. No file,
-//! no folder, no state, no model.
+//! no folder, no state, no model. With the feature `syntax`, a lenient reading that would bring
+//! a syntax error is refused, as an engine with [`crate::engine::SyntaxMode::Veto`] does.
 
 use std::path::Path;
 
@@ -105,7 +106,7 @@ pub(crate) fn decide(
     snapshot: &Snapshot,
     calls: &[EditRequest],
 ) -> Result<VerifiedEdit, Refusal> {
-    decide_by(path, snapshot, calls, &SyntaxGate::default())
+    decide_by(path, snapshot, calls, &SyntaxGate::built_in())
 }
 
 /// The same, with what a parser has to say.

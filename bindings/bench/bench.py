@@ -1,4 +1,4 @@
-"""bench.py RUST FOLDER OUT: times one edit from each side and prints the table."""
+"""bench.py RUST FOLDER OUT: times one edit from each side and prints the result as JSON."""
 
 import json
 import os
@@ -105,8 +105,12 @@ def node():
     return json.loads(run.stdout)
 
 
-def native(pattern):
-    return next(iter(sorted(folder.glob(pattern)))).stat().st_size / 1e6
+def megabytes(file):
+    return round(file.stat().st_size / 1e6, 2)
+
+
+def alone(pattern):
+    return megabytes(next(iter(sorted(folder.glob(pattern)))))
 
 
 rows = [
@@ -116,15 +120,23 @@ rows = [
     ("`restitch batch`, `text`", batch(), best(command, "--version")),
     ("`restitch mcp`, a file, durable", mcp(), None),
 ]
-print(f"One edit in a file of {len(TEXT)} bytes, median:\n")
-print("| from | exact, µs | a level too shallow, µs | import or start, ms |")
-print("| --- | ---: | ---: | ---: |")
-for name, (exact, shallow), start in rows:
-    print(f"| {name} | {exact:.0f} | {shallow:.0f} | {'' if start is None else f'{start:.1f}'} |")
-print("\n| artefact | MB |\n| --- | ---: |")
-for file in sorted(out.iterdir()):
-    if file.is_file() and file.name != "SHA256SUMS":
-        print(f"| `{file.name}` | {file.stat().st_size / 1e6:.1f} |")
-print(f"| the Python module alone | {native('venv/lib/python*/site-packages/restitch_edit/_native*.so'):.1f} |")
-print(f"| the Node addon alone | {native('node_modules/@restitch/*/*.node'):.1f} |")
-print(f"| the command alone | {native('venv/bin/restitch'):.1f} |")
+sizes = {file.name: megabytes(file) for file in sorted(out.iterdir()) if file.is_file() and file.name != "SHA256SUMS"}
+sizes["the Python module alone"] = alone("venv/lib/python*/site-packages/restitch_edit/_native*.so")
+sizes["the Node addon alone"] = alone("node_modules/@restitch/*/*.node")
+sizes["the command alone"] = alone("venv/bin/restitch")
+json.dump(
+    {
+        "bytes": len(TEXT),
+        "calls": [
+            {
+                "from": name,
+                "exact_micros": round(exact, 1),
+                "shallow_micros": round(shallow, 1),
+                "start_millis": None if start is None else round(start, 1),
+            }
+            for name, (exact, shallow), start in rows
+        ],
+        "megabytes": sizes,
+    },
+    sys.stdout,
+)

@@ -4,6 +4,8 @@
 
 use std::fmt;
 use std::sync::Arc;
+#[cfg(feature = "syntax")]
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -62,7 +64,21 @@ pub(crate) struct Veto {
     new: Arc<str>,
 }
 
+/// For what has no engine: every grammar that is built in, with the last trees kept.
+#[cfg(feature = "syntax")]
+static BUILT_IN: LazyLock<SyntaxGate> = LazyLock::new(|| {
+    SyntaxGate::new(crate::adapters::syntax::TreeSitter::new(), SyntaxMode::default())
+});
+
 impl SyntaxGate {
+    /// What parses a text that comes without an engine.
+    pub(crate) fn built_in() -> Self {
+        #[cfg(feature = "syntax")]
+        return BUILT_IN.clone();
+        #[cfg(not(feature = "syntax"))]
+        Self::default()
+    }
+
     pub(crate) fn new(syntax: impl Syntax + 'static, mode: SyntaxMode) -> Self {
         Self { syntax: Arc::new(syntax), mode }
     }

@@ -51,7 +51,7 @@ pub fn brings_text(arguments: &Value) -> bool {
 /// Answers a call of `edit_file` whose arguments have `text`; the answer has it in
 /// `report.text`.
 pub fn edit_text(given: Value) -> ToolReply {
-    edit_text_by(given, &SyntaxGate::default())
+    edit_text_by(given, &SyntaxGate::built_in())
 }
 
 /// The same, with what a parser has to say.

@@ -23,6 +23,8 @@ mod model;
 mod moves;
 mod notebook;
 mod reading;
+#[cfg(unix)]
+mod report_page;
 mod syntax;
 
 #[cfg(not(feature = "mine"))]

@@ -6,8 +6,9 @@ use napi::Status;
 use napi::bindgen_prelude::{Buffer, Error, FnArgs, Promise, Result};
 use napi::threadsafe_function::ThreadsafeFunction;
 use napi_derive::napi;
+use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
-use restitch::engine::{CallOptions, Engine, Undoes};
+use restitch::engine::{CallOptions, Engine, SyntaxMode, Undoes};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
 };
@@ -59,6 +60,7 @@ impl NativeEngine {
             }
             _ => return Err(Error::from_reason("give `root` or `store`")),
         };
+        let builder = builder.syntax(TreeSitter::new(), SyntaxMode::default());
         let builder = match model {
             None => builder,
             Some(model) => {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
-use restitch::engine::{CallOptions, Undoes};
+use restitch::engine::{CallOptions, SyntaxMode, Undoes};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
 };
@@ -43,6 +44,7 @@ impl Engine {
             }
             (None, None) => return Err(PyValueError::new_err("give `root` or `store`")),
         };
+        let builder = builder.syntax(TreeSitter::new(), SyntaxMode::default());
         let builder = match model {
             None => builder,
             Some(model) => builder.corrector(asking(Callback(model))?),

@@ -96,7 +96,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
             .rows()
             .map(|(family, way, t)| {
                 json!({
-                    "family": family, "way": way, "right": t.right, "refused": t.refused, "wrong": t.wrong,
+                    "family": family, "way": way, "recoverable": t.recoverable, "must_refuse": t.must_refuse, "right": t.right, "refused": t.refused, "wrong": t.wrong,
                     "ambiguous": t.ambiguous, "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
                     "parsed": t.parsed, "new_syntax_errors": t.breaks,
                     "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),

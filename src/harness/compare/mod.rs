@@ -23,14 +23,14 @@ use super::judge::{CaseVerdict, breaks, judge};
 use super::measure::parallel;
 use crate::edit::{EditCode, Expected};
 
-/// How a tool is had.
+/// How a tool is had: a package and its version, which is fixed so that a table can be made
+/// again. A newer one is compared by changing the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
-    /// A package and its version or tag.
     Npm(&'static str, &'static str),
-    Pip(&'static str),
+    Pip(&'static str, &'static str),
     /// A crate with a program of the same name, and features to build it with.
-    Cargo(&'static str, &'static [&'static str]),
+    Cargo(&'static str, &'static str, &'static [&'static str]),
     /// Part of this program.
     Here,
 }
@@ -58,23 +58,23 @@ pub(crate) const RIVALS: &[Rival] = &[
     Rival { id: "exact", source: Source::Here, driver: Driver::Exact },
     Rival {
         id: "gemini-cli",
-        source: Source::Npm("@google/gemini-cli-core", "latest"),
+        source: Source::Npm("@google/gemini-cli-core", "0.61.0"),
         driver: Driver::Node,
     },
-    Rival { id: "aider", source: Source::Pip("aider-chat"), driver: Driver::Python },
-    Rival { id: "codex", source: Source::Npm("@openai/codex", "latest"), driver: Driver::Python },
+    Rival { id: "aider", source: Source::Pip("aider-chat", "0.86.2"), driver: Driver::Python },
+    Rival { id: "codex", source: Source::Npm("@openai/codex", "0.169.0"), driver: Driver::Python },
     Rival {
         id: "pi",
-        source: Source::Npm("@mariozechner/pi-coding-agent", "latest"),
+        source: Source::Npm("@mariozechner/pi-coding-agent", "0.73.1"),
         driver: Driver::Node,
     },
     Rival {
         id: "mcp-filesystem",
-        source: Source::Npm("@modelcontextprotocol/server-filesystem", "latest"),
+        source: Source::Npm("@modelcontextprotocol/server-filesystem", "2026.8.31"),
         driver: Driver::Node,
     },
-    // Its engine is this native module. Pinned: for later versions the registry lacks the
-    // builds for single machines.
+    // Its engine is this native module. For later versions the registry lacks the builds for
+    // single machines.
     Rival {
         id: "oh-my-pi",
         source: Source::Npm("@oh-my-pi/pi-natives", "18.2.3"),
@@ -84,14 +84,22 @@ pub(crate) const RIVALS: &[Rival] = &[
     // use for them.
     Rival {
         id: "atomwrite",
-        source: Source::Cargo("atomwrite", &["--no-default-features", "--features", "core"]),
+        source: Source::Cargo(
+            "atomwrite",
+            "0.1.37",
+            &["--no-default-features", "--features", "core"],
+        ),
         driver: Driver::Python,
     },
-    Rival { id: "patchloom", source: Source::Cargo("patchloom", &[]), driver: Driver::Python },
+    Rival {
+        id: "patchloom",
+        source: Source::Cargo("patchloom", "0.37.6", &[]),
+        driver: Driver::Python,
+    },
     // The same with the option that lets it write what it only suggests otherwise.
     Rival {
         id: "patchloom-approximate",
-        source: Source::Cargo("patchloom", &[]),
+        source: Source::Cargo("patchloom", "0.37.6", &[]),
         driver: Driver::Python,
     },
 ];
@@ -155,8 +163,8 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
         version: version(rival, scratch),
         package: match rival.source {
             Source::Npm(package, _) => format!("npm {package}"),
-            Source::Pip(package) => format!("PyPI {package}"),
-            Source::Cargo(package, _) => format!("crates.io {package}"),
+            Source::Pip(package, _) => format!("PyPI {package}"),
+            Source::Cargo(package, ..) => format!("crates.io {package}"),
             Source::Here => "this program".into(),
         },
         recoverable: Counts::default(),
@@ -214,7 +222,7 @@ fn exact(case: &Case) -> Option<Vec<u8>> {
 fn folder(rival: &Rival, scratch: &Path) -> PathBuf {
     let name = match rival.source {
         // A crate takes minutes to build, and serves two rows.
-        Source::Cargo(package, _) => package,
+        Source::Cargo(package, ..) => package,
         _ => rival.id,
     };
     scratch.join("tools").join(name)
@@ -222,8 +230,16 @@ fn folder(rival: &Rival, scratch: &Path) -> PathBuf {
 
 fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     let dir = folder(rival, scratch);
-    if dir.join("installed").is_file() {
+    let (Source::Npm(_, wanted) | Source::Pip(_, wanted) | Source::Cargo(_, wanted, _)) =
+        rival.source
+    else {
         return Ok(());
+    };
+    if fs::read_to_string(dir.join("installed")).is_ok_and(|version| version == wanted) {
+        return Ok(());
+    }
+    if dir.is_dir() {
+        fs::remove_dir_all(&dir)?;
     }
     fs::create_dir_all(&dir)?;
     let mut command = match rival.source {
@@ -241,14 +257,16 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
             ]);
             npm
         }
-        Source::Pip(package) => {
+        Source::Pip(package, version) => {
             let mut pip = Command::new("python3");
-            pip.args(["-m", "pip", "install", "-q", "--no-deps", "--target", ".", package]);
+            pip.args(["-m", "pip", "install", "-q", "--no-deps", "--target", "."]);
+            pip.arg(format!("{package}=={version}"));
             pip
         }
-        Source::Cargo(package, features) => {
+        Source::Cargo(package, version, features) => {
             let mut cargo = Command::new("cargo");
-            cargo.args(["install", "--quiet", "--root", ".", package]).args(features);
+            cargo.args(["install", "--quiet", "--root", ".", "--version", version, package]);
+            cargo.args(features);
             cargo
         }
     };
@@ -258,7 +276,7 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
         let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         return Err(io::Error::other(format!("cannot install {}: {last}", rival.id)));
     }
-    fs::write(dir.join("installed"), "")
+    fs::write(dir.join("installed"), wanted)
 }
 
 fn version(rival: &Rival, scratch: &Path) -> String {
@@ -271,14 +289,14 @@ fn version(rival: &Rival, scratch: &Path) -> String {
                 .and_then(|text| serde_json::from_str::<Value>(&text).ok())
                 .and_then(|package| package["version"].as_str().map(str::to_owned))
         }
-        Source::Pip(package) => {
+        Source::Pip(package, _) => {
             let start = format!("{}-", package.replace('-', "_"));
             fs::read_dir(&dir).ok().into_iter().flatten().flatten().find_map(|entry| {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 Some(name.strip_prefix(&start)?.strip_suffix(".dist-info")?.to_owned())
             })
         }
-        Source::Cargo(package, _) => fs::read_to_string(dir.join(".crates.toml"))
+        Source::Cargo(package, ..) => fs::read_to_string(dir.join(".crates.toml"))
             .ok()
             .and_then(|text| installed_version(&text, package)),
     };
