@@ -9,6 +9,8 @@ mod edit_file;
 mod format;
 mod limits;
 mod lines;
+#[cfg(feature = "search")]
+mod listed;
 mod moves;
 mod multi_edit;
 mod note;
@@ -270,9 +272,14 @@ impl Engine {
         self.store.root()
     }
 
-    /// Whether the root is a folder that can be listed and searched.
+    /// Whether the root is a folder of this machine.
     pub fn has_folder(&self) -> bool {
         self.store.is_folder()
+    }
+
+    /// Whether there is a way to list and search the files.
+    pub fn can_list(&self) -> bool {
+        self.store.is_folder() || self.store.is_listed()
     }
 
     /// Reads a caller's path.
