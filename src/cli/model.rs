@@ -40,6 +40,9 @@ struct ConfigFile {
     /// Formatters, by language.
     #[serde(default)]
     format: BTreeMap<String, FormatSection>,
+    /// Settings of the client of an object storage, by its own names for them.
+    #[serde(default)]
+    object_store: BTreeMap<String, String>,
 }
 
 /// Its part about the formatter of one language.
@@ -111,6 +114,8 @@ pub(crate) struct ModelSettings {
     pub(crate) syntax: SyntaxMode,
     /// Formatters, by language.
     pub(crate) format: Vec<(&'static Language, FormatCommand)>,
+    /// Settings of the client of an object storage.
+    pub(crate) object_store: BTreeMap<String, String>,
     section: ModelSection,
 }
 
@@ -118,7 +123,7 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format }, file) = config(common)?;
+    let (ConfigFile { model: section, syntax, format, object_store }, file) = config(common)?;
     let config = file.display().to_string();
     let mut pick = |what: &'static str, options: [(Option<String>, &str); 3]| {
         let found = options.into_iter().find_map(|(value, from)| Some((value?, from)));
@@ -176,7 +181,16 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let syntax = common.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
     let format = format.into_iter().map(|(name, section)| formatter(&name, section));
     let format = format.collect::<Result<_, _>>()?;
-    Ok(ModelSettings { endpoint, sources, policy, allowance, syntax, format, section })
+    Ok(ModelSettings {
+        endpoint,
+        sources,
+        policy,
+        allowance,
+        syntax,
+        format,
+        object_store,
+        section,
+    })
 }
 
 /// The formatter that a section of the configuration names.
