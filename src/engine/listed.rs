@@ -137,7 +137,8 @@ impl Engine {
             .map(|(path, _)| path.clone())
             .collect();
         for folder in begins.ancestors().skip(1) {
-            let above = NAMES.iter().filter_map(|name| folder.join(name).to_str().map(str::to_owned));
+            let above =
+                NAMES.iter().filter_map(|name| folder.join(name).to_str().map(str::to_owned));
             wanted.extend(above.filter_map(|name| WorkPath::parse(&name, self.root()).ok()));
         }
         let (fetched, _) = self.fetch(&wanted).await;

@@ -90,8 +90,7 @@ impl Scope {
         let mut at = self.start.clone();
         parts.iter().enumerate().any(|(number, part)| {
             at.push(part);
-            let kind =
-                if number + 1 == parts.len() { PathKind::File } else { PathKind::Folder };
+            let kind = if number + 1 == parts.len() { PathKind::File } else { PathKind::Folder };
             part.as_os_str().eq_ignore_ascii_case(".git") || rules.leaves_out(&at, kind)
         })
     }

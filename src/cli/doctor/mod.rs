@@ -125,7 +125,9 @@ fn root(common: &Common) -> Finding {
     let shown = common.root().display().to_string();
     match (opened, common.root_url()) {
         (Ok(_), None) => Finding::good("root", shown),
-        (Ok(_), Some(_)) => Finding::good("root", format!("{shown}, which takes conditional writes")),
+        (Ok(_), Some(_)) => {
+            Finding::good("root", format!("{shown}, which takes conditional writes"))
+        }
         (Err(exit), None) => Finding::not_good(
             "root",
             Level::Bad,

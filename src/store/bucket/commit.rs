@@ -24,8 +24,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(640);
 #[derive(Debug)]
 pub(super) enum Written {
     Done(Version),
-    /// Somebody else wrote to it, or writes to it now.
-    Other,
+    /// Somebody else wrote to it; how it is now, where that is known.
+    Other(Option<Now>),
 }
 
 /// An edit as it applies to the file as it is, and the version that this is.
@@ -118,12 +118,13 @@ impl Bucket {
         let deadline = Instant::now() + self.options.patience;
         let mut pause = Pause::until(deadline);
         let mut ready = self.as_seen(edit);
+        let mut found = None;
         // The record of an attempt that came to nothing.
         let mut vain: Option<String> = None;
         loop {
             let prepared = match ready {
                 Ok(ready) => Ok(ready),
-                Err(edit) => self.ready(edit, &mut pause).await,
+                Err(edit) => self.ready(edit, found.take(), &mut pause).await,
             };
             let now = match prepared {
                 Ok(now) => now,
@@ -144,8 +145,9 @@ impl Bucket {
                     let warnings = self.after_write(&now, version).await;
                     return Ok((revision, now.edit, warnings));
                 }
-                Ok(Written::Other) => {
+                Ok(Written::Other(now_there)) => {
                     vain = Some(key);
+                    found = now_there;
                     self.seen().remove(path.as_str());
                     ready = Err(now.edit);
                     if !pause.wait().await {
@@ -226,15 +228,19 @@ impl Bucket {
         }
     }
 
-    /// The edit, decided again on what is there now.
+    /// The edit, decided again on what is there now; `found` was there a moment ago.
     pub(super) async fn ready(
         &self,
         edit: VerifiedEdit,
+        mut found: Option<Now>,
         pause: &mut Pause,
     ) -> Result<Ready, Refusal> {
         let path = edit.path().clone();
         loop {
-            let now = self.now(&path).await?;
+            let now = match found.take() {
+                Some(now) => now,
+                None => self.now(&path).await?,
+            };
             if now.is_being_removed() {
                 match pause.wait().await {
                     true => continue,
@@ -242,13 +248,7 @@ impl Bucket {
                 }
             }
             let Now { bytes, version } = now;
-            let mut edit = current(edit, bytes.as_deref())?;
-            if let (Some(bytes), Some(_)) = (&bytes, edit.base())
-                && edit.before().is_none_or(|before| before.bytes() != bytes.as_slice())
-            {
-                // A hash that is the same for other bytes would be the first one ever seen.
-                edit = current(edit, None)?;
-            }
+            let edit = current(edit, bytes.as_deref())?;
             return Ok(Ready { edit, at: version });
         }
     }
@@ -270,25 +270,25 @@ impl Bucket {
                     self.objects.put_if(path, bytes, at.as_ref(), Some(revision)).await
                 }
                 (None, Some(at)) => self.objects.remove_if(path, at, revision).await,
-                (None, None) => return Ok(Written::Other),
+                (None, None) => return Ok(Written::Other(None)),
             };
             let failure = match put {
                 Ok(Put::Done(version)) => return Ok(Written::Done(version)),
-                Ok(Put::Other) if !self.objects.carries_marks() => return Ok(Written::Other),
+                Ok(Put::Other) if !self.objects.carries_marks() => return Ok(Written::Other(None)),
                 Ok(Put::Other) => None,
                 Err(trouble) if !trouble.unclear || !self.objects.carries_marks() => {
                     return Err(Trouble { unclear: false, ..trouble });
                 }
                 Err(trouble) => Some(trouble),
             };
-            let found = self.objects.get(path, u64::MAX).await;
+            let found = self.objects.get(path, self.options.max_bytes).await;
             let is_over = Instant::now() >= deadline;
             let unclear = |trouble: Trouble| Trouble { unclear: true, ..trouble };
             match (found, failure) {
                 (Ok(Some(now)), _) if now.version.revision == Some(revision) => {
                     return Ok(Written::Done(now.version));
                 }
-                (Ok(_), None) => return Ok(Written::Other),
+                (Ok(now), None) => return Ok(Written::Other(Some(now.into()))),
                 (Ok(now), Some(trouble)) => {
                     let is_as_before = match (&now, &ready.at) {
                         (Some(now), Some(at)) => now.version.is(at),
@@ -298,8 +298,11 @@ impl Bucket {
                     match (is_as_before, is_over) {
                         (true, false) => {}
                         (true, true) => return Err(unclear(trouble)),
-                        (false, _) => return Ok(Written::Other),
+                        (false, _) => return Ok(Written::Other(Some(now.into()))),
                     }
+                }
+                (Err(trouble), _) if trouble.too_large.is_some() => {
+                    return Ok(Written::Other(None));
                 }
                 (Err(trouble), _) if is_over => return Err(unclear(trouble)),
                 (Err(_), _) => {}

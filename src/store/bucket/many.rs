@@ -78,7 +78,7 @@ impl Bucket {
         for edit in batch {
             jobs.push(match self.as_seen(edit) {
                 Ok(ready) => ready,
-                Err(edit) => self.ready(edit, pause).await?,
+                Err(edit) => self.ready(edit, None, pause).await?,
             });
         }
         let revision = self.next_revision(jobs.iter().filter_map(Ready::base).max());
@@ -89,9 +89,10 @@ impl Bucket {
         let mark = history::mark(revision);
         let first = jobs[0].edit.path().clone();
         // The mark comes first: an open record without one would never be found.
-        self.objects.put_over(&mark, key.clone().into_bytes()).await.map_err(|trouble| {
-            unwritten(&first, &Trouble { unclear: false, ..trouble })
-        })?;
+        self.objects
+            .put_over(&mark, key.clone().into_bytes())
+            .await
+            .map_err(|trouble| unwritten(&first, &Trouble { unclear: false, ..trouble }))?;
         let recorded = self.on_record(&first, &key, entry.clone(), how).await;
         let recorded = match recorded {
             Ok(version) => version,
@@ -105,7 +106,7 @@ impl Bucket {
         for job in &jobs {
             match self.write_file(job, revision, deadline).await {
                 Ok(Written::Done(version)) => written.push((job, version)),
-                Ok(Written::Other) => {
+                Ok(Written::Other(_)) => {
                     self.seen().remove(job.edit.path().as_str());
                     stopped = Some(None);
                     break;
@@ -225,7 +226,7 @@ impl Bucket {
                 }
                 true
             }
-            Ok(Written::Other) | Err(_) => false,
+            Ok(Written::Other(_)) | Err(_) => false,
         }
     }
 
@@ -282,9 +283,15 @@ impl Bucket {
                 left.push(file.path.as_str());
             }
         }
-        tracing::warn!(revision = entry.revision, "took back a commit of several files that was interrupted");
+        tracing::warn!(
+            revision = entry.revision,
+            "took back a commit of several files that was interrupted"
+        );
         if !left.is_empty() {
-            tracing::warn!(files = left.join(", "), "others changed these meanwhile; they stay as they are");
+            tracing::warn!(
+                files = left.join(", "),
+                "others changed these meanwhile; they stay as they are"
+            );
         }
         self.objects.remove(key).await?;
         Ok(true)
@@ -306,7 +313,9 @@ impl Bucket {
         };
         let is_ours = match self.objects.carries_marks() {
             true => now.version.revision == Some(entry.revision),
-            false => Some(ContentHash::of(&now.bytes)) == bytes.after.as_deref().map(ContentHash::of),
+            false => {
+                Some(ContentHash::of(&now.bytes)) == bytes.after.as_deref().map(ContentHash::of)
+            }
         };
         if !is_ours {
             return Ok(bytes.before.as_ref() == Some(&now.bytes));

@@ -34,7 +34,7 @@ use crate::port::{
     RequestId, Revision, UndoHow, Undone,
 };
 use crate::text::{ContentHash, quoted};
-use objects::{Listed, Objects, PAGE, Trouble, Version};
+use objects::{Listed, Object, Objects, PAGE, Trouble, Version};
 
 /// The folder for what is ours in the bucket.
 const OWN: &str = ".restitch";
@@ -103,13 +103,16 @@ struct Now {
     version: Option<Version>,
 }
 
-impl BucketStore {
-    /// Whether a root is the URL of an object storage.
-    pub fn is_url(root: &str) -> bool {
-        let schemes = ["s3", "s3a", "gs", "az", "abfs", "abfss", "file", "memory"];
-        root.split_once("://").is_some_and(|(scheme, _)| schemes.contains(&scheme))
+impl From<Option<Object>> for Now {
+    fn from(found: Option<Object>) -> Self {
+        found.map_or_else(Self::default, |object| Self {
+            bytes: (!object.version.removed).then_some(object.bytes),
+            version: Some(object.version),
+        })
     }
+}
 
+impl BucketStore {
     /// Opens `s3://bucket/prefix`, `gs://…`, `az://container/…`, `abfss://…`, `file:///folder`
     /// or `memory://`. A server that takes no conditional writes is refused, by name.
     pub async fn open(url: &str, options: BucketOptions) -> Result<Self, String> {
@@ -146,13 +149,7 @@ impl Bucket {
     async fn now(&self, path: &WorkPath) -> Result<Now, Refusal> {
         let found = self.objects.get(path.as_str(), self.options.max_bytes).await;
         let found = found.map_err(|trouble| self.unreadable(path, &trouble))?;
-        Ok(match found {
-            None => Now::default(),
-            Some(object) if object.version.removed => {
-                Now { bytes: None, version: Some(object.version) }
-            }
-            Some(object) => Now { bytes: Some(object.bytes), version: Some(object.version) },
-        })
+        Ok(found.into())
     }
 
     fn unreadable(&self, path: &WorkPath, trouble: &Trouble) -> Refusal {

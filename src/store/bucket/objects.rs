@@ -56,7 +56,6 @@ impl Version {
 #[derive(Debug, Clone)]
 pub(super) struct Object {
     pub(super) bytes: Vec<u8>,
-    /// The size of the whole, where a part was read.
     pub(super) version: Version,
 }
 
@@ -227,10 +226,7 @@ impl Objects {
             });
         }
         let version = version_of(
-            UpdateVersion {
-                e_tag: found.meta.e_tag.clone(),
-                version: found.meta.version.clone(),
-            },
+            UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() },
             found.attributes.clone(),
             found.meta.last_modified.timestamp_millis(),
         );
@@ -410,9 +406,10 @@ fn trouble(error: &Error) -> Trouble {
         Error::PermissionDenied { .. } => {
             (false, "Ask the user for access to the bucket: reading, writing, listing, deleting.")
         }
-        Error::Unauthenticated { .. } => {
-            (false, "Ask the user to check the credentials in the environment (AWS_ACCESS_KEY_ID and others).")
-        }
+        Error::Unauthenticated { .. } => (
+            false,
+            "Ask the user to check the credentials in the environment (AWS_ACCESS_KEY_ID and others).",
+        ),
         Error::NotImplemented { .. } | Error::NotSupported { .. } | Error::InvalidPath { .. } => {
             (false, AGAIN)
         }

@@ -8,11 +8,12 @@ use super::commit::How;
 use super::history::{self, Bytes, Entry, FileEntry, HEAD, State};
 use super::objects::{PAGE, Trouble};
 use super::{Bucket, Now, OWN};
-use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
+use crate::edit::{
+    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
+};
 use crate::port::{Revision, RevisionFile, UndoHow, Undone};
 use crate::store::undo::{Later, take_out};
 use crate::store::versioned::committed;
-use crate::edit::Durability;
 use crate::text::{ContentHash, Snapshot};
 
 /// So many commits are looked at for the log and for "the last edit".
@@ -92,15 +93,13 @@ impl Bucket {
             }
         }
         let single = heads.iter().filter(|(_, entry)| entry.state == State::Single);
-        let paths: HashSet<String> =
-            single.flat_map(|(_, entry)| entry.files.iter().map(|file| file.path.clone())).collect();
+        let paths: HashSet<String> = single
+            .flat_map(|(_, entry)| entry.files.iter().map(|file| file.path.clone()))
+            .collect();
         let nows = stream::iter(paths).map(|path| async move {
             let object = self.objects.get(&path, self.options.max_bytes).await;
             let now = match object {
-                Ok(found) => found.map_or_else(Now::default, |object| Now {
-                    bytes: (!object.version.removed).then_some(object.bytes),
-                    version: Some(object.version),
-                }),
+                Ok(found) => found.into(),
                 // What is too large now was changed by others.
                 Err(trouble) if trouble.too_large.is_some() => Now::default(),
                 Err(trouble) => return Err(trouble),
@@ -119,7 +118,8 @@ impl Bucket {
                 lines.get(&file.path).is_none_or(|line| line.has(entry.revision, file))
             }),
         };
-        let judged = |(key, entry): (String, Entry)| Standing { happened: happened(&entry), entry, key };
+        let judged =
+            |(key, entry): (String, Entry)| Standing { happened: happened(&entry), entry, key };
         Ok(heads.into_iter().map(judged).collect())
     }
 
@@ -177,7 +177,10 @@ impl Bucket {
             let found = found.map_err(|trouble| unreadable(&trouble))?;
             let Some((_, files)) = found.and_then(|object| history::read(&object.bytes)) else {
                 return Err(unreadable(&Trouble {
-                    text: format!("the entry of revision {} is damaged or gone", entry.entry.revision),
+                    text: format!(
+                        "the entry of revision {} is damaged or gone",
+                        entry.entry.revision
+                    ),
                     unclear: false,
                     hint: "Edit the file instead.",
                     too_large: None,

@@ -198,7 +198,8 @@ fn mcp_works_in_a_bucket() {
     let found = call(2, "search", json!({ "keyword": "one" }));
     assert!(found["result"].to_string().contains("a.txt"), "{found}");
     assert!(found["result"].to_string().contains("Root: s3://work/w (--root)"), "{found}");
-    let edited = call(3, "edit_file", json!({ "path": "a.txt", "old_str": "one", "new_str": "two" }));
+    let edited =
+        call(3, "edit_file", json!({ "path": "a.txt", "old_str": "one", "new_str": "two" }));
     assert_eq!(edited["result"]["isError"], false, "{edited}");
     assert_eq!(bucket.get("w/a.txt").as_deref(), Some("two\n"));
     let undone = call(4, "undo", json!({}));

@@ -25,7 +25,8 @@ fn one_edit() -> Value {
 }
 
 fn three_edits() -> Value {
-    let edit = |path: &str, old: &str, new: &str| json!({ "path": path, "old_str": old, "new_str": new });
+    let edit =
+        |path: &str, old: &str, new: &str| json!({ "path": path, "old_str": old, "new_str": new });
     let edits = [edit("a", "one", "uno"), edit("b", "two", "due"), edit("c", "three", "tre")];
     json!({ "tool": "multi_edit", "arguments": { "edits": edits } })
 }
@@ -33,6 +34,8 @@ fn three_edits() -> Value {
 /// How many requests a call makes when nothing goes wrong.
 fn requests_of(bucket: &Bucket, call: &Value, prefix: &str) -> usize {
     fill(bucket, prefix);
+    // Whether the server takes conditions is found out once, and remembered.
+    assert_eq!(bucket.run(prefix, &["read", "a"]).0, 0);
     bucket.proxy.set(Day::Good);
     let mut batch = bucket.batch(prefix);
     batch.send(call);
@@ -45,13 +48,14 @@ fn requests_of(bucket: &Bucket, call: &Value, prefix: &str) -> usize {
 fn a_lost_request_or_answer_neither_loses_nor_doubles_an_edit() {
     let Some(bucket) = Bucket::start("a_lost_request_or_answer") else { return };
     let mut tried = 0;
-    for (name, call, wanted) in [
-        ("one", one_edit(), [AFTER[0], BEFORE[1], BEFORE[2]]),
-        ("three", three_edits(), AFTER),
-    ] {
+    for (name, call, wanted) in
+        [("one", one_edit(), [AFTER[0], BEFORE[1], BEFORE[2]]), ("three", three_edits(), AFTER)]
+    {
         let requests = requests_of(&bucket, &call, &format!("{name}-good"));
         for at in 1..=requests {
-            for (kind, day) in [("request", Day::LosesRequest(at)), ("answer", Day::LosesAnswer(at))] {
+            for (kind, day) in
+                [("request", Day::LosesRequest(at)), ("answer", Day::LosesAnswer(at))]
+            {
                 let prefix = format!("{name}-{kind}-{at}");
                 fill(&bucket, &prefix);
                 bucket.proxy.set(day);
@@ -128,7 +132,9 @@ fn a_process_that_is_killed_leaves_all_or_nothing() {
             bucket.proxy.set(Day::Stuck(at));
             let mut batch = bucket.batch(&prefix);
             batch.send(&call);
+            let begin = std::time::Instant::now();
             while bucket.proxy.seen().len() < at {
+                assert!(begin.elapsed().as_secs() < 60, "{prefix}: request {at} never comes");
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             // The server answers one request at a time: this one has been carried out.
@@ -151,7 +157,8 @@ fn a_process_that_is_killed_leaves_all_or_nothing() {
             let mut batch = bucket.batch(&prefix);
             batch.send(&call);
             let reply = batch.reply();
-            let again = reply["ok"] == true || reply["code"] == "EDIT_ALREADY_APPLIED" || now != BEFORE;
+            let again =
+                reply["ok"] == true || reply["code"] == "EDIT_ALREADY_APPLIED" || now != BEFORE;
             assert!(again, "{prefix}: {reply}");
         }
     }

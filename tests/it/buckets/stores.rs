@@ -79,7 +79,7 @@ async fn what_cannot_be_opened_is_told_by_name() {
         ("s3://", "names no bucket"),
         ("ftp://host/a", "no storage that is known"),
         ("s3://bucket/a/../b", "`..`"),
-        ("file:///nowhere/at/all", "No such file"),
+        ("file:///nowhere-of-restitch/at/all", "No such file"),
     ] {
         let told = BucketStore::open(url, BucketOptions::default()).await.expect_err("refused");
         assert!(told.contains(why), "{url}: {told}");
