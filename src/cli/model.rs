@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,6 +44,48 @@ struct ConfigFile {
     /// Settings of the client of an object storage, by its own names for them.
     #[serde(default)]
     object_store: BTreeMap<String, String>,
+    /// `restitch mcp --http` for many.
+    #[serde(default)]
+    server: ServerSection,
+}
+
+/// Its part about the server.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServerSection {
+    /// Seconds that calls under way are waited for at the end.
+    drain: Option<f64>,
+    /// Who may come in.
+    #[serde(default)]
+    pub(crate) access: Vec<AccessSection>,
+}
+
+/// One token, and what it opens.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccessSection {
+    /// What it is called in the metrics.
+    pub(crate) name: String,
+    /// The file that has the token; made when missing.
+    pub(crate) token_file: Option<PathBuf>,
+    /// The environment variable that has it.
+    pub(crate) token_env: Option<String>,
+    /// The roots, by their names in the path.
+    pub(crate) roots: BTreeMap<String, PathBuf>,
+    /// The tools, as `--tools` names them.
+    #[serde(default)]
+    pub(crate) tools: Vec<String>,
+    /// Tool calls a minute.
+    pub(crate) calls_per_minute: Option<NonZeroU32>,
+    /// Questions to the model an hour.
+    pub(crate) asks_per_hour: Option<NonZeroU32>,
+}
+
+impl ServerSection {
+    /// How long calls under way are waited for at the end.
+    pub(crate) fn drain(&self) -> Result<Duration, Exit> {
+        self.drain.map_or(Ok(Duration::from_secs(30)), |time| seconds("server.drain", time))
+    }
 }
 
 /// Its part about the formatter of one language.
@@ -116,6 +159,8 @@ pub(crate) struct ModelSettings {
     pub(crate) format: Vec<(&'static Language, FormatCommand)>,
     /// Settings of the client of an object storage.
     pub(crate) object_store: BTreeMap<String, String>,
+    /// Who may use a server, and for what.
+    pub(crate) server: ServerSection,
     section: ModelSection,
 }
 
@@ -123,7 +168,8 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format, object_store }, file) = config(common)?;
+    let (ConfigFile { model: section, syntax, format, object_store, server }, file) =
+        config(common)?;
     let config = file.display().to_string();
     let mut pick = |what: &'static str, options: [(Option<String>, &str); 3]| {
         let found = options.into_iter().find_map(|(value, from)| Some((value?, from)));
@@ -189,6 +235,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         syntax,
         format,
         object_store,
+        server,
         section,
     })
 }

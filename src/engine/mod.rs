@@ -212,6 +212,15 @@ impl Engine {
         Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
     }
 
+    /// The same engine, asking through what `wrap` makes of its corrector.
+    #[must_use]
+    pub fn asking_through(
+        &self,
+        wrap: impl FnOnce(Arc<dyn Corrector>) -> Arc<dyn Corrector>,
+    ) -> Self {
+        Self { corrector: wrap(self.corrector.clone()), ..self.clone() }
+    }
+
     /// The same engine, called by this client.
     #[must_use]
     pub fn called_by(&self, client: &str) -> Self {

@@ -235,6 +235,12 @@ impl Toolbox {
         &self.engine
     }
 
+    /// The same tools over another engine.
+    #[must_use]
+    pub fn over(&self, engine: Engine) -> Self {
+        Self { engine, ..self.clone() }
+    }
+
     /// The same tools, called by this client.
     #[must_use]
     pub fn called_by(&self, client: &str) -> Self {
