@@ -217,7 +217,8 @@ pub(crate) struct BatchArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct McpArgs {
-    /// Serve streamable HTTP at this loopback address instead (127.0.0.1:8484, or a port).
+    /// Serve streamable HTTP at this loopback address instead (127.0.0.1:8484, or a port), and
+    /// /metrics, /healthz, /readyz. Several tokens and roots are set in the configuration.
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
     /// Where the bearer token is kept; made when missing. Printed to stderr when not given.

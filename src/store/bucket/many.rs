@@ -28,12 +28,12 @@ type Done = (u64, Vec<VerifiedEdit>, Vec<String>);
 enum Failed {
     /// Others wrote to one of the files; all is as it was.
     Again(Vec<VerifiedEdit>),
-    Refused(Refusal),
+    Refused(Box<Refusal>),
 }
 
 impl From<Refusal> for Failed {
     fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
+        Self::Refused(Box::new(refusal))
     }
 }
 
@@ -58,7 +58,7 @@ impl Bucket {
         loop {
             match self.attempt(batch, how, &mut pause, deadline).await {
                 Ok(done) => return Ok(done),
-                Err(Failed::Refused(refusal)) => return Err(refusal),
+                Err(Failed::Refused(refusal)) => return Err(*refusal),
                 Err(Failed::Again(edits)) => batch = edits,
             }
             if !pause.wait().await {

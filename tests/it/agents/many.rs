@@ -27,6 +27,8 @@ impl Drop for Server {
 
 fn restitch(folder: &Path, config: &str) -> Command {
     fs::write(folder.join("config.toml"), config).expect("config");
+    // A configuration in the folder that the server starts in could come with that folder.
+    fs::create_dir_all(folder.join("elsewhere")).expect("folder");
     let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
     command
         .env_clear()
@@ -34,7 +36,7 @@ fn restitch(folder: &Path, config: &str) -> Command {
         .env("ALPHA_TOKEN", ALPHA)
         .args(["mcp", "--http", "127.0.0.1:0", "--config"])
         .arg(folder.join("config.toml"))
-        .current_dir(folder)
+        .current_dir(folder.join("elsewhere"))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
@@ -285,7 +287,7 @@ fn what_the_configuration_gets_wrong_is_told_by_name() {
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(why), "{why}\n{text}");
     }
-    let output = restitch(temp.path(), &config).args(["--root", "app"]).output().expect("runs");
+    let output = restitch(temp.path(), &config).args(["--root", "../app"]).output().expect("runs");
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.code() == Some(2) && text.contains("leave out --root"), "{text}");
 }
