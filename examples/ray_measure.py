@@ -65,6 +65,8 @@ def main() -> int:
     print(f"{len(files) - len(waiting)} of {len(files)} parts are there", file=sys.stderr)
 
     if waiting:
+        # Ray tells of lost workers on stdout, which is for the figures.
+        sys.stdout = sys.stderr
         ray.init(address=options.address, log_to_driver=False, include_dashboard=False)
         # One core each: the command uses as many as it finds, and Ray gives out the others.
         task = ray.remote(num_cpus=1, max_retries=options.retries, retry_exceptions=True)(measure)

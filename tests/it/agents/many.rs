@@ -184,7 +184,7 @@ fn metrics_and_probes_tell_what_they_should_and_no_more() {
     let (temp, config) = world();
     let server = Server::start(temp.path(), &config);
     let head = server.session("/mcp", ALPHA).expect("session");
-    server.edit("/mcp", &head, "this is  app", "secret-words");
+    server.edit("/mcp", &head, "this is app", "secret-words");
     server.edit("/mcp", &head, "not there at all", "x");
     server.call("/mcp", &head, "made-up-tool", json!({}));
     assert_eq!(server.get("/healthz", None), (200, "ok\n".into()));
