@@ -7,10 +7,12 @@
 //! what a model is to read: several clients show it the structured form instead, as one
 //! line of escaped JSON, so that one is for who asks for it.
 
+mod budget;
 mod doors;
 mod frames;
 mod http;
 pub(crate) mod intake;
+mod metrics;
 mod peers;
 mod session;
 mod workers;
@@ -18,7 +20,7 @@ mod workers;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::ErrorData;
 use rmcp::ServerHandler;
@@ -41,9 +43,11 @@ use crate::engine::{CallOptions, Engine, Observer, Undoes};
 use crate::session::Heard;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
+pub use budget::{Budgeted, Rate};
 #[cfg(feature = "cli")]
 pub(crate) use frames::Lines;
-pub use http::{HttpOptions, serve_http};
+pub use http::{Access, HttpOptions, serve_http};
+use metrics::Metrics;
 use session::Desk;
 pub use session::Opener;
 use workers::Workers;
@@ -99,6 +103,51 @@ pub struct McpServer {
     traffic: Option<Arc<frames::Traffic>>,
     /// Whether the client has asked for the list of resources, and wants to know of new ones.
     lists: Arc<AtomicBool>,
+    /// Where its calls are counted, in whose name, and how many there may be.
+    counted: Option<Counted>,
+}
+
+/// Where calls are counted.
+#[derive(Debug, Clone)]
+struct Counted {
+    metrics: Arc<Metrics>,
+    access: Arc<str>,
+    calls: Option<Arc<Rate>>,
+}
+
+impl Counted {
+    /// The answer to a call that is one too many.
+    fn refuse(&self) -> Option<ToolReply> {
+        let wait = self.calls.as_ref()?.take().err()?;
+        let seconds = wait.as_secs() + 1;
+        let reply = ToolReply::refused(
+            Refusal::new(EditCode::Blocked, "this token has made as many calls as it may for now")
+                .hint(format!("Nothing was done. Send the same call again in {seconds} s.")),
+        );
+        self.metrics.answered(&self.access, "", &reply, Duration::ZERO);
+        Some(reply)
+    }
+}
+
+/// A call that is counted as under way until it is over, in whatever way.
+struct UnderWay(Option<Arc<Metrics>>);
+
+impl UnderWay {
+    fn begin(counted: Option<&Counted>) -> Self {
+        let metrics = counted.map(|counted| counted.metrics.clone());
+        if let Some(metrics) = &metrics {
+            metrics.begun();
+        }
+        Self(metrics)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        if let Some(metrics) = &self.0 {
+            metrics.ended();
+        }
+    }
 }
 
 /// What an answer holds.
@@ -121,7 +170,13 @@ impl McpServer {
             over: None,
             traffic: None,
             lists: Arc::default(),
+            counted: None,
         }
+    }
+
+    /// The same server, whose calls are counted, and no more than there may be.
+    fn counted(self, metrics: Arc<Metrics>, access: Arc<str>, calls: Option<Arc<Rate>>) -> Self {
+        Self { counted: Some(Counted { metrics, access, calls }), ..self }
     }
 
     /// The same server, answering with structured content too and declaring its schemas.
@@ -315,6 +370,11 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let _under_way = UnderWay::begin(self.counted.as_ref());
+        let begun = Instant::now();
+        if let Some(refused) = self.counted.as_ref().and_then(Counted::refuse) {
+            return Ok(answer(refused, self.answers).into());
+        }
         let (observer, progress) = progress(&context);
         let id = context.id.clone().into_json_value().to_string();
         let toolbox = self.desk.session(&context).await.observed(observer);
@@ -332,6 +392,7 @@ impl ServerHandler for McpServer {
         };
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
+        let called = name.clone();
         // Dropping the work reaches the model call and a commit that has not begun; a panic
         // in it is an answer.
         let work = self.workers.run(move || async move {
@@ -350,6 +411,9 @@ impl ServerHandler for McpServer {
                 return Err(ErrorData::internal_error("the client closed its side", None));
             }
         };
+        if let Some(Counted { metrics, access, .. }) = &self.counted {
+            metrics.answered(access, &called, &reply, begun.elapsed());
+        }
         // Progress arrives before the answer it belongs to.
         if let Some(progress) = progress {
             // After the client closed its side nobody takes progress any more, and the

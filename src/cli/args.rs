@@ -23,7 +23,8 @@ const GLOBAL: &str = "Global options";
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
     /// The folder to work in; nothing outside it is touched. The current folder when not
-    /// given; `mcp` and `hook` look further (see there).
+    /// given; `mcp` and `hook` look further (see there). With object storage built in also
+    /// s3://BUCKET/PREFIX, gs://, az://, abfss://.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
     /// Print JSON.
@@ -66,6 +67,19 @@ impl Common {
     pub(crate) fn root(&self) -> &Path {
         self.root.as_deref().unwrap_or(Path::new("."))
     }
+
+    /// The root, where it is a URL.
+    pub(crate) fn root_url(&self) -> Option<&str> {
+        root_url(self.root())
+    }
+}
+
+/// The root as a URL, where it is one: `s3://…`.
+pub(crate) fn root_url(root: &Path) -> Option<&str> {
+    let text = root.to_str()?;
+    let (scheme, _) = text.split_once("://")?;
+    let is_scheme = !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    is_scheme.then_some(text)
 }
 
 /// How safe a finished edit is.
@@ -203,7 +217,8 @@ pub(crate) struct BatchArgs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct McpArgs {
-    /// Serve streamable HTTP at this loopback address instead (127.0.0.1:8484, or a port).
+    /// Serve streamable HTTP at this loopback address instead (127.0.0.1:8484, or a port), and
+    /// /metrics, /healthz, /readyz. Several tokens and roots are set in the configuration.
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
     /// Where the bearer token is kept; made when missing. Printed to stderr when not given.

@@ -40,6 +40,11 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     let root =
         Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new(current));
     common.root = Some(root.folder);
+    if let Some(url) = common.root_url() {
+        return Err(format!(
+            "the root {url} is in object storage; a hook answers a client that edits files of this machine"
+        ));
+    }
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     // A task of its own, so that even a panic ends as silence and not as another code.
     let notes = Notes::in_folder(usable_state_folder().ok().map(|state| state.join("hooks")));

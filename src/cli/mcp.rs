@@ -1,38 +1,141 @@
 //! `restitch mcp`: the tools as an MCP server.
 
+use std::env;
 use std::fs;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use super::args::{Common, McpArgs};
 use super::exit::Exit;
+use super::model::{self, AccessSection};
 use super::root::Root;
-use super::settings;
-use crate::adapters::mcp::{self, HttpOptions, McpServer, Opener};
+use super::{settings, signals};
+use crate::adapters::mcp::{self, Access, Budgeted, HttpOptions, McpServer, Opener, Rate};
 use crate::session::Policy;
+use crate::text::keep_secret;
 use crate::tools::{Offer, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
+    if args.http.is_some() {
+        return match http(common, &args).await {
+            Ok(()) => Exit::Done,
+            Err(exit) => exit,
+        };
+    }
     let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
     let toolbox = match toolbox(common, &args, &root) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let server = McpServer::new(toolbox).telling(root.to_string());
-    let server = if args.structured { server.structured() } else { server };
-    let token = if args.token_file.is_some() { AccessToken::InFile } else { AccessToken::Shown };
-    let served = match &args.http {
-        None => mcp::serve_stdio(server.reopened_by(opener(common, &args, root))).await,
-        Some(address) => match http_options(address, &args) {
-            Ok(options) => serve_http(server, options, token).await,
-            Err(message) => return Exit::usage(message),
-        },
-    };
-    match served {
+    let server = server(&args, toolbox, &root).reopened_by(opener(common, &args, root));
+    match mcp::serve_stdio(server).await {
         Ok(()) => Exit::Done,
         Err(message) => Exit::fault(message),
     }
+}
+
+fn server(args: &McpArgs, toolbox: Toolbox, root: &Root) -> McpServer {
+    let server = McpServer::new(toolbox).telling(root.to_string());
+    if args.structured { server.structured() } else { server }
+}
+
+/// Serves HTTP: the root of the flags for one token, or what the configuration says for many.
+async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
+    let settings = model::settings(common)?;
+    let options = http_options(args, settings.server.drain()?).map_err(Exit::usage)?;
+    let (accesses, shown) = match settings.server.access.as_slice() {
+        [] => {
+            let (access, shown) = one_access(common, args)?;
+            (vec![access], shown)
+        }
+        many if common.root.is_none()
+            && args.token_file.is_none()
+            && args.found.root_of.is_none() =>
+        {
+            let many = many.iter().map(|section| access(common, args, section));
+            (many.collect::<Result<Vec<_>, _>>()?, None)
+        }
+        _ => {
+            return Err(Exit::usage(
+                "[[server.access]] in the configuration names roots and tokens; leave out --root, --root-of and --token-file, or name another file by --config",
+            ));
+        }
+    };
+    // The first signal ends the waiting for new calls, a second one the process.
+    let signal = signals::take();
+    let stop = async {
+        signal.await;
+    };
+    let served = mcp::serve_http(accesses, options, stop, move |address| {
+        let mut err = io::stderr().lock();
+        // A closed stderr does not stop the server.
+        let _ = writeln!(err, "listening on http://{address}/mcp");
+        if let Some(token) = shown {
+            let _ = writeln!(err, "token: {token}");
+        }
+    });
+    served.await.map_err(Exit::fault)
+}
+
+/// The root and the token of the flags; the token again where it is to be shown.
+fn one_access(common: &Common, args: &McpArgs) -> Result<(Access, Option<String>), Exit> {
+    let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
+    let server = server(args, toolbox(common, args, &root)?, &root);
+    let token = match &args.token_file {
+        Some(file) => kept_token(file),
+        None => new_token(),
+    };
+    let token = token.map_err(|error| Exit::usage(format!("no bearer token: {error}")))?;
+    let shown = args.token_file.is_none().then(|| token.clone());
+    let roots = vec![(String::new(), server)];
+    Ok((Access { name: String::new(), token, roots, calls: None }, shown))
+}
+
+/// One token of the configuration, with its roots, tools and budgets.
+fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Access, Exit> {
+    let name = &section.name;
+    let wrong = |why: String| Exit::usage(format!("[[server.access]] `{name}`: {why}"));
+    let token = match (&section.token_file, &section.token_env) {
+        (Some(file), None) => kept_token(file).map_err(|error| wrong(error.to_string()))?,
+        (None, Some(variable)) => env::var(variable)
+            .map_err(|_| wrong(format!("the environment variable {variable} is not set")))?,
+        _ => return Err(wrong("give either token_file or token_env".into())),
+    };
+    keep_secret(token.trim());
+    if section.roots.is_empty() {
+        return Err(wrong("it has no roots; give roots = { NAME = \"FOLDER\" }".into()));
+    }
+    let mut args = args.clone();
+    if !section.tools.is_empty() {
+        args.tools.clone_from(&section.tools);
+    }
+    let rate =
+        |most: NonZeroU32, seconds| Arc::new(Rate::new(most.get(), Duration::from_secs(seconds)));
+    let asks = section.asks_per_hour.map(|most| rate(most, 3600));
+    let mut roots = Vec::new();
+    for (name, folder) in &section.roots {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.is_empty() || !name.bytes().all(is_plain) {
+            return Err(wrong(format!(
+                "the root's name `{name}` goes into a path; use letters, digits, - _ ."
+            )));
+        }
+        let root = Root::find(Some(folder), None, Path::new("."));
+        let mut toolbox = toolbox(common, &args, &root)?;
+        if let Some(asks) = &asks {
+            let engine = toolbox
+                .engine()
+                .asking_through(|inner| Arc::new(Budgeted::new(inner, asks.clone())));
+            toolbox = toolbox.over(engine);
+        }
+        roots.push((name.clone(), server(&args, toolbox, &root)));
+    }
+    let calls = section.calls_per_minute.map(|most| rate(most, 60));
+    Ok(Access { name: name.clone(), token, roots, calls })
 }
 
 /// The tools over `root`, as the flags want them.
@@ -57,7 +160,8 @@ fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
     })
 }
 
-fn http_options(address: &str, args: &McpArgs) -> Result<HttpOptions, String> {
+fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> {
+    let address = args.http.as_deref().unwrap_or_default();
     let full =
         if address.contains(':') { address.to_owned() } else { format!("127.0.0.1:{address}") };
     let full = full.replace("localhost:", "127.0.0.1:");
@@ -69,36 +173,8 @@ fn http_options(address: &str, args: &McpArgs) -> Result<HttpOptions, String> {
             "{address} is not a loopback address; put a proxy with TLS in front for others"
         ));
     }
-    let token = match &args.token_file {
-        Some(file) => kept_token(file),
-        None => new_token(),
-    };
-    let token = token.map_err(|error| format!("no bearer token: {error}"))?;
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
-    Ok(HttpOptions { address, token, hosts, origins })
-}
-
-#[derive(Debug, Clone, Copy)]
-enum AccessToken {
-    Shown,
-    InFile,
-}
-
-async fn serve_http(
-    server: McpServer,
-    options: HttpOptions,
-    shown: AccessToken,
-) -> Result<(), String> {
-    let token = options.token.clone();
-    mcp::serve_http(server, options, move |address| {
-        let mut err = io::stderr().lock();
-        // A closed stderr does not stop the server.
-        let _ = writeln!(err, "listening on http://{address}/mcp");
-        if let AccessToken::Shown = shown {
-            let _ = writeln!(err, "token: {token}");
-        }
-    })
-    .await
+    Ok(HttpOptions { address, hosts, origins, drain })
 }
 
 fn new_token() -> io::Result<String> {

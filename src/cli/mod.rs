@@ -89,6 +89,13 @@ fn is_hook() -> bool {
 
 async fn run(cli: Cli) -> Exit {
     let common = cli.common;
+    if let Some(url) = common.root_url()
+        && matches!(cli.command, Command::Init(_) | Command::Harness(_))
+    {
+        return Exit::usage(format!(
+            "this command works with files of this machine, and the root {url} is none"
+        ));
+    }
     match cli.command {
         Command::Edit(args) => edit::run(&common, args).await,
         Command::Batch(args) => batch::run(&common, args).await,

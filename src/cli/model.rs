@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,6 +41,53 @@ struct ConfigFile {
     /// Formatters, by language.
     #[serde(default)]
     format: BTreeMap<String, FormatSection>,
+    /// Settings of the client of an object storage, by its own names for them.
+    #[serde(default)]
+    object_store: BTreeMap<String, String>,
+    /// `restitch mcp --http` for many.
+    #[serde(default)]
+    server: ServerSection,
+}
+
+/// Its part about the server.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ServerSection {
+    /// Seconds that calls under way are waited for at the end.
+    drain: Option<f64>,
+    /// Who may come in.
+    #[serde(default)]
+    pub(crate) access: Vec<AccessSection>,
+}
+
+/// One token, and what it opens.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct AccessSection {
+    /// What it is called in the metrics.
+    pub(crate) name: String,
+    /// The file that has the token; made when missing.
+    pub(crate) token_file: Option<PathBuf>,
+    /// The environment variable that has it.
+    pub(crate) token_env: Option<String>,
+    /// The roots, by their names in the path.
+    pub(crate) roots: BTreeMap<String, PathBuf>,
+    /// The tools, as `--tools` names them.
+    #[serde(default)]
+    pub(crate) tools: Vec<String>,
+    /// Tool calls a minute.
+    pub(crate) calls_per_minute: Option<NonZeroU32>,
+    /// Questions to the model an hour.
+    pub(crate) asks_per_hour: Option<NonZeroU32>,
+}
+
+impl ServerSection {
+    /// How long calls under way are waited for at the end. Where nobody has said it, a server
+    /// for many waits for them, and one for its own user ends soon.
+    pub(crate) fn drain(&self) -> Result<Duration, Exit> {
+        let usual = Duration::from_secs(if self.access.is_empty() { 3 } else { 30 });
+        self.drain.map_or(Ok(usual), |time| seconds("server.drain", time))
+    }
 }
 
 /// Its part about the formatter of one language.
@@ -111,6 +159,10 @@ pub(crate) struct ModelSettings {
     pub(crate) syntax: SyntaxMode,
     /// Formatters, by language.
     pub(crate) format: Vec<(&'static Language, FormatCommand)>,
+    /// Settings of the client of an object storage.
+    pub(crate) object_store: BTreeMap<String, String>,
+    /// Who may use a server, and for what.
+    pub(crate) server: ServerSection,
     section: ModelSection,
 }
 
@@ -118,7 +170,8 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format }, file) = config(common)?;
+    let (ConfigFile { model: section, syntax, format, object_store, server }, file) =
+        config(common)?;
     let config = file.display().to_string();
     let mut pick = |what: &'static str, options: [(Option<String>, &str); 3]| {
         let found = options.into_iter().find_map(|(value, from)| Some((value?, from)));
@@ -176,7 +229,17 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let syntax = common.syntax.map(SyntaxMode::from).or(syntax.mode).unwrap_or_default();
     let format = format.into_iter().map(|(name, section)| formatter(&name, section));
     let format = format.collect::<Result<_, _>>()?;
-    Ok(ModelSettings { endpoint, sources, policy, allowance, syntax, format, section })
+    Ok(ModelSettings {
+        endpoint,
+        sources,
+        policy,
+        allowance,
+        syntax,
+        format,
+        object_store,
+        server,
+        section,
+    })
 }
 
 /// The formatter that a section of the configuration names.

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use super::args::root_url;
+
 /// A folder, and who says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
@@ -45,6 +47,9 @@ impl Root {
     /// `current` up that holds `configuration`, else the git top level, else `current`.
     pub(crate) fn find(given: Option<&Path>, configuration: Option<&Path>, current: &Path) -> Self {
         let plain = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        if let Some(url) = given.filter(|root| root_url(root).is_some()) {
+            return Self { folder: url.to_path_buf(), from: From::Flag };
+        }
         if let Some(folder) = given {
             return Self { folder: plain(folder), from: From::Flag };
         }

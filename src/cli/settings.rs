@@ -1,5 +1,9 @@
 //! From flags and environment to an engine: the one composition root.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use super::args::{Common, DurabilityArg};
 use super::exit::Exit;
 use super::model;
@@ -7,6 +11,7 @@ use super::tally::Tally;
 use crate::adapters::formatter::Commands;
 use crate::adapters::syntax::TreeSitter;
 use crate::engine::Engine;
+use crate::port::FileStore;
 use crate::store::{
     DiskOptions, DiskStore, NO_STATE_FOLDER, Promise, state_folder, usable_state_folder,
 };
@@ -14,16 +19,18 @@ use crate::tools::{Dialect, Toolbox};
 
 /// The tools over the folder that the flags name.
 pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
-    let store = DiskStore::open_with(common.root(), disk_options(common)).map_err(|error| {
-        Exit::usage(format!("cannot open the root {}: {error}", common.root().display()))
-    })?;
     let settings = model::settings(common)?;
+    let store = store(common, &settings.object_store)?;
     let mut engine = Engine::builder(store)
         .policy(settings.policy)
         .allowance(settings.allowance)
         .syntax(TreeSitter::new(), settings.syntax);
     if !settings.format.is_empty() {
-        let root = common.root().to_path_buf();
+        let root = match common.root_url() {
+            // A formatter runs on this machine, where such a root is no folder.
+            Some(_) => PathBuf::from("."),
+            None => common.root().to_path_buf(),
+        };
         engine = engine.formatter(Commands::new(root, settings.format.iter().cloned()));
     }
     // A folder that the store does not write to is written to by nobody.
@@ -37,6 +44,52 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     let engine = engine.build();
     let engine = if common.stage { engine.staged() } else { engine };
     Ok(Toolbox::new(engine).speaking(dialect(common)?))
+}
+
+/// The store that the root names.
+pub(crate) fn store(
+    common: &Common,
+    settings: &BTreeMap<String, String>,
+) -> Result<Arc<dyn FileStore>, Exit> {
+    if let Some(url) = common.root_url() {
+        return bucket(common, url, settings);
+    }
+    match DiskStore::open_with(common.root(), disk_options(common)) {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => {
+            Err(Exit::usage(format!("cannot open the root {}: {error}", common.root().display())))
+        }
+    }
+}
+
+#[cfg(feature = "object-store")]
+fn bucket(
+    common: &Common,
+    url: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<Arc<dyn FileStore>, Exit> {
+    use crate::store::{BucketOptions, BucketStore};
+
+    let options = BucketOptions {
+        settings: settings.clone(),
+        allow_protected: common.allow_protected.clone(),
+        state: usable_state_folder().ok(),
+        ..BucketOptions::default()
+    };
+    let opened = tokio::task::block_in_place(|| {
+        tokio::runtime::Handle::current().block_on(BucketStore::open(url, options))
+    });
+    match opened {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(why) => Err(Exit::fault(format!("cannot open the root {url}: {why}"))),
+    }
+}
+
+#[cfg(not(feature = "object-store"))]
+fn bucket(_: &Common, url: &str, _: &BTreeMap<String, String>) -> Result<Arc<dyn FileStore>, Exit> {
+    Err(Exit::usage(format!(
+        "the root {url} is in object storage, which this restitch was built without; build it with --features object-store"
+    )))
 }
 
 fn disk_options(common: &Common) -> DiskOptions {

@@ -9,6 +9,8 @@ mod edit_file;
 mod format;
 mod limits;
 mod lines;
+#[cfg(feature = "search")]
+mod listed;
 mod moves;
 mod multi_edit;
 mod note;
@@ -210,6 +212,15 @@ impl Engine {
         Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
     }
 
+    /// The same engine, asking through what `wrap` makes of its corrector.
+    #[must_use]
+    pub fn asking_through(
+        &self,
+        wrap: impl FnOnce(Arc<dyn Corrector>) -> Arc<dyn Corrector>,
+    ) -> Self {
+        Self { corrector: wrap(self.corrector.clone()), ..self.clone() }
+    }
+
     /// The same engine, called by this client.
     #[must_use]
     pub fn called_by(&self, client: &str) -> Self {
@@ -270,9 +281,14 @@ impl Engine {
         self.store.root()
     }
 
-    /// Whether the root is a folder that can be listed and searched.
+    /// Whether the root is a folder of this machine.
     pub fn has_folder(&self) -> bool {
         self.store.is_folder()
+    }
+
+    /// Whether there is a way to list and search the files.
+    pub fn can_list(&self) -> bool {
+        self.store.is_folder() || self.store.is_listed()
     }
 
     /// Reads a caller's path.

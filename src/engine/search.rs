@@ -8,7 +8,7 @@ use crate::search::{
 
 impl Engine {
     fn admit_search(&self) -> Result<(), Refusal> {
-        if self.has_folder() {
+        if self.can_list() {
             return Ok(());
         }
         Err(Refusal::new(
@@ -26,17 +26,19 @@ impl Engine {
         glob: Option<&str>,
         context: usize,
     ) -> Result<SearchReport, Refusal> {
-        let overlay = self.store.overlay().await;
         self.admit_search()?;
-        let scope = Scope::new(self.root(), path, glob, &overlay)?;
         let context = context.min(MOST_CONTEXT);
-        let first = query.clone();
-        let mut scanned = blocking(move || {
-            let mut scanned = search::scan(&scope, &first, &overlay);
-            search::rank(&mut scanned.found);
-            scanned
-        })
-        .await?;
+        let mut scanned = match self.has_folder() {
+            true => {
+                let overlay = self.store.overlay().await;
+                let scope = Scope::new(self.root(), path, glob, &overlay)?;
+                let query = query.clone();
+                blocking(move || search::scan(&scope, &query, &overlay)).await?
+            }
+            false => self.scan_listed(&query, path, glob).await?,
+        };
+        search::rank(&mut scanned.found);
+        let is_partly = scanned.skipped.unfetched > 0;
         let total_files = scanned.found.len();
         let mut total_matches = scanned.found.iter().map(|file| file.count).sum();
         let (mut files, mut room) = (Vec::new(), MOST_SHOWN);
@@ -59,8 +61,10 @@ impl Engine {
         let shown: usize = files.iter().map(|file| file.matches.len()).sum();
         let total_paths = scanned.paths.len();
         scanned.paths.truncate(MOST_FILES);
-        let truncated =
-            shown < total_matches || files.len() < total_files || scanned.paths.len() < total_paths;
+        let truncated = is_partly
+            || shown < total_matches
+            || files.len() < total_files
+            || scanned.paths.len() < total_paths;
         // A file whose path alone holds the keyword is a result as well.
         for path in &scanned.paths {
             if files.len() < MOST_FILES && files.iter().all(|file| file.path != *path) {
@@ -87,15 +91,18 @@ impl Engine {
         path: Option<&str>,
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
-        let overlay = self.store.overlay().await;
         self.admit_search()?;
+        if !self.has_folder() {
+            return self.list_listed(path, glob).await;
+        }
+        let overlay = self.store.overlay().await;
         let scope = Scope::new(self.root(), path, glob, &overlay)?;
         blocking(move || search::list(&scope, &overlay)).await
     }
 }
 
 /// Walks are work for a thread of their own.
-async fn blocking<T: Send + 'static>(
+pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Refusal> {
     tokio::task::spawn_blocking(work).await.map_err(|error| {

@@ -238,6 +238,14 @@ impl Engine {
     /// The files below a folder, and whether there are more; nothing for what is no folder.
     pub(crate) async fn files_of(&self, raw: &str) -> Result<Option<(Vec<String>, bool)>, Refusal> {
         #[cfg(feature = "search")]
+        if !self.has_folder() && self.can_list() {
+            let list = self.list_files(Some(raw), None).await?;
+            let is_file = |path: &str| self.path(raw).is_ok_and(|named| named.as_str() == path);
+            let files: Vec<String> = list.files.into_iter().map(|file| file.path).collect();
+            let is_folder = !files.is_empty() && !matches!(files.as_slice(), [one] if is_file(one));
+            return Ok(is_folder.then_some((files, list.truncated)));
+        }
+        #[cfg(feature = "search")]
         if self.has_folder() {
             let folder = match raw.trim_end_matches('/') {
                 "." | "" => self.root().to_path_buf(),

@@ -10,6 +10,7 @@ use super::edits::{Pair, RealEdit, between};
 use super::judge::{Judged, judge_by};
 use super::rng::Rng;
 use super::score::Score;
+use super::shard::Shard;
 use super::spoil::{WAYS, Way};
 use crate::adapters::syntax::TreeSitter;
 use crate::engine::{SyntaxGate, SyntaxMode};
@@ -23,6 +24,8 @@ pub(crate) struct Plan {
     pub max: usize,
     /// Ways or families by the start of their name; empty for all.
     pub ways: Vec<String>,
+    /// Which part of it; all where it is left out.
+    pub shard: Option<Shard>,
 }
 
 impl Plan {
@@ -102,7 +105,9 @@ pub(crate) fn measure(
         let gate = SyntaxGate::new(TreeSitter::new(), syntax);
         let mut score = Score::default();
         let mut kept = Vec::new();
-        for case in cases(way, edits, plan) {
+        let shard = plan.shard;
+        let own = cases(way, edits, plan).enumerate();
+        for (_, case) in own.filter(|(place, _)| shard.is_none_or(|shard| shard.has(*place))) {
             let judged = judge_by(&case, &gate);
             score.add(way.family, way.id, &judged);
             if keep(&judged) {

@@ -21,5 +21,6 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rng;
 pub(crate) mod score;
+pub(crate) mod shard;
 pub(crate) mod spoil;
 pub mod suite;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::judge::{Aim, CaseVerdict, Judged};
 use crate::text::counted;
 
 /// The counts of one row.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Tally {
     /// Cases with a right answer.
     pub recoverable: usize,
@@ -114,6 +116,19 @@ impl Score {
             self.order.push((family.to_owned(), row.to_owned()));
         }
         self.rows.entry(row.to_owned()).or_default().add(judged);
+    }
+
+    /// Adds the counts of a part to a row of a family.
+    pub(crate) fn add_tally(&mut self, family: &str, row: &str, tally: &Tally) {
+        if !self.rows.contains_key(row) {
+            self.order.push((family.to_owned(), row.to_owned()));
+        }
+        self.rows.entry(row.to_owned()).or_default().merge(tally);
+    }
+
+    /// The rows by their names.
+    pub(crate) fn by_row(&self) -> &BTreeMap<String, Tally> {
+        &self.rows
     }
 
     /// Puts the rows of another score below these.

@@ -14,8 +14,8 @@ pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, NoCorrector, Reply, Window};
 pub use formatter::{Formatted, Formatter, NoFormatter};
 pub use store::{
-    Change, CommitOptions, Committed, FileStore, Overlay, Recalled, RequestId, Revision,
-    RevisionFile, UndoHow, Undone,
+    Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, Recalled,
+    RequestId, Revision, RevisionFile, UndoHow, Undone,
 };
 pub use syntax::{Definition, NoSyntax, Syntax};
 pub use versioned::{Loaded, Stored, VersionedFiles};

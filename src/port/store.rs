@@ -160,6 +160,24 @@ pub struct RevisionFile {
     pub after_sha256: Option<ContentHash>,
 }
 
+/// One page of the files that a store has.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// The files, by path.
+    pub files: Vec<ListedObject>,
+    /// Where the next page begins: behind this name. `None` where there is none.
+    pub next: Option<String>,
+}
+
+/// One file of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedObject {
+    /// The file.
+    pub path: WorkPath,
+    /// Its size.
+    pub bytes: u64,
+}
+
 /// Versions of files beside those on the disk; `None` for a file that is gone.
 pub type Overlay = BTreeMap<WorkPath, Option<Vec<u8>>>;
 
@@ -175,6 +193,21 @@ pub trait FileStore: Send + Sync {
     /// Whether the root is a folder of this machine, which can be listed and searched.
     fn is_folder(&self) -> bool {
         true
+    }
+
+    /// Whether the files can be listed page by page, where the root is no folder.
+    fn is_listed(&self) -> bool {
+        false
+    }
+
+    /// One page of the files below `folder` (empty for all of them): those behind `after`.
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
+        let _ = (folder, after);
+        Box::pin(async { Ok(Listing::default()) })
     }
 
     /// The files of which this store has another version than the folder at the root has;
@@ -252,6 +285,18 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
 
     fn is_folder(&self) -> bool {
         (**self).is_folder()
+    }
+
+    fn is_listed(&self) -> bool {
+        (**self).is_listed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
+        (**self).list(folder, after)
     }
 
     fn overlay(&self) -> BoxFuture<'_, Overlay> {

@@ -13,16 +13,18 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// A longer file of rules is not read.
-pub(super) const MOST_RULES: u64 = 1 << 20;
+pub(crate) const MOST_RULES: u64 = 1 << 20;
 
 /// A longer rule leaves nothing out: no path is as long, and it takes seconds to read.
 const LONGEST_RULE: usize = 4_096;
 
 /// The rules below one root, each folder's read once.
 #[derive(Debug)]
-pub(super) struct Excluded {
+pub(crate) struct Excluded {
     root: PathBuf,
     folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
+    /// The files of rules by their full names, where they are not read from the disk.
+    given: Option<HashMap<PathBuf, String>>,
 }
 
 /// The rules that stand in one folder, and those above it.
@@ -41,7 +43,12 @@ struct Folder {
 
 impl Excluded {
     pub(super) fn below(root: &Path) -> Self {
-        Self { root: root.to_owned(), folders: RwLock::default() }
+        Self { root: root.to_owned(), folders: RwLock::default(), given: None }
+    }
+
+    /// The rules of these files, which need not be on this machine.
+    pub(crate) fn given(root: &Path, files: HashMap<PathBuf, String>) -> Self {
+        Self { given: Some(files), ..Self::below(root) }
     }
 
     /// Whether the rules leave this path out, of which no folder above is left out.
@@ -64,7 +71,10 @@ impl Excluded {
             }
             _ => None,
         };
-        let folder = Arc::new(Folder::read(path, above));
+        let folder = Arc::new(match &self.given {
+            None => Folder::read(path, above),
+            Some(files) => Folder::of(path, above, files),
+        });
         let mut known = self.folders.write().unwrap_or_else(PoisonError::into_inner);
         known.entry(path.to_owned()).or_insert(folder).clone()
     }
@@ -78,6 +88,15 @@ pub(super) enum PathKind {
 }
 
 impl Folder {
+    fn of(path: &Path, above: Option<Arc<Folder>>, files: &HashMap<PathBuf, String>) -> Self {
+        let rules = |name: &str| {
+            let file = path.join(name);
+            files.get(&file).and_then(|text| rules_of(path, &file, text))
+        };
+        let (own, git) = (rules(".ignore"), rules(".gitignore"));
+        Self { above, own, git, private: None, is_repository: false }
+    }
+
     fn read(path: &Path, above: Option<Arc<Folder>>) -> Self {
         let git = path.join(".git");
         let is_repository = git.symlink_metadata().is_ok();

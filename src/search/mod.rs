@@ -20,10 +20,10 @@ use serde::Serialize;
 
 use crate::text::{counted, quoted};
 
-pub(crate) use exclude::left_out;
+pub(crate) use exclude::{Excluded, MOST_RULES, left_out};
 pub(crate) use query::{Case, Query};
 pub(crate) use rank::rank;
-pub(crate) use scan::scan;
+pub(crate) use scan::{Scanned, scan};
 pub(crate) use show::{of_path, show};
 pub(crate) use walk::Scope;
 pub(crate) use walk::list;
@@ -71,6 +71,14 @@ pub struct Skipped {
     pub links: usize,
     /// Files that cannot be read, or whose name is not UTF-8.
     pub unreadable: usize,
+    /// Files of an object storage that were not fetched: too large, or too many in all.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unfetched: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// The hits of one file.
@@ -161,6 +169,7 @@ impl Skipped {
             (self.binary, "binary"),
             (self.links, "symbolic links"),
             (self.unreadable, "unreadable"),
+            (self.unfetched, "not fetched, too large or too many: narrow it with path or glob"),
         ] {
             if count > 0 {
                 parts.push(format!("{count} {what}"));

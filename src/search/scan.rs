@@ -36,6 +36,17 @@ pub(crate) struct Scanned {
     pub(crate) skipped: Skipped,
 }
 
+impl Scanned {
+    /// Takes up what was found in further files.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.found.extend(more.found);
+        self.paths.extend(more.paths);
+        self.searched += more.searched;
+        self.skipped.binary += more.skipped.binary;
+        self.skipped.unreadable += more.skipped.unreadable;
+    }
+}
+
 /// Searches every file of the scope, those of the overlay in its version.
 pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
     let state = (Mutex::new(Scanned::default()), AtomicUsize::new(0));

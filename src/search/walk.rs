@@ -19,6 +19,8 @@ pub(crate) struct Scope {
     root: PathBuf,
     start: PathBuf,
     glob: Option<GlobMatcher>,
+    /// Whether the root is a folder of this machine.
+    is_folder: bool,
 }
 
 impl Scope {
@@ -57,26 +59,40 @@ impl Scope {
                 full
             }
         };
-        let glob = glob.map(|glob| {
-            // A pattern without a folder is meant for names.
-            let deep = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
-            GlobBuilder::new(deep.trim_start_matches("./"))
-                .literal_separator(true)
-                .build()
-                .map(|glob| glob.compile_matcher())
-                .map_err(|error| {
-                    Refusal::new(
-                        EditCode::InvalidArguments,
-                        format!(
-                            "the glob `{}` is malformed: {}",
-                            crate::text::quoted(&deep),
-                            error.kind()
-                        ),
-                    )
-                    .hint("Give a pattern such as *.rs or src/**/*.ts.")
-                })
-        });
-        Ok(Self { root, start, glob: glob.transpose()? })
+        Ok(Self { root, start, glob: matcher(glob)?, is_folder: true })
+    }
+
+    /// The same in a store that lists its files, where `path` may be any name.
+    pub(crate) fn listed(
+        root: &Path,
+        path: Option<&str>,
+        glob: Option<&str>,
+    ) -> Result<Self, Refusal> {
+        let start = match path.map(str::trim) {
+            None | Some("" | "." | "./" | "/") => root.to_path_buf(),
+            Some(raw) if Path::new(raw) == root => root.to_path_buf(),
+            Some(raw) => root.join(WorkPath::parse(raw, root)?.as_path()),
+        };
+        Ok(Self { root: root.to_path_buf(), start, glob: matcher(glob)?, is_folder: false })
+    }
+
+    /// Where it begins, below the root; empty for the whole of it.
+    pub(crate) fn begins(&self) -> &Path {
+        self.start.strip_prefix(&self.root).unwrap_or(Path::new(""))
+    }
+
+    /// Whether one of the folders on the way to this file, or the file, is left out by the
+    /// rules: what the caller named is not asked.
+    pub(crate) fn leaves_out(&self, rules: &Excluded, path: &WorkPath) -> bool {
+        let full = self.root.join(path.as_path());
+        let Ok(below) = full.strip_prefix(&self.start) else { return false };
+        let parts: Vec<_> = below.components().collect();
+        let mut at = self.start.clone();
+        parts.iter().enumerate().any(|(number, part)| {
+            at.push(part);
+            let kind = if number + 1 == parts.len() { PathKind::File } else { PathKind::Folder };
+            part.as_os_str().eq_ignore_ascii_case(".git") || rules.leaves_out(&at, kind)
+        })
     }
 
     /// The path below the root, if the glob takes it.
@@ -93,7 +109,7 @@ impl Scope {
     }
 
     /// Whether a file that need not be on the disk belongs to the scope.
-    pub(super) fn covers(&self, path: &WorkPath) -> bool {
+    pub(crate) fn covers(&self, path: &WorkPath) -> bool {
         self.take(&self.root.join(path.as_path())).is_some()
     }
 
@@ -115,6 +131,29 @@ impl Scope {
     }
 }
 
+fn matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
+    let glob = glob.map(|glob| {
+        // A pattern without a folder is meant for names.
+        let deep = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+        GlobBuilder::new(deep.trim_start_matches("./"))
+            .literal_separator(true)
+            .build()
+            .map(|glob| glob.compile_matcher())
+            .map_err(|error| {
+                Refusal::new(
+                    EditCode::InvalidArguments,
+                    format!(
+                        "the glob `{}` is malformed: {}",
+                        crate::text::quoted(&deep),
+                        error.kind()
+                    ),
+                )
+                .hint("Give a pattern such as *.rs or src/**/*.ts.")
+            })
+    });
+    glob.transpose()
+}
+
 fn kind(entry: &ignore::DirEntry) -> PathKind {
     match entry.file_type().is_some_and(|kind| kind.is_dir()) {
         true => PathKind::Folder,
@@ -130,7 +169,7 @@ where
 {
     let (links, unreadable) = (AtomicUsize::new(0), AtomicUsize::new(0));
     // A path that only an overlay has.
-    if !scope.start.exists() {
+    if !scope.is_folder || !scope.start.exists() {
         return Skipped::default();
     }
     scope.builder().build_parallel().run(|| {
@@ -156,7 +195,7 @@ where
             WalkState::Continue
         })
     });
-    Skipped { binary: 0, links: links.into_inner(), unreadable: unreadable.into_inner() }
+    Skipped { links: links.into_inner(), unreadable: unreadable.into_inner(), ..Skipped::default() }
 }
 
 /// The files of a scope, those of the overlay in its version.

@@ -3,6 +3,8 @@
 //! On Unix the disk store is `disk`; elsewhere it is `portable`, which promises less. The
 //! stores in memory and over files of the caller's own work everywhere.
 
+#[cfg(feature = "object-store")]
+mod bucket;
 #[cfg(unix)]
 mod carry;
 #[cfg(unix)]
@@ -48,12 +50,14 @@ mod staging;
 mod state;
 #[cfg(unix)]
 mod trouble;
-#[cfg(unix)]
+#[cfg(any(unix, feature = "object-store"))]
 mod undo;
 mod versioned;
 #[cfg(unix)]
 mod watch;
 
+#[cfg(feature = "object-store")]
+pub use bucket::{BucketOptions, BucketStore};
 #[cfg(unix)]
 pub use disk::{DiskStore, quiesce};
 pub use folder::state_folder;

@@ -14,7 +14,9 @@ use super::memory::current;
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
-use crate::port::{BoxFuture, Change, CommitOptions, Committed, FileStore, Overlay, Revision};
+use crate::port::{
+    BoxFuture, Change, CommitOptions, Committed, FileStore, Listing, Overlay, Revision,
+};
 use crate::text::Snapshot;
 
 /// The layer.
@@ -185,6 +187,18 @@ impl FileStore for StagingStore {
 
     fn is_folder(&self) -> bool {
         self.below.is_folder()
+    }
+
+    fn is_listed(&self) -> bool {
+        self.below.is_listed()
+    }
+
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
+        self.below.list(folder, after)
     }
 
     fn overlay(&self) -> BoxFuture<'_, Overlay> {

@@ -107,7 +107,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         let path = edit.path().clone();
         for _ in 0..MOST_TRIES {
             let now = self.loaded(&path).await?;
-            edit = current(edit, now.as_ref())?;
+            edit = current(edit, now.as_ref().map(|file| file.bytes.as_slice()))?;
             let after = match edit.after() {
                 After::Content(content) => Some(content.to_vec()),
                 After::Removed => None,
@@ -261,7 +261,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
     }
 }
 
-fn committed(edit: VerifiedEdit, revision: u64, durability: Durability) -> Committed {
+pub(super) fn committed(edit: VerifiedEdit, revision: u64, durability: Durability) -> Committed {
     let method = match (edit.base(), edit.after()) {
         (_, After::Removed) => WriteMethod::Removed,
         (None, _) => WriteMethod::Created,
@@ -270,13 +270,13 @@ fn committed(edit: VerifiedEdit, revision: u64, durability: Durability) -> Commi
     Committed { edit, revision, durability, method, warnings: Vec::new() }
 }
 
-fn millis() -> u64 {
+pub(super) fn millis() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The edit as it applies to what is there now.
-fn current(edit: VerifiedEdit, now: Option<&Loaded>) -> Result<VerifiedEdit, Refusal> {
+pub(super) fn current(edit: VerifiedEdit, now: Option<&[u8]>) -> Result<VerifiedEdit, Refusal> {
     let conflict = || {
         Refusal::new(EditCode::Conflict, format!("`{}` changed meanwhile", edit.path()))
             .at(edit.path().as_str())
@@ -284,15 +284,15 @@ fn current(edit: VerifiedEdit, now: Option<&Loaded>) -> Result<VerifiedEdit, Ref
     };
     match (now, edit.base()) {
         (None, None) => Ok(edit),
-        (Some(file), Some(base)) if ContentHash::of(&file.bytes) == base => Ok(edit),
+        (Some(bytes), Some(base)) if ContentHash::of(bytes) == base => Ok(edit),
         (Some(_), None) => {
             Err(Refusal::new(EditCode::CreateExisting, format!("`{}` exists by now", edit.path()))
                 .at(edit.path().as_str())
                 .hint("Read the file and edit it instead of creating it."))
         }
         (None, Some(_)) => Err(not_found(edit.path())),
-        (Some(file), Some(_)) => {
-            let snapshot = Snapshot::decode(file.bytes.clone()).map_err(|_| conflict())?;
+        (Some(bytes), Some(_)) => {
+            let snapshot = Snapshot::decode(bytes.to_vec()).map_err(|_| conflict())?;
             edit.rebase(&snapshot).unwrap_or_else(|| Err(conflict()))
         }
     }

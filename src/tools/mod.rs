@@ -235,6 +235,12 @@ impl Toolbox {
         &self.engine
     }
 
+    /// The same tools over another engine.
+    #[must_use]
+    pub fn over(&self, engine: Engine) -> Self {
+        Self { engine, ..self.clone() }
+    }
+
     /// The same tools, called by this client.
     #[must_use]
     pub fn called_by(&self, client: &str) -> Self {
@@ -252,7 +258,7 @@ impl Toolbox {
 
     /// The tools to offer to a model.
     pub fn listed(&self) -> impl Iterator<Item = &'static ToolSpec> {
-        let can = |tool: &&ToolSpec| !tool.walks() || self.engine.has_folder();
+        let can = |tool: &&ToolSpec| !tool.walks() || self.engine.can_list();
         TOOLS.iter().filter(can).filter(|tool| match tool.listed {
             Listed::Guarded => self.guard.is_some(),
             Listed::Staged => self.engine.staging().is_some(),

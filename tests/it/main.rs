@@ -9,6 +9,8 @@
 
 mod agents;
 mod apply;
+#[cfg(all(unix, feature = "object-store"))]
+mod buckets;
 #[cfg(unix)]
 mod disk;
 mod docs;

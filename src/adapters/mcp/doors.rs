@@ -12,8 +12,8 @@ pub(super) struct Doors {
     pub(super) hosts: Vec<String>,
     /// Origins with their scheme; `:*` stands for any port.
     pub(super) origins: Vec<String>,
-    /// The digest of the token. Digests are compared, so that the time says nothing.
-    pub(super) token: ContentHash,
+    /// The digests of the tokens. Digests are compared, so that the time says nothing.
+    pub(super) tokens: Vec<ContentHash>,
 }
 
 /// Why a request is not let in.
@@ -25,7 +25,8 @@ pub(super) enum Shut {
 }
 
 impl Doors {
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<(), Shut> {
+    /// Which of the tokens comes in.
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<usize, Shut> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let host = text(header::HOST).and_then(Authority::parse);
         if !host.is_some_and(|host| self.hosts.iter().any(|listed| host.is_listed(listed))) {
@@ -42,11 +43,8 @@ impl Doors {
         }
         let given = text(header::AUTHORIZATION).and_then(|value| value.split_once(' '));
         let token = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        match token.is_some_and(|(_, token)| ContentHash::of(token.trim().as_bytes()) == self.token)
-        {
-            true => Ok(()),
-            false => Err(Shut::Token),
-        }
+        let token = token.map(|(_, token)| ContentHash::of(token.trim().as_bytes()));
+        self.tokens.iter().position(|known| token == Some(*known)).ok_or(Shut::Token)
     }
 }
 
@@ -117,7 +115,9 @@ mod tests {
             origins: ["http://localhost:*", "http://[::1]:*", "https://app.example"]
                 .map(str::to_owned)
                 .into(),
-            token: ContentHash::of(b"the token of this test"),
+            tokens: [b"another token of this test".as_slice(), b"the token of this test"]
+                .map(ContentHash::of)
+                .into(),
         };
         let check = |host: &str, origin: Option<&str>, authorization: &str| {
             let mut headers = HeaderMap::new();
@@ -132,7 +132,7 @@ mod tests {
         for host in
             ["localhost", "LOCALHOST:1", "127.0.0.1:80", "[::1]", "[::1]:99", "box.lan:8080"]
         {
-            assert_eq!(check(host, None, token), Ok(()), "{host}");
+            assert_eq!(check(host, None, token), Ok(1), "{host}");
         }
         for host in [
             "127.0.0.1:80.evil.com",
@@ -152,7 +152,7 @@ mod tests {
             assert_eq!(check(host, None, token), Err(Shut::Host), "{host}");
         }
         for origin in ["http://localhost:1234", "http://[::1]", "https://app.example"] {
-            assert_eq!(check("localhost", Some(origin), token), Ok(()), "{origin}");
+            assert_eq!(check("localhost", Some(origin), token), Ok(1), "{origin}");
         }
         for origin in [
             "http://localhost:1.evil.com",
@@ -165,7 +165,7 @@ mod tests {
             assert_eq!(check("localhost", Some(origin), token), Err(Shut::Origin), "{origin}");
         }
         for token in ["bearer the token of this test", "BEARER the token of this test"] {
-            assert_eq!(check("localhost", None, token), Ok(()));
+            assert_eq!(check("localhost", None, token), Ok(1));
         }
         for token in ["Bearer other", "Basic the token of this test", "the token of this test"] {
             assert_eq!(check("localhost", None, token), Err(Shut::Token));

@@ -15,11 +15,12 @@ use super::args::{Common, DoctorArgs};
 use super::exit::Exit;
 use super::init::no_client;
 use super::model::{self, ModelSettings};
+use super::settings;
 use crate::adapters::openai::{AnswerCap, Lack, OpenAi, WireError};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
 use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
-use crate::store::{DiskStore, MemoryStore, state_folder, usable_state_folder};
+use crate::store::{MemoryStore, state_folder, usable_state_folder};
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
@@ -117,14 +118,27 @@ fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
     Ok(())
 }
 
+/// Opens the root as every command does; of a storage that means to try its conditional writes.
 fn root(common: &Common) -> Finding {
-    match DiskStore::open(common.root()) {
-        Ok(_) => Finding::good("root", common.root().display().to_string()),
-        Err(error) => Finding::not_good(
+    let settings = model::settings(common).map(|settings| settings.object_store);
+    let opened = settings::store(common, &settings.unwrap_or_default());
+    let shown = common.root().display().to_string();
+    match (opened, common.root_url()) {
+        (Ok(_), None) => Finding::good("root", shown),
+        (Ok(_), Some(_)) => {
+            Finding::good("root", format!("{shown}, which takes conditional writes"))
+        }
+        (Err(exit), None) => Finding::not_good(
             "root",
             Level::Bad,
-            format!("{}: {error}", common.root().display()),
+            exit.message(),
             "Name a folder that exists with --root.",
+        ),
+        (Err(exit), Some(_)) => Finding::not_good(
+            "root",
+            Level::Bad,
+            exit.message(),
+            "Check the URL, the credentials in the environment, and [object_store] in the configuration.",
         ),
     }
 }

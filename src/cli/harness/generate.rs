@@ -39,7 +39,8 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
         Ok(pairs) => pairs,
         Err(exit) => return exit,
     };
-    let plan = Plan { seed: args.material.seed, max: args.max, ways: args.ways.clone() };
+    let plan =
+        Plan { seed: args.material.seed, max: args.max, ways: args.ways.clone(), shard: None };
     let ways = plan.chosen();
     if ways.is_empty() {
         return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));

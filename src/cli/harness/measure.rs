@@ -1,6 +1,7 @@
 //! `restitch harness measure`: the corpus without files, for whoever works on the matcher.
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -14,6 +15,8 @@ use crate::engine::SyntaxMode;
 use crate::harness::case::{Case, Truth};
 use crate::harness::judge::{CaseVerdict, Judged};
 use crate::harness::measure::{JudgedCase, Plan, edits, measure};
+use crate::harness::score::Score;
+use crate::harness::shard::{self, Part, Run, Shard};
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
@@ -25,12 +28,22 @@ pub(crate) struct MeasureArgs {
     /// Cases of each way, at most.
     #[arg(long, default_value_t = 100, value_name = "N")]
     max: usize,
+    /// Only this part of the cases, such as 2/4, as JSON for `harness merge`.
+    #[arg(long, value_name = "I/N", conflicts_with = "show")]
+    shard: Option<Shard>,
     /// Show cases with such a verdict.
     #[arg(long, value_enum)]
     show: Option<Show>,
     /// How many to show.
     #[arg(long, default_value_t = 5, value_name = "N")]
     limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// What `harness measure --shard` printed, a file for each part; a part may be there twice.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
 }
 
 /// Which cases to show.
@@ -72,7 +85,12 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         Ok(pairs) => pairs,
         Err(exit) => return exit,
     };
-    let plan = Plan { seed: args.material.seed, max: args.max, ways: args.ways.clone() };
+    let plan = Plan {
+        seed: args.material.seed,
+        max: args.max,
+        ways: args.ways.clone(),
+        shard: args.shard,
+    };
     if plan.chosen().is_empty() {
         return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
     }
@@ -87,28 +105,88 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let syntax = common.syntax.map(SyntaxMode::from).unwrap_or_default();
     let (score, seen) = measure(&edits, &plan, syntax, keep, &|| progress.advance());
     drop(progress);
+    if let Some(shard) = args.shard {
+        let ways = plan.chosen().into_iter().map(|way| (way.family.to_owned(), way.id.to_owned()));
+        let run = Run {
+            restitch: env!("CARGO_PKG_VERSION").to_owned(),
+            seed: plan.seed,
+            max: plan.max,
+            syntax: format!("{syntax:?}").to_lowercase(),
+            material: shard::digest(&pairs),
+            edits: edits.len(),
+            ways: ways.collect(),
+        };
+        let part = Part { run, shard, rows: score.by_row().clone() };
+        let text = serde_json::to_string(&part).unwrap_or_default();
+        return match writeln!(io::stdout().lock(), "{text}") {
+            Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+            Ok(()) => Exit::Done,
+        };
+    }
     let shown = seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(judged)));
     let shown: Vec<&JudgedCase> = shown.take(args.limit).collect();
     let mut out = io::stdout().lock();
     let written = if common.json {
         let cases: Vec<_> = shown.iter().map(|(case, judged)| record(case, judged)).collect();
-        let rows: Vec<_> = score
-            .rows()
-            .map(|(family, way, t)| {
-                json!({
-                    "family": family, "way": way, "recoverable": t.recoverable, "must_refuse": t.must_refuse, "right": t.right, "refused": t.refused, "wrong": t.wrong,
-                    "ambiguous": t.ambiguous, "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
-                    "parsed": t.parsed, "new_syntax_errors": t.breaks,
-                    "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
-                })
-            })
-            .collect();
-        writeln!(out, "{}", json!({ "edits": edits.len(), "rows": rows, "cases": cases }))
+        writeln!(out, "{}", as_json(edits.len(), &score, &cases))
     } else {
         shown.iter().try_for_each(|(case, judged)| show(&mut out, case, judged)).and_then(|()| {
             writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
         })
     };
+    ended(written, &score)
+}
+
+/// `restitch harness merge`: the parts of a measurement as one.
+pub(crate) fn merge(common: &Common, args: &MergeArgs) -> Exit {
+    let mut parts = Vec::new();
+    for file in &args.files {
+        let text = match std::fs::read_to_string(file) {
+            Ok(text) => text,
+            Err(error) => return Exit::usage(format!("cannot read {}: {error}", file.display())),
+        };
+        match serde_json::from_str::<Part>(&text) {
+            Ok(part) => parts.push(part),
+            Err(error) => {
+                return Exit::usage(format!(
+                    "{} is no part as `harness measure --shard` prints it: {error}",
+                    file.display()
+                ));
+            }
+        }
+    }
+    let (run, score) = match shard::merge(parts) {
+        Ok(merged) => merged,
+        Err(why) => return Exit::usage(format!("the parts cannot be merged: {why}")),
+    };
+    let mut out = io::stdout().lock();
+    let written = match common.json {
+        true => writeln!(out, "{}", as_json(run.edits, &score, &[])),
+        false => {
+            writeln!(out, "{} real edits\n{}{}", run.edits, score.table(), score.last_line())
+        }
+    };
+    ended(written, &score)
+}
+
+fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_json::Value {
+    let rows: Vec<_> = score
+        .rows()
+        .map(|(family, way, t)| {
+            json!({
+                "family": family, "way": way, "recoverable": t.recoverable,
+                "must_refuse": t.must_refuse, "right": t.right, "refused": t.refused, "wrong": t.wrong,
+                "ambiguous": t.ambiguous, "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
+                "parsed": t.parsed, "new_syntax_errors": t.breaks,
+                "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
+            })
+        })
+        .collect();
+    let figures = shard::figures(score.by_row());
+    json!({ "edits": edits, "rows": rows, "cases": cases, "figures": figures })
+}
+
+fn ended(written: io::Result<()>, score: &Score) -> Exit {
     match written {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
         Ok(()) if score.total().wrong + score.total().failed() > 0 => Exit::Refused,

@@ -42,6 +42,8 @@ enum HarnessCommand {
     Generate(generate::GenerateArgs),
     /// Generate spoiled edits, decide them in memory, and count by way.
     Measure(measure::MeasureArgs),
+    /// Put the parts of a measurement together: the same figures as in one run.
+    Merge(measure::MergeArgs),
     /// What reads and refusals cost a model, in bytes and tokens.
     Figures(figures::FiguresArgs),
 }
@@ -111,6 +113,7 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
         HarnessCommand::Report(args) => compare::report(common, &args),
         HarnessCommand::Generate(args) => generate::run(common, &args),
         HarnessCommand::Measure(args) => measure::run(common, &args),
+        HarnessCommand::Merge(args) => measure::merge(common, &args),
         HarnessCommand::Figures(args) => figures::run(common, args).await,
     }
 }

@@ -4,6 +4,8 @@ mod agent;
 mod clients;
 mod fronts;
 mod hooks;
+#[cfg(unix)]
+mod many;
 mod mcp;
 mod server;
 mod sessions;

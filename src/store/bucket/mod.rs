@@ -1,0 +1,340 @@
+//! A store over objects: S3 and what speaks its language, Google Cloud Storage, Azure Blob
+//! Storage, a folder, the memory.
+//!
+//! No lock is taken anywhere. Every write of a file names the version that it was decided on,
+//! and the server takes it only where that one still stands; else the file is read again, the
+//! edit is decided again, and written or refused. A commit goes on the record before the file
+//! is touched, so that it can be undone from any machine. Files and record are in one bucket:
+//! the record is below `.restitch/`, where no edit goes.
+
+mod commit;
+mod history;
+mod many;
+mod objects;
+mod past;
+mod probe;
+mod requests;
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::broadcast;
+
+use super::feed::Feed;
+use super::memory::not_found;
+use super::protect;
+use super::versioned::millis;
+use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
+use crate::port::{
+    BoxFuture, Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Recalled,
+    RequestId, Revision, UndoHow, Undone,
+};
+use crate::text::{ContentHash, quoted};
+use objects::{Listed, Object, Objects, PAGE, Trouble, Version};
+
+/// The folder for what is ours in the bucket.
+const OWN: &str = ".restitch";
+
+/// Versions of files that are remembered between a read and a commit.
+const MOST_SEEN: usize = 4096;
+
+/// A file that is being removed is written to by nobody else for so long.
+const REMOVAL: Duration = Duration::from_secs(300);
+
+/// How a [`BucketStore`] works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BucketOptions {
+    /// Settings of the client, such as `aws_endpoint`, by the names that the crate
+    /// `object_store` gives them. They come before the environment.
+    pub settings: BTreeMap<String, String>,
+    /// Protected paths that may be written all the same; a folder stands for everything in it.
+    pub allow_protected: Vec<String>,
+    /// Larger files are refused.
+    pub max_bytes: u64,
+    /// How long an edit is decided again while others write to the same file.
+    pub patience: Duration,
+    /// Where it is remembered for a day that a server takes conditional writes.
+    pub state: Option<PathBuf>,
+}
+
+impl Default for BucketOptions {
+    fn default() -> Self {
+        Self {
+            settings: BTreeMap::new(),
+            allow_protected: Vec::new(),
+            max_bytes: 64 << 20,
+            patience: Duration::from_secs(30),
+            state: None,
+        }
+    }
+}
+
+/// Files in object storage.
+pub struct BucketStore {
+    bucket: Arc<Bucket>,
+}
+
+impl fmt::Debug for BucketStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BucketStore").field("root", &self.bucket.root).finish_non_exhaustive()
+    }
+}
+
+struct Bucket {
+    objects: Objects,
+    root: PathBuf,
+    options: BucketOptions,
+    /// The versions of files as they were last seen, so that a commit need not read again.
+    seen: Mutex<HashMap<String, (ContentHash, Version)>>,
+    feed: Feed,
+    last_revision: AtomicU64,
+    /// When interrupted commits were last looked for.
+    looked: Mutex<Option<Instant>>,
+}
+
+/// A file as it is; a version without bytes is one that is removed.
+#[derive(Debug, Clone, Default)]
+struct Now {
+    bytes: Option<Vec<u8>>,
+    version: Option<Version>,
+}
+
+impl From<Option<Object>> for Now {
+    fn from(found: Option<Object>) -> Self {
+        found.map_or_else(Self::default, |object| Self {
+            bytes: (!object.version.removed).then_some(object.bytes),
+            version: Some(object.version),
+        })
+    }
+}
+
+impl BucketStore {
+    /// Opens `s3://bucket/prefix`, `gs://…`, `az://container/…`, `abfss://…`, `file:///folder`
+    /// or `memory://`. A server that takes no conditional writes is refused, by name.
+    pub async fn open(url: &str, options: BucketOptions) -> Result<Self, String> {
+        let objects = Objects::open(url, &options.settings)?;
+        probe::conditional_writes(&objects, url, &options).await?;
+        let bucket = Bucket {
+            objects,
+            root: PathBuf::from(url.trim_end_matches('/')),
+            options,
+            seen: Mutex::default(),
+            feed: Feed::new(),
+            last_revision: AtomicU64::new(0),
+            looked: Mutex::default(),
+        };
+        Ok(Self { bucket: Arc::new(bucket) })
+    }
+}
+
+impl Bucket {
+    fn seen(&self) -> MutexGuard<'_, HashMap<String, (ContentHash, Version)>> {
+        // A panic elsewhere leaves the map whole.
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note(&self, path: &WorkPath, hash: ContentHash, version: Version) {
+        let mut seen = self.seen();
+        if seen.len() >= MOST_SEEN {
+            seen.clear();
+        }
+        seen.insert(path.as_str().to_owned(), (hash, version));
+    }
+
+    /// The file as it is now.
+    async fn now(&self, path: &WorkPath) -> Result<Now, Refusal> {
+        let found = self.objects.get(path.as_str(), self.options.max_bytes).await;
+        let found = found.map_err(|trouble| self.unreadable(path, &trouble))?;
+        Ok(found.into())
+    }
+
+    fn unreadable(&self, path: &WorkPath, trouble: &Trouble) -> Refusal {
+        if let Some(size) = trouble.too_large {
+            let most = self.options.max_bytes;
+            return Refusal::new(
+                EditCode::TooLarge,
+                format!("`{path}` has {size} bytes; files over {most} bytes are not edited"),
+            )
+            .at(path.as_str())
+            .hint("Edit it with a stream editor, or split the file.");
+        }
+        Refusal::new(EditCode::ReadError, format!("cannot read `{path}`: {trouble}"))
+            .at(path.as_str())
+            .hint(trouble.hint)
+    }
+
+    async fn load(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
+        self.admit_own(path)?;
+        let now = self.now(path).await?;
+        let (Some(bytes), Some(version)) = (now.bytes, now.version) else {
+            return Err(not_found(path));
+        };
+        self.note(path, ContentHash::of(&bytes), version);
+        Ok(bytes)
+    }
+
+    /// What is ours is neither read nor written by a call.
+    fn admit_own(&self, path: &WorkPath) -> Result<(), Refusal> {
+        let first = path.as_str().split('/').next().unwrap_or_default();
+        if !first.eq_ignore_ascii_case(OWN) {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            EditCode::Blocked,
+            format!("`{path}` is protected: restitch keeps its history there"),
+        )
+        .at(path.as_str())
+        .hint("Choose another path. restitch log shows what was done, undo takes it back."))
+    }
+
+    fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
+        self.admit_own(path)?;
+        let text = path.as_str();
+        let allowed = |free: &String| {
+            let free = free.trim_start_matches("./").trim_end_matches('/');
+            text == free || text.strip_prefix(free).is_some_and(|rest| rest.starts_with('/'))
+        };
+        match protect::reason(text, &[]) {
+            Some(why) if !self.options.allow_protected.iter().any(allowed) => Err(Refusal::new(
+                EditCode::Blocked,
+                format!("`{path}` is protected: {why}"),
+            )
+            .at(text)
+            .hint(format!(
+                "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
+                quoted(text)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// A number for a new commit: later than every one that this process knows, and than the
+    /// one it builds on. Between machines their clocks decide.
+    fn next_revision(&self, base: Option<u64>) -> u64 {
+        let mut dice = [0_u8; 2];
+        // Without dice two processes may meet in one number; the server refuses the second.
+        let _ = getrandom::fill(&mut dice);
+        let by_clock = millis() * 1000 + u64::from(u16::from_le_bytes(dice) % 1000);
+        let wanted = by_clock.max(base.unwrap_or(0) + 1);
+        let before = self.last_revision.fetch_max(wanted, Ordering::AcqRel);
+        if before < wanted { wanted } else { self.last_revision.fetch_add(1, Ordering::AcqRel) + 1 }
+    }
+
+    fn durability(&self) -> Durability {
+        match self.objects.kept {
+            true => Durability::Durable,
+            false => Durability::Unknown,
+        }
+    }
+
+    fn announce(&self, revision: u64, edits: &[VerifiedEdit]) {
+        for edit in edits {
+            let sha256 = match edit.after() {
+                crate::edit::After::Content(content) => Some(content.hash()),
+                crate::edit::After::Removed => None,
+            };
+            self.feed.announce(Change { revision, path: edit.path().as_str().to_owned(), sha256 });
+        }
+    }
+
+    async fn list(&self, folder: &str, after: Option<&str>) -> Result<Listing, Refusal> {
+        let page = self.objects.page(folder, after).await.map_err(|trouble| {
+            Refusal::new(
+                EditCode::ReadError,
+                format!("cannot list {}: {trouble}", self.root.display()),
+            )
+            .hint(trouble.hint)
+        })?;
+        let next = (page.len() >= PAGE).then(|| page.last().map(|last| last.key.clone())).flatten();
+        let listed = |Listed { key, bytes, .. }: Listed| {
+            let is_ours = key.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(OWN));
+            // A key that ends in a slash stands for a folder.
+            let is_file = !is_ours && !key.ends_with('/');
+            let path = WorkPath::parse(&key, &self.root).ok().filter(|path| path.as_str() == key);
+            path.filter(|_| is_file).map(|path| ListedObject { path, bytes })
+        };
+        Ok(Listing { files: page.into_iter().filter_map(listed).collect(), next })
+    }
+}
+
+impl FileStore for BucketStore {
+    fn root(&self) -> &Path {
+        &self.bucket.root
+    }
+
+    fn is_folder(&self) -> bool {
+        false
+    }
+
+    fn is_listed(&self) -> bool {
+        true
+    }
+
+    fn list<'a>(
+        &'a self,
+        folder: &'a str,
+        after: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Listing, Refusal>> {
+        Box::pin(self.bucket.list(folder, after))
+    }
+
+    fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
+        Box::pin(self.bucket.load(path))
+    }
+
+    fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(async move { self.bucket.admit(path) })
+    }
+
+    fn commit<'a>(
+        &'a self,
+        batch: Vec<VerifiedEdit>,
+        options: CommitOptions,
+    ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
+        let bucket = self.bucket.clone();
+        Box::pin(to_the_end(async move { bucket.commit(batch, options.request_id.as_ref()).await }))
+    }
+
+    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+        let bucket = self.bucket.clone();
+        Box::pin(to_the_end(async move { bucket.undo(revision, how).await }))
+    }
+
+    fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
+        Box::pin(self.bucket.log())
+    }
+
+    fn changes(&self) -> Option<broadcast::Receiver<Change>> {
+        Some(self.bucket.feed.subscribe())
+    }
+
+    fn past<'a>(
+        &'a self,
+        path: &'a WorkPath,
+        from: Option<&'a str>,
+    ) -> BoxFuture<'a, Vec<Vec<u8>>> {
+        Box::pin(self.bucket.past(path, from))
+    }
+
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+        Box::pin(self.bucket.recall(request))
+    }
+
+    fn remember<'a>(&'a self, request: &'a RequestId, answer: String) -> BoxFuture<'a, ()> {
+        Box::pin(self.bucket.remember(request, answer))
+    }
+}
+
+/// A commit that has begun goes on when its caller is gone.
+async fn to_the_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
+) -> Result<T, Refusal> {
+    tokio::spawn(work).await.unwrap_or_else(|error| {
+        Err(Refusal::new(EditCode::WriteError, format!("the store stopped: {error}"))
+            .hint("Read the file to see its state, then send the same call again."))
+    })
+}

@@ -1,0 +1,132 @@
+//! Whether a server keeps the one promise that everything rests on: a write on a condition
+//! that does not hold is not done. Found out by trying, not by a lost edit.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+
+use super::objects::{Objects, Put, Trouble};
+use super::{BucketOptions, OWN};
+use crate::store::versioned::millis;
+use crate::text::ContentHash;
+
+const DAY: u64 = 24 * 3600 * 1000;
+
+/// Refuses a server that writes whatever the condition says.
+pub(super) async fn conditional_writes(
+    objects: &Objects,
+    url: &str,
+    options: &BucketOptions,
+) -> Result<(), String> {
+    // A folder has locks in their place.
+    if !objects.carries_marks() {
+        return Ok(());
+    }
+    let memory = Memory::new(url, options);
+    if memory.is_fresh() {
+        return Ok(());
+    }
+    let mut dice = [0_u8; 8];
+    getrandom::fill(&mut dice).map_err(|error| error.to_string())?;
+    let key = format!("{OWN}/probe/{:016x}", u64::from_le_bytes(dice));
+    let tried = tried(objects, &key).await;
+    // Whatever came out, the object is of no more use.
+    let removed = objects.remove(&key).await;
+    match tried {
+        Err(trouble) => Err(said(&trouble)),
+        Ok(Some(what)) => Err(format!(
+            "the server of {url} {what}: two agents there would lose each other's edits, so restitch does not work in it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Google Cloud Storage, Azure Blob Storage)"
+        )),
+        Ok(None) => {
+            removed.map_err(|trouble| said(&trouble))?;
+            memory.remember();
+            Ok(())
+        }
+    }
+}
+
+fn said(trouble: &Trouble) -> String {
+    format!("{trouble}. {}", trouble.hint)
+}
+
+/// What is wrong with the server, if anything.
+async fn tried(objects: &Objects, key: &str) -> Result<Option<&'static str>, Trouble> {
+    let Put::Done(first) = objects.put_if(key, b"1".to_vec(), None, Some(1)).await? else {
+        // Only a lost answer makes this of a name that nobody else has.
+        return Err(Trouble {
+            text: "an object with a new name is there already".into(),
+            unclear: true,
+            hint: "Try again.",
+            too_large: None,
+        });
+    };
+    if matches!(objects.put_if(key, b"2".to_vec(), None, Some(2)).await?, Put::Done(_)) {
+        return Ok(Some("ignores If-None-Match and overwrites objects that are there"));
+    }
+    let Put::Done(second) = objects.put_if(key, b"3".to_vec(), Some(&first), Some(3)).await? else {
+        return Ok(Some("refuses If-Match with the version that it gave out itself"));
+    };
+    if matches!(objects.put_if(key, b"4".to_vec(), Some(&first), Some(4)).await?, Put::Done(_)) {
+        return Ok(Some("ignores If-Match and overwrites versions that it was not told of"));
+    }
+    let Some(now) = objects.get(key, 16).await? else {
+        return Ok(Some("does not show an object right after it was written"));
+    };
+    if now.bytes != b"3" || !now.version.is(&second) {
+        return Ok(Some("shows another version right after one was written"));
+    }
+    if now.version.revision != Some(3) {
+        return Ok(Some("does not keep the metadata of objects"));
+    }
+    Ok(None)
+}
+
+/// What is remembered of servers, in the state folder.
+struct Memory {
+    file: Option<PathBuf>,
+    name: String,
+}
+
+impl Memory {
+    fn new(url: &str, options: &BucketOptions) -> Self {
+        let endpoint = |(name, value): (String, String)| {
+            let name = name.to_ascii_lowercase();
+            name.contains("endpoint").then_some(format!("{name}={value}\n"))
+        };
+        let bucket = url.split('/').take(3).collect::<Vec<_>>().join("/");
+        let mut text: Vec<String> = std::env::vars().filter_map(endpoint).collect();
+        text.extend(options.settings.clone().into_iter().filter_map(endpoint));
+        text.sort();
+        let name = ContentHash::of(format!("{bucket}\n{}", text.concat()).as_bytes()).to_string();
+        let is_memory = url.starts_with("memory:");
+        let file = options.state.as_ref().filter(|_| !is_memory);
+        Self { file: file.map(|folder| folder.join("object-stores.json")), name }
+    }
+
+    fn read(&self) -> BTreeMap<String, u64> {
+        let text = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
+    }
+
+    fn is_fresh(&self) -> bool {
+        self.read().get(&self.name).is_some_and(|time| millis().abs_diff(*time) < DAY)
+    }
+
+    /// Losing this costs a few requests.
+    fn remember(&self) {
+        let Some(file) = &self.file else { return };
+        let mut known = self.read();
+        known.retain(|_, time| millis().abs_diff(*time) < DAY);
+        known.insert(self.name.clone(), millis());
+        let write = || -> std::io::Result<()> {
+            let folder = file.parent().unwrap_or(file);
+            let temp = tempfile::NamedTempFile::new_in(folder)?;
+            serde_json::to_writer(&temp, &known)?;
+            temp.persist(file)?;
+            Ok(())
+        };
+        if let Err(error) = write() {
+            tracing::debug!(%error, "what is known of the server is not remembered");
+        }
+    }
+}

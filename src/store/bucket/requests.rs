@@ -1,0 +1,151 @@
+//! Requests that are delivered twice, to whatever machine: what is known of them is in the
+//! bucket.
+
+use serde::{Deserialize, Serialize};
+
+use super::history::{self, Bytes, Entry, State};
+use super::objects::Trouble;
+use super::{Bucket, OWN};
+use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
+use crate::port::{Committed, Recalled, RequestId};
+use crate::store::versioned::committed;
+use crate::text::{ContentHash, Snapshot};
+
+/// A longer answer is not read.
+const MOST: u64 = 16 << 20;
+
+/// What is known of a request.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Known {
+    asks: Option<ContentHash>,
+    /// Where its commit is on the record.
+    entry: Option<String>,
+    answer: Option<String>,
+}
+
+fn key(request: &RequestId) -> String {
+    format!("{OWN}/requests/{}", ContentHash::of(request.as_str().as_bytes()))
+}
+
+impl Bucket {
+    async fn known(&self, request: &RequestId) -> Result<Option<Known>, Trouble> {
+        let found = self.objects.get(&key(request), MOST).await?;
+        Ok(found.and_then(|object| serde_json::from_slice(&object.bytes).ok()))
+    }
+
+    async fn keep(&self, request: &RequestId, known: &Known) -> Result<(), Trouble> {
+        let bytes = serde_json::to_vec(known).unwrap_or_default();
+        self.objects.put_over(&key(request), bytes).await
+    }
+
+    /// Notes what a request is about to do.
+    pub(super) async fn note_request(
+        &self,
+        request: &RequestId,
+        entry: &str,
+    ) -> Result<(), Trouble> {
+        let entry = Some(entry.to_owned());
+        self.keep(request, &Known { asks: request.asks(), entry, answer: None }).await
+    }
+
+    /// The commit of a request that was delivered before.
+    pub(super) async fn repeated(
+        &self,
+        request: &RequestId,
+        batch: &[VerifiedEdit],
+    ) -> Result<Option<Vec<Committed>>, Refusal> {
+        let known = self.known(request).await.map_err(|trouble| unknown(request, &trouble))?;
+        let Some(known) = known else { return Ok(None) };
+        let Some((entry, files)) = self.happened_as(&known).await else { return Ok(None) };
+        let is_same = match (known.asks, request.asks()) {
+            (Some(then), Some(now)) => then == now,
+            // Nobody noted what was asked for: it is told by what the commit is about.
+            _ => {
+                entry.files.len() == batch.len()
+                    && batch.iter().all(|edit| {
+                        entry.files.iter().any(|file| file.path == edit.path().as_str())
+                    })
+            }
+        };
+        match is_same {
+            true => Ok(Some(self.recorded(&entry, files))),
+            false => Err(request.reused()),
+        }
+    }
+
+    /// The commit that was noted for a request, if it went through.
+    async fn happened_as(&self, known: &Known) -> Option<(Entry, Vec<Bytes>)> {
+        let found = self.objects.get(known.entry.as_ref()?, u64::MAX).await.ok()??;
+        let (entry, files) = history::read(&found.bytes)?;
+        let done = match entry.state {
+            State::Done => true,
+            State::Open | State::TakenBack => false,
+            State::Single => {
+                let past = self.since(&entry).await.ok()?;
+                past.iter().any(|standing| standing.entry == entry && standing.happened)
+            }
+        };
+        done.then_some((entry, files))
+    }
+
+    fn recorded(&self, entry: &Entry, files: Vec<Bytes>) -> Vec<Committed> {
+        let restored = entry.files.iter().zip(files).filter_map(|(file, bytes)| {
+            let path = WorkPath::parse(&file.path, &self.root).ok()?;
+            let after = match bytes.after {
+                Some(bytes) => After::Content(bytes.into()),
+                None => After::Removed,
+            };
+            let before = bytes.before.map(Snapshot::of_any);
+            let explanation = Explanation::plain(Rung::Repeated);
+            Some(VerifiedEdit::restore(path, before, after, explanation))
+        });
+        restored
+            .map(|edit| Committed {
+                warnings: vec![format!(
+                    "this very change was already committed as revision {}; nothing was written again",
+                    entry.revision
+                )],
+                ..committed(edit, entry.revision, self.durability())
+            })
+            .collect()
+    }
+
+    pub(super) async fn recall(&self, request: &RequestId) -> Recalled {
+        let known = match self.known(request).await {
+            Ok(Some(known)) => known,
+            Ok(None) => return Recalled::Unknown,
+            Err(trouble) => {
+                tracing::warn!(%trouble, "a request cannot be looked up");
+                return Recalled::Unknown;
+            }
+        };
+        let is_same = known.asks.is_some() && known.asks == request.asks();
+        if let Some(answer) = known.answer {
+            return if is_same { Recalled::Answer(answer) } else { Recalled::Other };
+        }
+        match self.happened_as(&known).await {
+            None => Recalled::Unknown,
+            Some((entry, files)) if is_same => Recalled::Committed(self.recorded(&entry, files)),
+            Some(_) => Recalled::Other,
+        }
+    }
+
+    pub(super) async fn remember(&self, request: &RequestId, answer: String) {
+        let known = self.known(request).await.ok().flatten().unwrap_or_default();
+        let known = Known { asks: request.asks(), answer: Some(answer), ..known };
+        if let Err(trouble) = self.keep(request, &known).await {
+            tracing::warn!(%trouble, "the answer to a request is not kept");
+        }
+    }
+}
+
+fn unknown(request: &RequestId, trouble: &Trouble) -> Refusal {
+    Refusal::new(
+        EditCode::ReadError,
+        format!(
+            "cannot look up whether request `{}` was carried out before: {trouble}",
+            request.as_str()
+        ),
+    )
+    .hint(trouble.hint)
+}

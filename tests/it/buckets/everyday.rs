@@ -1,0 +1,210 @@
+//! Every tool on a bucket, from the command line and over MCP.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use super::proxy::Day;
+use super::{Bucket, count};
+
+#[test]
+fn a_file_is_made_edited_read_logged_and_undone() {
+    let Some(bucket) = Bucket::start("a_file_is_made_edited_read_logged_and_undone") else {
+        return;
+    };
+    let run = |arguments: &[&str]| bucket.run("app", arguments);
+    let (code, text) = run(&["edit", "src/a.py", "--old", "", "--new", "def f():\n    return 1\n"]);
+    assert_eq!(code, 0, "{text}");
+    // The usual repair: the indentation is wrong, and the file's is kept.
+    let (code, text) = run(&["edit", "src/a.py", "--old", "return 1", "--new", "return 2"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(bucket.get("app/src/a.py").as_deref(), Some("def f():\n    return 2\n"));
+    let (code, text) = run(&["edit", "src/a.py", "--old", "return 7", "--new", "return 8"]);
+    assert_eq!((code, text.contains("EDIT_NO_OCCURRENCE_FOUND")), (1, true), "{text}");
+    let (code, text) = run(&["read", "s3://work/app/src/a.py"]);
+    assert_eq!((code, text.as_str()), (0, "def f():\n    return 2\n"));
+    let (code, text) = run(&["log"]);
+    assert_eq!(code, 0);
+    assert_eq!(text.matches("src/a.py").count(), 2, "{text}");
+    assert!(!text.contains("interrupted"), "{text}");
+    let (code, text) = run(&["undo"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(bucket.get("app/src/a.py").as_deref(), Some("def f():\n    return 1\n"));
+    let (code, text) = run(&["undo"]);
+    assert_eq!(code, 0, "{text}");
+    assert_eq!(bucket.get("app/src/a.py"), None, "the file that was made is gone");
+    let (code, text) = run(&["undo"]);
+    assert_eq!((code, text.contains("nothing to undo")), (1, true), "{text}");
+    let (code, text) = run(&["doctor"]);
+    assert!(text.contains("takes conditional writes"), "{code}: {text}");
+}
+
+#[test]
+fn an_edit_comes_out_from_under_later_ones_of_other_programs() {
+    let Some(bucket) = Bucket::start("an_edit_comes_out_from_under_later_ones") else { return };
+    bucket.put("w/a.txt", "one\ntwo\nthree\nfour\n");
+    let mut batch = bucket.batch("w");
+    let first = batch.edit("a.txt", "two\n", "TWO\n");
+    let revision = first["report"]["revision"].as_u64().expect("a revision");
+    assert_eq!(batch.edit("a.txt", "four\n", "FOUR\n")["ok"], true);
+    bucket.put("w/a.txt", "zero\none\nTWO\nthree\nFOUR\n");
+    let undone = batch.call("undo", json!({ "revision": revision }));
+    assert_eq!(undone["ok"], true, "{undone}");
+    assert_eq!(bucket.get("w/a.txt").as_deref(), Some("zero\none\ntwo\nthree\nFOUR\n"));
+    let again = batch.call("undo", json!({ "revision": revision }));
+    assert_eq!(again["code"], "EDIT_NO_CHANGE", "{again}");
+    bucket.put("w/a.txt", "other\n");
+    let refused = batch.call("undo", json!({}));
+    assert_eq!(refused["code"], "EDIT_CONFLICT", "{refused}");
+}
+
+#[test]
+fn several_files_are_committed_and_undone_together() {
+    let Some(bucket) = Bucket::start("several_files_are_committed_and_undone_together") else {
+        return;
+    };
+    bucket.put("w/a", "one\n");
+    bucket.put("w/b", "two\n");
+    let mut batch = bucket.batch("w");
+    let edits = json!({ "edits": [
+        { "path": "a", "old_str": "one", "new_str": "uno" },
+        { "path": "b", "old_str": "two", "new_str": "due" },
+        { "path": "c", "old_str": "", "new_str": "tre\n" },
+    ]});
+    let done = batch.call("multi_edit", edits);
+    assert_eq!(done["ok"], true, "{done}");
+    let all = || ["w/a", "w/b", "w/c"].map(|key| bucket.get(key).unwrap_or_default());
+    assert_eq!(all(), ["uno\n", "due\n", "tre\n"]);
+    assert_eq!(bucket.keys("w/.restitch/open/"), Vec::<String>::new());
+    assert_eq!(batch.call("undo", json!({}))["ok"], true);
+    assert_eq!(all(), ["one\n", "two\n", ""]);
+    assert_eq!(bucket.get("w/c"), None);
+    let moved = batch.call("hashline_edit", json!({ "path": "a", "edits": [], "rename": "d/a" }));
+    assert_eq!(moved["ok"], true, "{moved}");
+    assert_eq!((bucket.get("w/a"), bucket.get("w/d/a").as_deref()), (None, Some("one\n")));
+    let gone = batch.call("hashline_edit", json!({ "path": "d/a", "edits": [], "delete": true }));
+    assert_eq!(gone["ok"], true, "{gone}");
+    assert_eq!(bucket.get("w/d/a"), None);
+    let back = batch.call("undo", json!({}));
+    assert_eq!((back["ok"].clone(), bucket.get("w/d/a").as_deref()), (json!(true), Some("one\n")));
+}
+
+#[test]
+fn listing_and_search_are_paged_and_heed_the_rules() {
+    let Some(bucket) = Bucket::start("listing_and_search_are_paged_and_heed_the_rules") else {
+        return;
+    };
+    // More than one page of the server.
+    let files = count(1_050, 2_300);
+    for number in 0..files {
+        bucket.put(&format!("w/many/f{number:04}.txt"), "nothing\n");
+    }
+    bucket.put("w/src/a.rs", "fn needle() {}\n");
+    bucket.put("w/target/b.rs", "fn needle() {}\n");
+    bucket.put("w/.gitignore", "target/\n");
+    bucket.put("w/.git/config", "needle\n");
+    bucket.put("w2/other.rs", "fn needle() {}\n");
+    let mut batch = bucket.batch("w");
+    let list = batch.call("list_files", json!({}));
+    assert_eq!(list["report"]["total"], files + 2, "{}", list["message"]);
+    let list = batch.call("list_files", json!({ "path": "src" }));
+    assert_eq!(list["report"]["files"][0]["path"], "src/a.rs", "{list}");
+    let found = batch.call("search", json!({ "keyword": "needle" }));
+    assert_eq!(found["report"]["total_files"], 1, "{found}");
+    assert_eq!(found["report"]["files"][0]["path"], "src/a.rs");
+    assert_eq!(found["report"]["truncated"], false);
+    assert_eq!(found["report"]["searched"], files + 2);
+    let anchor = found["report"]["files"][0]["matches"][0]["anchor"].as_str().expect("anchor");
+    let edits = json!([{ "op": "replace", "pos": anchor, "lines": "fn thread() {}" }]);
+    let edited = batch.call("hashline_edit", json!({ "path": "src/a.rs", "edits": edits }));
+    assert_eq!(edited["ok"], true, "{edited}");
+    let named = batch.call("search", json!({ "keyword": "needle", "path": "target" }));
+    assert_eq!(named["report"]["total_files"], 1, "what is named is looked at: {named}");
+    let (code, text) = bucket.run("w", &["search", "thread", "--path", "src/a.rs"]);
+    assert_eq!((code, text.contains("fn thread")), (0, true), "{text}");
+}
+
+#[test]
+fn what_is_protected_stays_so() {
+    let Some(bucket) = Bucket::start("what_is_protected_stays_so") else { return };
+    let mut batch = bucket.batch("w");
+    for path in [".git/hooks/pre-commit", ".env", ".restitch/history/x", ".RESTITCH/y"] {
+        let refused = batch.edit(path, "", "x\n");
+        assert_eq!(refused["code"], "EDIT_BLOCKED", "{path}: {refused}");
+    }
+    for path in ["../outside", "/etc/passwd", "s3://other/a"] {
+        let refused = batch.edit(path, "", "x\n");
+        let is_inside = path.starts_with("s3:") && refused["ok"] == true;
+        assert!(refused["code"] == "EDIT_INVALID_PATH" || is_inside, "{path}: {refused}");
+    }
+    let read = batch.call("read_file", json!({ "path": ".restitch/history/x" }));
+    assert_eq!(read["code"], "EDIT_BLOCKED", "{read}");
+}
+
+/// A read, the record, the file: three requests for an edit, and no more.
+#[test]
+fn an_edit_costs_three_requests() {
+    let Some(bucket) = Bucket::start("an_edit_costs_three_requests") else { return };
+    bucket.put("w/a.txt", "n = 0\n");
+    let mut batch = bucket.batch("w");
+    // What a process does once: the server's conditions, and commits left open by others.
+    assert_eq!(batch.edit("a.txt", "n = 0", "n = 1")["ok"], true);
+    bucket.proxy.set(Day::Good);
+    let edits = 20;
+    for number in 1..=edits {
+        let (old, new) = (format!("n = {number}"), format!("n = {}", number + 1));
+        assert_eq!(batch.edit("a.txt", &old, &new)["ok"], true);
+    }
+    let seen = bucket.proxy.seen();
+    println!("requests to the object store: {} for {edits} edits", seen.len());
+    assert_eq!(seen.len(), 3 * edits, "{seen:#?}");
+}
+
+#[test]
+fn mcp_works_in_a_bucket() {
+    let Some(bucket) = Bucket::start("mcp_works_in_a_bucket") else { return };
+    bucket.put("w/a.txt", "one\n");
+    let mut child = bucket
+        .command("w")
+        .arg("mcp")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("restitch starts");
+    let mut stdin = child.stdin.take().expect("stdin");
+    let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
+    let mut ask = |message: Value| {
+        writeln!(stdin, "{message}").expect("sends");
+        let id = message["id"].clone();
+        while !id.is_null() {
+            let line = lines.next().expect("an answer").expect("a line");
+            let answer: Value = serde_json::from_str(&line).expect("JSON");
+            if answer["id"] == id {
+                return answer;
+            }
+        }
+        Value::Null
+    };
+    ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "test", "version": "1" } } }));
+    ask(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let mut call = |id: u64, name: &str, arguments: Value| {
+        ask(json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+            "params": { "name": name, "arguments": arguments } }))
+    };
+    let found = call(2, "search", json!({ "keyword": "one" }));
+    assert!(found["result"].to_string().contains("a.txt"), "{found}");
+    assert!(found["result"].to_string().contains("Root: s3://work/w (--root)"), "{found}");
+    let edited =
+        call(3, "edit_file", json!({ "path": "a.txt", "old_str": "one", "new_str": "two" }));
+    assert_eq!(edited["result"]["isError"], false, "{edited}");
+    assert_eq!(bucket.get("w/a.txt").as_deref(), Some("two\n"));
+    let undone = call(4, "undo", json!({}));
+    assert_eq!(undone["result"]["isError"], false, "{undone}");
+    assert_eq!(bucket.get("w/a.txt").as_deref(), Some("one\n"));
+    drop(stdin);
+    assert!(child.wait().expect("ends").success());
+}
