@@ -36,11 +36,14 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let alone = || {
         words.len() <= 60
             && (ALONE.iter().any(|phrase| words.starts_with(phrase))
-                || words.ends_with("unchanged")
-                || words.ends_with("omitted"))
+                || words.split_whitespace().count() <= MOST_WORDS
+                    && (words.ends_with("unchanged") || words.ends_with("omitted")))
     };
     named && (dots || comment.is_some() && alone())
 }
+
+/// Words of a placeholder that ends with what became of the code; a sentence has more.
+const MOST_WORDS: usize = 6;
 
 const PHRASES: &[&str] = &[
     "existing ",
@@ -116,6 +119,7 @@ mod tests {
             "{/* ... rest of component ... */}",
             "[... rest of code ...]",
             "# ... (unchanged)",
+            "// all the other methods are unchanged",
         ] {
             assert!(is_placeholder(line), "{line}");
         }
@@ -126,6 +130,7 @@ mod tests {
             "let rest = [...existing];",
             "x = 1",
             "",
+            "/// type that can have a reply; the reply should be omitted.",
             "// remove the existing index before it is built again",
         ] {
             assert!(!is_placeholder(line), "{line}");
