@@ -380,7 +380,7 @@ impl ServerHandler for McpServer {
         let toolbox = self.desk.session(&context).await.observed(observer);
         let heard = match &self.traffic {
             Some(traffic) => traffic.heard(&id),
-            // Requests that stand alone share one record: nobody knows who was told what.
+            // Requests that stand alone share one record: it is not known who was told what.
             None if self.desk.is_shared(&context) => Heard::Unknown,
             None => Heard::UpTo(toolbox.engine().ledger().now()),
         };
@@ -416,8 +416,8 @@ impl ServerHandler for McpServer {
         }
         // Progress arrives before the answer it belongs to.
         if let Some(progress) = progress {
-            // After the client closed its side nobody takes progress any more, and the
-            // answer must not wait for that.
+            // A client that closed its side takes no progress any more; the answer must not
+            // wait for that.
             let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
         }
         self.desk.tell(&mut reply);

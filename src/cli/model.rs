@@ -82,7 +82,7 @@ pub(crate) struct AccessSection {
 }
 
 impl ServerSection {
-    /// How long calls under way are waited for at the end. Where nobody has said it, a server
+    /// How long calls under way are waited for at the end. By default a server
     /// for many waits for them, and one for its own user ends soon.
     pub(crate) fn drain(&self) -> Result<Duration, Exit> {
         let usual = Duration::from_secs(if self.access.is_empty() { 3 } else { 30 });

@@ -18,7 +18,7 @@ pub(crate) struct Progress {
     all: usize,
     done: AtomicUsize,
     began: Instant,
-    /// When the last line was written; `None` where nobody looks.
+    /// When the last line was written; `None` where no terminal shows it.
     shown: Option<Mutex<Instant>>,
 }
 

@@ -24,7 +24,7 @@ pub(crate) enum From {
     Configuration(PathBuf),
     /// It is the top level of a git working tree.
     Git,
-    /// Nobody; it is the current folder.
+    /// Not chosen: the current folder.
     Current,
 }
 

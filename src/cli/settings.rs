@@ -33,7 +33,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
         };
         engine = engine.formatter(Commands::new(root, settings.format.iter().cloned()));
     }
-    // A folder that the store does not write to is written to by nobody.
+    // Without a usable state folder nothing is counted.
     if let Ok(folder) = usable_state_folder() {
         let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
         engine = engine.notes(Tally::in_folder(&folder).sink(model));

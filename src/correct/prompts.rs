@@ -197,7 +197,7 @@ fn template(spec: &PromptSpec, text: &str) -> Result<Template, BadPrompt> {
     }
 }
 
-/// A mark that nobody can guess and that is in no text of the ask.
+/// A mark that cannot be guessed and that is in no text of the ask.
 fn unguessable(ask: &Ask) -> String {
     let texts: Vec<&str> = match ask {
         Ask::Choose { old, new, outcomes, .. } => {

@@ -56,7 +56,7 @@ impl Engine {
         self.store.changes()
     }
 
-    /// Whether policy lets anybody write there. Ask before the content is looked at.
+    /// Whether policy allows a write there. Ask before reading the content.
     pub async fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.store.admit(path).await
     }

@@ -17,13 +17,13 @@ pub(crate) struct Row {
     pub took: Duration,
     /// What came of it.
     pub end: End,
-    /// What came of it when somebody last looked, where that was something else.
+    /// The outcome that was last accepted, where it was another one.
     pub was: Option<String>,
     /// What comes of it now.
     pub is: String,
 }
 
-/// What came of a case, for somebody who wants to know whether to look.
+/// The outcome of a case, and whether it needs attention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum End {
     /// As expected.

@@ -183,7 +183,7 @@ impl Fixture {
         Ok(())
     }
 
-    /// Whether nobody has said yet what the edit is to make of the files.
+    /// Whether the expected files are still missing.
     pub fn lacks_after(&self) -> bool {
         self.aim() == Aim::Right && self.after.is_empty()
     }

@@ -1,7 +1,7 @@
 //! Where the lines of one version are in a later one.
 //!
 //! For an edit of our own the way is known from its splices. For a change by
-//! somebody else it is inferred, and only what allows no second opinion is carried:
+//! another program it is inferred, and only what allows no second opinion is carried:
 //! lines that occur once in both versions, in their order, are landmarks; a line that
 //! occurs more often is carried only when everything between two landmarks is
 //! unchanged; and a run of such lines must say enough to be known again. A brace among
@@ -36,7 +36,7 @@ impl LineMap {
         Self { runs, old_total: total, new_total: total }
     }
 
-    /// The way across a change that somebody else made.
+    /// The way across a change that another program made.
     pub fn between(old: &Snapshot, new: &Snapshot) -> Self {
         if old == new {
             return Self::identity(old.lines().total());

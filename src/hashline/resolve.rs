@@ -103,7 +103,7 @@ enum Origin {
     Current,
     /// A version on record.
     Version(usize),
-    /// One that nobody knows.
+    /// A version that is not known.
     Unknown,
 }
 

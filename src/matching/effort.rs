@@ -16,7 +16,7 @@ use crate::edit::{EditCode, Refusal};
 /// Steps of one call, each about as much as looking at a few characters.
 pub(crate) const MOST_STEPS: u64 = 1_500_000_000;
 
-/// Steps between two looks at whether anybody still waits.
+/// Steps between two checks that the caller still waits.
 const BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// Why a call was given up.
@@ -24,7 +24,7 @@ const BETWEEN_LOOKS: u64 = 1 << 16;
 pub(crate) enum GivenUp {
     /// It is over the limit.
     TooMuch,
-    /// Nobody waits for it.
+    /// The caller no longer waits.
     Unheard,
 }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[cfg(feature = "mcp")]
     #[test]
-    fn work_that_nobody_waits_for_is_given_up() {
+    fn work_whose_caller_left_is_given_up() {
         let flag = Arc::new(AtomicBool::new(false));
         let done = until(flag.clone(), || {
             Effort::default().run(|| {

@@ -219,7 +219,7 @@ pub trait FileStore: Send + Sync {
     /// The bytes of a file. Refuses what is not a regular file, without hanging.
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>>;
 
-    /// Whether policy lets anybody write there, existing or not. Asked before the
+    /// Whether policy allows a write there, existing or not. Asked before the
     /// content is looked at, so that a refusal says nothing about it.
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
         let _ = path;

@@ -50,7 +50,7 @@ pub enum Heard {
     All,
     /// The answers up to this moment.
     UpTo(Answers),
-    /// Nobody knows: several callers share the session.
+    /// Not known: several callers share the session.
     Unknown,
 }
 
@@ -343,7 +343,7 @@ impl Ledger {
 }
 
 /// The versions whose numbers a caller may speak in that has heard so much. Own edits that
-/// it has not heard of are stepped over; where somebody else changed the file since, it may
+/// it has not heard of are stepped over; where another program changed the file since, it may
 /// know that from elsewhere, and both versions are possible.
 pub(crate) fn basis(versions: &[Version], current: &Snapshot, heard: Heard) -> Basis {
     if heard == Heard::Unknown {
@@ -378,7 +378,7 @@ pub(crate) fn basis(versions: &[Version], current: &Snapshot, heard: Heard) -> B
     Basis::Of(of)
 }
 
-/// Who tells of what is noted: the answer of a call, or somebody at once.
+/// Who reports what is noted: the answer of a call, or another channel at once.
 enum Teller {
     Call(u64),
     Told(u64),
@@ -406,7 +406,7 @@ impl File {
         let gone = self.versions.remove(at);
         if let Some(next) = self.versions.get_mut(at) {
             let left_out = [Some(gone.told), gone.left_out, next.left_out];
-            // The earliest that anybody heard of; not told at all comes last.
+            // The earliest one reported; what was not reported comes last.
             next.left_out =
                 left_out.into_iter().flatten().min_by_key(|told| told.unwrap_or(u64::MAX));
         }
@@ -514,7 +514,7 @@ mod tests {
         ledger.answered(call);
         assert_eq!(of(&ledger, &now, Heard::All), Basis::Of(vec![At::Now]));
         assert_eq!(of(&ledger, &now, Heard::UpTo(read)), Basis::Of(vec![At::Version(0)]));
-        // Somebody else's change may be known or not.
+        // The caller may know of another program's change or not.
         let foreign = Snapshot::from_text(format!("other\n{}", now.text()));
         assert_eq!(of(&ledger, &foreign, Heard::All), Basis::Of(vec![At::Version(1), At::Now]));
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Writing the files of a commit: choosing how, preparing what nobody can see, touching the
+//! Writing the files of a commit: choosing how, preparing what is not visible yet, touching the
 //! files, and taking back what was touched when a later file fails.
 
 use std::fs::File;
@@ -38,7 +38,7 @@ pub(super) enum Done {
 }
 
 impl Disk {
-    /// Chooses how to write and does all of it that nobody can see.
+    /// Chooses how to write, and does all of it that is not visible yet.
     pub(super) fn prepare(&self, job: &mut Job<'_>) -> Result<PreparedWrite, Refusal> {
         let path = job.edit.path().clone();
         let After::Content(after) = job.edit.after().clone() else {

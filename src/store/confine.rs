@@ -7,7 +7,7 @@
 //! What comes out is a folder handle and one name in it; everything later happens
 //! relative to that handle, and no later step follows a link.
 //!
-//! Limit: a folder that somebody moves out of the root while a commit is under way
+//! Limit: a folder that is moved out of the root while a commit is under way
 //! is still that folder; a handle follows the folder, not its name.
 
 use std::collections::VecDeque;

@@ -15,7 +15,7 @@ const KEPT: usize = 1024;
 #[derive(Debug)]
 pub(super) struct Feed {
     pub(super) to: Sender<Change>,
-    /// Revisions that were announced, or were there before anybody listened.
+    /// Revisions that were announced, or were there before the first listener.
     pub(super) known: Mutex<HashSet<u64>>,
     /// Whether a thread looks for commits of other processes.
     #[cfg(unix)]
@@ -39,7 +39,7 @@ impl Feed {
 
     pub(super) fn announce(&self, change: Change) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(change.revision);
-        // An error means that nobody listens.
+        // An error means that there is no listener.
         let _ = self.to.send(change);
     }
 }

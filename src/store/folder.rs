@@ -1,4 +1,4 @@
-//! Where state is kept when nobody names a folder.
+//! Where state is kept by default.
 
 use std::env;
 use std::path::PathBuf;

@@ -4,7 +4,7 @@
 //! Such a write can be cut in two by a crash. So both versions go to a journal in the
 //! state folder first, and whoever finds a journal whose writer is dead puts the file
 //! right: what is neither version, yet made of both, goes back to the old one. A
-//! file that somebody else has written since is left alone, and the journal is kept.
+//! file that another program has written since is left alone, and the journal is kept.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -168,7 +168,7 @@ fn locked_draft(path: &Path) -> io::Result<File> {
                     return Ok(file);
                 }
             }
-            // Ours, in the hands of somebody who is about to remove it.
+            // Our own file; another process is about to remove it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -213,7 +213,7 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     journal.read_to_end(&mut bytes)?;
     let (header, versions) = parse(&bytes)?;
     let Ok(below) = header.target.strip_prefix(root.path()) else {
-        // Another root's: its own process will come. Where the folder is gone nobody will.
+        // It belongs to another root, whose own process recovers it while the folder exists.
         if header.target.parent().is_none_or(|folder| !folder.exists()) {
             set_aside(path)?;
         }
@@ -355,7 +355,7 @@ mod tests {
             assert_eq!(fs::read_to_string(&target).expect("file"), wanted);
         }
         let left = fs::read_dir(temp.path().join("state/in-place")).expect("state").count();
-        assert_eq!(left, 1, "only the journal of the file that somebody else wrote is kept");
+        assert_eq!(left, 1, "only the journal of the file that another program wrote is kept");
         // A live writer's journal is not touched.
         fs::write(&target, "newold").expect("torn");
         let live = journals.begin(&target, b"oldold", b"newnew").expect("journal");

@@ -1,6 +1,6 @@
 //! Whether any process has a file open for writing: the one thing that says that its
 //! bytes are final. The only module with unsafe code: two calls of `fcntl` that `rustix`
-//! does not have. Linux, and only for files of one's own; elsewhere nobody knows.
+//! does not have. Linux, and only for files of one's own; elsewhere it cannot be known.
 #![allow(unsafe_code, reason = "reviewed: `fcntl` on an open descriptor with plain integers")]
 
 use std::fs::File;
@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// How long a program that is saving into the file is waited for.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// Waits a little until nobody has the file open for writing. `false`: somebody still has.
-/// `file` is open for reading only, and under a name that nobody else knows.
+/// Waits a little until no process has the file open for writing. `false`: one still has.
+/// `file` is open for reading only, and under a name that no other process knows.
 pub(super) fn wait_for_writers(file: &File) -> bool {
     let until = Instant::now() + PATIENCE;
     while has_writer(file) {
@@ -27,7 +27,7 @@ pub(super) fn wait_for_writers(file: &File) -> bool {
 #[cfg(target_os = "linux")]
 const F_SETSIG: libc::c_int = 10;
 
-/// A read lease is refused while anybody has the file open for writing.
+/// A read lease is refused while any process has the file open for writing.
 #[cfg(target_os = "linux")]
 fn has_writer(file: &File) -> bool {
     use std::os::fd::AsRawFd as _;

@@ -1,7 +1,7 @@
 //! Temporary files: their names, and taking away those that a dead process left.
 //!
 //! A temp file is reclaimed only if all of this holds: its name has our form, it is a
-//! regular file of ours with one name, its process is dead, nobody holds its lock (a
+//! regular file of ours with one name, its process is dead, its lock is free (a
 //! process in another container looks dead, its lock does not), and it is a minute old.
 
 use std::ffi::{OsStr, OsString};

@@ -112,7 +112,7 @@ impl Entry {
         if let (Some(then), Some(now)) = (self.asks, request.asks()) {
             return then == now;
         }
-        // Nobody noted what was asked for: it is told by what the commit is about.
+        // The request was not noted; the files of the commit tell what it was.
         let among = |order: &Order| {
             let is_same = |file: &FileEntry| match order.edit.after() {
                 _ if file.path == order.edit.path().as_str() => true,

@@ -54,7 +54,7 @@ impl Metadata {
         }
     }
 
-    /// Whether nobody may write the file. Asked by mode, since root may write anything.
+    /// Whether the mode forbids all writing. A test of access would say no to root.
     pub(super) fn is_read_only(&self) -> bool {
         self.mode & 0o222 == 0
     }

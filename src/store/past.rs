@@ -17,22 +17,12 @@ use super::log::{Entry, FileEntry};
 use super::options::Promise;
 use super::replace::read_all;
 use super::trouble;
-use super::undo::{Later, take_out};
+use super::undo::{self, Later, MOST_PAST, Maker, take_out};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
 use crate::port::{Committed, Recalled, RequestId, Revision, RevisionFile, UndoHow, Undone};
 use crate::text::{ContentHash, Snapshot};
-
-/// Versions of one file that are looked at for where lines went.
-const MOST_PAST: usize = 12;
-
-/// What made a version of a file: a revision, or a program that is not restitch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Maker {
-    Revision(u64),
-    Other,
-}
 
 /// The mark of a commit of several files that is under way.
 #[derive(Debug)]
@@ -210,18 +200,18 @@ impl Disk {
             }
             (Some(before), Some(now)) => {
                 let Some(after) = file.after else {
-                    return Err(in_the_way(&path, entry, first_later()));
+                    return Err(first_later().in_the_way(entry.revision, &path));
                 };
                 let old = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
                 let new = history.bytes(after, Some(&now)).map_err(lost)?;
                 let versions = self
                     .versions_since(history, after, &later, &now)
-                    .ok_or_else(|| in_the_way(&path, entry, first_later()))?;
+                    .ok_or_else(|| first_later().in_the_way(entry.revision, &path))?;
                 let bytes = take_out(&old, &new, &versions)
-                    .map_err(|maker| in_the_way(&path, entry, maker))?;
+                    .map_err(|maker| maker.in_the_way(entry.revision, &path))?;
                 Ok(restored(Some(Snapshot::of_any(now)), After::Content(bytes.into())).into())
             }
-            _ => Err(in_the_way(&path, entry, first_later())),
+            _ => Err(first_later().in_the_way(entry.revision, &path)),
         }
     }
 
@@ -444,36 +434,8 @@ fn rehearsed(order: Order) -> Committed {
 
 /// Which revisions are undone, and by which.
 fn undone(entries: &[Entry]) -> HashMap<u64, u64> {
-    let mut undone = HashMap::new();
-    // From the newest on: an undo that was itself undone does not count.
-    for entry in entries.iter().rev().filter(|entry| entry.done) {
-        if let Some(of) = entry.undoes
-            && !undone.contains_key(&entry.revision)
-        {
-            undone.insert(of, entry.revision);
-        }
-    }
-    undone
-}
-
-fn in_the_way(path: &WorkPath, entry: &Entry, maker: Maker) -> Refusal {
-    let revision = entry.revision;
-    let (why, hint) = match maker {
-        Maker::Revision(later) => (
-            format!("revision {later} changed the same place later"),
-            format!("Undo revision {later} first, or edit the file."),
-        ),
-        Maker::Other => (
-            "another program changed the same place later".to_owned(),
-            "Read the file and edit it.".to_owned(),
-        ),
-    };
-    Refusal::new(
-        EditCode::Conflict,
-        format!("revision {revision} of `{path}` cannot be undone: {why}"),
-    )
-    .at(path.as_str())
-    .hint(hint)
+    let done = entries.iter().rev().filter(|entry| entry.done);
+    undo::undone(done.map(|entry| (entry.revision, entry.undoes)))
 }
 
 fn unreadable(error: &io::Error) -> Refusal {

@@ -142,7 +142,7 @@ impl Displaced {
         Ok(bytes)
     }
 
-    /// Whether nobody writes into what was displaced any more; waits for it a little.
+    /// Whether the displaced file has no writer left; waits for that a little.
     pub(super) fn is_final(&self) -> bool {
         let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY);
         file.is_ok_and(|file| lease::wait_for_writers(&file))
@@ -160,7 +160,7 @@ impl Displaced {
     /// Gives the displaced file to whoever keeps it, under `path`, for its owner only.
     pub(super) fn move_to(self, path: &Path) -> Result<(), (Self, io::Error)> {
         let folder = &*self.new.folder;
-        // With a second name it is somebody else's file, too.
+        // With a second name it is also another program's file.
         match folder.stat(&self.name) {
             Ok(stat) if stat.st_nlink == 1 => {}
             Ok(_) => return Err((self, Errno::MLINK.into())),
@@ -184,7 +184,7 @@ impl Displaced {
         Ok(kept)
     }
 
-    /// Swaps back. What comes out must be `ours`; else somebody saved meanwhile, whose
+    /// Swaps back. What comes out must be `ours`; else another program saved meanwhile, and its
     /// version then stays beside under the temp name and is reported.
     pub(super) fn take_back(self, ours: &[u8]) -> io::Result<()> {
         exchange(&self.new.folder, &self.name, &self.place.name)?;

@@ -288,11 +288,11 @@ mod tests {
         let (below, engine, staging) = stores();
         edit(&engine, "a", "one", "uno").await.expect("edit");
         edit(&engine, "b", "two", "due").await.expect("edit");
-        below.put(path("b"), b"someone else\n".to_vec());
+        below.put(path("b"), b"another program\n".to_vec());
         let refused = staging.commit_staged(CommitOptions::default()).await.expect_err("conflict");
         assert_eq!(refused.code, EditCode::Conflict);
         assert_eq!(below.load(&path("a")).await.expect("a"), b"one\n");
         assert_eq!(staging.discard().await, 2);
-        assert_eq!(engine.snapshot(&path("b")).await.expect("b").text(), "someone else\n");
+        assert_eq!(engine.snapshot(&path("b")).await.expect("b").text(), "another program\n");
     }
 }

@@ -1,12 +1,62 @@
 //! Taking one change back out of a file that has changed since. Pure.
 //!
-//! The change's own lines are followed through every later version. As long as nobody
-//! touched them, the old lines can be put back where they are now; the first version
-//! that touched them stands in the way.
+//! The change's own lines are followed through every later version. While they are
+//! untouched, the old lines can be put back where they are now; the first version that
+//! touched them is in the way.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::edit::{EditCode, Refusal, WorkPath};
+
+/// Versions of one file that are looked at for where lines went.
+pub(super) const MOST_PAST: usize = 12;
+
+/// What made a version of a file: a revision, or a program that is not restitch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Maker {
+    Revision(u64),
+    Other,
+}
+
+impl Maker {
+    /// Why a revision cannot be undone: a later version changed the same place.
+    pub(super) fn in_the_way(self, revision: u64, path: &WorkPath) -> Refusal {
+        let (why, hint) = match self {
+            Self::Revision(later) => (
+                format!("revision {later} changed the same place later"),
+                format!("Undo revision {later} first, or edit the file."),
+            ),
+            Self::Other => (
+                "another program changed the same place later".to_owned(),
+                "Read the file and edit it.".to_owned(),
+            ),
+        };
+        Refusal::new(
+            EditCode::Conflict,
+            format!("revision {revision} of `{path}` cannot be undone: {why}"),
+        )
+        .at(path.as_str())
+        .hint(hint)
+    }
+}
+
+/// Which revisions are undone, and by which. Takes each commit that went through, newest
+/// first, with the revision that it undoes.
+pub(super) fn undone(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
+    let mut undone = HashMap::new();
+    for (revision, undoes) in commits {
+        // An undo that was itself undone does not count.
+        if let Some(of) = undoes
+            && !undone.contains_key(&revision)
+        {
+            undone.insert(of, revision);
+        }
+    }
+    undone
+}
 
 /// A version of a file after the change, and what made it.
 #[derive(Debug)]

@@ -145,7 +145,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         cause
     }
 
-    /// Whether the file is what it was before: only one that nobody changed since is touched.
+    /// Whether the file is what it was before. A file that changed since is left alone.
     async fn put_back(&self, change: &Change) -> bool {
         let Ok(now) = self.loaded(&change.path).await else { return false };
         if now.as_ref().map(|file| &file.bytes) != change.after.as_ref() {

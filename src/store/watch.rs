@@ -43,12 +43,12 @@ impl Disk {
         listener
     }
 
-    /// What changes when somebody writes to the history.
+    /// Changes with every write to the history.
     fn log_mark(&self) -> Option<(u64, std::time::SystemTime)> {
         self.history.as_ref()?.log_mark()
     }
 
-    /// Looks for commits that nobody has announced yet.
+    /// Looks for commits that have not been announced yet.
     fn look(&self, told: Told) {
         let Some(Ok(entries)) = self.history.as_ref().map(|history| history.entries()) else {
             return;

@@ -6,7 +6,7 @@
 //! another is damage. So a character that is new to the file is written only if
 //! every encoding that the file's bytes plausibly are would write the same bytes for it.
 //!
-//! An encoding is implausible when it decodes the file to what nobody writes: a capital after
+//! An encoding is implausible when it decodes the file to text that is not written: a capital after
 //! a small letter, two scripts in one word, a drawing character inside a word, ideographs
 //! of the rarer half. One such place proves nothing; several do.
 

@@ -381,7 +381,7 @@ impl Toolbox {
     }
 
     /// The tool that a call means. One that is not listed can be called all the same, unless
-    /// somebody chose what there is.
+    /// `--tools` chose the list.
     fn find(&self, name: &str) -> Option<&'static ToolSpec> {
         if !matches!(self.offer, Offer::Chosen(_)) {
             return find(name);

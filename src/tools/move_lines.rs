@@ -1,4 +1,4 @@
-//! `move_lines`: lines move or are copied by reference, and nobody retypes them.
+//! `move_lines`: lines are moved or copied by reference, without retyping them.
 
 use std::fmt::Write as _;
 

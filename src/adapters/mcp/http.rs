@@ -5,7 +5,7 @@
 //! body is bounded. With a guard, all sessions of the process share it.
 //!
 //! A token opens its own roots and no others: at `/mcp` the first of them, at `/mcp/NAME` the
-//! one of that name. Sessions of one token and root are nobody else's.
+//! one of that name. A session belongs to one token and one root.
 
 use std::fmt;
 use std::future::Future;

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_call_that_nobody_waits_for_stops_before_it_writes() {
+    async fn a_call_whose_client_left_stops_before_it_writes() {
         let workers = Workers::new();
         let wrote = Arc::new(AtomicBool::new(false));
         let flag = wrote.clone();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_loop_that_nobody_waits_for_is_given_up() {
+    async fn a_loop_whose_client_left_is_given_up() {
         let workers = Workers::new();
         let (tell, told) = std::sync::mpsc::channel();
         let work = workers.run(move || async move {

@@ -126,7 +126,7 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
         return Exit::fault(format!("cannot write {}: {error}", file.display()));
     }
     if args.annotations {
-        // Nobody to tell is no reason for another verdict.
+        // A closed standard error does not change the verdict.
         let _ = io::stderr().lock().write_all(ci::annotations(&rows()).as_bytes());
     }
     let text =

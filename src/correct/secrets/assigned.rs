@@ -9,7 +9,7 @@ use super::values::{is_placeholder, is_random};
 pub(super) enum FileKind {
     /// Settings: a bare value is a value.
     Settings,
-    /// Code, or nobody knows: a bare value is as likely a name.
+    /// Code, or not known: a bare value may as well be a name.
     Code,
 }
 

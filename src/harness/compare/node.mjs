@@ -35,7 +35,7 @@ const tools = {
     return (c) => onDisk(c.name, c.before, (file) => edit.execute('1', { path: file, edits: [{ oldText: c.old, newText: c.new }] }));
   },
   // Its TypeScript needs bun, and only carries the call to this module: mode `replace`, with
-  // the settings that the tool has when nobody changed them.
+  // the tool's default settings.
   async 'oh-my-pi'() {
     const folder = path.join(modules, `@oh-my-pi/pi-natives-${process.platform}-${process.arch}`);
     const builds = fs.readdirSync(folder).filter((name) => name.endsWith('.node')).sort();

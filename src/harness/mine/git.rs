@@ -145,7 +145,7 @@ impl Repository {
 
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         let mut git = Command::new("git");
-        // Somebody else's repository must not be put in the place of this one.
+        // The caller's variables must not point git at another repository.
         for name in ["GIT_DIR", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"] {
             git.env_remove(name);
         }

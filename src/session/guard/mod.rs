@@ -546,7 +546,7 @@ mod tests {
         guard.record(&asked("edit_file", &none, &files), &Done { report: &wrote, ..DONE });
         files.insert("a".into(), Some(hash));
         assert_eq!(complete(&guard, &files), "pass");
-        files.insert("a".into(), Some(ContentHash::of(b"someone else")));
+        files.insert("a".into(), Some(ContentHash::of(b"another program")));
         assert_eq!(complete(&guard, &files), "vanished_edit");
         assert_eq!(guard.completion("done", &[])["files_changed"][0]["revision"], 3);
     }

@@ -24,7 +24,7 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(640);
 #[derive(Debug)]
 pub(super) enum Written {
     Done(Version),
-    /// Somebody else wrote to it; how it is now, where that is known.
+    /// Another program wrote to it. Holds its state now, where that is known.
     Other(Option<Now>),
 }
 
@@ -156,7 +156,7 @@ impl Bucket {
                     }
                 }
                 Err(unclear) => {
-                    // The record stays where nobody knows whether the file was written.
+                    // Keep the record while it is not known whether the file was written.
                     if !unclear.unclear {
                         self.forget(Some(key)).await;
                     }
@@ -342,8 +342,7 @@ impl Bucket {
 }
 
 impl Now {
-    /// Whether somebody is about to take the object away: what is written to it now would go
-    /// with it.
+    /// Whether another process is about to delete the object, and a write now would be lost.
     fn is_being_removed(&self) -> bool {
         let removal = u64::try_from(REMOVAL.as_millis()).unwrap_or(u64::MAX);
         self.bytes.is_none()

@@ -149,7 +149,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(Entry, Vec<Bytes>)> {
         let is = |hash: Option<ContentHash>, bytes: &[u8]| {
             hash.is_none_or(|hash| ContentHash::of(bytes) == hash)
         };
-        // What somebody else wrote to is no record.
+        // A record that another program changed does not count.
         if !is(file.before, before) || !is(file.after, &after) {
             return None;
         }
@@ -226,7 +226,7 @@ mod tests {
         assert_eq!(head(&done).expect("head").state, State::Done);
         let mut spoiled = bytes;
         *spoiled.last_mut().expect("bytes") ^= 1;
-        assert_eq!(read(&spoiled), None, "somebody wrote to it");
+        assert_eq!(read(&spoiled), None, "a byte was changed");
     }
 
     #[test]

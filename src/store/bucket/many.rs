@@ -2,7 +2,7 @@
 //! middle.
 //!
 //! The record says that the commit is open until the last file is written; turning it to
-//! "done", on the condition that nobody else has touched it, is the commit. Whoever finds an
+//! "done", on the condition that no other process has touched it, is the commit. Whoever finds an
 //! open one that is old turns it to "taken back" in the same way and puts the files back.
 
 use std::time::{Duration, Instant};

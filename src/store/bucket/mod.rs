@@ -42,7 +42,7 @@ const OWN: &str = ".restitch";
 /// Versions of files that are remembered between a read and a commit.
 const MOST_SEEN: usize = 4096;
 
-/// A file that is being removed is written to by nobody else for so long.
+/// For so long no other process writes to a file that is being removed.
 const REMOVAL: Duration = Duration::from_secs(300);
 
 /// How a [`BucketStore`] works.

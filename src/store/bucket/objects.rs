@@ -311,7 +311,7 @@ impl Objects {
     /// Removes an object that is this version still.
     ///
     /// Where the server knows no conditional removal, the object is first written, on that
-    /// condition, as one that is removed; nobody else writes to such a one for a while.
+    /// condition, as removed; no other process writes to a removed object for a while.
     pub(super) async fn remove_if(
         &self,
         key: &str,

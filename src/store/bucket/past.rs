@@ -12,7 +12,7 @@ use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::port::{Revision, RevisionFile, UndoHow, Undone};
-use crate::store::undo::{Later, take_out};
+use crate::store::undo::{self, Later, MOST_PAST, Maker, take_out};
 use crate::store::versioned::committed;
 use crate::text::{ContentHash, Snapshot};
 
@@ -25,22 +25,12 @@ const MOST_PAGES: usize = 50;
 /// Requests at the same time.
 const AT_ONCE: usize = 16;
 
-/// Versions of one file that are looked at for where lines went.
-const MOST_PAST: usize = 12;
-
 /// A commit on the record, and whether it went through.
 #[derive(Debug, Clone)]
 pub(super) struct Standing {
     pub(super) entry: Entry,
     pub(super) happened: bool,
     key: String,
-}
-
-/// What made a version of a file: a revision, or a program that is not restitch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Maker {
-    Revision(u64),
-    Somebody,
 }
 
 impl Bucket {
@@ -274,7 +264,7 @@ impl Bucket {
             .filter(|one| one.entry.files.iter().any(|other| other.path == file.path))
             .collect();
         let first_later =
-            later.first().map_or(Maker::Somebody, |one| Maker::Revision(one.entry.revision));
+            later.first().map_or(Maker::Other, |one| Maker::Revision(one.entry.revision));
         let restored = |before: Option<Vec<u8>>, after: Option<Vec<u8>>| {
             let after = match after {
                 Some(bytes) => After::Content(bytes.into()),
@@ -287,12 +277,12 @@ impl Bucket {
             return Ok(restored(now.bytes, kept.before));
         }
         let (Some(before), Some(after), Some(bytes)) = (kept.before, kept.after, now.bytes) else {
-            return Err(in_the_way(&path, entry, first_later));
+            return Err(first_later.in_the_way(entry.revision, &path));
         };
         let versions = self.versions_since(&file.path, &after, &later, &bytes).await;
-        let versions = versions.ok_or_else(|| in_the_way(&path, entry, first_later))?;
+        let versions = versions.ok_or_else(|| first_later.in_the_way(entry.revision, &path))?;
         let taken = take_out(&before, &after, &versions)
-            .map_err(|maker| in_the_way(&path, entry, maker))?;
+            .map_err(|maker| maker.in_the_way(entry.revision, &path))?;
         Ok(restored(Some(bytes), Some(taken)))
     }
 
@@ -310,13 +300,13 @@ impl Bucket {
             let Bytes { before, after } = self.bytes_of(&one.key, path).await?;
             let (before, after) = (before?, after?);
             if before != at {
-                versions.push(Later { bytes: before, made_by: Maker::Somebody });
+                versions.push(Later { bytes: before, made_by: Maker::Other });
             }
             at.clone_from(&after);
             versions.push(Later { bytes: after, made_by: Maker::Revision(one.entry.revision) });
         }
         if at != now {
-            versions.push(Later { bytes: now.to_vec(), made_by: Maker::Somebody });
+            versions.push(Later { bytes: now.to_vec(), made_by: Maker::Other });
         }
         Some(versions)
     }
@@ -400,36 +390,8 @@ impl Line {
 
 /// Which revisions are undone, and by which.
 fn undone(newest_first: &[Standing]) -> HashMap<u64, u64> {
-    let mut undone = HashMap::new();
-    // From the newest on: an undo that was itself undone does not count.
-    for Standing { entry, .. } in newest_first.iter().filter(|one| one.happened) {
-        if let Some(of) = entry.undoes
-            && !undone.contains_key(&entry.revision)
-        {
-            undone.insert(of, entry.revision);
-        }
-    }
-    undone
-}
-
-fn in_the_way(path: &WorkPath, entry: &Entry, maker: Maker) -> Refusal {
-    let revision = entry.revision;
-    let (why, hint) = match maker {
-        Maker::Revision(later) => (
-            format!("revision {later} changed the same place later"),
-            format!("Undo revision {later} first, or edit the file."),
-        ),
-        Maker::Somebody => (
-            "another program changed the same place later".to_owned(),
-            "Read the file and edit it.".to_owned(),
-        ),
-    };
-    Refusal::new(
-        EditCode::Conflict,
-        format!("revision {revision} of `{path}` cannot be undone: {why}"),
-    )
-    .at(path.as_str())
-    .hint(hint)
+    let done = newest_first.iter().filter(|one| one.happened).map(|one| &one.entry);
+    undo::undone(done.map(|entry| (entry.revision, entry.undoes)))
 }
 
 fn unreadable(trouble: &Trouble) -> Refusal {

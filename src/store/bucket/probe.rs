@@ -52,7 +52,7 @@ fn said(trouble: &Trouble) -> String {
 /// What is wrong with the server, if anything.
 async fn tried(objects: &Objects, key: &str) -> Result<Option<&'static str>, Trouble> {
     let Put::Done(first) = objects.put_if(key, b"1".to_vec(), None, Some(1)).await? else {
-        // Only a lost answer makes this of a name that nobody else has.
+        // No other process has this name, so an earlier answer was lost.
         return Err(Trouble {
             text: "an object with a new name is there already".into(),
             unclear: true,

@@ -59,7 +59,7 @@ impl Bucket {
         let Some((entry, files)) = self.happened_as(&known).await else { return Ok(None) };
         let is_same = match (known.asks, request.asks()) {
             (Some(then), Some(now)) => then == now,
-            // Nobody noted what was asked for: it is told by what the commit is about.
+            // The request was not noted; the files of the commit tell what it was.
             _ => {
                 entry.files.len() == batch.len()
                     && batch.iter().all(|edit| {
