@@ -398,7 +398,7 @@ fn a_comparison_counts_every_case_and_beats_the_plain_rule() {
     }
     assert!(of("restitch", "right") > 5 * of("exact", "right"), "{results}");
     assert_eq!(of("restitch", "wrong"), 0, "{results}");
-    let unknown = restitch(&["compare", &cases, "--tools", "nobody"]);
+    let unknown = restitch(&["compare", &cases, "--tools", "no-such-tool"]);
     assert_eq!(unknown.status.code(), Some(2));
 }
 

@@ -53,7 +53,7 @@ type Line = Box<dyn FnMut(&[Call]) -> Vec<String>>;
 #[derive(Clone)]
 enum Turn {
     Calls(Vec<Call>),
-    /// Somebody else writes a file.
+    /// Writes a file as another program.
     Foreign(&'static str, String),
 }
 

@@ -162,7 +162,7 @@ async fn hooks_end_with_zero_or_one() {
     let run = async |args: &[&str], stdin: &str| -> Ran { restitch(dir.path(), args, stdin).await };
     for (args, stdin, code) in [
         (&["hook"][..], "", 1),
-        (&["hook", "nobody", "PreToolUse"], "{}", 1),
+        (&["hook", "no-such-client", "PreToolUse"], "{}", 1),
         (&["hook", "claude", "PreToolUse", "--no-such-flag"], "{}", 1),
         (&["hook", "claude", "PreToolUse"], "not json", 1),
         (&["hook", "claude"], "{}", 1),
@@ -227,7 +227,7 @@ async fn permissions_are_asked_for_and_checked() {
         assert!(well.stdout.contains("edits a file"), "{}", well.stdout);
         assert!(!well.stdout.contains("bad   permission"), "{}", well.stdout);
     }
-    let unknown = run(&["doctor", "--client", "nobody"]).await;
+    let unknown = run(&["doctor", "--client", "no-such-client"]).await;
     assert_eq!(unknown.code, 2, "{}", unknown.stderr);
 }
 

@@ -158,7 +158,7 @@ fn each_token_opens_its_own_roots_with_its_own_tools_and_budget() {
     let web = server.session("/mcp/web", BETA).expect("its own root");
     assert_eq!(server.session("/mcp/web", ALPHA), Err(404), "another's root");
     assert_eq!(server.session("/mcp/lib", BETA), Err(404), "another's root");
-    assert_eq!(server.session("/mcp", "a-token-that-nobody-has"), Err(401));
+    assert_eq!(server.session("/mcp", "an-unknown-token"), Err(401));
     for (path, head, name) in
         [("/mcp/app", &app, "app"), ("/mcp/lib", &lib, "lib"), ("/mcp", &web, "web")]
     {

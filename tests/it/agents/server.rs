@@ -22,7 +22,7 @@ impl Drop for Server {
 
 impl Server {
     /// Plays `turns`; the last one is repeated. A turn that is null never comes. What a turn
-    /// names as `foreign` is written first: somebody else changes that file meanwhile.
+    /// names as `foreign` is written first: another program changes that file meanwhile.
     pub(crate) async fn play(turns: Vec<Value>) -> Self {
         let requests = Arc::new(Mutex::new(Vec::new()));
         let corrections = Arc::new(Mutex::new(Vec::new()));

@@ -97,7 +97,7 @@ async fn seed_002_tokens_of_a_stale_anchor_as_the_agents_model_receives_them() {
             json!({ "path": "f", "edits": [{ "op": "replace", "pos": pos, "lines": ["    // gone"] }] }),
         )
     };
-    // Between the read and the edit somebody changes the line, by a search that does it.
+    // Between the read and the edit another call changes the line.
     let change = json!({ "path": "f", "old_str": "value_500 =", "new_str": "changed_500 =" });
     let stale = replace(&tag(&before, 500));
     let after = before.replace("value_500 =", "changed_500 =");

@@ -63,7 +63,7 @@ fn entry() {
             threads.parse().expect("threads"),
             edits.parse().expect("edits"),
         ),
-        _ => panic!("an order nobody knows: {order}"),
+        _ => panic!("an unknown order: {order}"),
     }
 }
 

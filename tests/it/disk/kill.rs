@@ -405,7 +405,7 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
                             .push(format!("{}: {call} {error} {when}: {reply:?}", scenario.name));
                     }
                     let mut left = work.litter();
-                    // What was displaced and cannot be read could be somebody's; it stays,
+                    // What was displaced and cannot be read could be another program's; it stays,
                     // and the answer names it.
                     let answer = String::from_utf8_lossy(&output.stdout).into_owned();
                     left.retain(|path| {

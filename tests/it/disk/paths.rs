@@ -9,7 +9,7 @@ use restitch::store::DiskOptions;
 
 use super::{Work, count, edit, names_below, now, whole};
 
-const SECRET: &str = "canary: nobody may see or change this\n";
+const SECRET: &str = "canary: must not be seen or changed\n";
 
 /// A generator that needs no seed file: the same strings on every run.
 struct Dice(u64);

@@ -350,7 +350,7 @@ fn swapper(one: PathBuf, other: PathBuf, stop: &AtomicBool) -> usize {
     swaps
 }
 
-const SECRET: &str = "canary: nobody may see or change this\n";
+const SECRET: &str = "canary: must not be seen or changed\n";
 
 fn canaries(work: &Work) {
     for name in ["f", "deep/f", "deep/er/f"] {

@@ -109,7 +109,7 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     assert_eq!(run(&work, &["undo"]).0, Some(0));
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), text("€a€"));
 
-    // Somebody changes another place: the version in between is made again.
+    // Another program changes another place: the version in between is made again.
     let work = Work::new();
     fs::write(work.file("f"), text("1")).expect("file");
     edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
@@ -122,11 +122,11 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     let work = Work::new();
     fs::write(work.file("f"), text("1")).expect("file");
     edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
-    fs::write(work.file("f"), "by somebody\n").expect("foreign");
+    fs::write(work.file("f"), "by another program\n").expect("foreign");
     fs::write(&kept_versions(&work)[0], "damaged").expect("damage");
     let (code, reply) = run(&work, &["undo", "1"]);
     assert_eq!((code, &reply["code"]), (Some(3), &json!("EDIT_FILE_READ_ERROR")), "{reply}");
-    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "by somebody\n");
+    assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "by another program\n");
 }
 
 #[test]

@@ -217,7 +217,7 @@ fn a_formatter_that_hangs_is_ended_with_all_it_started() {
     let pid = std::fs::read_to_string(project.dir.path().join("hang.pid")).expect("pid");
     let alive = || {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        // One that nobody waited for is dead as well.
+        // One that was not waited for is dead as well.
         stat.is_ok_and(|stat| !stat.contains(") Z "))
     };
     if cfg!(target_os = "linux") {

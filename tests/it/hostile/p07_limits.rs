@@ -117,7 +117,7 @@ fn lines_in_another_order_are_decided() {
     println!("{LINES} lines in another order: refused after {:?}", start.elapsed());
 }
 
-/// Texts whose reading takes the square of their length, or all memory, where nobody minds.
+/// Texts whose reading takes the square of their length, or all memory, without a limit.
 #[test]
 fn marks_and_placeholders_without_end_are_read() {
     let world = World::new();

@@ -80,10 +80,10 @@ fn a_client_that_does_not_read_is_not_buffered_without_bound() {
     let peak = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     if let Some(peak) = peak {
         let kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().expect("number");
-        println!("4,000 reads of 50 kB that nobody takes: {kilobytes} kB resident");
+        println!("4,000 reads of 50 kB that no client takes: {kilobytes} kB resident");
         assert!(kilobytes < 150_000, "{kilobytes} kB");
     } else {
-        crate::disk::skip("the memory of a server that nobody reads from", "no /proc here");
+        crate::disk::skip("the memory of a server whose client does not read", "no /proc here");
     }
     let mut first = [0; 1];
     stdout.read_exact(&mut first).expect("answers were waiting");

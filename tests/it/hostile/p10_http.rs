@@ -91,7 +91,7 @@ fn hello() -> Value {
 }
 
 #[test]
-fn silent_connections_shut_nobody_out() {
+fn silent_connections_shut_no_client_out() {
     let world = World::new();
     world.write("f", "one\n");
     let server = Server::start(&world);

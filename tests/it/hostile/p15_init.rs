@@ -38,7 +38,7 @@ fn what_is_nothing_does_not_pass_for_an_entry() {
         assert!(done, "{text:?}: {said}");
         assert_eq!(server(&after), "restitch", "{text:?}: {after}");
     }
-    // What is there is somebody's choice, or no configuration at all.
+    // What is there is the user's choice, or no configuration at all.
     for text in ["7", "\"x\"", r#"{"mcpServers": 7}"#, r#"{"mcpServers": {"restitch": "no"}}"#, "{"]
     {
         let (done, after, said) = merged(text);

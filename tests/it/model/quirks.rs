@@ -205,7 +205,7 @@ fn a_prompt_without_room_is_said_in_words_and_asked_once() {
     assert!(detail(1).contains("did not fit the server's context"), "{}", detail(1));
     assert_eq!(server.seen().len(), 1);
     assert_eq!(replies[0]["report"]["model"]["calls"], 1);
-    assert_eq!(replies[1]["report"].get("model"), None, "nobody was asked");
+    assert_eq!(replies[1]["report"].get("model"), None, "no model was asked");
     assert_eq!(bench.read("lib.rs"), FILE);
 }
 

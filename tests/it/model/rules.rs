@@ -46,7 +46,7 @@ fn r2_only_a_missing_text_is_corrected() {
         ("x", "x", EditCode::NoChange),
     ] {
         let step = start(&EditRequest::new(old, "x"), file);
-        // Whatever the ladder says to these, nobody is asked.
+        // Whatever the ladder says to these, no model is asked.
         assert!(!matches!(step, Step::Ask(_)), "{code}: {step:?}");
     }
 }
@@ -120,7 +120,7 @@ fn r4_surplus_escapes_are_repaired_on_evidence_and_only_mechanically() {
 }
 
 #[test]
-fn r4_without_evidence_nobody_is_asked() {
+fn r4_without_evidence_no_model_is_asked() {
     for (path, new) in [
         ("a.js", r#"say("a\nb");"#),
         ("a.tex", r"\newcommand"),
@@ -187,7 +187,7 @@ fn r7_the_expected_count_is_that_of_the_corrected_text() {
 }
 
 #[test]
-fn r8_a_correct_call_asks_nobody() {
+fn r8_a_correct_call_asks_no_model() {
     let step = start(&EditRequest::new("items.len()", "items.len() + 1"), FILE);
     assert!(matches!(step, Step::Done(_)));
 }
@@ -367,8 +367,8 @@ fn a_clean_merge_needs_one_question() {
     }
 }
 
-/// New lines that use a name which the file calls otherwise are not written by a merge that
-/// nobody has looked at.
+/// Where new lines use a name that the file spells differently, the model's answer is not
+/// replaced by the plain merge.
 #[test]
 fn an_answer_is_not_replaced_by_the_merge() {
     let file = "user = fetchUser(id)\ndone()\n";
@@ -401,7 +401,7 @@ fn a_decided_correction_holds_on_another_version_only_if_the_text_is_the_same() 
 }
 
 #[test]
-fn without_a_model_the_machine_asks_nobody() {
+fn without_a_model_nothing_is_asked() {
     let snapshot = Snapshot::from_text(FILE);
     let step = Resolution::start("lib.rs", &request(), &snapshot, Model::Absent, &[]);
     let refusal = refusal(step);

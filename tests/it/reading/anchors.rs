@@ -379,7 +379,7 @@ async fn among_5000_equal_lines_the_right_one_or_none_is_edited() {
     let edit = |n: usize, text: &str| json!([{ "op": "replace", "pos": anchor(&braces, n), "lines": [text] }]);
     session.hashline("f", edit(2500, "mine")).await;
     assert_eq!(session.text("f").lines().position(|line| line == "mine"), Some(2499));
-    // Somebody adds a brace: which one is line 100 of the read now?
+    // Another program adds a brace: which one is line 100 of the read now?
     session.put("f", &("}\n".to_owned() + &session.text("f")));
     let after = session.text("f");
     for snapshot in [json!(null), read["snapshot"].clone()] {

@@ -70,7 +70,7 @@ impl World {
         out.into_bytes()
     }
 
-    /// Somebody replaces a stretch; what both versions of it share at its ends stays.
+    /// Replaces a stretch, as another program would; what both versions of it share at its ends stays.
     fn change(&mut self, often: usize) {
         let start = self.random.below(self.lines.len() + 1);
         let end = (start + self.random.below(4)).min(self.lines.len());

@@ -8,7 +8,7 @@
 //! other lines; 435,545 of 437,622 clear calls (99.5 %) carried out, none on another line.
 //!
 //! A call is clear when every numbering that its caller can mean leads to the same lines,
-//! they are still there and together, and nobody else changed the file in a way that could
+//! they are still there and together, and no other program changed the file in a way that could
 //! be told in two ways.
 
 use std::sync::Arc;
@@ -72,7 +72,7 @@ struct World {
     path: WorkPath,
     /// What the caller was shown last.
     view: View,
-    /// Whether somebody else changed the file since.
+    /// Whether another program changed the file since.
     foreign: bool,
 }
 
@@ -132,7 +132,7 @@ impl World {
         self.foreign = false;
     }
 
-    /// Somebody else puts lines in the place of others.
+    /// Another program puts lines in the place of others.
     fn change(&mut self) {
         let start = self.random.below(self.lines.len() + 1);
         let end = (start + self.random.below(3)).min(self.lines.len());

@@ -116,7 +116,7 @@ async fn p1_where_both_numberings_are_possible_both_are_shown() {
     let session = Session::new(&[("f", &numbered(20))]);
     let read = session.ok("read_file", json!({ "path": "f" })).await;
     let old = read["snapshot"].as_str().expect("id")[..12].to_owned();
-    // Somebody else inserts a line: the caller may know that, or not.
+    // Another program inserts a line: the caller may know that, or not.
     session.put("f", &format!("new\n{}", numbered(20)));
     let now = session.text("f");
     let reply = session.refused("edit_lines", line_edit(8, 8, "x"), "EDIT_STALE_ANCHOR").await;

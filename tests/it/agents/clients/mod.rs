@@ -1,5 +1,5 @@
 //! Real client programs, as their registries have them: each configured by `restitch init`
-//! alone (the SDKs by a few lines of their own language), run without anybody to ask, and
+//! alone (the SDKs by a few lines of their own language), run without a person to ask, and
 //! driven by a scripted model on loopback that speaks the wire of the client's own model.
 //!
 //! They run in the long form (`RESTITCH_LONG=1`) where `clients/install-real.sh` has put them,
