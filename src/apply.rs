@@ -55,7 +55,7 @@ pub fn apply_many(text: &str, calls: &[EditRequest]) -> Result<Applied, Refusal>
 }
 
 /// Applies calls to the text of the file at `path`, which is not looked at: it names the
-/// language and stands in the diff.
+/// language and is in the diff.
 pub fn apply_text(
     path: Option<&str>,
     text: &str,
@@ -97,7 +97,7 @@ impl<T> Applied<T> {
     }
 }
 
-/// What stands in the diff of a text that has no name.
+/// The name in the diff of a text that has none.
 const UNNAMED: &str = "text";
 
 /// Each call is decided against the text as it is; then all of them are one edit.

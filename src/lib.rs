@@ -13,7 +13,7 @@
 //! store of your own, and asks a model of your own where there is one. [`tools::Toolbox`] is all of it
 //! by names and JSON, as models call it.
 //!
-//! The modules stand in the order in which an edit flows through them.
+//! The modules are listed in the order in which an edit flows through them.
 
 pub mod text;
 

@@ -203,7 +203,7 @@ impl<'a> Notebook<'a> {
     /// A text as a JSON string, in the notebook's way.
     fn quoted(&self, text: &str) -> String {
         let plain = serde_json::to_string(text).unwrap_or_default();
-        // Some writers escape all that is not ASCII, and then no other character stands there.
+        // Some writers escape all that is not ASCII, and the file has no other character.
         if !(self.text.is_ascii() && self.text.contains("\\u")) {
             return plain;
         }
@@ -266,7 +266,7 @@ impl<'a> Notebook<'a> {
             };
             return (open, between, close);
         }
-        // An empty list shows nothing; the line that it stands in does.
+        // An empty list shows nothing; its own line does.
         let start = self.range(cell.raw).start;
         let line = &self.text[self.text[..start].rfind('\n').map_or(0, |feed| feed + 1)..start];
         let indent = &line[..line.len() - line.trim_start().len()];

@@ -380,7 +380,7 @@ impl ServerHandler for McpServer {
         let toolbox = self.desk.session(&context).await.observed(observer);
         let heard = match &self.traffic {
             Some(traffic) => traffic.heard(&id),
-            // Requests that stand alone share one record: it is not known who was told what.
+            // Requests without a session share one record: it is not known who was told what.
             None if self.desk.is_shared(&context) => Heard::Unknown,
             None => Heard::UpTo(toolbox.engine().ledger().now()),
         };

@@ -72,7 +72,7 @@ fn malformed(message: String) -> ToolReply {
     )
 }
 
-/// What stands around the arguments in a line. What is not known here is refused, since
+/// The envelope of the arguments in a line. An unknown field is refused, since
 /// ignoring it could mean to write where nothing was to be written.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Around {

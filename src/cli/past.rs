@@ -48,7 +48,7 @@ fn print(common: &Common, reply: &ToolReply) -> Exit {
     }
 }
 
-/// One line: number, time, what happened to which files, and whether it still stands.
+/// One line: number, time, what happened to which files, and whether it was undone.
 fn describe(revision: &Revision) -> String {
     let mut line = format!("{:>6}  {}", revision.revision, utc(revision.unix_millis));
     for file in &revision.files {

@@ -2,7 +2,7 @@
 //! when a prompt is loaded and filled in one pass; text that came in through a slot
 //! is never looked at again.
 //!
-//! Data stands between lines with a mark that is made new for each request and is in
+//! Data is put between lines with a mark that is made new for each request and is in
 //! none of the data, so no content can close its own frame.
 
 use std::collections::HashMap;

@@ -184,9 +184,9 @@ pub struct Conflict {
     pub start_line: usize,
     /// Last line; `start_line - 1` where the file has none.
     pub end_line: usize,
-    /// What the call believed to stand there.
+    /// What the call believed to be there.
     pub believed: String,
-    /// What stands there.
+    /// What is there.
     pub found: String,
     /// What was written there, where the conflict was settled.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -230,7 +230,7 @@ pub struct Refusal {
     pub nearest: Vec<Near>,
     /// Lines where `old_str` was found, when there are too many.
     pub occurrences: Vec<usize>,
-    /// Where the place is known: lines that the call rewrites and that stand there otherwise.
+    /// Where the place is known: lines that the call rewrites and that differ in the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
     /// Each text that the call can mean, where there are several.

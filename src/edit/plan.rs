@@ -10,7 +10,7 @@ use crate::text::{ContentHash, LineSpan, Snapshot};
 pub struct Splice {
     /// What is replaced; empty for an insertion.
     pub range: Range<usize>,
-    /// What stands there afterwards.
+    /// What is there afterwards.
     pub text: String,
 }
 
@@ -127,7 +127,7 @@ impl EditPlan {
     }
 }
 
-/// Invalid bytes stand as U+FFFD in the text. Those that a splice keeps (a common
+/// Invalid bytes are U+FFFD in the text. Those that a splice keeps (a common
 /// head and tail with the text it replaces) are copied; a U+FFFD beyond that would
 /// write a replacement character where the file has an invalid byte.
 fn encode_keeping_invalid(snapshot: &Snapshot, splice: &Splice) -> Result<Vec<u8>, Refusal> {

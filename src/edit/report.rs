@@ -154,7 +154,7 @@ pub struct Verification {
     pub original_lines: Vec<String>,
     /// How many lines were replaced.
     pub lines_replaced: usize,
-    /// How many lines stand in their place.
+    /// How many lines replaced them.
     pub lines_inserted: usize,
     /// By how much the file grew.
     pub line_delta: i64,

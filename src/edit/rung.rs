@@ -61,7 +61,7 @@ wire_names! {
     /// What found the place of an edit: a rung of the ladder, strictest first, or another
     /// tool's way.
     Rung {
-        /// `old_str` stands in the file, character for character.
+        /// `old_str` is in the file, character for character.
         Exact = "exact",
         /// Line endings of another kind.
         LineEndings = "line_endings",

@@ -63,7 +63,7 @@ impl FormatNote {
 pub struct SyntaxError {
     /// The line, after the edit.
     pub line: usize,
-    /// What stands in that line.
+    /// What is in that line.
     pub text: String,
     /// What is wrong with it, in words.
     pub what: String,

@@ -13,7 +13,7 @@ pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send 
 /// What a parser says of an edit; nothing where there is no text to parse.
 pub(crate) type SyntaxCheckOf = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
 
-/// What stands at the path afterwards.
+/// What is at the path afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum After {

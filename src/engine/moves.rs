@@ -108,7 +108,7 @@ impl Engine {
         {
             return Err(Refusal::new(
                 EditCode::NoChange,
-                format!("{span} of `{}` stand there already", request.from),
+                format!("{span} of `{}` are there already", request.from),
             )
             .at(request.to.as_str())
             .hint("The lines are where you want them; go on with the next step."));

@@ -129,7 +129,7 @@ struct Part {
 }
 
 impl Part {
-    /// Whether it would write what stands there.
+    /// Whether it would write what is there.
     fn is_idle(&self, snapshot: &Snapshot) -> bool {
         let splices = &self.resolved.explained.splices;
         splices.iter().all(|splice| snapshot.text().get(splice.range.clone()) == Some(&splice.text))

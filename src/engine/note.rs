@@ -44,7 +44,7 @@ impl Note {
     pub(crate) fn read(tool: &str, code: Option<&str>, report: &Value) -> Self {
         let mut note =
             Self { tool: tool.to_owned(), code: code.map(str::to_owned), ..Self::default() };
-        // Several files have a report each; that of a single one stands at the top as well.
+        // Several files have a report each; that of a single one is at the top level as well.
         match report["files"].as_array() {
             Some(files) => files.iter().for_each(|file| note.add(file)),
             None => note.add(report),

@@ -7,7 +7,7 @@ use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
 use crate::port::{Change, Committed, Recalled, RequestId, Revision, UndoHow};
 
 impl Engine {
-    /// Takes back a commit: the one named, or the last one that still stands (of the root or
+    /// Takes back a commit: the one named, or the last one that was not undone (of the root or
     /// of this session, as the options say). Answers with the revision that was undone and a
     /// report for each file.
     pub async fn undo(
@@ -25,12 +25,12 @@ impl Engine {
         Ok((undone.revision, undone.committed.into_iter().map(|done| self.noted(done)).collect()))
     }
 
-    /// The newest commit of this session that still stands.
+    /// The newest commit of this session that was not undone.
     async fn last_of_session(&self) -> Result<u64, Refusal> {
         let nothing = || {
             Refusal::new(
                 EditCode::NoChange,
-                "there is nothing to undo: no edit of this session still stands",
+                "there is nothing to undo: every edit of this session was undone, or there is none",
             )
             .hint("To take back an older edit, name its revision.")
         };
@@ -38,11 +38,11 @@ impl Engine {
         if own.is_empty() {
             return Err(nothing());
         }
-        let stands = |entry: &&Revision| {
+        let in_effect = |entry: &&Revision| {
             own.contains(&entry.revision) && entry.undoes.is_none() && entry.undone_by.is_none()
         };
         let log = self.store.log().await?;
-        log.iter().find(stands).map(|entry| entry.revision).ok_or_else(nothing)
+        log.iter().find(in_effect).map(|entry| entry.revision).ok_or_else(nothing)
     }
 
     /// The commits that can be undone or were, newest first.

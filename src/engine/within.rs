@@ -1,7 +1,7 @@
 //! `within`: an edit that names what it is in, such as `class Pool / fn open`.
 //!
 //! The names are those of the grammar, and only a file that parses has them. What is not found,
-//! or stands several times, is refused with what is there.
+//! or occurs several times, is refused with what is there.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ struct Step {
 /// A definition with the names that lead to it.
 struct Named<'a> {
     definition: &'a Definition,
-    /// From the outermost inwards; the last is its own. A name that stands in front of another
+    /// From the outermost inwards; the last is its own. A name in front of another
     /// has no kind.
     chain: Vec<(&'a str, &'a str)>,
 }
@@ -90,7 +90,7 @@ impl View {
         }
     }
 
-    /// A refusal in terms of the whole file: what is not in the bound may stand elsewhere.
+    /// A refusal in terms of the whole file: what is not in the bound may be elsewhere.
     pub(crate) fn explain(&self, file: &Snapshot, old: &str, mut refusal: Refusal) -> Refusal {
         let Some((within, bound)) = &self.bound else { return refusal };
         if refusal.code != EditCode::NoOccurrence || old.is_empty() {
@@ -104,9 +104,8 @@ impl View {
         match elsewhere.first() {
             Some(line) => {
                 refusal.code = EditCode::OccurrenceMismatch;
-                refusal.message = format!(
-                    "old_str is not in `{within}`, which is {lines}; it stands at line {line}"
-                );
+                refusal.message =
+                    format!("old_str is not in `{within}`, which is {lines}; it is at line {line}");
                 refusal.hint =
                     Some("Name in `within` what the place is in, or leave it out.".into());
                 refusal.occurrences = elsewhere;
@@ -271,7 +270,7 @@ fn resolve(
         several => Err(Refusal::new(
             EditCode::InvalidArguments,
             format!(
-                "`within` is not unique: `{within}` stands {} times: {}",
+                "`within` is not unique: `{within}` occurs {} times: {}",
                 several.len(),
                 listed(several, snapshot)
             ),

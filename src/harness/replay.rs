@@ -30,7 +30,7 @@ pub(crate) struct Failed {
 /// The next call of an agent.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Retry {
-    /// Its text, which stands in the file.
+    /// Its text, which is in the file.
     pub old_str: String,
     /// What replaced it.
     pub new_str: String,
@@ -90,7 +90,7 @@ pub(crate) struct Replayed {
     pub with_model: Option<Run>,
 }
 
-/// The file after the agent's next call, where that has the same intention: its text stands
+/// The file after the agent's next call, where that has the same intention: its text occurs
 /// once, it is about the same place, and most of what the failed call adds, or else takes
 /// away, is in it.
 pub(crate) fn truth(case: &Failed) -> Option<String> {

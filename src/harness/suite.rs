@@ -38,7 +38,7 @@ pub enum Origin {
     Unreadable(String),
 }
 
-/// How a verdict stands to the expectation.
+/// How a verdict compares with the expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// As expected.

@@ -13,7 +13,7 @@ use std::ops::Range;
 use crate::edit::Span;
 use crate::text::{LineSpan, Snapshot};
 
-/// A run of lines that stands unchanged in both versions.
+/// A run of lines that is unchanged in both versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     old: usize,

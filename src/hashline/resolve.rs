@@ -56,7 +56,7 @@ pub(crate) enum Cause {
     Mismatch,
     /// The file has fewer lines.
     OutOfRange,
-    /// The line was there and has changed, or stands where it cannot be told from its equals.
+    /// The line was there and has changed, or cannot be told from equal lines.
     Changed,
     /// Other lines came between the first and the last line of the range.
     Split,

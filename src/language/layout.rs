@@ -2,7 +2,7 @@
 
 use super::{Kind, Lexed};
 
-/// Whether every statement stands where one can stand: a line that opens a block is followed
+/// Whether every statement is where one can be: a line that opens a block is followed
 /// by a deeper one, no other line goes deeper, and a line that goes back meets a level that
 /// is open. Lines within brackets and literals have no indentation of their own.
 pub(super) fn holds(lexed: &Lexed, text: &str) -> bool {
@@ -66,7 +66,7 @@ mod tests {
     use crate::language::Language;
 
     #[test]
-    fn statements_stand_where_they_can() {
+    fn statements_are_where_they_can_be() {
         let python = Language::named("python").expect("known");
         for text in [
             "a = 1\n",

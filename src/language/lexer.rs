@@ -23,7 +23,7 @@ pub enum Kind {
 pub struct Token {
     /// What it is.
     pub kind: Kind,
-    /// Where it stands, in bytes.
+    /// Where it is, in bytes.
     pub range: Range<usize>,
 }
 

@@ -40,7 +40,7 @@ const SLASHES: Language = Language {
 };
 const HASH: Language = Language { line_comments: &["#"], ..BASE };
 
-/// Every language. Longer quotes stand before shorter ones.
+/// Every language. Longer quotes come before shorter ones.
 pub(super) const LANGUAGES: &[Language] = &[
     Language {
         name: "rust",

@@ -15,7 +15,7 @@ pub(crate) struct Draft {
     /// In the present file; an empty span for insertions.
     pub(crate) span: LineSpan,
     pub(crate) lines: Vec<String>,
-    /// Where it stands among insertions at the same gap.
+    /// Where it is among insertions at the same gap.
     pub(crate) order: u8,
 }
 

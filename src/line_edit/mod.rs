@@ -72,7 +72,7 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
 }
 
 /// The splices of several changes, all in the numbering of `snapshot`. Insertions at
-/// one place stand in the order given. Changes that touch the same line are refused.
+/// one place keep the order given. Changes that touch the same line are refused.
 pub(crate) fn splices(
     snapshot: &Snapshot,
     changes: Vec<LineChange>,

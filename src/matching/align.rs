@@ -1,5 +1,5 @@
 //! Alignment, the last rung: the region that is nearest to the call, where every line that
-//! the edit removes or rewrites stands as the call believes it, and of the lines that it
+//! the edit removes or rewrites is what the call expects, and of the lines that it
 //! only keeps, comments and blank lines alone may differ.
 //!
 //! Evidence: transcripts in which a comment was misremembered, left out or put in. The
@@ -13,7 +13,7 @@ use super::nearest::{self, Region};
 use super::outcome::new_lines;
 use super::place::{Chunk, ChunkKind, Place};
 
-/// How a call stands to the region that is nearest to it.
+/// How a call compares with the region that is nearest to it.
 #[derive(Debug)]
 pub(super) enum Aligned {
     /// Everything that the edit touches is there.
@@ -81,7 +81,7 @@ fn is_comment(file: &File<'_>, line: &str) -> bool {
 }
 
 /// Whether a line differs from the file's in a comment alone, or is a comment that the file
-/// does not have; and whether its own words stand nowhere else.
+/// does not have; and whether its own words occur nowhere else.
 fn differs_in_comment(file: &File<'_>, place: &Place, old: &[&str], at: usize) -> bool {
     let Some(language) = file.language else { return false };
     let line = old[at];

@@ -1,7 +1,7 @@
 //! What a call does to its lines: which it keeps, changes, takes away and adds. And the
 //! diff of lines that this and the search for near places share.
 //!
-//! The work is bounded: lines that stand once on both sides are paired first, and what
+//! The work is bounded: lines that occur once on both sides are paired first, and what
 //! lies between them is compared only while it is small.
 
 use std::collections::HashMap;
@@ -55,7 +55,7 @@ fn between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: 
     out.found.extend(tail.into_iter().rev());
 }
 
-/// Lines that stand once on each side, the longest run of them that is in order on both.
+/// Lines that occur once on each side, the longest run of them that is in order on both.
 fn unique(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
     let mut seen: HashMap<u64, (usize, usize, usize, usize)> = HashMap::new();
     for at in x.clone() {

@@ -1,5 +1,5 @@
 //! Whether `new_str` has the mistake that `old_str` has, in its indentation. Lines that
-//! both strings have are the evidence; where they are silent, both readings stand, and
+//! both strings have are the evidence; where they are silent, both readings are possible, and
 //! equal results are one.
 
 use super::diff::Event;
@@ -70,8 +70,8 @@ impl Depth {
     }
 }
 
-/// Where the first line's indentation was lost, the first line of `new_str` has lost the
-/// same and stands where the file's first line stands.
+/// Where `old_str` lost the first line's indentation, the first line of `new_str` lost the
+/// same and gets the indentation of the file's first line.
 fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     let first = *call.paired.first().filter(|_| call.map.first_apart)?;
     let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
@@ -88,7 +88,7 @@ fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     Some(format!("{first}{deeper}"))
 }
 
-/// Whether the lines of `new_str` stand to their first line as the file's do, while the first
+/// Whether the lines of `new_str` have the file's step to their first line, while the first
 /// line of `old_str` alone has lost its indentation: they may have been written as a block of
 /// their own.
 fn is_own_block(call: &Lines<'_, '_>) -> bool {
@@ -119,7 +119,7 @@ fn is_own_block(call: &Lines<'_, '_>) -> bool {
     new.is_some() && new == file
 }
 
-/// The line of `old_str` that stands nearest above a line of `new_str`, else below it, and
+/// The line of `old_str` nearest above a line of `new_str`, else below it, and
 /// has its place in the file.
 fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
     let mut above = None;
@@ -170,7 +170,7 @@ pub(super) fn depths(call: &Lines<'_, '_>) -> Vec<Depth> {
     let in_order = |depth: &Depth| keeps_order(call, *depth);
     let own_block = is_own_block(call).then_some(Depth::FromFirst);
     let read = match shared_lines(call) {
-        Shared::Mistaken if stands_right_already(call) => {
+        Shared::Mistaken if is_right_as_sent(call) => {
             mapped.into_iter().chain([Depth::AsSent]).collect::<Vec<_>>()
         }
         Shared::Mistaken if begins_as_the_file(call, &mapped) => {
@@ -276,7 +276,7 @@ fn keeps_order(call: &Lines<'_, '_>, depth: Depth) -> bool {
             Some(o) => call.file_indent(o).map(str::to_owned),
             None => depth.apply(call, n),
         };
-        // A first line that has lost its indentation stands to no other as it should.
+        // A first line that has lost its indentation says nothing about the steps to others.
         let lost = std::mem::take(&mut is_first) && call.map.first_apart;
         let Some(result) = result.filter(|_| !lost) else {
             above = None;
@@ -305,13 +305,13 @@ const TAB: usize = 4;
 /// there, without a reason in the code: no bracket or colon above, and those that replace a line
 /// replace one that stood beside the others. Then they may be right as they were sent, while
 /// the lines around them are not.
-fn stands_right_already(call: &Lines<'_, '_>) -> bool {
+fn is_right_as_sent(call: &Lines<'_, '_>) -> bool {
     let kept = |event: &Event| match *event {
         Event::Keep(o, n) | Event::Change(o, n) => Some((o, n)),
         Event::Delete(_) | Event::Insert(_) => None,
     };
     let depth = |n: usize| indent::of(call.new[n]);
-    // A line that is new, or stands where the file has the one that it replaces: that one's
+    // For a new line, and for one at the place of the line that it replaces: that line's
     // depth in the call, if any.
     let moved = |event: &Event| match *event {
         Event::Insert(n) => Some((n, None)),

@@ -1,8 +1,8 @@
-//! The exact rung. Where `old_str` stands in the file as often as expected, `new_str`
+//! The exact rung. Where `old_str` occurs in the file as often as expected, `new_str`
 //! replaces it, byte for byte; what looks odd is a warning.
 //!
 //! Three things are not so, each proven by bytes: line breaks of `new_str` take the ending
-//! that the file has there; a text that stands there already is not put in twice; and
+//! that the file has there; a text that is already there is not put in twice; and
 //! escapes that the lexer proves to be none are undone.
 
 use std::ops::Range;
@@ -20,7 +20,7 @@ use super::{Explained, Verdict};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::text::Ending;
 
-/// `None` where `old_str` stands nowhere.
+/// `None` where `old_str` occurs nowhere.
 pub(super) fn decide(request: &EditRequest, file: &File<'_>) -> Option<Verdict> {
     let found = places(file, &request.old);
     if found.all.is_empty() {
@@ -32,16 +32,16 @@ pub(super) fn decide(request: &EditRequest, file: &File<'_>) -> Option<Verdict> 
     })
 }
 
-/// Where a text stands, without overlaps.
+/// Where a text occurs, without overlaps.
 pub(super) struct Found<'a> {
     /// Building it costs as much as searching a small file, so it is kept.
     finder: Finder<'a>,
     pub(super) all: Vec<Range<usize>>,
-    /// Whether it also stands across two of those, or beside one and over it.
+    /// Whether it also occurs across two of those, or overlaps one.
     overlapping: bool,
 }
 
-/// Where a text stands character for character.
+/// Where a text occurs character for character.
 pub(super) fn places<'a>(file: &File<'_>, old: &'a str) -> Found<'a> {
     let finder = Finder::new(old);
     let bytes = file.text.as_bytes();
@@ -139,7 +139,7 @@ fn replace(
     finder: &Finder<'_>,
 ) -> Verdict {
     if let [place] = places
-        && let Some(line) = stands_already(request, file, place, finder)
+        && let Some(line) = already_there(request, file, place, finder)
     {
         return Verdict::Refused(refuse::already_applied(line));
     }
@@ -197,8 +197,8 @@ pub(super) fn with_endings(file: &File<'_>, at: usize, new: &str) -> String {
     out
 }
 
-/// The line at which `new` stands already, whole and around the place: a repeated call.
-fn stands_already(
+/// The line at which `new` already is, whole and around the place: a repeated call.
+fn already_there(
     request: &EditRequest,
     file: &File<'_>,
     place: &Range<usize>,
@@ -259,7 +259,7 @@ fn review_exact(
     }
     out.extend(odd_text(file, old, new));
     if let Some(repeated) = repeats(file, place, old, new) {
-        out.push(format!("new_str repeats line {repeated}, which stands beside the place"));
+        out.push(format!("new_str repeats line {repeated}, which is next to the place"));
     }
     out
 }
@@ -269,7 +269,7 @@ fn review_exact(
 pub(super) fn adds_blank_line(old: &str, new: &str) -> Option<String> {
     let more = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
     more.then(|| {
-        "new_str ends with a line break and old_str does not, so a blank line more stands behind it"
+        "new_str ends with a line break and old_str does not, so one more blank line follows it"
             .to_owned()
     })
 }
@@ -328,7 +328,7 @@ fn odd_edges(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Opt
     })
 }
 
-/// Whether further lines of `new` are less deep than the lines they stand among.
+/// Whether further lines of `new` are less deep than the lines they are among.
 fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String> {
     let text = file.text;
     let line = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);

@@ -10,8 +10,8 @@ use crate::language::{Language, Lexed};
 use crate::text::{Ending, Snapshot};
 
 /// How much two lines may differ and still count as the same, strictest first. Each
-/// forgives what the ones above it do, but that look-alikes and indentation stand side by
-/// side before they are joined.
+/// forgives what the ones above it do, but look-alikes and indentation are two separate
+/// steps before they are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tolerance {
     /// The line ending.
@@ -193,7 +193,7 @@ impl<'t> File<'t> {
         })
     }
 
-    /// Where words and lines stand, for searches by likeness.
+    /// The positions of words and lines, for searches by likeness.
     pub(super) fn index(&self) -> &super::nearest::Index {
         self.index.get_or_init(|| super::nearest::Index::of(self))
     }

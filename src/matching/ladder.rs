@@ -106,7 +106,7 @@ impl Call<'_, '_> {
         }
     }
 
-    /// A reading stands in the file character for character.
+    /// A reading occurs in the file character for character.
     fn decoded(self, reading: &Reading, found: &exact::Found<'_>) -> Verdict {
         let read = EditRequest { old: reading.old.clone(), ..self.request.clone() };
         let first = reading.new.texts().next().unwrap_or_default();
@@ -114,7 +114,7 @@ impl Call<'_, '_> {
             Ok(places) => places,
             Err(refusal) => return Verdict::Refused(refusal),
         };
-        if let Some(line) = made::stands(self.file, reading, Tolerance::LineEndings) {
+        if let Some(line) = made::already_at(self.file, reading, Tolerance::LineEndings) {
             return Verdict::Refused(refuse::already_applied(line));
         }
         let edit = |new: &str| -> Vec<Splice> {
@@ -155,7 +155,7 @@ impl Call<'_, '_> {
             ends = place.range().end;
         }
         if let [place] = chosen[..] {
-            if let Some(line) = made::stands(self.file, reading, place.tolerance) {
+            if let Some(line) = made::already_at(self.file, reading, place.tolerance) {
                 return Verdict::Refused(refuse::already_applied(line));
             }
             if let Some(nearer) = made::nearer_twin(self.file, &split(&reading.old), place) {
@@ -369,7 +369,7 @@ impl Call<'_, '_> {
         if elide::is_cut(places) || self.request.expected != Expected::default() {
             return Verdict::Refused(refuse::too_many(self.request, &lines, false));
         }
-        if let Some(line) = made::stands(self.file, reading, places[0].tolerance) {
+        if let Some(line) = made::already_at(self.file, reading, places[0].tolerance) {
             return Verdict::Refused(refuse::already_applied(line));
         }
         let mut verdicts = places.iter().map(|place| self.write(reading, &[place], Rung::Elided));
@@ -390,7 +390,7 @@ impl Call<'_, '_> {
     /// `old_str` is nowhere, and `new_str` is there.
     pub(super) fn applied(self, readings: &[Reading]) -> Option<Verdict> {
         let upto = Tolerance::LookAlikesAndIndentation;
-        let line = readings.iter().find_map(|reading| made::stands(self.file, reading, upto))?;
+        let line = readings.iter().find_map(|reading| made::already_at(self.file, reading, upto))?;
         Some(Verdict::Refused(refuse::already_applied(line)))
     }
 

@@ -11,8 +11,8 @@ use super::reading::Reading;
 /// Runs of new lines that are looked for.
 const MOST_RUNS: usize = 8;
 
-/// The line (from 1) at which the edit stands already, if `old` is found at `tolerance` only.
-pub(super) fn stands(file: &File<'_>, reading: &Reading, tolerance: Tolerance) -> Option<usize> {
+/// The line (from 1) at which the edit was already made, if `old` is found at `tolerance` only.
+pub(super) fn already_at(file: &File<'_>, reading: &Reading, tolerance: Tolerance) -> Option<usize> {
     reading.new.texts().find_map(|new| by_lines(file, &reading.old, new, tolerance))
 }
 
@@ -34,7 +34,7 @@ fn by_lines(file: &File<'_>, old: &str, new: &str, tolerance: Tolerance) -> Opti
         for at in upto {
             if says_enough(&lines)
                 && let Some(place) = find(file, &lines, at).first()
-                && !removed_stands(file, &events, &old, place)
+                && !still_has_removed(file, &events, &old, place)
             {
                 return Some(place.lines().start + 1);
             }
@@ -46,7 +46,7 @@ fn by_lines(file: &File<'_>, old: &str, new: &str, tolerance: Tolerance) -> Opti
     runs(&events, &old, &lines, file, tolerance)
 }
 
-/// Whether each run of new lines stands in the file together with the kept lines around it.
+/// Whether each run of new lines is in the file together with the kept lines around it.
 fn runs(
     events: &[Event],
     old: &[&str],
@@ -96,20 +96,20 @@ fn runs(
         }
         let range = above.map_or(first, |(n, _)| n)..below.map_or(last, |(n, _)| n) + 1;
         let text = &new[range];
-        let stands = Some(text).filter(|text| !contains(old, text, tolerance)).and_then(|text| {
+        let line = Some(text).filter(|text| !contains(old, text, tolerance)).and_then(|text| {
             let found = find(file, text, tolerance);
-            let place = found.first().filter(|at| !removed_stands(file, events, old, at))?;
+            let place = found.first().filter(|at| !still_has_removed(file, events, old, at))?;
             Some(place.lines().start + 1)
         });
-        found = found.or(Some(stands?));
+        found = found.or(Some(line?));
         at += run;
     }
     found
 }
 
-/// Whether a line that the edit takes away still stands beside a place: then the edit was not
+/// Whether a line that the edit takes away is still beside a place: then the edit was not
 /// made there.
-fn removed_stands(file: &File<'_>, events: &[Event], old: &[&str], place: &Place) -> bool {
+fn still_has_removed(file: &File<'_>, events: &[Event], old: &[&str], place: &Place) -> bool {
     let key = |line: &str| Tolerance::Indentation.key(line);
     let removed = events.iter().filter_map(|event| match *event {
         Event::Delete(o) if old[o].contains(is_word) => Some(key(old[o])),
@@ -123,7 +123,7 @@ fn removed_stands(file: &File<'_>, events: &[Event], old: &[&str], place: &Place
     above.chain(below).any(|line| removed.contains(&keys[line]))
 }
 
-/// Whether lines stand among others, in order and side by side, as far as the tolerance goes.
+/// Whether lines occur among others, in order and side by side, at the tolerance.
 fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
     let tolerance = tolerance.max(Tolerance::Indentation);
     let keys = |lines: &[&str]| -> Vec<u64> {
@@ -134,7 +134,7 @@ fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
     sought.is_empty() || !place::occurrences(&sought, &keys(all)).is_empty()
 }
 
-/// One short line stands in many files; it is no sign.
+/// One short line occurs in many files; it proves nothing.
 fn says_enough(lines: &[&str]) -> bool {
     let solid = lines.iter().filter(|line| line.contains(is_word)).count();
     let letters: usize =

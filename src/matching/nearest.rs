@@ -1,7 +1,7 @@
 //! The regions of the file that are most like a text: for refusals, for the alignment of
 //! stale calls, and for what a model is shown. Never a match by itself.
 //!
-//! Lines and words of the text that are rare in the file vote for where it stands; the
+//! Lines and words of the text that are rare in the file vote for where it is; the
 //! places with the most votes are compared line by line. The work grows with file and
 //! text, not with their product.
 
@@ -17,7 +17,7 @@ use super::fold::is_word;
 use super::tokens::words;
 use crate::edit::{Difference, Near};
 
-/// A line or a word that stands more often says little about the place.
+/// A line or a word that occurs more often says little about the place.
 const COMMON: usize = 64;
 /// Regions that are compared line by line.
 const MOST_REGIONS: usize = 12;
@@ -25,11 +25,11 @@ const MOST_REGIONS: usize = 12;
 const LONG: usize = 600;
 /// Lines that are compared by letters with every line of the file, where no word is known.
 const MOST_BY_LETTERS: usize = 3;
-/// Lines of a text that vote for where it stands; of a longer one every second, third, …
+/// Lines of a text that vote for where it is; of a longer one every second, third, …
 const MOST_VOTERS: usize = 20_000;
 /// Lines of all regions of one search: of a text of many lines fewer places are compared.
 const MOST_COMPARED: usize = 400_000;
-/// Pairs of lines that one search compares by letters. Where most lines stand in another
+/// Pairs of lines that one search compares by letters. Where most lines are in another
 /// order each has many to be compared with; beyond this only equal lines are paired.
 const MOST_LIKENED: usize = 200_000;
 /// Lines of a longer text are paired when they are as alike as this.
@@ -37,7 +37,7 @@ const LEAST_PAIRED: f64 = 0.45;
 /// Less alike than this teaches nothing.
 const FLOOR: f64 = 0.15;
 
-/// Where words and whole lines stand.
+/// The positions of words and whole lines.
 #[derive(Debug)]
 pub(super) struct Index {
     lines: HashMap<u64, Vec<u32>>,
@@ -82,7 +82,7 @@ pub(super) struct Region {
     pub(super) pairs: Vec<Option<usize>>,
     /// From 0 to 1.
     pub(super) score: f64,
-    /// How many solid lines of the text stand there to the last word.
+    /// How many solid lines of the text are there word for word.
     pub(super) equal: usize,
 }
 
@@ -315,7 +315,7 @@ fn fill(
     }
 }
 
-/// How a text stands to the lines of the file that are meant for sure.
+/// The region of a text on lines of the file that are known to be meant.
 pub(super) fn beside(file: &File<'_>, text: &[&str], lines: Range<usize>) -> Region {
     let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();

@@ -1,5 +1,5 @@
 //! A call put onto lines of the file that are known to be meant: what a model that points
-//! at a region needs. Outside of conflicts the merge stands byte for byte.
+//! at a region needs. Outside of conflicts the merge is kept byte for byte.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Where a text of the call stands in the file, and the search for it at a tolerance.
+//! The places of a text of the call in the file, and the search for them at a tolerance.
 //!
 //! The search is linear: each line has a key, and the keys are searched like a string.
 
@@ -143,14 +143,14 @@ const MOST_CELLS: usize = 2_000_000;
 /// The most places that are compared where all would be too many.
 const FEW: usize = 4;
 
-/// Every place where the text stands at a tolerance.
+/// Every place of the text at a tolerance.
 pub(super) fn places(file: &File<'_>, sought: Sought<'_>, tolerance: Tolerance) -> Places {
     let Sought { lines, whole_lines, closed } = sought;
     let solid: Vec<usize> = (0..lines.len()).filter(|&at| !lines[at].trim().is_empty()).collect();
     if solid.is_empty() {
         return Places::default();
     }
-    // Brackets and dots alone do not tell where they stand.
+    // Brackets and dots alone do not tell where they are.
     let wordless = !lines.iter().any(|line| line.contains(is_word));
     if wordless && tolerance > Tolerance::TrailingBlanks {
         return Places::default();
@@ -290,7 +290,7 @@ enum Side {
     End,
 }
 
-/// Where a text stands at the start or at the end of a line, apart from its indentation.
+/// Whether a text is at the start or at the end of a line, apart from its indentation.
 fn cut_end(old: &str, line: &str, fold: Fold, side: Side) -> Option<Range<usize>> {
     let a = fold::canonical(old.trim(), fold);
     let b = fold::canonical(line.trim_end(), fold);
@@ -330,7 +330,7 @@ pub(super) fn joined(a: Option<char>, b: Option<char>) -> bool {
     is_word(a) && (is_word(b) || b == '.') || a == '.' && is_word(b)
 }
 
-/// A text of one line that stands inside lines of the file under the tolerance's fold.
+/// A text of one line that is inside lines of the file under the tolerance's fold.
 fn within_lines(file: &File<'_>, old: &str, tolerance: Tolerance) -> Vec<Place> {
     let fold = match tolerance {
         Tolerance::LookAlikes | Tolerance::Spacing | Tolerance::Punctuation => tolerance.fold(),
@@ -374,7 +374,7 @@ fn within_lines(file: &File<'_>, old: &str, tolerance: Tolerance) -> Vec<Place> 
     out
 }
 
-/// Where a pattern of keys stands, overlaps included (Knuth, Morris, Pratt).
+/// Where a pattern of keys occurs, overlaps included (Knuth, Morris, Pratt).
 pub(super) fn occurrences(pattern: &[u64], text: &[u64]) -> Vec<usize> {
     let Some(&first) = pattern.first() else { return Vec::new() };
     if pattern.len() == 1 {

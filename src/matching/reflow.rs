@@ -1,4 +1,4 @@
-//! The rung for line breaks in other places: the words of the call stand in the file in
+//! The rung for line breaks in other places: the file has the words of the call in
 //! their order, but its lines break elsewhere.
 //!
 //! Evidence: a call from a transcript that joined a wrapped statement. Lines whose breaks
@@ -52,7 +52,7 @@ impl Squeezed {
     }
 }
 
-/// Every place where the words of the call stand in their order.
+/// Every place where the words of the call are in their order.
 pub(super) fn places(file: &File<'_>, old: &[&str]) -> Vec<Place> {
     let words: usize = old.iter().map(|line| super::tokens::words(line).count()).sum();
     if words < FEWEST_WORDS || file.text.len() > u32::MAX as usize {

@@ -54,7 +54,7 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
     refusal
 }
 
-/// Where the text stands but for capital letters.
+/// Where the text occurs in another letter case.
 fn line_in_other_case(file: &File<'_>, old: &str) -> Option<usize> {
     const MOST_BYTES: usize = 1 << 20;
     if file.text.len() > MOST_BYTES {
@@ -138,7 +138,7 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
     refusal
 }
 
-/// A looser match stands here, and a text that is nearer to the call there.
+/// A looser match is at one place, and a text nearer to the call at another.
 pub(super) fn twin(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
     let mut refusal = too_many(request, &[here.min(nearer), here.max(nearer)], false);
     refusal.message = format!(
@@ -203,7 +203,7 @@ pub(super) fn breaks(line: usize, rung: Rung) -> Refusal {
     ))
 }
 
-/// The place is known, and lines that the call rewrites stand there otherwise.
+/// The place is known, and lines that the call rewrites differ in the file.
 pub(super) fn stale(request: &EditRequest, file: &File<'_>, hunks: &[Hunk]) -> Refusal {
     let conflicts: Vec<Conflict> = hunks
         .iter()

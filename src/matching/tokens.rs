@@ -151,7 +151,7 @@ pub(super) fn merge(
         true if out.ends_with(tail.trim())
             && !tail.trim().is_empty()
             && partner.last() == Some(&None) => {}
-        // A mark that closes a statement stands behind what can end one; behind what opens
+        // A mark that closes a statement follows what can end one; behind what opens
         // or joins, whether the file's mark is still meant is open.
         true if !tail.trim().is_empty() && goes_on(new) => {
             let sent = out.clone() + n_tail;
@@ -190,7 +190,7 @@ fn quotes_are_open(
     bent && (added || lost > 0) && !kept.is_empty()
 }
 
-/// Whether the call changes what stands between quotes that the file writes in another way,
+/// Whether the call changes text between quotes that the file writes in another way,
 /// and the two may not mean the same. `alike` says that single and double quotes do.
 fn changes_within(
     o: &[Token<'_>],
@@ -259,7 +259,7 @@ fn pairs(o: &[Token<'_>], n: &[Token<'_>]) -> Vec<Pair> {
     out
 }
 
-/// Where each token of `old` stands in `file`.
+/// Where each token of `old` is in `file`.
 fn positions(
     old: &str,
     file: &str,
@@ -291,7 +291,7 @@ fn positions(
         }
         let range = match at > from {
             true => b[from].start.max(end)..b[at - 1].end.max(end),
-            // The fold forgot it: it stands behind what came before, or nowhere.
+            // The fold dropped it: it follows the token before it, or is missing.
             false => {
                 let rest = &file[end..];
                 let mark = rest.trim_start();

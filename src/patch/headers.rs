@@ -1,4 +1,4 @@
-//! The `@@` lines of a hunk: each names a line of the file, and the hunk stands within what
+//! The `@@` lines of a hunk: each names a line of the file, and the hunk is within what
 //! that line heads.
 
 use super::Hunk;
@@ -14,7 +14,7 @@ pub(super) struct Bounds {
     last: usize,
 }
 
-/// Where the hunk may stand, for each place of its innermost header; empty when nothing
+/// Where the hunk may be, for each place of its innermost header; empty when nothing
 /// bounds it. A header that is nowhere is a refusal.
 pub(super) fn bounds(
     snapshot: &Snapshot,
@@ -54,7 +54,7 @@ pub(super) fn bounds(
     Ok(if below.is_empty() { open } else { below })
 }
 
-/// Whether a hunk may stand on these lines. It may have the header among its own.
+/// Whether a hunk may be on these lines. It may have the header among its own.
 pub(super) fn admit(bounds: &[Bounds], lines: LineSpan) -> bool {
     let fits = |b: &Bounds| {
         (b.header..=b.last).contains(&lines.start) || (lines.start..=lines.end).contains(&b.header)
@@ -120,7 +120,7 @@ fn missing(snapshot: &Snapshot, wanted: &str) -> Refusal {
     .hint("Write the @@ line as the file has it, or leave it out and give context lines.")
 }
 
-/// A header that stands at several places, where nothing else tells which is meant.
+/// A header that occurs at several places, with nothing to tell which is meant.
 pub(super) fn not_once(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
     let mut refusal = Refusal::new(
         EditCode::OccurrenceMismatch,
@@ -148,7 +148,7 @@ pub(super) fn elsewhere(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -> Ref
             headed.join(", ")
         ),
     )
-    .hint("Correct the @@ line, or quote the lines that stand below it.");
+    .hint("Correct the @@ line, or quote the lines below it.");
     refusal.occurrences = places.to_vec();
     refusal
 }

@@ -2,7 +2,7 @@
 //! unified diffs become the same thing, files with hunks, and each hunk is looked for
 //! like any other edit.
 //!
-//! A hunk stands on whole lines. Where it is found as it is, and once, it applies;
+//! A hunk covers whole lines. Where it is found as it is, and once, it applies;
 //! otherwise the ladder of `matching` explains it or it is refused. Line numbers of
 //! unified diffs are hints that break ties, never places.
 
@@ -57,13 +57,13 @@ pub enum Change {
 /// One place of a file: lines that are there, and what shall be there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hunk {
-    /// Lines that stand somewhere above the hunk, outermost first (`@@ class A`).
+    /// Lines that are somewhere above the hunk, outermost first (`@@ class A`).
     pub headers: Vec<String>,
     /// The lines in order.
     pub lines: Vec<HunkLine>,
     /// The hunk ends the file.
     pub at_end: bool,
-    /// A line near which it stands.
+    /// A line that it is near.
     pub near_line: Option<usize>,
 }
 

@@ -69,7 +69,7 @@ fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, us
     if open.len() > 1 {
         let mut refusal = Refusal::new(
             EditCode::OccurrenceMismatch,
-            format!("the lines of the hunk stand at {} places", open.len()),
+            format!("the lines of the hunk occur at {} places", open.len()),
         )
         .hint("Add context lines, or an @@ line naming the function or class around it.");
         refusal.occurrences = open.clone();
@@ -175,7 +175,7 @@ fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
 }
 
 /// The ladder on the hunk's text. A match that begins or ends inside a line is not
-/// one, since a hunk stands on whole lines.
+/// one, since a hunk covers whole lines.
 fn by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Explained, Refusal> {
     let new = hunk.new_lines();
     let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();

@@ -91,7 +91,7 @@ impl Ask {
     }
 }
 
-/// Where the model says a text stands: a window and lines of the file.
+/// Where the model says a text is: a window and lines of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Location {
     /// The window, counted from 1.
@@ -109,21 +109,21 @@ pub struct Location {
 pub enum Reply {
     /// Text, for every ask but `Choose`.
     Text(String),
-    /// Text, and the lines where the model says it stands.
+    /// Text, and the lines where the model says it is.
     Located {
         /// The text.
         text: String,
         /// Its place.
         place: Location,
     },
-    /// Text, where it stands, and the whole text for that place where lines that the caller
+    /// Text, where it is, and the whole text for that place where lines that the caller
     /// changes read otherwise in the file: the answer to `AdjustNew`, given in advance.
     Settled {
         /// The text.
         text: String,
         /// Its place.
         place: Option<Location>,
-        /// What shall stand there.
+        /// What is to be there.
         new: String,
     },
     /// One of the windows of `Choose`, counted from 1.

@@ -115,7 +115,7 @@ pub enum UndoHow {
 /// A commit that was taken back.
 #[derive(Debug, Clone)]
 pub struct Undone {
-    /// The revision that no longer stands.
+    /// The revision that was undone.
     pub revision: u64,
     /// The commit that took it back, file by file.
     pub committed: Vec<Committed>,
@@ -233,7 +233,7 @@ pub trait FileStore: Send + Sync {
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>>;
 
-    /// Takes a commit back: the last one that still stands, or the one named.
+    /// Takes a commit back: the last one that was not undone, or the one named.
     fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let _ = (revision, how);
         Box::pin(async { Err(no_history()) })

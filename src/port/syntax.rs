@@ -25,7 +25,7 @@ pub struct Definition {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Where it stands, in bytes.
+    /// Where it is, in bytes.
     pub range: Range<usize>,
 }
 

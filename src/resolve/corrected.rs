@@ -10,7 +10,7 @@ use crate::edit::{EditRequest, Expected};
 use crate::port::Reply;
 use crate::text::Snapshot;
 
-/// So much of the rarer words of one text must stand in the other.
+/// The share of the rarer words of one text that must be in the other.
 const LEAST_SHARED: f64 = 0.5;
 /// Another region that is not this much less alike leaves the place open.
 const MARGIN: f64 = 0.02;
@@ -34,7 +34,7 @@ fn other<T>(why: impl Into<String>) -> Result<T, Trouble> {
     Err(Trouble::Other(why.into()))
 }
 
-/// Where `text` stands, without overlaps.
+/// Where `text` occurs, without overlaps.
 pub(super) fn occurrences(text: &str, file: &str) -> Vec<Range<usize>> {
     if text.is_empty() {
         return Vec::new();
@@ -146,7 +146,7 @@ fn widened(found: Vec<Range<usize>>, survey: &Survey, text: &str) -> Vec<Range<u
     std::iter::once(wide).collect()
 }
 
-/// How much of the rarer words of one text stands in the other, whichever way is more.
+/// How much of the rarer words of one text is in the other, whichever way is more.
 fn shares(a: &str, b: &str, file: &str) -> f64 {
     let mut count: HashMap<&str, usize> = HashMap::new();
     for word in words(file) {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::matching::Hunk;
 
-/// For each conflict the part of an answer that stands in its place. `frame` is the merge
+/// For each conflict the part of an answer that is in its place. `frame` is the merge
 /// with a gap for each conflict; the answer is a whole text that was written for it.
 pub(super) fn parts(frame: &[Option<String>], answer: &str) -> Result<Vec<String>, String> {
     let lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
@@ -19,7 +19,7 @@ pub(super) fn parts(frame: &[Option<String>], answer: &str) -> Result<Vec<String
         .collect();
     let own: Vec<String> = fixed.iter().map(|(_, line)| line.clone()).collect();
     let theirs: Vec<String> = lines.iter().map(|line| key(line)).collect();
-    // Where each fixed line stands in the answer.
+    // Where each fixed line is in the answer.
     let mut at: HashMap<usize, usize> = HashMap::new();
     for op in similar::capture_diff_slices(similar::Algorithm::Patience, &own, &theirs) {
         if op.tag() == similar::DiffTag::Equal {
@@ -57,7 +57,7 @@ fn below_of(at: &HashMap<usize, usize>, gap: usize, len: usize) -> Option<usize>
     (gap + 1..len).find_map(|line| at.get(&line).copied())
 }
 
-/// Whether a text may stand in the place of a conflict: it reads as a merge of the three
+/// Whether a text may replace a conflict: it reads as a merge of the three
 /// sides, word by word and in their order.
 ///
 /// What both sides keep stays. What the caller added stays. What only the file has may go
@@ -211,7 +211,7 @@ impl<'a> Sides<'a> {
 enum From {
     /// This word of the base.
     Base(usize),
-    /// It stands in the place of these words of the base, or between two.
+    /// It replaces these words of the base, or goes between two.
     Between(usize, usize),
 }
 

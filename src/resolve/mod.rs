@@ -402,7 +402,7 @@ fn refused(mut refusal: Refusal, attempts: Vec<Attempt>) -> Step {
     Step::Refused(Box::new(refusal))
 }
 
-/// The explanation of a text that stands literally in the file.
+/// The explanation of a text that is literally in the file.
 fn exact(request: &EditRequest, found: &[Range<usize>], mut explanation: Explanation) -> Explained {
     explanation.replacements = found.len();
     let splice = |range: &Range<usize>| Splice { range: range.clone(), text: request.new.clone() };

@@ -200,7 +200,7 @@ impl Pending {
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
-    /// Takes from an answer what stands in the place of each conflict.
+    /// Takes from an answer what is in the place of each conflict.
     pub(super) fn settle(&self, conflict: &Conflicted, answer: &str) -> Result<Explained, String> {
         let answer = self.without_surroundings(&conflict.range, answer);
         let parts = hunks::parts(&conflict.frame, &answer)?;

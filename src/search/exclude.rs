@@ -1,7 +1,7 @@
 //! What `.ignore`, `.gitignore` and `.git/info/exclude` leave out, as git and ripgrep read
 //! them. They came with the folder and may be anything: only regular files below the root
 //! are read, never through a link, never waiting, and no more than [`MOST_RULES`] bytes of
-//! each. What stands above the root has no say.
+//! each. Rules above the root do not count.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -27,7 +27,7 @@ pub(crate) struct Excluded {
     given: Option<HashMap<PathBuf, String>>,
 }
 
-/// The rules that stand in one folder, and those above it.
+/// The rules of one folder, and those above it.
 #[derive(Debug)]
 struct Folder {
     above: Option<Arc<Folder>>,

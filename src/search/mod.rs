@@ -107,7 +107,7 @@ pub struct Match {
     pub line: usize,
     /// The line without outer blanks, or the part of it around the hit.
     pub content: String,
-    /// The blanks before it, for showing the line as it stands.
+    /// The blanks before it, for showing the line as it is.
     #[serde(skip)]
     pub indent: String,
     /// The anchor, as LINE#ID.

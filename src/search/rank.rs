@@ -1,5 +1,5 @@
 //! The order of files: by how many of the terms they hold, then by how close these
-//! stand, then by how many lines hit.
+//! are, then by how many lines hit.
 
 use super::scan::ScannedFile;
 

@@ -8,7 +8,7 @@ use crate::hashline::stale::{clipped, short_id};
 use crate::hashline::tag::{self, Width};
 use crate::text::{ContentHash, LineSpan, Snapshot, each_line};
 
-/// How many characters of a long line stand before the hit.
+/// How many characters of a long line are before the hit.
 const LEAD: usize = 60;
 
 /// The hits of a file, and the lines that are shown. `None` when it has none by now.

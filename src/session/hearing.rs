@@ -42,7 +42,7 @@ impl Hearing {
         }
     }
 
-    /// What the client had heard when it began to send what stands at `offset`. Offsets rise.
+    /// What the client had heard when it began to send what is at `offset`. Offsets rise.
     pub(crate) fn at(&mut self, offset: u64) -> Heard {
         while let Some((Some(from), answer)) = self.given.front() {
             if *from > offset {

@@ -249,7 +249,7 @@ impl Ledger {
     }
 
     /// Calls that run at once may note their edits in another order than they were made in:
-    /// then the step stands between two versions that are there already.
+    /// then the step goes between two versions that are there already.
     fn fill_in(
         &self,
         path: &WorkPath,

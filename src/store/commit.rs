@@ -115,7 +115,7 @@ impl Disk {
         how: &How<'_>,
     ) -> Result<Vec<Committed>, Refusal> {
         let Some(first) = orders.first() else { return Ok(Vec::new()) };
-        self.stand()?;
+        self.check_root()?;
         if let Some(request) = how.request
             && let Some(entry) = self.by_request(request)
         {

@@ -68,7 +68,7 @@ impl Folder {
         self.id
     }
 
-    /// What stands under `name`, links not followed.
+    /// What `name` is, links not followed.
     pub(super) fn stat(&self, name: &OsStr) -> io::Result<Stat> {
         Ok(rustix::fs::statat(self, name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
@@ -379,7 +379,7 @@ impl From<io::Error> for NotAFile {
 }
 
 impl Target {
-    /// Opens the regular file that stands here. Looks before it opens, because opening
+    /// Opens the regular file that is here. Looks before it opens, because opening
     /// a device or a pipe can have effects or wait.
     pub(super) fn open(&self, flags: OFlags) -> Result<File, NotAFile> {
         let seen = self.folder.stat(&self.name)?;
@@ -399,7 +399,7 @@ impl Target {
         Ok(file)
     }
 
-    /// Whether `file` is still what stands here.
+    /// Whether `file` is still what is here.
     pub(super) fn is(&self, file: &File) -> io::Result<bool> {
         match self.folder.stat(&self.name) {
             Ok(stat) => Ok(FileId::of_stat(&stat) == FileId::of(file)?),

@@ -146,7 +146,7 @@ impl Disk {
 
     /// Makes sure that the path of the root still means the folder that is open: work goes
     /// where callers and searches look.
-    pub(super) fn stand(&self) -> Result<(), Refusal> {
+    pub(super) fn check_root(&self) -> Result<(), Refusal> {
         match self.root.look() {
             Ok(Standing::Same) => Ok(()),
             Ok(Standing::Reopened) => {
@@ -162,7 +162,7 @@ impl Disk {
     }
 
     pub(super) fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
-        self.stand()?;
+        self.check_root()?;
         self.recover();
         // Between looking and opening the file may be replaced; a few times is bad luck.
         for _ in 0..16 {
@@ -221,7 +221,7 @@ impl Disk {
 
     /// Policy by letters and by where the path really leads, whether it exists or not.
     pub(super) fn admit_resolved(&self, path: &WorkPath) -> Result<(), Refusal> {
-        self.stand()?;
+        self.check_root()?;
         self.admit_letters(path)?;
         match self.root.place(path.as_path()) {
             Ok(place) => {

@@ -211,7 +211,7 @@ impl History {
         if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
             return Ok(());
         }
-        // A draft first: what stands there may be damaged, but is not ours alone to cut.
+        // A draft first: what is there may be damaged, but another process may be reading it.
         let draft = path.with_extension(format!("{:016x}", super::lock::random()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
         let written = file

@@ -29,7 +29,7 @@ use crate::text::{ContentHash, Snapshot};
 pub(super) struct BatchMark(u64, Option<File>);
 
 impl Disk {
-    /// Takes a commit back: the newest that still stands, or the one named.
+    /// Takes a commit back: the newest that was not undone, or the one named.
     pub(super) fn undo(
         &self,
         revision: Option<u64>,
@@ -37,7 +37,7 @@ impl Disk {
         abandoned: &AtomicBool,
     ) -> Result<Undone, Refusal> {
         let history = self.kept_history()?;
-        self.stand()?;
+        self.check_root()?;
         self.recover();
         let mut attempts = 0;
         loop {
@@ -103,12 +103,12 @@ impl Disk {
     fn pick<'a>(&self, entries: &'a [Entry], revision: Option<u64>) -> Result<&'a Entry, Refusal> {
         let undone = undone(entries);
         let Some(wanted) = revision else {
-            let stands = |entry: &&Entry| {
+            let in_effect = |entry: &&Entry| {
                 entry.undoes.is_none()
                     && !undone.contains_key(&entry.revision)
                     && (entry.done || entry.files.iter().any(|file| self.happened(file)))
             };
-            return entries.iter().rev().find(stands).ok_or_else(|| {
+            return entries.iter().rev().find(in_effect).ok_or_else(|| {
                 Refusal::new(EditCode::NoChange, "there is nothing to undo")
                     .hint("restitch log lists what was done; name a revision to undo an undo.")
             });

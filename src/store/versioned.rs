@@ -210,17 +210,19 @@ impl<F: VersionedFiles> VersionedStore<F> {
     /// The commit that an undo means.
     fn meant(&self, revision: Option<u64>) -> Result<(u64, Vec<Change>), Refusal> {
         let past = self.past();
-        let stands = |commit: &&Commit| {
+        let in_effect = |commit: &&Commit| {
             commit.entry.undone_by.is_none()
                 && (revision.is_some() || commit.entry.undoes.is_none())
         };
         let named =
             |commit: &&Commit| revision.is_none_or(|wanted| commit.entry.revision == wanted);
-        let commit = past.commits.iter().rev().filter(stands).find(named);
+        let commit = past.commits.iter().rev().filter(in_effect).find(named);
         commit.map(|commit| (commit.entry.revision, commit.files.clone())).ok_or_else(|| {
             let message = match revision {
                 Some(revision) => format!("revision {revision} is not known, or undone already"),
-                None => "there is nothing to undo: no edit still stands".to_owned(),
+                None => {
+                    "there is nothing to undo: every edit was undone, or there is none".to_owned()
+                }
             };
             Refusal::new(EditCode::NoChange, message)
                 .hint("This store remembers the edits of this process only.")

@@ -199,7 +199,7 @@ pub(crate) enum Decoded {
     Same(String),
     /// Anything else that converts without loss.
     Converted { bytes: Vec<u8>, text: String, encoding: Encoding },
-    /// UTF-8 with invalid bytes; each stands as U+FFFD in the text, and
+    /// UTF-8 with invalid bytes; each is U+FFFD in the text, and
     /// `jumps` has a (text offset, byte offset) pair behind each.
     Damaged { bytes: Vec<u8>, text: String, bom: bool, jumps: Vec<(usize, usize)> },
 }
@@ -270,7 +270,7 @@ pub(crate) fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, N
     }
 }
 
-/// Reads bytes in any case, for showing them: what is not text stands as it would in UTF-8.
+/// Reads bytes in any case, for showing them: what is not text appears as in UTF-8.
 pub(crate) fn decode_anyhow(bytes: Vec<u8>) -> Decoded {
     match decode(bytes.clone()) {
         Ok(decoded) => decoded,

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_blanked_wherever_they_stand() {
+    fn secrets_are_masked_wherever_they_are() {
         keep_secret("sk-test-of-the-redactor");
         keep_secrets_of("https://some.user:pass-of-redactor@host/v1?x=a@b");
         keep_secret("short");

@@ -132,7 +132,7 @@ impl Snapshot {
         self.lines().line(self.text(), number).map(|line| &self.text()[line.body])
     }
 
-    /// Whether some bytes are invalid and stand as U+FFFD in the text.
+    /// Whether some bytes are invalid, and U+FFFD in the text.
     pub fn has_invalid_bytes(&self) -> bool {
         !self.0.jumps.is_empty()
     }

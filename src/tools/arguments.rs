@@ -257,7 +257,7 @@ fn item_properties(schema: &Value) -> Option<&Map<String, Value>> {
     branches(schema).into_iter().find_map(|branch| properties(branch.get("items")?))
 }
 
-/// Puts a value that stands beside a list into each item that lacks it.
+/// Puts a value that is beside a list into each item that lacks it.
 fn share(
     place: &ArgumentPath<'_>,
     out: &mut Map<String, Value>,
@@ -344,7 +344,7 @@ fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Valu
     .hint("Correct the argument and send the call again."))
 }
 
-/// A list item may lack what stands beside the list, so a missing path is looked
+/// A list item may lack what is beside the list, so a missing path is looked
 /// for later, when the tool reads its arguments.
 fn coerce_item(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let value = match value {

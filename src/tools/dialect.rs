@@ -184,7 +184,7 @@ pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
     (
         Dialect::Codex,
         EditCode::OccurrenceMismatch,
-        "apply_patch verification failed: the expected lines stand at {count} places in {path} (lines {lines})",
+        "apply_patch verification failed: the expected lines occur at {count} places in {path} (lines {lines})",
     ),
     (
         Dialect::Codex,

@@ -165,7 +165,7 @@ fn nullable(schema: Value) -> Value {
 }
 
 /// The subset of JSON schema that Gemini's declarations take. Input schemas are in it but for
-/// `additionalProperties`; what else may stand in one is left out.
+/// `additionalProperties`; other keywords are left out.
 fn gemini(schema: Value) -> Value {
     const KNOWN: &[&str] =
         &["type", "description", "properties", "required", "items", "enum", "anyOf"];
@@ -239,7 +239,7 @@ mod tests {
     }
 
     /// Google's `Schema`: types by name, `items` within arrays, `enum` of strings, no
-    /// `additionalProperties`; `anyOf` stands alone.
+    /// `additionalProperties`; `anyOf` has no other keyword beside it.
     #[test]
     fn gemini_gets_what_its_types_know() {
         fn known(schema: &Value, at: &str) {

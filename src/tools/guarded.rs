@@ -135,7 +135,7 @@ impl GuardedCalls {
                     .flatten()
                     .filter_map(|file| file["path"].as_str())
                     .collect();
-                // What stands is what was written, whatever the summary claims.
+                // The files count, whatever the summary claims.
                 let message = match changed.as_slice() {
                     [] => "Completed; no file was changed.".to_owned(),
                     paths => format!("Completed; changed, as verified: {}.", paths.join(", ")),

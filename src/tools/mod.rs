@@ -366,7 +366,7 @@ impl Toolbox {
             None => (tool.run)(call).await,
         };
         let mut reply = self.dialect.reword(tool, &arguments, reply.capped());
-        // What a model's server echoes is told on; what stands in files is the caller's.
+        // A model's server may echo a key, so messages are masked. What is read from files is not.
         if tool.writes || !reply.ok {
             reply.message = redacted(&reply.message).into_owned();
             redact_all(&mut reply.report);
@@ -402,7 +402,7 @@ impl Toolbox {
     }
 }
 
-/// Reads what stands around a tool call, as leniently as the arguments of a tool.
+/// Reads what is around a tool call, as leniently as the arguments of a tool.
 #[cfg(feature = "cli")]
 pub(crate) fn read_around<T>(what: &str, given: Map<String, Value>) -> Result<T, Refusal>
 where

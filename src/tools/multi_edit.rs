@@ -25,7 +25,7 @@ struct Arguments {
     edits: Vec<EditFileArguments>,
 }
 
-/// What was done. For a single file its report stands at the top as well.
+/// What was done. For a single file its report is at the top level as well.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct MultiEditReport {
     /// Each file, in the order of first mention.

@@ -29,7 +29,7 @@ struct UndoArguments {
 /// The answer: the report of the file, or of each file if the commit had several.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct UndoReport {
-    /// The revision that no longer stands.
+    /// The revision that was undone.
     undone: u64,
     /// The revision that took it back; null for a dry run.
     undo_revision: Option<u64>,

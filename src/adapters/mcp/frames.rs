@@ -2,7 +2,7 @@
 //!
 //! What is no message is answered at once, since the library drops it without a word and
 //! its caller would wait for ever. Calls wait in a queue of their own until one of those
-//! before them is answered, so that a ping or a cancellation never stands behind them. As
+//! before them is answered, so that a ping or a cancellation never waits behind them. As
 //! long as a client does not take its answers, no more of its calls are let in.
 
 use std::collections::{HashMap, HashSet};
@@ -339,7 +339,7 @@ enum Sort {
     Call(String),
     Cancel(String),
     Request,
-    /// A request that may stand before the one that opens the session.
+    /// A request that may come before the one that opens the session.
     Early,
     /// A notification, or the client's answer: nothing to answer.
     Aside,
@@ -440,7 +440,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
-/// The id of a message as it stands in its text, at the top of it: a number, or a plain
+/// The id of a message as its text has it, at the top level: a number, or a plain
 /// string. The text may be broken, or only the ends of a long one.
 fn id_in(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();

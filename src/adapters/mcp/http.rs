@@ -1,6 +1,6 @@
 //! The MCP server over streamable HTTP, on loopback.
 //!
-//! Four doors stand before a tool call: the address is loopback, the Host and the Origin
+//! Four checks come before a tool call: the address is loopback, the Host and the Origin
 //! are listed (against DNS rebinding and web pages), the bearer token is right, and the
 //! body is bounded. With a guard, all sessions of the process share it.
 //!

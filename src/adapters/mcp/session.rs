@@ -69,7 +69,7 @@ impl Desk {
         &self.toolbox
     }
 
-    /// Requests of the newer lifecycle over HTTP stand alone: they share one record.
+    /// Requests of the newer lifecycle over HTTP have no session: they share one record.
     pub(super) fn is_shared(&self, context: &RequestContext<RoleServer>) -> bool {
         context.peer.peer_info().is_none() && self.opener.is_none()
     }

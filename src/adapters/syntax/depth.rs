@@ -47,7 +47,7 @@ pub(super) fn misplaced(tree: &Tree, text: &str) -> Vec<Misplaced> {
     found
 }
 
-/// The white space before a place, where nothing else stands before it in its line.
+/// The white space before a place, if it is at the start of its line.
 fn margin(text: &str, at: usize) -> Option<&str> {
     let line = text[..at].rfind(['\n', '\r', '\u{c}']).map_or(0, |feed| feed + 1);
     let margin = &text[line..at];

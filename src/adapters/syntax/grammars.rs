@@ -28,7 +28,7 @@ const C: Grammar = grammar("c", tree_sitter_c::LANGUAGE);
 const CPP: Grammar = grammar("c++", tree_sitter_cpp::LANGUAGE);
 const JAVASCRIPT: Grammar = grammar("javascript", tree_sitter_javascript::LANGUAGE);
 
-/// Endings that a language shares with others of its kind stand apart: `.vue` is no HTML.
+/// Endings of related formats are listed apart: `.vue` is not HTML.
 const ROWS: &[Row] = &[
     row("rust", &[], &[grammar("rust", tree_sitter_rust::LANGUAGE)]),
     row("python", &["py", "pyi", "pyw"], &[grammar("python", tree_sitter_python::LANGUAGE)]),

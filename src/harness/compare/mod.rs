@@ -1,5 +1,5 @@
 //! The same cases through other tools' own edit functions, for a table that says where
-//! this engine stands, and where it is beaten.
+//! this engine ranks, and where it is beaten.
 //!
 //! A tool is installed into a scratch folder when it is asked for, by its registry's
 //! own client; it is never a dependency. Each runs in a driver process that reads cases

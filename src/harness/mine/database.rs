@@ -181,7 +181,7 @@ fn encoded(file: &Path) -> String {
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }
-    // A drive letter stands behind an empty host.
+    // A drive letter follows an empty host.
     if out.starts_with('/') { out } else { format!("/{out}") }
 }
 

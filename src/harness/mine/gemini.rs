@@ -1,5 +1,5 @@
 //! Gemini CLI: message records a line, or one JSON object in older versions; calls and
-//! their results stand together in `toolCalls`.
+//! their results are together in `toolCalls`.
 
 use serde_json::Value;
 

@@ -54,7 +54,7 @@ pub fn unpack(source: impl Read, limit: u64) -> io::Result<Unpacked> {
             format!("unpacks to more than {} MiB and is left out", limit >> 20)
         } else {
             format!(
-                "breaks off after {} unpacked bytes ({error}); what stands before was read",
+                "breaks off after {} unpacked bytes ({error}); what comes before was read",
                 out.bytes.len()
             )
         });

@@ -64,7 +64,7 @@ impl Redactor {
 }
 
 /// The parts of a line that can be a secret: long runs of key characters, and what
-/// stands in quotes or after a mark.
+/// is in quotes or after a mark.
 fn tokens(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| c.is_whitespace() || "\"'`,;()[]{}<>=".contains(c))
         .flat_map(|part| part.split("://").flat_map(|part| part.split(['@', ':'])))

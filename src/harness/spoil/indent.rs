@@ -44,7 +44,7 @@ pub(super) fn tab_few(call: &mut Call, _: &mut Rng) -> Option<()> {
 }
 
 /// Context is quoted one tab short, inserted lines are at the file's depth. Certain
-/// only where the inserted lines stand at the depth of both kept neighbours and the
+/// only where the inserted lines are at the depth of both kept neighbours and the
 /// line above opens no block, so that one level deeper would make no sense.
 pub(super) fn tab_few_but_new(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
     let first = draft.cells.iter().position(|cell| cell.kind != Kind::Keep)?;

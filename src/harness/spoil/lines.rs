@@ -178,7 +178,7 @@ fn marker(draft: &Draft<'_>, like: &str, rng: &mut Rng) -> Option<String> {
     Some(if *words == "..." { format!("{lead}...") } else { format!("{lead}{open} {words}") })
 }
 
-/// Whether the anchors on both sides of an elision stand once in the file.
+/// Whether the anchors on both sides of an elision occur once in the file.
 fn anchored(draft: &Draft<'_>, from: usize, to: usize) -> bool {
     let file: String = draft
         .head

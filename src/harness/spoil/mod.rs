@@ -115,9 +115,9 @@ pub(crate) struct Call {
     pub region: String,
     /// The file below.
     pub tail: String,
-    /// What stands in the region's place afterwards.
+    /// What is in the region's place afterwards.
     pub after: String,
-    /// What may stand there as well.
+    /// What may be there as well.
     pub also: Option<String>,
     /// `old_str`
     pub old: String,
@@ -392,7 +392,7 @@ impl Way {
         let before = call.before();
         let literal: Vec<usize> = before.match_indices(&call.old).map(|(at, _)| at).collect();
         match self.wanted {
-            // What stands in the file after all is not absent.
+            // A text that is in the file after all is not absent.
             Wanted::Refused(codes) => codes != [EditCode::NoOccurrence] || literal.is_empty(),
             Wanted::Right if call.expected != Expected::default() || call.near_line.is_some() => {
                 call.region != call.after

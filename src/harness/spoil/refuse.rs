@@ -217,7 +217,7 @@ pub(super) fn already_applied(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> 
     for cell in &mut draft.cells {
         cell.file = cell.after.clone();
     }
-    // The old text must be gone, and not stand elsewhere either.
+    // The old text must be gone, and not be elsewhere either.
     let text = |pick: fn(&Cell) -> &Option<String>| -> String {
         draft.cells.iter().filter_map(|cell| pick(cell).as_deref()).map(folded).collect()
     };
@@ -259,7 +259,7 @@ fn append_copy(call: &mut Call, change: impl Fn(&str) -> String) {
     call.tail.push_str(&format!("{gap}{copy}\n"));
 }
 
-/// The text stands in the file twice.
+/// The text is in the file twice.
 pub(super) fn twice(call: &mut Call, _: &mut Rng) -> Option<()> {
     append_copy(call, str::to_owned);
     Some(())

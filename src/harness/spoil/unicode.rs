@@ -1,5 +1,5 @@
-//! Characters that look alike. In the file they stand in context, which stays; in the
-//! call they stand in both strings, and the file's plain ones are the truth.
+//! Characters that look alike. In the file they are part of the context, which stays; in
+//! the call they are in both strings, and the file's plain ones are right.
 
 use super::super::rng::Rng;
 use super::{Cell, Draft, Kind};
@@ -91,7 +91,7 @@ pub(super) fn typographic_change(draft: &mut Draft<'_>, _: &mut Rng) -> Option<(
     (clean(&old) && clean(&new) && !middle(&new).is_empty()).then_some(())?;
     let pairs = [quote, double].into_iter().find(|pairs| apply(&old, pairs) != old)?;
     let dressed = |text: &str| {
-        // Opening quotes depend on what stands before, so the whole line is dressed at once.
+        // Opening quotes depend on the text before them, so the whole line is changed at once.
         let line = apply(text, pairs);
         (line.chars().count() == text.len()).then_some(line)
     };

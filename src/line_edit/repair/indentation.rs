@@ -82,7 +82,7 @@ pub(super) fn free_indentation(
     let lost = indent_of(first_old).to_owned();
     let full: Vec<&String> = draft.lines.iter().filter(|line| !is_blank(line)).collect();
     let copies = |line: &&String| solid.iter().any(|old| old.trim() == line.trim());
-    // What stands at the margin on purpose: a directive, a label, the end of a block that
+    // What is at the margin on purpose: a directive, a label, the end of a block that
     // begins elsewhere.
     let closed = language.lex(&draft.lines.join("\n")).is_whole();
     let margin = |line: &&String| {

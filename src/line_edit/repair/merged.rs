@@ -39,7 +39,7 @@ pub(super) fn escapes(
             let what = if draft.lines.len() > count {
                 format!("split at literal \\n into {} lines", draft.lines.len())
             } else {
-                "undid escapes that stand outside of literals".to_owned()
+                "undid escapes outside of literals".to_owned()
             };
             let rewrite = if draft.lines.len() > count {
                 Rewrite::ExpandMergedLines

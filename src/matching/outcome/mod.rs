@@ -35,9 +35,9 @@ pub(super) struct Outcome {
 pub(crate) struct Hunk {
     /// Lines of the file, from 0.
     pub(crate) lines: Range<usize>,
-    /// What the call believed to stand there.
+    /// What the call believed to be there.
     pub(crate) believed: String,
-    /// What stands there.
+    /// What is there.
     pub(crate) found: String,
     /// What the call wants there.
     pub(crate) wanted: String,

@@ -311,7 +311,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     fn boundary(&mut self, gap: &[&Chunk], below: Fate) -> Option<()> {
         let call = self.call;
         // A line that is changed stays where it is; new ones could go on either side, and what
-        // stands beside a deletion may have belonged to it.
+        // is beside a deletion may have belonged to it.
         let gone = self.above == Fate::Gone || below == Fate::Gone;
         let amid = self.above != Fate::Kept && below != Fate::Kept;
         let touched = !self.inserts.is_empty() || gone || amid;

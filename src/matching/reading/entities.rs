@@ -41,7 +41,7 @@ impl Mistake for Entities {
         let bare_in_old: Vec<&str> =
             ENTITIES.iter().filter(|(_, c)| is_bare(old, c)).map(|(_, c)| *c).collect();
         let undo = move |new: &str| {
-            // A character that stands bare in new_str was not encoded there.
+            // A character that is bare in new_str was not encoded there.
             let meant = |(_, c): &&(&str, &str)| !is_bare(new, c) || bare_in_old.contains(c);
             let used: Vec<&str> =
                 ENTITIES.iter().filter(meant).map(|(entity, _)| *entity).collect();

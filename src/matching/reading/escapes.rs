@@ -56,7 +56,7 @@ struct Shown {
     raw_tab: bool,
     bare_quotes: Vec<char>,
     lone_backslash: bool,
-    /// Quotes that stand there escaped only.
+    /// Quotes that occur there only with a backslash.
     escaped_quotes: Vec<char>,
     /// Whether a line break is escaped within what looks like a literal.
     break_in_literal: bool,
@@ -147,7 +147,7 @@ impl Escapes {
                 if breaks { unescape_breaks(&unquoted) } else { unquoted }
             }
         };
-        // A quote that old_str has only escaped stands bare, and nothing else was escaped there:
+        // new_str has a bare quote that old_str always escapes, and nothing else is escaped:
         // new_str was not escaped once more.
         let bare = own.bare_quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
         if bare && old.least_run == usize::MAX {
@@ -188,7 +188,7 @@ fn unescape(text: &str, wanted: &dyn Fn(char) -> bool) -> String {
     out
 }
 
-/// Escaped line breaks and tabs undone where they stand outside of what looks like a
+/// Escaped line breaks and tabs undone where they are outside of what looks like a
 /// literal.
 fn unescape_breaks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -70,7 +70,7 @@ pub(in crate::matching) fn lone_number(text: &str) -> Option<usize> {
     matches!(style, Style::Colon | Style::Dash | Style::Tab | Style::Brackets).then_some(at)
 }
 
-/// What stands between a line number and the line.
+/// The separator of a line number and its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     Bar,

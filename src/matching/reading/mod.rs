@@ -76,7 +76,7 @@ pub(super) struct Reading {
     pub(super) old: String,
     pub(super) new: NewText,
     pub(super) rewrites: Vec<Rewrite>,
-    /// The rung, where the text then stands in the file character for character.
+    /// The rung, where the text then occurs in the file character for character.
     pub(super) rung: Rung,
     pub(super) whole_lines: bool,
 }

@@ -68,7 +68,7 @@ fn without_margin(text: &str) -> Option<String> {
     Some(text.split('\n').map(line).collect::<Option<Vec<_>>>()?.join("\n"))
 }
 
-/// A text from which a diff takes lines only: whether a blank stands before those that stay
+/// A text from which a diff takes lines only: whether a blank is before those that stay
 /// is told by the lines that were meant.
 fn without_context_marks(new: &str, meant: &str) -> NewText {
     let Some(text) = without_margin(new).filter(|_| !new.trim().is_empty()) else {

@@ -48,7 +48,7 @@ pub(super) struct FileEntry {
     /// The revision that wrote what was there before.
     pub(super) base: Option<u64>,
     pub(super) after: Option<ContentHash>,
-    /// How the bytes behind the head are divided: all that was before, and what stands between
+    /// How the bytes behind the head are divided: all that was before, and what is between
     /// the same beginning and the same end after.
     before_bytes: usize,
     same_front: usize,

@@ -181,7 +181,7 @@ impl Bucket {
         let why = last.map_or_else(|| "it does not take the record".to_owned(), |t| t.text);
         Err(Refusal::new(
             EditCode::WriteError,
-            format!("all files are written, but the storage does not confirm the commit ({why}): it stands, or is taken back within minutes"),
+            format!("all files are written, but the storage does not confirm the commit ({why}): it is kept, or taken back within minutes"),
         )
         .hint("Read the files before you send the call again."))
     }

@@ -2,7 +2,7 @@
 //! Storage, a folder, the memory.
 //!
 //! No lock is taken anywhere. Every write of a file names the version that it was decided on,
-//! and the server takes it only where that one still stands; else the file is read again, the
+//! and the server takes it only while that one is current; else the file is read again, the
 //! edit is decided again, and written or refused. A commit goes on the record before the file
 //! is touched, so that it can be undone from any machine. Files and record are in one bucket:
 //! the record is below `.restitch/`, where no edit goes.

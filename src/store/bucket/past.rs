@@ -203,12 +203,12 @@ impl Bucket {
         let Some(wanted) = wanted else {
             let newest = self.newest().await.map_err(failed)?;
             let undone = undone(&newest);
-            let stands = |one: &&Standing| {
+            let in_effect = |one: &&Standing| {
                 one.happened
                     && one.entry.undoes.is_none()
                     && !undone.contains_key(&one.entry.revision)
             };
-            let Some(found) = newest.iter().find(stands).cloned() else {
+            let Some(found) = newest.iter().find(in_effect).cloned() else {
                 return Err(Refusal::new(
                     EditCode::NoChange,
                     format!("there is nothing to undo among the last {MOST_LOGGED} commits"),

@@ -97,9 +97,9 @@ async fn what_is_not_sure_is_refused_with_the_names_there_are() {
             "a.rs",
             RUST,
             "Pool",
-            "`within` is not unique: `Pool` stands 3 times: `struct Pool` at line 1, `impl Pool` at lines 3-10, `impl Drop for Pool` at lines 12-16",
+            "`within` is not unique: `Pool` occurs 3 times: `struct Pool` at line 1, `impl Pool` at lines 3-10, `impl Drop for Pool` at lines 12-16",
         ),
-        ("a.rs", RUST, "fn open", "stands 2 times: `impl Pool / function open` at lines 4-9"),
+        ("a.rs", RUST, "fn open", "occurs 2 times: `impl Pool / function open` at lines 4-9"),
         (
             "a.rs",
             RUST,
@@ -122,7 +122,7 @@ async fn what_is_not_sure_is_refused_with_the_names_there_are() {
     let tools = tools(&[("a.rs", RUST)]);
     let reply = edit(&tools, "a.rs", "fn drop", "        n\n", "        m\n").await;
     assert_eq!(reply.code, Some(EditCode::OccurrenceMismatch), "{}", reply.message);
-    let words = "old_str is not in `fn drop`, which is lines 13-15; it stands at line 8";
+    let words = "old_str is not in `fn drop`, which is lines 13-15; it is at line 8";
     assert!(reply.message.contains(words), "{}", reply.message);
     let reply = edit(&tools, "a.rs", "fn drop", "let sea = 1;", "x").await;
     assert_eq!(reply.code, Some(EditCode::NoOccurrence), "{}", reply.message);
