@@ -75,11 +75,8 @@ impl Call<'_, '_> {
 
     /// Whether a place begins or ends amid a name or a number.
     fn cuts_a_name(self, place: &Range<usize>) -> bool {
-        let (before, rest) = self.file.text.split_at(place.start);
-        let (own, after) = rest.split_at(place.len());
-        let last = |text: &str| text.chars().next_back();
-        place::joined(last(before), own.chars().next())
-            || place::joined(last(own), after.chars().next())
+        let cuts = |at: usize| place::cuts_name(self.file.text, at);
+        cuts(place.start) || cuts(place.end)
     }
 
     /// The places of several lines without those that begin or end amid a line of the file,
@@ -390,7 +387,8 @@ impl Call<'_, '_> {
     /// `old_str` is nowhere, and `new_str` is there.
     pub(super) fn applied(self, readings: &[Reading]) -> Option<Verdict> {
         let upto = Tolerance::LookAlikesAndIndentation;
-        let line = readings.iter().find_map(|reading| made::already_at(self.file, reading, upto))?;
+        let line =
+            readings.iter().find_map(|reading| made::already_at(self.file, reading, upto))?;
         Some(Verdict::Refused(refuse::already_applied(line)))
     }
 

@@ -12,7 +12,11 @@ use super::reading::Reading;
 const MOST_RUNS: usize = 8;
 
 /// The line (from 1) at which the edit was already made, if `old` is found at `tolerance` only.
-pub(super) fn already_at(file: &File<'_>, reading: &Reading, tolerance: Tolerance) -> Option<usize> {
+pub(super) fn already_at(
+    file: &File<'_>,
+    reading: &Reading,
+    tolerance: Tolerance,
+) -> Option<usize> {
     reading.new.texts().find_map(|new| by_lines(file, &reading.old, new, tolerance))
 }
 

@@ -319,15 +319,29 @@ fn cut_end(old: &str, line: &str, fold: Fold, side: Side) -> Option<Range<usize>
 }
 
 fn splits_word(chars: &[fold::Canonical], range: &Range<usize>) -> bool {
-    let at = |at: usize| chars.get(at).map(|c| c.c);
-    let before = range.start.checked_sub(1).and_then(at);
-    joined(before, at(range.start)) || joined(range.end.checked_sub(1).and_then(at), at(range.end))
+    let at = |at: usize| {
+        let (before, after) = chars.split_at(at.min(chars.len()));
+        let char_of = |c: &fold::Canonical| c.c;
+        joins(before.iter().rev().map(char_of), after.iter().map(char_of))
+    };
+    at(range.start) || at(range.end)
 }
 
-/// Whether two neighbours belong to one name or number, so that no text ends between them.
-pub(super) fn joined(a: Option<char>, b: Option<char>) -> bool {
-    let (Some(a), Some(b)) = (a, b) else { return false };
-    is_word(a) && (is_word(b) || b == '.') || a == '.' && is_word(b)
+/// Whether a name or a number goes on across a place in a text.
+pub(super) fn cuts_name(text: &str, at: usize) -> bool {
+    let (before, after) = text.split_at(at);
+    joins(before.chars().rev(), after.chars())
+}
+
+/// Whether the characters before a place, nearest first, and those behind it belong to one
+/// name or number. A dot is part of it between two of its characters, and not as a full stop.
+fn joins(mut before: impl Iterator<Item = char>, mut after: impl Iterator<Item = char>) -> bool {
+    let word = |c: Option<char>| c.is_some_and(is_word);
+    match (before.next(), after.next()) {
+        (Some('.'), b) => word(b) && word(before.next()),
+        (a, Some('.')) => word(a) && word(after.next()),
+        (a, b) => word(a) && word(b),
+    }
 }
 
 /// A text of one line that is inside lines of the file under the tolerance's fold.
@@ -442,5 +456,13 @@ mod tests {
             let old = [first, "      two,", "      three)"];
             assert!(found(file, &old, Tolerance::TrailingBlanks).is_empty(), "{first}");
         }
+    }
+
+    #[test]
+    fn a_dot_is_part_of_a_name_and_not_of_a_sentence() {
+        let cuts = |before: &str, after: &str| cuts_name(&format!("{before}{after}"), before.len());
+        assert!(cuts("self", ".load()") && cuts("self.", "load()") && cuts("1", ".5"));
+        assert!(!cuts("It is fine", ". Go on") && !cuts("fine.", " Go on") && !cuts("end", "."));
+        assert!(cuts("na", "me") && !cuts("f", "(x)"));
     }
 }

@@ -6,7 +6,7 @@
 
 use super::file::{File, Tolerance};
 use super::fold::{self, Fold, is_word};
-use super::place::{Chunk, ChunkKind, Place, joined};
+use super::place::{Chunk, ChunkKind, Place, cuts_name};
 
 /// Fewer words say too little about the place.
 const FEWEST_WORDS: usize = 3;
@@ -83,9 +83,7 @@ fn place(
     let end = at + sought.text.len();
     let (from, to) = (all.from[at] as usize, all.to[end - 1] as usize);
     let (first, last) = (file.line_at(from), file.line_at(to - 1));
-    let char_at = |at: usize| file.text[at..].chars().next();
-    let char_before = |at: usize| file.text[..at].chars().next_back();
-    if joined(char_before(from), char_at(from)) || joined(char_before(to), char_at(to)) {
+    if cuts_name(file.text, from) || cuts_name(file.text, to) {
         return None;
     }
     let starts_line = file.text[file.lines()[first].start..from].trim().is_empty();
