@@ -136,7 +136,7 @@ pub(crate) fn decide_by(
             Ok(explained)
         });
         let explained = explained.map_err(|refusal| {
-            refusal.among(&call.old, calls.iter().enumerate()).of_edit(at, calls.len())
+            refusal.among(at, &call.old, calls.iter().enumerate()).of_edit(at, calls.len())
         })?;
         splices.extend(explained.splices);
         match &mut explanation {

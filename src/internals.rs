@@ -1,5 +1,5 @@
-//! What the tests and the benchmarks of this repository reach beside the API. Nothing here
-//! is stable.
+//! Internals that the tests and benchmarks of this repository use in addition to the API. Nothing
+//! here is stable.
 
 #[cfg(feature = "cli")]
 pub use crate::harness::{mine, suite};

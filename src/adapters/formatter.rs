@@ -17,10 +17,10 @@ use crate::port::{BoxFuture, Formatted, Formatter};
 /// A formatter without a time of its own gets this.
 pub const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
-/// A result may be so much larger than the text.
+/// How many times larger than the text a result may be.
 const MOST_GROWTH: u64 = 4;
 const MOST_EXTRA: u64 = 1 << 20;
-/// Of what a formatter complains about, so much is read and told.
+/// How many bytes of a formatter's error output are read and reported.
 const MOST_COMPLAINT: u64 = 64 << 10;
 const MOST_TOLD: usize = 200;
 

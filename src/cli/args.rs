@@ -22,8 +22,8 @@ const GLOBAL: &str = "Global options";
 /// Flags that every command takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Common {
-    /// The folder to work in; nothing outside it is touched. The current folder when not
-    /// given; `mcp` and `hook` look further (see there). With object storage built in also
+    /// The folder to work in; nothing outside it is touched. Default: the current folder; `mcp`
+    /// and `hook` also look for a project (see their help). Builds with object storage also take
     /// s3://BUCKET/PREFIX, gs://, az://, abfss://.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "DIR")]
     pub(crate) root: Option<PathBuf>,
@@ -34,13 +34,14 @@ pub(crate) struct Common {
     /// commits when its task is complete.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) stage: bool,
-    /// Answer in the words of another edit tool: anthropic, claude-code, gemini, opencode, codex.
+    /// Use the tool names and messages of another edit tool: anthropic, claude-code, gemini,
+    /// opencode, codex.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) dialect: Option<String>,
     /// Ask no model, whatever is configured.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_model: bool,
-    /// The model to ask about calls that no rule explains [env: RESTITCH_MODEL].
+    /// The model to ask about calls that no rung explains [env: RESTITCH_MODEL].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Its OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
@@ -57,7 +58,7 @@ pub(crate) struct Common {
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "WHICH", value_enum)]
     pub(crate) syntax: Option<SyntaxArg>,
     /// Allow writing a protected path (.git, hooks, keys, dotenv files, editor and agent
-    /// configuration); relative to the root, a folder stands for all in it. Repeatable.
+    /// configuration); relative to the root; a folder covers everything in it. Repeatable.
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "PATH")]
     pub(crate) allow_protected: Vec<String>,
 }
@@ -123,13 +124,13 @@ pub(crate) enum Command {
     Hook(HookArgs),
     /// Print a client's configuration, or merge it into the project's.
     Init(InitArgs),
-    /// A tour on a temporary folder: broken edits repaired, others refused, with diffs.
+    /// Show repaired and refused edits in a temporary folder, with diffs.
     Demo,
     /// Run the reference agent on a task.
     Agent(AgentArgs),
     /// Take back an edit, byte for byte: the last one, or the one with this revision.
     Undo(UndoArgs),
-    /// List what was done, newest first; or count what came of the calls.
+    /// List edits, newest first, or count calls and their results.
     Log(LogArgs),
     /// Apply a patch (V4A, search/replace blocks or a unified diff), all or nothing.
     Apply(ApplyArgs),
@@ -139,9 +140,9 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Parse files and folders, and print their syntax errors.
     Check(CheckArgs),
-    /// Print the tools as a model interface wants them declared.
+    /// Print the tool declarations for a model API.
     Schema(SchemaArgs),
-    /// Serve the tools over MCP, on stdin and stdout.
+    /// Serve the tools over MCP, on stdio or with --http on loopback HTTP.
     Mcp(McpArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
@@ -149,13 +150,13 @@ pub(crate) enum Command {
     Man(ManArgs),
     /// Replay, score and make test cases of failed edits.
     Harness(super::harness::HarnessArgs),
-    /// Look at root, state and model, and say what is wrong with them.
+    /// Check the root, the state folder and the model, and report problems.
     Doctor(DoctorArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Look at the configuration of this client instead, and try an edit as it would make it.
+    /// Check the configuration of this client instead, and make a test edit in the way it would.
     #[arg(long, value_name = "NAME")]
     pub(crate) client: Option<String>,
 }
@@ -174,7 +175,7 @@ pub(crate) struct CompletionsArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct EditArgs {
-    /// The file; - takes the text on stdin and writes the result to stdout, and touches no disk.
+    /// The file; - reads the text from stdin and prints the result, without touching the disk.
     pub(crate) path: String,
     /// The text to find: the text itself, @FILE, or - for stdin.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -197,7 +198,7 @@ pub(crate) struct EditArgs {
     /// The language of a text from stdin, by name or file ending.
     #[arg(long, value_name = "NAME")]
     pub(crate) language: Option<String>,
-    /// An id for this edit: sent again with the same id it answers with the first result.
+    /// An id for this edit; a repeated call with the same id returns the first result.
     #[arg(long, value_name = "ID")]
     pub(crate) request_id: Option<String>,
     /// Decide and report, but write nothing.
@@ -221,7 +222,8 @@ pub(crate) struct McpArgs {
     /// /metrics, /healthz, /readyz. Several tokens and roots are set in the configuration.
     #[arg(long, value_name = "ADDR")]
     pub(crate) http: Option<String>,
-    /// Where the bearer token is kept; made when missing. Printed to stderr when not given.
+    /// The file with the bearer token; created if missing. Without it, a token is printed to
+    /// stderr.
     #[arg(long, value_name = "FILE", requires = "http")]
     pub(crate) token_file: Option<PathBuf>,
     /// A further Host that requests may name.
@@ -236,7 +238,7 @@ pub(crate) struct McpArgs {
     /// The tools to offer, separated by commas; `default` and `all` stand for sets.
     #[arg(long, value_name = "NAMES", value_delimiter = ',', num_args = 1)]
     pub(crate) tools: Vec<String>,
-    /// Answer programs too: structured content beside the text, and output schemas.
+    /// Also return structured content for programs, and declare output schemas.
     #[arg(long)]
     pub(crate) structured: bool,
     #[command(flatten)]
@@ -246,9 +248,9 @@ pub(crate) struct McpArgs {
 /// How a server or a hook finds its folder when none is named.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FoundBy {
-    /// The root is the nearest folder, from the current one up, that holds this file: the
-    /// client's configuration, as `init` writes it. `--root` and what the client itself names
-    /// go before it; the git top level and the current folder come after.
+    /// The root is the nearest folder, from the current one up, that contains this file: the
+    /// client's configuration, as `init` writes it. `--root` and the folder that the client names
+    /// take precedence; the git top level and the current folder are the fallbacks.
     #[arg(long, value_name = "FILE")]
     pub(crate) root_of: Option<PathBuf>,
 }
@@ -264,8 +266,8 @@ pub(crate) struct UndoArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LogArgs {
-    /// Count rungs, refusals, questions to the model and what came of them, by tool, client
-    /// and model, over all folders. RESTITCH_CLIENT names the client of scripts.
+    /// Count rungs, refusals, and questions to the model with their outcomes, by tool, client and
+    /// model, over all folders. RESTITCH_CLIENT names the client in scripts.
     #[arg(long)]
     pub(crate) stats: bool,
 }
@@ -340,12 +342,11 @@ pub(crate) struct InitArgs {
     /// Merge it into the project's files instead of printing it.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Let the client use restitch's tools without a question, and mark this folder as trusted
-    /// in your own configuration of it where the client wants that.
+    /// Let the client use restitch's tools without asking, and mark this folder as trusted in your
+    /// own configuration of the client if it requires that.
     #[arg(long)]
     pub(crate) allow_edits: bool,
-    /// Let npx bring the command: for machines that have node, and for colleagues who have not
-    /// installed restitch.
+    /// Start restitch with npx, for colleagues who have Node but have not installed restitch.
     #[arg(long)]
     pub(crate) npx: bool,
 }

@@ -40,13 +40,13 @@ const EXAMPLES: &[(&str, &str)] = &[
         "restitch mcp\nrestitch mcp --tools edit_file,read_file\nrestitch mcp --http 127.0.0.1:8484\n\
          restitch mcp --root s3://bucket/prefix",
     ),
-    ("hook", "restitch hook claude-code < event.json"),
+    ("hook", "restitch hook claude PreToolUse < event.json"),
     ("agent", "restitch agent 'Rename open() to connect() in src' --model gpt-5-mini"),
     ("schema", "restitch schema anthropic > tools.json"),
     ("harness", "restitch harness mine ~/.claude/projects\nrestitch harness run fixtures"),
     ("demo", "restitch demo"),
-    ("init", "restitch init claude-code\nrestitch init codex --write --allow-edits"),
-    ("doctor", "restitch doctor\nrestitch doctor --client claude-code"),
+    ("init", "restitch init claude\nrestitch init codex --write --allow-edits"),
+    ("doctor", "restitch doctor\nrestitch doctor --client claude"),
     (
         "completions",
         "restitch completions bash > ~/.local/share/bash-completion/completions/restitch",

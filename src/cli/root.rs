@@ -68,9 +68,9 @@ impl Root {
         }
     }
 
-    /// The folder that the client names, unless that is outside the one given by `--root`. A
-    /// client that names no more than the folder it started us in, below the one of our
-    /// configuration, has not said what its project is.
+    /// The folder that the client names, unless it is outside `--root`. It is also ignored if it
+    /// is only the folder in which the client started us, below the folder of its configuration:
+    /// then the client has not named a project.
     pub(crate) fn named(self, client: &Path, current: &Path) -> Self {
         let Ok(folder) = client.canonicalize() else { return self };
         let outside = self.from == From::Flag && !folder.starts_with(&self.folder);

@@ -1,5 +1,5 @@
-//! How large a question is, and how large its answer can be. A model that rambles is
-//! cut off where no answer could go on, and numbers are bounded by what was shown.
+//! How large a question is, and how large its answer can be. An answer that exceeds this is cut
+//! off, and numbers in it are limited to the lines that were shown.
 
 use serde_json::{Map, Value, json};
 

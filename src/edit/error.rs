@@ -45,7 +45,7 @@ pub enum EditCode {
     Overlap,
     /// `new_str` brings in a "rest of the code" placeholder.
     Omission,
-    /// The result would not parse where the file did.
+    /// The result would not parse, although the file did.
     Syntax,
     /// Policy or the guard does not allow it.
     Blocked,
@@ -209,7 +209,7 @@ pub struct OutcomeDiff {
 pub struct Attempt {
     /// What was asked: `correct_old`, `adjust_new`, `repair_escapes`, `choose`.
     pub ask: &'static str,
-    /// What came of it, as a stable word: `accepted`, `declined`, `rejected`, `failed`, `skipped`.
+    /// The result, as a stable word: `accepted`, `declined`, `rejected`, `failed`, `skipped`.
     pub outcome: &'static str,
     /// The reason, in words.
     pub detail: String,
@@ -297,18 +297,20 @@ impl Refusal {
     }
 
     /// Says so where another edit of the same call writes the text that this one looks for.
-    /// The edits come with their numbers, from 0.
+    /// `own` is the number of this edit. The edits come with their numbers, from 0.
     #[must_use]
     pub(crate) fn among<'a>(
         mut self,
+        own: usize,
         old: &str,
         edits: impl Iterator<Item = (usize, &'a EditRequest)>,
     ) -> Self {
         let old = old.trim();
-        let mut writes = edits.filter(|(_, edit)| !old.is_empty() && edit.new.contains(old));
+        let mut writes =
+            edits.filter(|(at, edit)| *at != own && !old.is_empty() && edit.new.contains(old));
         if let (EditCode::NoOccurrence, Some((at, _))) = (self.code, writes.next()) {
             self.hint = Some(format!(
-                "Edit {} of this call writes that text, and every edit of a call is matched with the file as it is before. Merge the two into one edit.",
+                "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
                 at + 1
             ));
         }

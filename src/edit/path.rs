@@ -1,4 +1,4 @@
-//! A path below the root, by its letters only.
+//! A path below the root, checked lexically.
 //!
 //! This check sees strings, not the disk: links, mounts and races are the store's
 //! business, which resolves the path by folder handles.

@@ -30,12 +30,12 @@ pub struct Explanation {
     /// Lines that the caller and the file had both changed, and what was written there.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
-    /// What the caller should know beside success.
+    /// Warnings about an edit that succeeded.
     pub warnings: Vec<String>,
     /// Whether the file was parsed before and after, and the errors that are new.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syntax: Option<SyntaxCheck>,
-    /// What the user's formatter made of the result, where one is configured.
+    /// The result of the user's formatter, if one is configured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<FormatNote>,
 }
@@ -156,7 +156,7 @@ pub struct Verification {
     pub lines_replaced: usize,
     /// How many lines replaced them.
     pub lines_inserted: usize,
-    /// By how much the file grew.
+    /// The change in the number of lines.
     pub line_delta: i64,
     /// The line above, as `<<N>>text`.
     pub before_context: Option<String>,
@@ -224,8 +224,9 @@ const MAX_ORIGINAL: usize = 20;
 const MAX_VERIFIED: usize = 2_000;
 /// The text for a model shows edits up to this many characters.
 const MAX_SHOWN: usize = 1_100;
-/// Lines of context in diffs, and at most this many anchors per change.
+/// Anchors that the text for a model shows.
 const MAX_ANCHORS_SHOWN: usize = 16;
+/// Anchors in the report.
 const MAX_ANCHORS: usize = 40;
 /// The text for a model stays below this many characters.
 const MAX_TEXT: usize = 1_500;

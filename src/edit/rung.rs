@@ -136,23 +136,25 @@ impl Rung {
             }
             Self::DiffMarkers => "`+`, `-` or a blank in front of each line, copied from a diff",
             Self::CodeFence => "a code fence around the text",
-            Self::HtmlEntities => "`&lt;`, `&quot;`, `&amp;` for the characters",
+            Self::HtmlEntities => {
+                "HTML entities (`&lt;`, `&quot;`, `&amp;`) instead of the characters"
+            }
             Self::OuterBlankLines => "blank lines around the text",
             Self::TrailingBlanks => "blanks at the ends of lines",
             Self::LookAlikes => {
-                "typographic quotes, dashes and spaces; letters composed in another way (NFC, NFD)"
+                "typographic quotes, dashes and spaces; different Unicode composition (NFC, NFD)"
             }
             Self::Indentation => "lines too deep or too shallow, tabs for spaces",
             Self::LookAlikesAndIndentation => "both of these",
-            Self::BlankLines => "blank lines that come or go",
+            Self::BlankLines => "blank lines added or left out",
             Self::Spacing => "white space inside lines, outside of string literals",
             Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
-            Self::Reflowed => "a statement broken into lines in another way",
+            Self::Reflowed => "a statement with its line breaks in other places",
             Self::Elided => {
                 "a placeholder in `old_str`, such as `// ... existing code ...`, for lines of the file"
             }
             Self::Aligned => "comments and blank lines remembered wrong, where the edit keeps them",
-            Self::Model => "what a model found, and the checks let pass",
+            Self::Model => "a correction by a model that passed the checks",
             _ => "",
         }
     }
@@ -211,9 +213,9 @@ wire_names! {
         RestoreIndent = "restore-indent",
         /// A line tool: marks of a diff taken off.
         StripDiffMarkers = "strip-diff-markers",
-        /// A line tool: lines split that were merged.
+        /// A line tool: merged lines split.
         ExpandMergedLines = "expand-merged-lines",
-        /// A line tool: lines beside the range that were repeated taken off.
+        /// A line tool: copies of the lines next to the range taken off.
         BoundaryEcho = "strip-boundary-echo",
     }
 }

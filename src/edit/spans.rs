@@ -26,9 +26,9 @@ pub struct Extent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Span {
-    /// In the file that was.
+    /// In the file before the edit.
     pub before: Extent,
-    /// In the file that is.
+    /// In the file after the edit.
     pub after: Extent,
 }
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SyntaxCheck {
-    /// Whether both were parsed. Where not, nothing is said of the syntax.
+    /// Whether the text was parsed before and after; if not, the rest says nothing.
     pub checked: bool,
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -26,7 +26,7 @@ pub struct FormatNote {
     pub by: String,
     /// Whether it changed the text.
     pub changed: bool,
-    /// Why it did not run to its end; it changed nothing then.
+    /// Why it failed; in that case it changed nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
 }

@@ -143,7 +143,7 @@ impl Engine {
 
 fn parse<'a>(path: &WorkPath, snapshot: &'a Snapshot) -> Result<Notebook<'a>, Refusal> {
     Notebook::parse(snapshot.text()).map_err(|why| {
-        Refusal::new(EditCode::InvalidArguments, format!("`{path}` is no notebook: {why}"))
+        Refusal::new(EditCode::InvalidArguments, format!("`{path}` is not a notebook: {why}"))
             .hint("Leave `cell` out, and edit the file as text.")
     })
 }

@@ -11,8 +11,8 @@ use crate::edit::{
 use crate::text::Snapshot;
 
 impl Engine {
-    /// The edit with its result in the form that the user wants. A formatter that fails changes
-    /// nothing, and is told of.
+    /// The edit with its result formatted as the user configured. A formatter that fails changes
+    /// nothing, and the answer says so.
     pub(super) async fn formatted(&self, edit: VerifiedEdit) -> Result<VerifiedEdit, Refusal> {
         let text = match (edit.before(), edit.plan(), edit.after()) {
             (Some(_), Some(plan), _) => plan.text_after(),
@@ -34,7 +34,7 @@ impl Engine {
                 Ok(better) => Ok(better.with_format(FormatNote::formatted(by))),
                 Err(refusal) if refusal.code == EditCode::NoChange => Err(Refusal::new(
                     EditCode::NoChange,
-                    format!("`{by}` formats the result back into what the file is"),
+                    format!("`{by}` formats the result back to the current content of the file"),
                 )
                 .at(edit.path().as_str())
                 .hint("Nothing was written. The formatter of the user's configuration decides this; go on with the next step.")),

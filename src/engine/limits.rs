@@ -35,7 +35,7 @@ pub(super) fn too_much_work(edits: usize, bytes: usize) -> Refusal {
     .hint("Nothing was written. Send them in several calls.")
 }
 
-/// Refuses an edit of more places than are reported and undone with sense.
+/// Refuses an edit of more places than can sensibly be reported and undone.
 pub(super) fn admit_places(request: &EditRequest, snapshot: &Snapshot) -> Result<(), Refusal> {
     let may_be_many = match request.expected {
         Expected::All => true,

@@ -189,7 +189,7 @@ impl Engine {
         }
     }
 
-    /// Tells the ids of the versions between which the caller has to say.
+    /// Adds the ids of the versions between which the caller has to choose.
     fn name_versions(
         &self,
         refusal: &mut Refusal,
@@ -278,7 +278,7 @@ impl Engine {
     }
 }
 
-/// What of the lines that a call names its caller knows for sure.
+/// Which of the lines named in a call the caller certainly knows.
 pub(super) enum Seen {
     /// Everything.
     Whole,
@@ -340,8 +340,9 @@ pub(super) async fn find_span(
     Err(refusal)
 }
 
-/// A caller that has heard of its edit may still think in the numbers of its read: some
-/// clients work off several calls of one turn before they tell the model of any.
+/// A warning for a caller that has received the answer to its edit, but may still use the numbers
+/// of its read: some clients execute several calls of one turn before they show the model any
+/// answer.
 fn renumbered(
     drafts: &[Draft],
     versions: &[Version],
@@ -360,7 +361,7 @@ fn renumbered(
         let at = versions.iter().rposition(|version| covers(&version.numbered, line))?;
         let now = resolver.way(at).line(line).filter(|now| *now != line)?;
         Some(format!(
-            "numbers are taken as they are since your last edit; what you had read as line {line} is line {now} now"
+            "numbers are read as those after your last edit; what you read as line {line} is now line {now}"
         ))
     })
 }

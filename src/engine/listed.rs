@@ -1,5 +1,5 @@
-//! Listing and searching where the root is no folder: the store lists its files page by page,
-//! and what is searched is fetched, so much and no more.
+//! Listing and searching if the root is not a folder: the store lists its files page by page, and
+//! a bounded number of them is fetched and searched.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};

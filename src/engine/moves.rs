@@ -102,13 +102,13 @@ impl Engine {
                 format!("the new place lies inside {span}"),
             )
             .at(request.to.as_str())
-            .hint("Name a line outside of the lines that go."));
+            .hint("Give a target line outside of the lines to move."));
         }
         if same && request.transfer == Transfer::Move && (gap == span.end || gap + 1 == span.start)
         {
             return Err(Refusal::new(
                 EditCode::NoChange,
-                format!("{span} of `{}` are there already", request.from),
+                format!("{span} of `{}` are already there", request.from),
             )
             .at(request.to.as_str())
             .hint("The lines are where you want them; go on with the next step."));
@@ -213,7 +213,7 @@ impl Engine {
         }
         let placed = self.place(&request.to, target, at, at, snapshot).await;
         let (span, explanation) = match placed {
-            // The line below the last is no line, but has a place before it.
+            // One past the last line is not a line, but lines can be put before it.
             Err(refusal)
                 if refusal.code == EditCode::InvalidArguments
                     && request.side == Side::Before
@@ -279,9 +279,9 @@ fn fitted(
     moves::reindent(source, span, language, target, &depth).ok_or_else(|| {
         Refusal::new(
             EditCode::Ambiguous,
-            format!("{span} of `{}` cannot be re-indented by one rule: their own indentation is irregular, or of another kind than at the new place", request.from),
+            format!("{span} of `{}` cannot be re-indented by one rule: their indentation is irregular, or does not match the style of the new place", request.from),
         )
         .at(request.from.as_str())
-        .hint("Nothing was written. Send the call without reindent, and mend the indentation by an edit.")
+        .hint("Nothing was written. Send the call without reindent, and correct the indentation with an edit.")
     })
 }

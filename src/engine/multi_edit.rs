@@ -97,7 +97,7 @@ impl Engine {
                         refusal.model.add(&part.spent);
                     }
                     let all = edits.iter().map(|(_, edit)| edit).enumerate();
-                    return Err(numbered(number, refusal.among(&request.old, all)));
+                    return Err(numbered(number, refusal.among(number, &request.old, all)));
                 }
             }
         }

@@ -13,7 +13,7 @@ impl Engine {
         }
         Err(Refusal::new(
             EditCode::Blocked,
-            "the files are in a store of this program, which cannot be searched or listed",
+            "the files are in a custom store, which cannot be searched or listed",
         )
         .hint("Read a file by its path with read_file, or use the program's own search."))
     }

@@ -21,7 +21,7 @@ const GROUPS: &[&[&str]] = &[
     &["mod", "module", "namespace", "package"],
 ];
 
-/// What of a file an edit may look at.
+/// The part of a file that an edit may match.
 #[derive(Debug, Clone)]
 pub(crate) struct View {
     /// The file, or a copy in which all else is blank: lines and offsets are the file's.
@@ -106,8 +106,10 @@ impl View {
                 refusal.code = EditCode::OccurrenceMismatch;
                 refusal.message =
                     format!("old_str is not in `{within}`, which is {lines}; it is at line {line}");
-                refusal.hint =
-                    Some("Name in `within` what the place is in, or leave it out.".into());
+                refusal.hint = Some(
+                    "Set `within` to the definition that contains the place, or leave it out."
+                        .into(),
+                );
                 refusal.occurrences = elsewhere;
             }
             None => refusal.message = format!("{} (in `{within}`, {lines})", refusal.message),
@@ -131,11 +133,8 @@ fn unnamed(path: &WorkPath, within: &str, why: Unchecked) -> Refusal {
         Unchecked::Off => "this build has no parser".to_owned(),
         other => other.to_string(),
     };
-    Refusal::new(
-        EditCode::InvalidArguments,
-        format!("`within` cannot be looked up in `{path}`: {why}"),
-    )
-    .hint(format!("Leave out within: \"{within}\", and quote enough lines to be unique."))
+    Refusal::new(EditCode::InvalidArguments, format!("`within` cannot be used in `{path}`: {why}"))
+        .hint(format!("Leave out within: \"{within}\", and quote enough lines to be unique."))
 }
 
 /// The steps of `class Pool / fn open`.
@@ -181,7 +180,7 @@ fn group_of_kind(kind: &str) -> Option<usize> {
 }
 
 impl Step {
-    /// How many of the hints are words of the kind; all that there are is more than any number.
+    /// How many of the hints are words of the kind; `usize::MAX` if together they are the kind.
     fn score(&self, kind: &str) -> usize {
         if !self.hints.is_empty() && self.hints.join(" ") == kind {
             return usize::MAX;

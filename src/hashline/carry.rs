@@ -1,11 +1,10 @@
 //! Where the lines of one version are in a later one.
 //!
-//! For an edit of our own the way is known from its splices. For a change by
-//! another program it is inferred, and only what allows no second opinion is carried:
-//! lines that occur once in both versions, in their order, are landmarks; a line that
-//! occurs more often is carried only when everything between two landmarks is
-//! unchanged; and a run of such lines must say enough to be known again. A brace among
-//! equal braces is lost rather than guessed.
+//! For an edit of this session, the mapping is known from its splices. For a change by another
+//! program it is inferred, and only unambiguous lines are mapped: lines that occur once in both
+//! versions, in the same order, are landmarks; a line that occurs more often is mapped only if
+//! everything between two landmarks is unchanged; and a run of such lines must be long enough to
+//! be recognised. A brace among equal braces is lost rather than guessed.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,7 +20,7 @@ struct Run {
     len: usize,
 }
 
-/// The way of each line from one version to another.
+/// Maps the line numbers of one version to those of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineMap {
     runs: Vec<Run>,
@@ -158,8 +157,8 @@ fn bodies(snapshot: &Snapshot) -> Vec<&str> {
     crate::text::each_line(text).map(|line| text[line.body].trim_end()).collect()
 }
 
-/// How many letters and digits a run of lines must have, in lines that occur once, to
-/// be known again anywhere in the file: about two short lines.
+/// How many letters and digits the lines of a run that occur only once must have in total, so that
+/// the run is recognised anywhere in the file: about two short lines.
 const ENOUGH: usize = 12;
 
 /// For each line of `a` the 1-based line of `b`, or 0.
@@ -184,8 +183,8 @@ fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
     drop_coincidences(a, b, &targets)
 }
 
-/// A short line such as `end` may occur once in both versions and still be another
-/// one. A run counts when it says enough, or hangs on the start or end of both files.
+/// A short line such as `end` may occur once in both versions without being the same line. A run
+/// counts if it is long enough, or if it touches the start or the end of both files.
 fn drop_weak_runs(targets: &mut [usize], evidence: &[usize], total: usize) {
     let mut start = 0;
     while start < targets.len() {

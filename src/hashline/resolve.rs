@@ -1,10 +1,10 @@
 //! From anchors and line numbers to lines of the present file.
 //!
-//! With a snapshot id the anchor belongs to that version, must match it, and is
-//! carried from there. Without one, every version that the caller was shown and whose line
-//! has the id is a possible origin: all of them must lead to the same place, else the
-//! anchor is stale. With no version on record, number and id must match the file. A number
-//! without letters speaks of each version that the caller may mean, and they too must agree.
+//! With a snapshot id, the anchor must match that version, and is mapped from there. Without one,
+//! every version that the caller was shown and in which the line has the id is a possible origin;
+//! all of them must lead to the same place, otherwise the anchor is stale. If no version is on
+//! record, number and id must match the file. For a number without letters, every version that the
+//! caller may mean must lead to the same place.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::carry::LineMap;
 use super::{stale, tag};
 use crate::session::{At, Basis};
 
-/// A version of a file that was shown to the caller or written by us.
+/// A version of a file that was shown to the caller or written by this session.
 #[derive(Debug, Clone)]
 pub struct Version {
     /// Its content.
@@ -24,11 +24,11 @@ pub struct Version {
     pub shown: Vec<LineSpan>,
     /// The way of its lines from the version before it, where that is known exactly.
     pub way: Option<Arc<LineMap>>,
-    /// Those that it was shown under the numbers they have here.
+    /// The lines that the caller was shown with the numbers of this version.
     pub(crate) numbered: Vec<LineSpan>,
-    /// The answer that told of it.
+    /// The number of the answer that showed it to the caller, if any.
     pub(crate) told: Option<u64>,
-    /// Calls under way whose answers will tell of it.
+    /// The running calls whose answers will show it to the caller.
     pub(crate) pending: Vec<u64>,
     /// Whether a version before it was left out, and the answer that told of that one.
     pub(crate) left_out: Option<Option<u64>>,
@@ -191,7 +191,8 @@ impl<'a> Resolver<'a> {
         let Basis::Of(basis) = self.basis.clone() else {
             return Err(self.both(first, last, Cause::UnknownSnapshot));
         };
-        // What an edit wrote that the caller has not heard of is no origin of its anchors.
+        // Text written by an edit whose answer the caller has not received cannot be the origin of
+        // its anchors.
         let unheard = !basis.contains(&At::Now);
         let latest = basis.iter().filter_map(|at| match at {
             At::Version(at) => Some(*at),
@@ -245,8 +246,7 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The lines of a span of numbers, as they are numbered now: each version that the
-    /// numbers may be of has to say the same.
+    /// The current numbers of these lines. All versions that the caller may mean have to agree.
     pub(crate) fn numbers(&mut self, named: LineSpan) -> Result<LineSpan, NoNumbers> {
         let at = match (self.origin, self.basis.clone()) {
             (Origin::Unknown, _) | (Origin::Any, Basis::Lost) => {
@@ -381,8 +381,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Where the lines of anchors went that match no version of the session: a version that
-    /// others have on record may tell, or the one line close by that has the letters.
+    /// Where the lines of anchors that match no version of the session are now: found through a
+    /// version that another process recorded, or through the only nearby line with the same id.
     fn told_by_content(&self, stale: Vec<Stale>) -> Vec<Stale> {
         stale
             .into_iter()

@@ -1,7 +1,6 @@
-//! Hooks of other agents: what their own edit tools are about to do is tried here
-//! first, in memory. Where the client lets a hook rewrite the call, a call that would
-//! fail or write the wrong thing is rewritten to one that applies exactly; where not,
-//! the model is told what to send.
+//! Hooks of other agents: a call of their own edit tool is first tried here, in memory. If the
+//! call would fail or write the wrong thing, and the client lets a hook rewrite it, it is
+//! rewritten to one that applies exactly; otherwise the model is told what to send.
 //!
 //! A hook never writes a file, never blocks a call that it does not understand, and
 //! stays silent when the call is fine as it is.
@@ -245,8 +244,8 @@ fn plain(before: &Snapshot, request: &EditRequest) -> Option<String> {
     Some(if crlf { after.replace('\n', "\r\n") } else { after })
 }
 
-/// Whether it is the edit itself that is refused, and not the place of the file, its kind or
-/// its protection, on which the client has a mind of its own.
+/// Whether the edit itself is refused, and not the path, the type or the protection of the file,
+/// which are left to the client.
 fn is_about_the_edit(code: EditCode) -> bool {
     !matches!(
         code,
@@ -356,7 +355,7 @@ fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) ->
 /// What the model is told about a call that was rewritten.
 fn rescue(how: &str) -> String {
     format!(
-        "restitch corrected your edit before it ran: old text and new text were read as the file has them ({how})."
+        "restitch corrected your edit before it ran: the old and the new text were adapted to the file ({how})."
     )
 }
 

@@ -1,5 +1,5 @@
-//! A patch that is about to be applied by another reader, which takes the first exact
-//! place: written again so that this place is the right one.
+//! Rewrites a patch for another reader that takes the first exact match, so that this match is the
+//! right place.
 
 use serde_json::Value;
 

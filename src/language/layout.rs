@@ -1,4 +1,4 @@
-//! Whether the indentation of a text holds together, in a language where it is the syntax.
+//! Whether the indentation of a text is well formed, for languages in which it is syntax.
 
 use super::{Kind, Lexed};
 

@@ -97,7 +97,7 @@ impl Lexer<'_> {
             if byte == b'\n' && !self.heredocs.is_empty() {
                 self.here_documents();
             } else if self.starts_comment(rest, byte) || self.starts_literal(rest, byte) {
-                // Both have moved on.
+                // The one that matched has advanced `self.at`.
             } else {
                 self.bracket(byte);
                 self.at += rest.chars().next().map_or(1, char::len_utf8);

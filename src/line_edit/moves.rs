@@ -112,9 +112,9 @@ pub(crate) fn depth_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan) 
     chosen.unwrap_or_default().to_owned()
 }
 
-/// Lines of one file at another depth, in the levels of the file they go to. Lines that begin
-/// inside a literal keep their blanks, which belong to it. `None` where no single rule puts all
-/// of them there.
+/// Re-indents lines of one file for another place, in the indentation style of the target file.
+/// Lines that begin inside a literal keep their white space. `None` if no single rule fits all
+/// lines.
 pub(crate) fn reindent(
     from: &Snapshot,
     span: LineSpan,
@@ -145,7 +145,7 @@ pub(crate) fn reindent(
     }
     let moved: Vec<String> = code.iter().map(|at| lines[*at].clone()).collect();
     let mut pairs = vec![(outer.clone(), depth.to_owned())];
-    // One level is one level, whatever it is made of.
+    // One level maps to one level, whether tabs or spaces.
     if let (Some(own), Some(there)) = (level(from), level(to)) {
         pairs.push((format!("{outer}{own}"), format!("{depth}{there}")));
     }

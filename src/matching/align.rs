@@ -80,8 +80,8 @@ fn is_comment(file: &File<'_>, line: &str) -> bool {
     file.language.is_some_and(|language| language.is_comment(line))
 }
 
-/// Whether a line differs from the file's in a comment alone, or is a comment that the file
-/// does not have; and whether its own words occur nowhere else.
+/// Whether a line differs from the file's only in a comment, or is a comment that the file does
+/// not have. The line must not occur elsewhere in the file.
 fn differs_in_comment(file: &File<'_>, place: &Place, old: &[&str], at: usize) -> bool {
     let Some(language) = file.language else { return false };
     let line = old[at];
@@ -108,7 +108,7 @@ fn is_directive(comment: &str) -> bool {
             && text.split_whitespace().next().is_some_and(|word| word.contains(':'))
 }
 
-/// What two lines may differ in at most and say the same.
+/// The laxest tolerance at which two lines of this file count as the same.
 pub(super) fn loosest(file: &File<'_>) -> Tolerance {
     match file.language.is_some_and(|language| language.is_free_form()) {
         true => Tolerance::Punctuation,

@@ -130,7 +130,7 @@ fn longest(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>, out: &mut P
 /// What happens to the lines of `old` and `new`, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Event {
-    /// `new` has the line as `old` has it, to the last blank.
+    /// `new` has exactly the line of `old`, white space included.
     Keep(usize, usize),
     /// A line that was changed into another; if only in its indentation, the words are equal.
     Change(usize, usize),
@@ -147,7 +147,7 @@ pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
     let (a, b): (Vec<u64>, Vec<u64>) =
         (old.iter().map(exact).collect(), new.iter().map(exact).collect());
     let mut pairs = common(&a, &b);
-    // What is the same but for its indentation is a line that moved.
+    // A line that differs only in its indentation counts as moved.
     let (c, d): (Vec<u64>, Vec<u64>) =
         (old.iter().map(key).collect(), new.iter().map(key).collect());
     let mut more = Pairs { found: Vec::new(), left: MOST_CELLS_IN_ALL };

@@ -1,10 +1,10 @@
-//! How much one call may cost. The loops of the matcher count what they do, and a call that
-//! goes over the limit, or that no caller waits for any more, is given up: the stack unwinds to
-//! where its work began, and nothing of it is used. The limit is of work and not of time, so
-//! that a call is decided the same on every machine.
+//! A limit on the work of one call. The loops of the matcher count their steps. A call that
+//! exceeds the limit, or that no caller waits for any more, is aborted: the stack unwinds to where
+//! its work began, and the result is discarded. Steps are counted instead of time, so that the
+//! same call gets the same result on every machine.
 //!
-//! Code that was not begun by [`Effort::run`] is never given up. Where a panic aborts the
-//! process there is no unwinding, and so no limit.
+//! Code outside of [`Effort::run`] is never aborted. With `panic = "abort"` there is no unwinding,
+//! and so no limit.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -34,11 +34,11 @@ impl GivenUp {
         match self {
             Self::TooMuch => Refusal::new(
                 EditCode::TooLarge,
-                format!("old_str is not in the file as it is, and looking for it in other forms takes more than the {MOST_STEPS} steps that one call may"),
+                format!("old_str is not in the file as sent, and matching it in other forms takes more than {MOST_STEPS} steps, the limit of one call"),
             )
             .hint("Nothing was written. Quote fewer lines, exactly as the file has them, or use edit_lines."),
             Self::Unheard => {
-                Refusal::new(EditCode::Conflict, "the call was withdrawn while it was decided")
+                Refusal::new(EditCode::Conflict, "the call was cancelled while it was being matched")
                     .hint("Nothing was written.")
             }
         }
@@ -46,7 +46,7 @@ impl GivenUp {
 }
 
 thread_local! {
-    /// What the call on this thread has left; `None` where none is counted.
+    /// The steps left to the call on this thread; `None` while nothing is counted.
     static LEFT: Cell<Option<u64>> = const { Cell::new(None) };
     /// Set once no caller waits for what this thread works on.
     static WITHDRAWN: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
@@ -63,8 +63,7 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Does the work as far as the effort reaches. Within work that is counted already, that
-    /// count goes on.
+    /// Runs the work within the limit. A nested call counts against the outer limit.
     pub(crate) fn run<T>(&mut self, work: impl FnOnce() -> T) -> Result<T, GivenUp> {
         if cfg!(panic = "abort") || LEFT.get().is_some() {
             return Ok(work());
@@ -95,7 +94,7 @@ fn is_withdrawn() -> bool {
     WITHDRAWN.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
-/// Works on a call until the flag is set: then whatever of it is counted is given up.
+/// Runs the work until the flag is set, which aborts all work that is counted.
 #[cfg(feature = "mcp")]
 pub(crate) fn until<T>(withdrawn: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
     /// Puts back what stood there, also when the work panics.

@@ -5,9 +5,12 @@
 //! What counts is the resulting text: ways to fill the gap that lead to the same bytes
 //! are one.
 
+use std::ops::Range;
+
 use super::effort;
 use super::file::{File, Tolerance};
 use super::fold::is_word;
+use super::indent;
 use super::place::{self, Chunk, ChunkKind, Place, Sought};
 use super::placeholder::is_placeholder;
 
@@ -60,7 +63,12 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
         let mut next = Vec::new();
         for chain in &chains {
             let end = found[part - 1][chain[part - 1]].lines().end;
-            let after = (0..found[part].len()).filter(|&at| found[part][at].lines().start >= end);
+            let after = (0..found[part].len()).filter(|&at| {
+                let start = found[part][at].lines().start;
+                let mark = indent::of(old[inner[part].0 - 1]);
+                let head = indent::of(old[inner[part - 1].1 - 1]);
+                start >= end && stays_in_block(file, end - 1..start, head, mark)
+            });
             next.extend(after.take(MOST_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
             if next.len() > MOST_CHAINS {
                 break;
@@ -95,6 +103,18 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
         Place { chunks, tolerance }
     };
     chains.into_iter().map(join).collect()
+}
+
+/// Whether the elided lines are in the block of the line above them, where the placeholder is
+/// deeper than that line in the call. The first of `lines` is that line; `head` and `mark` are the
+/// indentation of the two.
+fn stays_in_block(file: &File<'_>, lines: Range<usize>, head: &str, mark: &str) -> bool {
+    let columns = |indent: &str| indent::columns(indent, 4);
+    let depth = |line: usize| columns(indent::of(file.body(line)));
+    let outer = depth(lines.start);
+    let opens = |line: usize| file.body(line).trim() == "{";
+    let mut solid = lines.skip(1).filter(|&line| !file.body(line).trim().is_empty());
+    columns(mark) <= columns(head) || solid.all(|line| depth(line) > outer || opens(line))
 }
 
 /// Whether there are more ways than are compared.

@@ -1,5 +1,5 @@
-//! Escapes in `new_str` that the file's language has no place for: outside of every
-//! literal and comment a `\n` or `\"` is a fault, and the text was escaped once too often.
+//! Escapes in `new_str` where the file's language does not allow them: outside of all literals and
+//! comments, `\n` or `\"` is an error, so the text was escaped once too often.
 //!
 //! Proven by the lexer, they are undone; merely suspicious, they are written as sent, and a
 //! model may be asked.
@@ -51,7 +51,7 @@ pub(super) fn review(file: &File<'_>, place: &Range<usize>, old: &str, new: &str
     if !escapes_in_code(&sent, &with(new), inside(new)) {
         return Review::Fine;
     }
-    // The file has such text itself: it is no fault there.
+    // The file already has such text, so here it is no mistake.
     let before = file.lexed();
     if has_escape(old)
         && before.is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
@@ -89,7 +89,8 @@ pub(crate) fn review_content(language: Option<&'static Language>, content: &str)
     }
 }
 
-/// The first way to undo the escapes that leaves a text in which everything is whole.
+/// The first unescaped form in which all literals and brackets are closed and no escape is left in
+/// code.
 fn repaired(
     language: &Language,
     new: &str,

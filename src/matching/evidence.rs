@@ -1,6 +1,6 @@
-//! Whether `new_str` has the mistake that `old_str` has, in its indentation. Lines that
-//! both strings have are the evidence; where they are silent, both readings are possible, and
-//! equal results are one.
+//! Whether `new_str` has the same wrong indentation as `old_str`. The lines that both strings
+//! share are the evidence. If there are none, both readings are possible; equal results count
+//! once.
 
 use super::diff::Event;
 use super::effort;
@@ -16,11 +16,11 @@ pub(super) enum Depth {
     AllAsSent,
     /// By the rule of this number that explains the other lines.
     Mapped(usize),
-    /// By the line of the call that is nearest to it, where no rule explains all lines.
+    /// Like the nearest line of the call, if no rule explains all lines.
     Beside,
-    /// The same, and as it was sent where even that says nothing.
+    /// Like the nearest line of the call, or as it was sent if there is none.
     BesideOrSent,
-    /// As far from the first line of `new_str` as it was sent.
+    /// Relative to the first line of `new_str`, as it was sent.
     FromFirst,
 }
 
@@ -28,14 +28,16 @@ impl Depth {
     /// What it means, where it is one of several.
     pub(super) fn words(self) -> Option<&'static str> {
         match self {
-            Self::AsSent => Some("new lines as deep as they were sent"),
-            Self::AllAsSent => Some("every line of new_str as deep as it was sent"),
+            Self::AsSent => Some("new lines indented as they were sent"),
+            Self::AllAsSent => Some("every line of new_str indented as it was sent"),
             Self::BesideOrSent => {
-                Some("new lines moved like the lines above them, where these tell")
+                Some("new lines re-indented like the lines above them, where those show how")
             }
-            Self::FromFirst => Some("new lines as far from the first line as they were sent"),
+            Self::FromFirst => {
+                Some("new lines indented relative to the first line, as they were sent")
+            }
             Self::Mapped(_) | Self::Beside => {
-                Some("new lines moved as far as the lines of old_str")
+                Some("new lines re-indented like the lines of old_str")
             }
         }
     }
@@ -79,8 +81,8 @@ fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
 }
 
-/// The file's indentation of the first line, and as much more as a line of `new_str` has more
-/// than its first line.
+/// The file's indentation of the first line, plus what the line of `new_str` has beyond the first
+/// line of `new_str`.
 fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
     let own = call.new.iter().find(|line| !line.trim().is_empty())?;
@@ -88,9 +90,9 @@ fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     Some(format!("{first}{deeper}"))
 }
 
-/// Whether the lines of `new_str` have the file's step to their first line, while the first
-/// line of `old_str` alone has lost its indentation: they may have been written as a block of
-/// their own.
+/// Whether, relative to its first line, `new_str` is indented as the file is, while only the first
+/// line of `old_str` has lost its indentation. Then `new_str` may have been written as a separate
+/// block.
 fn is_own_block(call: &Lines<'_, '_>) -> bool {
     let Some(&first) = call.paired.first().filter(|_| call.map.first_apart) else { return false };
     let Some(head) = call.new.iter().position(|line| !line.trim().is_empty()) else { return false };
@@ -119,8 +121,8 @@ fn is_own_block(call: &Lines<'_, '_>) -> bool {
     new.is_some() && new == file
 }
 
-/// The line of `old_str` nearest above a line of `new_str`, else below it, and
-/// has its place in the file.
+/// The line of `old_str` nearest above a line of `new_str`, or below it if there is none above,
+/// among those that have a place in the file.
 fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
     let mut above = None;
     let mut passed = false;
@@ -195,10 +197,13 @@ enum Shared {
     Silent,
 }
 
-/// What the lines show that both strings have; and if they show nothing, whether `new_str`
-/// as a whole is as deep as `old_str` or as the file.
+/// What the shared lines show; if they show nothing, whether `new_str` as a whole is indented like
+/// `old_str` or like the file.
 fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     let (mut mistaken, mut right) = (false, false);
+    // The same by the steps from line to line, which an edit that moves a block keeps.
+    let (mut mistaken_step, mut right_step) = (false, false);
+    let mut before: Option<[usize; 3]> = None;
     for event in &call.events {
         let (Event::Keep(o, n) | Event::Change(o, n)) = *event else { continue };
         if call.old[o].trim().is_empty() || call.new[n].trim().is_empty() {
@@ -208,6 +213,20 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
         let (was, is) = (indent::of(call.old[o]), indent::of(call.new[n]));
         mistaken |= was != file && was == is;
         right |= was != file && is == file;
+        let here = [was, is, file].map(|indent| indent::columns(indent, 4));
+        if let Some(before) = before {
+            let step = |at: usize| here[at].cast_signed() - before[at].cast_signed();
+            mistaken_step |= step(0) != step(2) && step(0) == step(1);
+            right_step |= step(0) != step(2) && step(2) == step(1);
+        }
+        // A first line that has lost its indentation says nothing about the steps to others.
+        let lost = call.map.first_apart && call.paired.first() == Some(&o);
+        before = Some(here).filter(|_| !lost);
+    }
+    if mistaken && !right && right_step && !mistaken_step
+        || right && !mistaken && mistaken_step && !right_step
+    {
+        return Shared::Silent;
     }
     // The depth of the outermost line.
     fn outer<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
@@ -217,7 +236,7 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     let new = outer(solid.map(|line| indent::of(line)));
     let old = outer(call.paired.iter().map(|&o| indent::of(call.old[o])));
     let file = outer(call.paired.iter().filter_map(|&o| call.file_indent(o)));
-    // Where all begin as deep, the width of a level.
+    // If all start at the same indentation, the width of a level decides.
     let widths = || {
         let unit = |lines: &[&str]| indent::unit(lines.iter().copied());
         (unit(&call.old), unit(&call.new), call.file.unit())
@@ -244,9 +263,9 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     }
 }
 
-/// Whether `new_str` as it was sent begins as deep as the file's lines do, and moved like the
-/// other lines it does not: a block was put around lines, or taken away, and `new_str` may be
-/// right while `old_str` is not.
+/// Whether the first line of `new_str` has the file's indentation as sent, and would lose it if it
+/// were mapped like the others. Then a block may have been put around lines or taken away, and
+/// `new_str` may be right while `old_str` is not.
 fn begins_as_the_file(call: &Lines<'_, '_>, mapped: &[Depth]) -> bool {
     let first = call.new.iter().position(|line| !line.trim().is_empty());
     let (Some(first), Some(&old)) = (first, call.paired.first()) else { return false };
@@ -256,8 +275,8 @@ fn begins_as_the_file(call: &Lines<'_, '_>, mapped: &[Depth]) -> bool {
         && mapped.iter().any(|depth| depth.apply(call, first).as_deref() != file)
 }
 
-/// Whether each new line is deeper, as deep, or less deep than its neighbours in the result as
-/// it is in `new_str`. If not, the rule is none for these lines.
+/// Whether each new line compares to its neighbours in the result (more, equally or less indented)
+/// as it does in `new_str`. If not, the rule does not apply to these lines.
 fn keeps_order(call: &Lines<'_, '_>, depth: Depth) -> bool {
     let width = |line: &str| indent::columns(line, TAB);
     let mut above: Option<(usize, usize, bool)> = None;
@@ -301,10 +320,10 @@ fn same_depth(call: &Lines<'_, '_>, o: usize, n: usize) -> bool {
 /// The width of a tab where depths are compared.
 const TAB: usize = 4;
 
-/// Whether lines are deeper than those on both sides of them, as deep as the file's lines
-/// there, without a reason in the code: no bracket or colon above, and those that replace a line
-/// replace one that stood beside the others. Then they may be right as they were sent, while
-/// the lines around them are not.
+/// Whether new lines are indented more than their neighbours in the call and as much as the file's
+/// lines there, although nothing in the code explains it: no bracket or colon opens a block above,
+/// and a line that they replace was indented like its neighbours. Then they may be right as sent,
+/// and the lines around them wrong.
 fn is_right_as_sent(call: &Lines<'_, '_>) -> bool {
     let kept = |event: &Event| match *event {
         Event::Keep(o, n) | Event::Change(o, n) => Some((o, n)),

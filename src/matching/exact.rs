@@ -1,9 +1,9 @@
 //! The exact rung. Where `old_str` occurs in the file as often as expected, `new_str`
 //! replaces it, byte for byte; what looks odd is a warning.
 //!
-//! Three things are not so, each proven by bytes: line breaks of `new_str` take the ending
-//! that the file has there; a text that is already there is not put in twice; and
-//! escapes that the lexer proves to be none are undone.
+//! There are three exceptions, each proven by the bytes: line breaks of `new_str` take the line
+//! ending that the file has there; an edit that was already made is not made twice; and escapes in
+//! a place where the language allows none are undone.
 
 use std::ops::Range;
 
@@ -50,15 +50,16 @@ pub(super) fn places<'a>(file: &File<'_>, old: &'a str) -> Found<'a> {
         let to = (place.end + old.len() - 1).min(bytes.len());
         finder.find(&bytes[place.start + 1..to]).is_some_and(|at| place.start + 1 + at < place.end)
     };
-    // A text overlaps itself only if it begins as it ends. To look is cheaper for a few places.
+    // A text can overlap itself only if a prefix of it is also a suffix. For few places, looking
+    // is cheaper than checking that.
     let overlapping = (all.len() <= FEW || border(old.as_bytes())) && all.iter().any(overlaps);
     Found { finder, all, overlapping }
 }
 
-/// Places at which it is looked for an overlap without asking whether there can be one.
+/// Up to this many places, overlaps are searched without checking that they are possible.
 const FEW: usize = 2;
 
-/// Whether a text begins with what it ends with.
+/// Whether some proper prefix of a text is also a suffix (a border).
 fn border(text: &[u8]) -> bool {
     let mut back = vec![0; text.len()];
     let mut matched = 0;
@@ -264,8 +265,8 @@ fn review_exact(
     out
 }
 
-/// Where the line goes on to its end behind the old text, a line break that only the new one
-/// ends with makes a blank line.
+/// Warns if only the new text ends with a line break: the line break after the place stays, so
+/// this one adds a blank line.
 pub(super) fn adds_blank_line(old: &str, new: &str) -> Option<String> {
     let more = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
     more.then(|| {
@@ -306,8 +307,8 @@ pub(super) fn odd_text(file: &File<'_>, old: &str, new: &str) -> Vec<String> {
     out
 }
 
-/// Whether the indentation that one string has at its edge and the other has not leaves a
-/// line with another depth than it had.
+/// Warns if only one of the two strings has indentation at its start or end, so that the
+/// indentation of a line changes.
 fn odd_edges(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Option<String> {
     let text = file.text;
     let tail = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
@@ -315,20 +316,20 @@ fn odd_edges(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Opt
     let follows = text[place.end..].chars().next().is_some_and(|c| !c.is_whitespace());
     let both_end = old[..old.len() - was].ends_with('\n') && new[..new.len() - is].ends_with('\n');
     if both_end && follows && was != is {
-        return Some("old_str ends with a part of the next line's indentation and new_str does not, so that line is less or more deep now".to_owned());
+        return Some("old_str ends with a part of the next line's indentation and new_str does not, so the indentation of that line has changed".to_owned());
     }
     let line = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
     let margin = &text[line..place.start];
     let amid = !margin.is_empty() && margin.trim().is_empty();
     if amid && !indent::of(old).is_empty() && new.lines().count() > 1 {
-        return Some("old_str begins amid the indentation of its first line, and lines after the first were written as deep as they were sent".to_owned());
+        return Some("old_str begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
     }
     (amid && indent::of(old).is_empty() && !indent::of(new).is_empty()).then(|| {
-        "old_str begins behind the line's indentation and new_str begins with its own, so the first line is deeper now".to_owned()
+        "old_str begins after the line's indentation and new_str brings its own, so the first line is now indented further".to_owned()
     })
 }
 
-/// Whether further lines of `new` are less deep than the lines they are among.
+/// Warns if the lines of `new` after the first are indented less than the lines around them.
 fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String> {
     let text = file.text;
     let line = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
@@ -344,12 +345,12 @@ fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String>
     let first = indent::columns(margin, 4) + indent::columns(indent::of(new), 4);
     let flat = is_flattened(&text[place.clone()], new, indent::columns(margin, 4));
     (flat || further < own.unwrap_or(first).min(first)).then(|| {
-        "new_str was written as sent, and lines after its first are less deep than the lines around them: indent them if they belong there".to_owned()
+        "new_str was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there".to_owned()
     })
 }
 
-/// Whether the line behind a first one that opens a block is deeper in `old`, which begins
-/// `margin` columns in, and is not in `new`.
+/// Whether the line after a first line that opens a block is indented in `old`, but not in `new`.
+/// `old` begins at column `margin`.
 fn is_flattened(old: &str, new: &str, margin: usize) -> bool {
     let second = |text: &str| {
         let mut solid = text.lines().filter(|line| !line.trim().is_empty());

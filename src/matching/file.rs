@@ -44,7 +44,7 @@ impl Tolerance {
         Self::Punctuation,
     ];
 
-    /// What of a line's inside is forgotten.
+    /// Which differences inside a line are ignored.
     pub(super) fn fold(self) -> Option<Fold> {
         match self {
             Self::LineEndings | Self::TrailingBlanks | Self::Indentation => None,
@@ -56,7 +56,7 @@ impl Tolerance {
         }
     }
 
-    /// Whether white space at the start is forgotten.
+    /// Whether indentation is ignored.
     pub(super) fn ignores_indentation(self) -> bool {
         self >= Self::Indentation
     }

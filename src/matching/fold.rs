@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization as _;
 
-/// How much of a line its canonical form forgets. Each forgets more than the one before.
+/// Which differences the canonical form of a line ignores. Each fold ignores more than the one
+/// before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fold {
     /// Look-alike characters.
@@ -145,7 +146,7 @@ fn fold_char(c: char, mut emit: impl FnMut(char)) {
 /// String literals that open and close on this line, quotes included, as index ranges.
 fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
-    // A kind of quote that was left open once opens nothing further: the work stays linear.
+    // Once a kind of quote was left open, later ones are skipped, so that the work stays linear.
     let mut torn: Vec<char> = Vec::new();
     let mut at = 0;
     while at < chars.len() {

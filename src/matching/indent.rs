@@ -1,5 +1,5 @@
-//! Indentation: from pairs (what the call has, what the file has) to the rules that
-//! explain all of them, and through which new lines go.
+//! Indentation: derives, from pairs of (indentation in the call, indentation in the file), the
+//! rules that explain all pairs and that are applied to new lines.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub(super) fn unit<'a>(lines: impl Iterator<Item = &'a str>) -> Option<usize> {
     unit_by_steps(lines, 1)
 }
 
-/// The same, if it is seen so often.
+/// The same, if it occurs at least `least` times.
 pub(super) fn unit_by_steps<'a>(
     lines: impl Iterator<Item = &'a str>,
     least: usize,
@@ -179,7 +179,7 @@ impl Levels {
 pub(super) struct IndentMap {
     /// Every rule that explains all pairs, likeliest first; none for a map that is irregular.
     pub(super) rules: Vec<Rule>,
-    /// The first line's indentation was lost, and it speaks for no other line.
+    /// The first line's indentation was lost, so it says nothing about the other lines.
     pub(super) first_apart: bool,
     levels: Levels,
     pairs: Vec<(String, String)>,
@@ -229,7 +229,7 @@ impl IndentMap {
         }
     }
 
-    /// Whether nothing but the levels that the pairs show can be mapped.
+    /// Whether only levels that occur in the pairs can be mapped, because no rule fits.
     pub(super) fn is_irregular(&self) -> bool {
         self.rules.is_empty()
     }
@@ -288,7 +288,7 @@ fn rules(pairs: &[(String, String)], levels: Levels) -> Vec<Rule> {
         out.retain(by_steps);
     }
     out.sort_by_key(Rule::cost);
-    // What needs no change at all needs no other explanation.
+    // If no change is needed, the other rules are dropped.
     if out.first().is_some_and(Rule::is_same) {
         out.truncate(1);
     }

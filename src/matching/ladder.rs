@@ -27,8 +27,8 @@ impl Call<'_, '_> {
             .find_map(|tolerance| readings.iter().find_map(|reading| self.at(reading, tolerance)))
     }
 
-    /// Where blanks, quotes and marks mean nothing, the language tells. Of an unknown one
-    /// nothing is guessed.
+    /// Spacing and punctuation are ignored only if the language says that they mean nothing. For
+    /// an unknown language they count.
     fn allows(self, tolerance: Tolerance) -> bool {
         tolerance < Tolerance::Spacing
             || self.file.language.is_some_and(|language| language.is_free_form())
@@ -63,25 +63,35 @@ impl Call<'_, '_> {
             Tolerance::Spacing => Rung::Spacing,
             Tolerance::Punctuation => Rung::Punctuation,
         };
-        // A lone number may be the text's own; it is a line's where it is that line.
+        // A single number may belong to the text; it is a line number only if the text is at that
+        // line.
         if reading.rewrites.contains(&Rewrite::LineNumbers)
             && let Some(number) = reading::lone_number(&self.request.old)
             && !places.lines.contains(&number)
         {
             return None;
         }
+        // Text in a fence of the file's own: the fence of the call is that one.
+        let fenced = |place: &Place| {
+            let above = place.lines().start.checked_sub(1);
+            above.is_some_and(|line| reading::is_fence(self.file.body(line)))
+        };
+        if reading.rewrites.contains(&Rewrite::CodeFence) && places.list.iter().any(fenced) {
+            return None;
+        }
         (!places.list.is_empty()).then(|| self.conclude(reading, &places, rung))
     }
 
-    /// Whether a place begins or ends amid a name or a number.
+    /// Whether a place begins or ends inside a name or a number.
     fn cuts_a_name(self, place: &Range<usize>) -> bool {
         let cuts = |at: usize| place::cuts_name(self.file.text, at);
         cuts(place.start) || cuts(place.end)
     }
 
-    /// The places of several lines without those that begin or end amid a line of the file,
-    /// unless the call keeps its line there: what it changes may go on in the rest of that line.
-    /// Where indentation is forgotten, too, a line begins where the file's does.
+    /// For a text of several lines, drops the places that begin or end inside a line of the file,
+    /// unless the call keeps that line unchanged: a change to part of a line might have to
+    /// continue in the rest of it. If indentation is ignored, a place must begin at the start of a
+    /// line.
     fn uncut(self, reading: &Reading, places: Places) -> Places {
         let old = split(&reading.old);
         if old.len() < 2 || !places.is_complete() {
@@ -207,7 +217,8 @@ impl Call<'_, '_> {
         if !outcomes.is_empty() {
             return self.settle(reading, outcomes, rung, &rewrites);
         }
-        // No reading tells: what is left is shown, and never decides alone.
+        // No reading determines the indentation: the guesses are shown, but none is applied on its
+        // own.
         let guesses = match places {
             [place] => outcome::guesses(self.file, place, &reading.old, &reading.new),
             _ => Vec::new(),
@@ -227,7 +238,8 @@ impl Call<'_, '_> {
         }
     }
 
-    /// One outcome is applied; of several, those that break what is whole are out.
+    /// Drops the outcomes that break intact brackets or literals. Applies the outcome if one is
+    /// left.
     fn settle(
         self,
         reading: &Reading,
@@ -259,10 +271,14 @@ impl Call<'_, '_> {
         };
         let changes =
             |splices: &[Splice]| splices.iter().any(|s| file.text[s.range.clone()] != s.text);
+        let has_new = |splice: &Splice| texts.iter().any(|new| new.trim() == splice.text.trim());
         match whole.len() {
             0 => Verdict::Refused(refuse::breaks(line, rung)),
             1 => match whole.pop() {
                 Some((splices, _)) if changes(&splices) => Verdict::One(explained(splices)),
+                Some((splices, _)) if !splices.iter().any(has_new) => {
+                    Verdict::Refused(refuse::only_forgiven(line, rung))
+                }
                 _ => Verdict::Refused(refuse::already_applied(line)),
             },
             count => {

@@ -1,5 +1,5 @@
-//! Signs that an edit was made already. A looser match never beats them: what a laxer rung
-//! finds may be a twin of the text that is gone.
+//! Signs that an edit was already made. They win over a looser match, which may be a similar copy
+//! of text that is gone.
 
 use super::diff::{Event, events};
 use super::file::{File, Tolerance, split};
@@ -32,7 +32,8 @@ fn by_lines(file: &File<'_>, old: &str, new: &str, tolerance: Tolerance) -> Opti
         _ => false,
     });
     if !contains(&old, &lines, tolerance) {
-        // As near as the old text, where kept lines tie it to the place; else nearer.
+        // If kept lines tie it to the place, the new text may match as loosely as the old text;
+        // otherwise it must match more strictly.
         let upto =
             Tolerance::ALL.into_iter().take_while(|t| *t < tolerance || keeps && *t == tolerance);
         for at in upto {
@@ -161,8 +162,8 @@ fn find(file: &File<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Place> {
     place::places(file, Sought { lines, whole_lines: true, closed: true }, tolerance).list
 }
 
-/// Whether another part of the file has more lines of the call to the last byte than the
-/// place has: then the place is a twin, and the text that was meant has changed.
+/// The line of another part of the file that has more lines of the call byte for byte than the
+/// place has. Then the place is only similar, and the text that was meant has changed.
 pub(super) fn nearer_twin(file: &File<'_>, old: &[&str], place: &Place) -> Option<usize> {
     let worded: Vec<usize> = (0..old.len()).filter(|&at| old[at].contains(is_word)).collect();
     if worded.len() < 3 {

@@ -34,7 +34,7 @@ const MOST_COMPARED: usize = 400_000;
 const MOST_LIKENED: usize = 200_000;
 /// Lines of a longer text are paired when they are as alike as this.
 const LEAST_PAIRED: f64 = 0.45;
-/// Less alike than this teaches nothing.
+/// A region less similar than this is dropped.
 const FLOOR: f64 = 0.15;
 
 /// The positions of words and whole lines.
@@ -67,7 +67,7 @@ impl Index {
         Self { lines, words: known }
     }
 
-    /// The lines (from 0) with this key, unless they are many.
+    /// The lines (from 0) with this key; for a common key only the first ones.
     fn rare(map: &HashMap<u64, Vec<u32>>, key: u64) -> &[u32] {
         map.get(&key).map_or(&[], Vec::as_slice)
     }
@@ -212,7 +212,7 @@ fn region(
     compare(file, text, solid, from..to, (start, left))
 }
 
-/// Compares the text with some lines of the file, the first of which it is expected at `start`.
+/// Compares the text with some lines of the file; it is expected to begin at line `start`.
 fn compare(
     file: &File<'_>,
     text: &[&str],
@@ -265,7 +265,7 @@ fn compare(
     Some(Region { lines: first..last + 1, pairs, score: (sum / weight - crowd).max(0.0), equal })
 }
 
-/// Pairs the lines between equal ones: each with the likest in its gap, in order.
+/// Pairs the lines between equal ones, in order: each with the most similar line of its gap.
 fn fill(
     file: &File<'_>,
     text: &[&str],

@@ -1,5 +1,5 @@
-//! A call put onto lines of the file that are known to be meant: what a model that points
-//! at a region needs. Outside of conflicts the merge is kept byte for byte.
+//! Applies a call to lines of the file that are known to be meant, as after a model has named a
+//! region. Outside of conflicts the merge is kept byte for byte.
 
 use std::ops::Range;
 

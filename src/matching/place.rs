@@ -73,7 +73,7 @@ impl Place {
         start..end
     }
 
-    /// Whether the bytes begin, and end, amid a line.
+    /// Whether the bytes begin, and end, inside a line.
     pub(super) fn cuts(&self, file: &File<'_>) -> (bool, bool) {
         let (range, lines) = (self.range(), self.lines());
         let Some((first, last)) = file.lines().get(lines.start).zip(lines.end.checked_sub(1))
@@ -222,7 +222,7 @@ fn blank_lines(file: &File<'_>, old: Range<usize>, lines: Range<usize>, out: &mu
     }
 }
 
-/// A text of several lines that begins or ends amid a line of the file. The lines between
+/// A text of several lines that begins or ends inside a line of the file. The lines between them
 /// are whole.
 fn with_cut_ends(
     file: &File<'_>,
@@ -273,7 +273,8 @@ fn with_cut_ends(
         let mut chunks: Vec<Chunk> =
             (0..count).map(|at| Chunk::same(at, start + at, file)).collect();
         if let Some(Some(range)) = head {
-            chunks[0].bytes = range;
+            // To the end of the line, blanks and all: nothing follows it there.
+            chunks[0].bytes.start = range.start;
             chunks[0].from_start = false;
         }
         if let Some(Some(range)) = tail {

@@ -42,7 +42,7 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     named && (dots || comment.is_some() && alone())
 }
 
-/// Words of a placeholder that ends with what became of the code; a sentence has more.
+/// The most words of a placeholder such as "rest of the code unchanged"; a sentence has more.
 const MOST_WORDS: usize = 6;
 
 const PHRASES: &[&str] = &[
@@ -82,8 +82,8 @@ pub(super) fn is_bare(line: &str) -> bool {
     matches!(line.trim(), "..." | "…")
 }
 
-/// A placeholder in `new` that neither `old` nor the file has, and lines of `old` that
-/// went for it.
+/// The first placeholder that `new` adds: one that is in neither `old` nor the file, or one more
+/// than `old` has.
 pub(super) fn introduced<'a>(old: &str, new: &'a str, file: &str) -> Option<&'a str> {
     if !new.lines().any(is_placeholder) {
         return None;

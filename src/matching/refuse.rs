@@ -30,7 +30,7 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
     refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
     if let Some(line) = line_in_other_case(file, &request.old) {
-        refusal.message.push_str(&format!("; line {line} has it with other letter case"));
+        refusal.message.push_str(&format!("; line {line} has it in different letter case"));
         return refusal.hint("Quote it as the file has it, then send the edit again.");
     }
     if found.is_empty() {
@@ -166,13 +166,24 @@ pub(super) fn omission(placeholder: &str) -> Refusal {
 
 /// The place is known, and several texts are consistent with the call.
 pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
-    let place = format!("old_str is at line {line} with other {}", differs(rung));
+    let place = format!("old_str is at line {line} with different {}", differs(rung));
     let message = match count {
-        0 => format!("{place}, and how new_str is to be written there cannot be told"),
+        0 => format!("{place}, and it is not clear how new_str should be written there"),
         _ => format!("{place}, and new_str can be written there in {count} ways"),
     };
     Refusal::new(EditCode::Ambiguous, message)
         .hint(format!("Read around line {line}, then send old_str as the file has it and new_str as it should be, white space included."))
+}
+
+/// The edit changes only what the match ignores, and the file has neither of its texts.
+pub(super) fn only_forgiven(line: usize, rung: Rung) -> Refusal {
+    let message = format!(
+        "old_str is at line {line} with different {0}, and new_str changes only {0}",
+        differs(rung)
+    );
+    Refusal::new(EditCode::NoOccurrence, message).hint(format!(
+        "Read around line {line}, then send old_str exactly as the file has it and new_str as it should be."
+    ))
 }
 
 /// What a rung forgives, in a word or two.
@@ -195,7 +206,7 @@ fn differs(rung: Rung) -> &'static str {
 /// The only texts that the call can mean would break what is whole.
 pub(super) fn breaks(line: usize, rung: Rung) -> Refusal {
     let message = format!(
-        "old_str is at line {line} with other {}, and new_str there would leave brackets or literals unclosed",
+        "old_str is at line {line} with different {}, and new_str there would leave brackets or literals unclosed",
         differs(rung)
     );
     Refusal::new(EditCode::Syntax, message).hint(format!(
@@ -246,7 +257,7 @@ fn said(conflict: &Conflict) -> String {
     }
 }
 
-/// A letter that looks like the file's and is another one.
+/// A letter that looks like the file's but is a different character.
 fn strange_letter(believed: &str, found: &str) -> Option<String> {
     let (own, other) = believed.chars().zip(found.chars()).find(|(a, b)| a != b)?;
     let strange = own.is_ascii() != other.is_ascii() && own.is_alphabetic();

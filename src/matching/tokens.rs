@@ -21,7 +21,8 @@ struct Token<'a> {
     start: usize,
 }
 
-/// Whether a line that ends so goes on: it opens something, or joins what follows.
+/// Whether the end of the line shows that the statement continues: it opens a bracket, or joins
+/// what follows.
 fn goes_on(line: &str) -> bool {
     let line = line.trim_end();
     line.is_empty()
@@ -146,13 +147,13 @@ pub(super) fn merge(
     let end = own.last().map_or(0, |last| last.end);
     let tail = &file[end..];
     let o_tail = &old[o.last().map_or(0, |last| last.start + last.text.len())..];
-    // What only the file has behind the call's last word stays, once.
+    // Text that only the file has after the last word of the call is kept, once.
     match o_tail == n_tail {
         true if out.ends_with(tail.trim())
             && !tail.trim().is_empty()
             && partner.last() == Some(&None) => {}
-        // A mark that closes a statement follows what can end one; behind what opens
-        // or joins, whether the file's mark is still meant is open.
+        // A closing mark follows the end of a statement. If the new line opens or joins something,
+        // the file's mark may no longer be meant.
         true if !tail.trim().is_empty() && goes_on(new) => {
             let sent = out.clone() + n_tail;
             return Some(Merged::Open(out + tail, sent));
@@ -169,8 +170,8 @@ pub(super) fn merge(
     Some(if open { Merged::Open(out, new.to_owned()) } else { Merged::Clear(out) })
 }
 
-/// Whether the file writes a quote that the call kept in another way, while the call adds or
-/// takes away quotes of that kind, so that pairs may be torn.
+/// Whether the call keeps a quote for which the file has another character, and also adds or
+/// removes quotes, so that a pair of quotes could end up with two different ones.
 fn quotes_are_open(
     o: &[Token<'_>],
     n: &[Token<'_>],

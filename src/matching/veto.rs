@@ -1,5 +1,5 @@
-//! What structure forbids: a result that breaks brackets or literals which the file and the
-//! call had whole. It may veto, and never decides how a text is mended.
+//! The structural veto: a result must not break brackets or literals that are intact in the file
+//! and in the call. It can only forbid; it never decides how a text is repaired.
 
 use super::file::File;
 use crate::edit::Splice;

@@ -37,7 +37,7 @@ pub(super) fn bounds(
             found = lines(&|text| text.starts_with(wanted));
         }
         if found.is_empty() {
-            // Beside a line number, tools put whatever line they think heads the place.
+            // After a line number, tools put any line that they take for the enclosing header.
             return if hunk.near_line.is_some() {
                 Ok(Vec::new())
             } else {
@@ -49,7 +49,7 @@ pub(super) fn bounds(
     if hunk.headers.is_empty() || hunk.near_line.is_some() {
         return Ok(Vec::new());
     }
-    // What the order of the hunks excludes is meant only when nothing else is.
+    // Places above the previous hunk count only if there are no others.
     let below: Vec<Bounds> = open.iter().copied().filter(|bounds| bounds.last >= from).collect();
     Ok(if below.is_empty() { open } else { below })
 }
@@ -62,8 +62,8 @@ pub(super) fn admit(bounds: &[Bounds], lines: LineSpan) -> bool {
     bounds.is_empty() || bounds.iter().any(fits)
 }
 
-/// What the line at `header` heads: the deeper lines below it, with what closes them and the
-/// line after that. A line that heads nothing only says that the hunk is below it.
+/// The block of the line at `header`: the more deeply indented lines below it, their closing line
+/// and the line after that. A line without a block only says that the hunk is somewhere below it.
 fn headed(snapshot: &Snapshot, header: usize) -> Bounds {
     let total = snapshot.lines().total();
     let text = |line: usize| snapshot.line(line).unwrap_or_default();
@@ -142,7 +142,7 @@ pub(super) fn elsewhere(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -> Ref
     let mut refusal = Refusal::new(
         EditCode::NoOccurrence,
         format!(
-            "the lines of the hunk fit at line {}, but the @@ header `{}` is about {}",
+            "the lines of the hunk fit at line {}, but the @@ header `{}` covers {}",
             list(places),
             name(hunk),
             headed.join(", ")

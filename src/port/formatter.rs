@@ -1,4 +1,4 @@
-//! The seam to formatters: what a text looks like in the form that the user wants.
+//! The interface to formatters.
 
 use std::fmt;
 

@@ -50,7 +50,7 @@ impl RequestId {
                 self.id
             ),
         )
-        .hint("Nothing was written. Send this call with a request_id of its own; the same id is only for the same call, delivered again.")
+        .hint("Nothing was written. Send this call with a new request_id; an id may be reused only to repeat exactly the same call.")
     }
 }
 
@@ -210,8 +210,8 @@ pub trait FileStore: Send + Sync {
         Box::pin(async { Ok(Listing::default()) })
     }
 
-    /// The files of which this store has another version than the folder at the root has;
-    /// whoever walks that folder has to know them.
+    /// The files whose version in this store differs from that in the folder at the root; code
+    /// that walks the folder must take them into account.
     fn overlay(&self) -> BoxFuture<'_, Overlay> {
         Box::pin(async { Overlay::new() })
     }

@@ -1,5 +1,5 @@
-//! The smallest thing that files can be kept in: bytes with a version, and a write that
-//! succeeds only where the version is still the one that was read.
+//! The minimal interface to a place for files: bytes with a version, and a write that succeeds
+//! only if the version is still the one that was read.
 
 use super::BoxFuture;
 

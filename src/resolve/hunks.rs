@@ -119,8 +119,8 @@ impl<'a> Sides<'a> {
                 stale.extend(words.filter(|(a, _)| is_word(a) && !ours.contains(a)));
             }
         }
-        // What the file put in stays if the caller left the words alone that it stands for,
-        // or those beside it.
+        // Words that the file added stay if the caller did not change the words that they replace,
+        // or the neighbouring ones.
         let left_alone = |before: usize, after: usize| {
             let beside = [before.checked_sub(1), Some(after).filter(|at| *at < base.len())];
             (before..after).all(|at| by_caller.kept[at])
@@ -251,9 +251,9 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// An answer in the white space of the three sides: that between two neighbouring words is the
-/// file's, else the caller's. Only where neither has them side by side is it the answer's, and
-/// there one blank or a line break at the most.
+/// The answer with its white space normalised: between two neighbouring words it is taken from the
+/// file, or else from the caller. Only if neither has the two words side by side, that of the
+/// answer is used, with several blanks reduced to one.
 pub(super) fn spaced(hunk: &Hunk, text: &str) -> String {
     fn pairs<'a>(text: &'a str, out: &mut HashMap<(&'a str, &'a str), &'a str>) {
         let mut before: Option<&str> = None;
@@ -300,8 +300,8 @@ pub(super) fn spaced(hunk: &Hunk, text: &str) -> String {
     out
 }
 
-/// An answer that is as deep as the caller believed the lines to be is moved to where the
-/// file has them.
+/// Re-indents an answer that has the indentation that the caller assumed to the indentation of the
+/// file.
 pub(super) fn at_depth(hunk: &Hunk, text: &str) -> String {
     fn indent(text: &str) -> Option<&str> {
         let line = text.lines().find(|line| !line.trim().is_empty())?;
@@ -344,7 +344,7 @@ pub(super) fn merged(hunk: &Hunk) -> Option<String> {
             .map(|op| (op.old_range(), to[op.new_range()].to_vec()))
             .collect()
     };
-    // A slip of the pen is no conflict; another name is.
+    // A typing error is not a conflict; a different name is.
     let slip = |range: &Range<usize>, text: &[String]| {
         let (a, b) = (base[range.clone()].concat(), text.concat());
         rapidfuzz::distance::levenshtein::normalized_similarity(a.chars(), b.chars()) >= 0.5

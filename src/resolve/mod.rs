@@ -14,7 +14,7 @@
 //!        └─ Refused
 //! ```
 //!
-//! A refusal that is not "no place" never becomes an edit by CorrectOld.
+//! CorrectOld is asked only if no place was found; it never overrides another refusal.
 
 mod corrected;
 mod hunks;
@@ -184,7 +184,7 @@ impl Resolution {
         Self::start_vetted(path, request, snapshot, model, read, &|matched| matched)
     }
 
-    /// The same, where `vet` may take outcomes of the verdict away before anything comes of it.
+    /// The same; `vet` may first remove outcomes from the verdict.
     pub fn start_vetted(
         path: &str,
         request: &EditRequest,
@@ -326,7 +326,7 @@ impl Resolution {
             State::RepairEscapes { mut resolved, readings } => {
                 let verdict = match reply {
                     Ok(Reply::Text(text)) if text == call.request.new => {
-                        note("accepted", "no change needed, says the model".into())
+                        note("accepted", "the model says that no change is needed".into())
                     }
                     Ok(Reply::Text(text)) if readings.contains(&text) => {
                         match call.rewritten(&text) {

@@ -13,7 +13,7 @@ pub(super) const MOST_FILE_BYTES: usize = 32 << 20;
 pub(super) const MOST_CALLER_BYTES: usize = 48 << 10;
 /// All windows together; a file of this size is sent whole.
 const MOST_WINDOW_BYTES: usize = 32 << 10;
-/// A larger file sends one part in so many.
+/// Of a larger file, one part in this many is sent.
 const SHARE: usize = 24;
 /// But at least this much.
 const LEAST_WINDOW_BYTES: usize = 2 << 10;

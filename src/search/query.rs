@@ -48,8 +48,8 @@ struct Terms {
 
 const MOST_TERMS: usize = 64;
 
-/// A keyword or term of more bytes is refused: no line is looked for by so much of it, and
-/// an automaton of many of them takes long to build.
+/// Longer keywords and terms are refused: nobody searches for so much of a line, and an automaton
+/// of many long terms takes long to build.
 const MOST_TERM: usize = 1_000;
 
 fn invalid(message: impl Into<String>) -> Refusal {
@@ -62,7 +62,7 @@ fn too_long(what: &str, term: &str) -> Refusal {
         EditCode::TooLarge,
         format!("{what} has {} bytes; at most {MOST_TERM} are searched for", term.len()),
     )
-    .hint("Give a telling part of it: a name, or one line.")
+    .hint("Give a distinctive part of it: a name, or one line.")
 }
 
 impl Query {

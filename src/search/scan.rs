@@ -30,7 +30,7 @@ pub(crate) struct ScannedFile {
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) found: Vec<ScannedFile>,
-    /// Files by whose path the query is met.
+    /// Files whose path matches the query.
     pub(crate) paths: Vec<String>,
     pub(crate) searched: usize,
     pub(crate) skipped: Skipped,

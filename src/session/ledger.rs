@@ -5,13 +5,13 @@
 //! the present file. Staleness is judged by the content of the touched lines, never
 //! by times: a file that changed elsewhere is no reason to refuse.
 //!
-//! A number means what the caller had been shown. So each version knows which answer told
-//! of it, and each call up to which answer its caller had heard; both are counted in
+//! A line number refers to what the caller had been shown. So each version records which answer
+//! reported it, and each call the last answer that its caller had received; both are counted in
 //! answers, not in time.
 //!
-//! Limits: 12 versions a file and 64 MiB in all. The oldest version stays as long as there
-//! is room, those between are folded into the way across them; a call that speaks of a
-//! version that is gone is answered as stale.
+//! Limits: 12 versions per file and 64 MiB in all. The oldest version is kept while there is room;
+//! if one between is dropped, the mappings across it are joined. A call that uses the numbers of a
+//! dropped version is answered as stale.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -38,7 +38,7 @@ pub enum Unread {
     Refuse,
 }
 
-/// A place in the sequence of a session's answers: so many had been given.
+/// The number of answers that a session has given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Answers(u64);
 
@@ -69,12 +69,12 @@ impl Heard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CallId(u64);
 
-/// The versions whose numbers a call may speak in.
+/// The versions whose line numbers a call may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Basis {
     /// These, by their places among the versions; the present file has a place of its own.
     Of(Vec<At>),
-    /// One that is on record no more.
+    /// A version that is no longer on record.
     Lost,
 }
 
@@ -119,8 +119,9 @@ impl Ledger {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Held while a commit is made and put on record, and while a file is loaded: what is
-    /// loaded is never ahead of the record, or an own edit would look like a foreign one.
+    /// Held while a commit is made and recorded, and while a file is loaded. So a loaded file is
+    /// never newer than the record, and an edit of this session is not taken for another
+    /// program's.
     pub(crate) async fn writing(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.writing.lock().await
     }
@@ -342,9 +343,9 @@ impl Ledger {
     }
 }
 
-/// The versions whose numbers a caller may speak in that has heard so much. Own edits that
-/// it has not heard of are stepped over; where another program changed the file since, it may
-/// know that from elsewhere, and both versions are possible.
+/// The versions whose line numbers a caller may use, given the answers that it has received. Its
+/// own edits whose answers it has not received do not count. If another program changed the file
+/// since, the caller may know that from elsewhere, and both versions are possible.
 pub(crate) fn basis(versions: &[Version], current: &Snapshot, heard: Heard) -> Basis {
     if heard == Heard::Unknown {
         let all = (0..versions.len()).map(At::Version);
@@ -378,7 +379,7 @@ pub(crate) fn basis(versions: &[Version], current: &Snapshot, heard: Heard) -> B
     Basis::Of(of)
 }
 
-/// Who reports what is noted: the answer of a call, or another channel at once.
+/// How the caller learns of a version: with the answer of a call, or at once.
 enum Teller {
     Call(u64),
     Told(u64),
@@ -401,7 +402,7 @@ impl File {
         self.versions.iter().map(|version| weight(&version.snapshot)).sum()
     }
 
-    /// Drops a version; what lay across it is folded into one step.
+    /// Drops a version and joins the two line maps across it.
     fn drop_version(&mut self, at: usize) -> usize {
         let gone = self.versions.remove(at);
         if let Some(next) = self.versions.get_mut(at) {

@@ -58,7 +58,7 @@ impl Disk {
                 Ok(temp) => temp,
                 Err(NoTemp::Io(error)) => return Err(fault("cannot write the new file", error)),
                 Err(NoTemp::NotTheSame(what)) => {
-                    job.warnings.push(format!("the file could not get back {what}"));
+                    job.warnings.push(format!("could not restore {what}"));
                     Temp::write(&job.place, &after, None).map_err(|why| match why {
                         NoTemp::Io(error) => fault("cannot write the new file", error),
                         NoTemp::NotTheSame(what) => {
@@ -172,7 +172,7 @@ impl Disk {
         }
     }
 
-    /// Without an exchange the last look is as near to the rename as it can be.
+    /// If names cannot be exchanged, the file is checked as late as possible before the rename.
     fn replace_blindly(&self, job: &Job<'_>, temp: Temp) -> Result<Done, Refusal> {
         let path = job.edit.path();
         let fault = |error: io::Error| trouble::unwritten(path, "the last step failed", &error);
@@ -202,7 +202,7 @@ impl Disk {
                 return Err(fault("the journal of an in-place write cannot be written", &error));
             }
             None => {
-                job.warnings.push("written in place without a journal, because there is no state folder: a crash would have torn it".into());
+                job.warnings.push("written in place without a journal, because there is no state folder: a crash during the write would have damaged the file".into());
                 None
             }
         };
@@ -222,12 +222,12 @@ impl Disk {
                     refusal.message = format!(
                         "cannot write `{path}`: {error}, and the old content could not be put back ({back}); the file may be torn"
                     );
-                    Err(refusal.hint("Free the disk; the next start of restitch puts the file right from its journal."))
+                    Err(refusal.hint("Free some disk space; restitch repairs the file from its journal at the next start."))
                 }
             };
         }
         if let Err(what) = held.metadata.restore(&target) {
-            job.warnings.push(format!("the write in place took {what} from it; set that again"));
+            job.warnings.push(format!("the in-place write lost {what}; set it again"));
         }
         Ok(Done::InPlace { target, journal })
     }

@@ -61,7 +61,7 @@ pub(super) struct How<'a> {
 pub(super) struct Job<'a> {
     pub(super) at: usize,
     pub(super) order: &'a Order,
-    /// What a new file shall be like, when it takes over from another.
+    /// The metadata of a new file that takes the place of another.
     pub(super) like: Option<Metadata>,
     pub(super) edit: VerifiedEdit,
     pub(super) place: Target,
@@ -71,8 +71,8 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// The name in the history and the feed: the real one, by which others find the file, or
-    /// the caller's where that cannot be written down without becoming another's.
+    /// The name in the history and the feed: the path without links, or the caller's path if the
+    /// former is not UTF-8.
     pub(super) fn name(&self) -> String {
         match self.place.real.to_str() {
             Some(real) => real.to_owned(),
@@ -170,7 +170,7 @@ impl Disk {
                 if orders.len() == 1 {
                     return self.recorded(&entry).map(Some);
                 }
-                return Err(trouble::conflict(job.edit.path(), "has this very change already"));
+                return Err(trouble::conflict(job.edit.path(), "already has exactly this change"));
             }
         }
         if self.reopened.swap(false, Ordering::AcqRel)
@@ -181,7 +181,7 @@ impl Disk {
                 self.root.path().display()
             ));
         }
-        // The waiting is over; from here to the end a signal lets us finish.
+        // No more waiting from here on: a signal now waits for the end of the commit.
         let _under_way = UNDER_WAY.read().unwrap_or_else(PoisonError::into_inner);
         let mut steps = Vec::new();
         for job in &mut jobs {
@@ -332,8 +332,8 @@ impl Disk {
         Ok(true)
     }
 
-    /// Under the lock: is the file still what the edit was made for? Decides again if it
-    /// changed elsewhere. `Some`: this very change was committed already.
+    /// Under the lock: checks that the file is still the version that the edit was made for. If it
+    /// changed, matches the edit again. `Some` if exactly this change was already committed.
     fn look_again(&self, job: &mut Job<'_>) -> Result<Option<Entry>, Refusal> {
         let path = job.edit.path().clone();
         let (Some(held), Some(before)) = (&job.held, job.edit.before()) else {
@@ -489,7 +489,7 @@ fn twice(job: &Job<'_>) -> Refusal {
     let path = job.edit.path();
     Refusal::new(
         EditCode::Overlap,
-        format!("`{path}` is in this commit twice, under one name or two"),
+        format!("this commit has two edits of `{path}`, perhaps under different names"),
     )
     .at(path.as_str())
     .hint("Put all edits of one file together.")

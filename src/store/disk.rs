@@ -38,8 +38,7 @@ use crate::port::{
 /// Held for reading by every commit under way in this process.
 pub(super) static UNDER_WAY: RwLock<()> = RwLock::new(());
 
-/// Waits for the commits under way and lets no other start: for a process that is about to
-/// end because of a signal.
+/// Waits for running commits and prevents new ones: for a process that ends because of a signal.
 pub fn quiesce() {
     std::mem::forget(UNDER_WAY.write().unwrap_or_else(PoisonError::into_inner));
 }
@@ -136,7 +135,7 @@ impl Disk {
         self.revision.fetch_max(revision, Ordering::Relaxed);
     }
 
-    /// Puts right what writers left that died in the middle.
+    /// Repairs what writers that died during a write left behind.
     pub(super) fn recover(&self) {
         if let Some(journals) = self.journals.as_ref().filter(|journals| journals.any()) {
             journals.recover(&self.root);
@@ -186,7 +185,7 @@ impl Disk {
         Err(trouble::not_a_file(path, NotAFile::Moved))
     }
 
-    /// Policy by the letters that the caller gave.
+    /// Checks the path as the caller wrote it (lexically).
     pub(super) fn admit_letters(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.admit_text(path, path.as_str())
     }
@@ -267,7 +266,8 @@ impl Disk {
         }
     }
 
-    /// The protected file at the top of the root that is this very file.
+    /// The path of a protected file with this identity, if there is one. Only protected folders,
+    /// `.github` and `.config` are searched.
     fn protected_twin(&self, id: FileId) -> Option<PathBuf> {
         const MOST: usize = 20_000;
         let mut looked = 0;
@@ -276,7 +276,7 @@ impl Disk {
         while let Some((folder, at)) = waiting.pop() {
             for name in folder.names().ok()? {
                 let path = at.join(&name);
-                // Objects of git are not worth a look: they are read by their hash.
+                // Git objects need no check: git verifies them by their hash.
                 let protected = protect::reason(&path.to_string_lossy(), &further).is_some();
                 let outer = at.as_os_str().is_empty() && (name == ".github" || name == ".config");
                 if (!protected && !outer) || path == Path::new(".git/objects") {

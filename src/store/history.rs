@@ -5,9 +5,9 @@
 //! was never confirmed is told from the file itself. The log is read line by line, so a
 //! line that a crash cut off is skipped. Bytes are checked against their name when read.
 //!
-//! A small change of a file that is replaced costs no copy: the log has the change itself,
-//! and the file that was displaced moves here afterwards. What is missing of the two
-//! versions is made again from the other one and the change.
+//! A small change costs no copy: the log holds the change itself, and the displaced file is moved
+//! here afterwards. The missing one of the two versions is rebuilt from the other one and the
+//! change.
 //!
 //! Limits: the history is not synced with each commit, because that would double the
 //! cost of an edit: a power cut can take the history of the last seconds, never the
@@ -97,7 +97,7 @@ impl History {
     /// at the end of each commit, whose versions are all in place by then.
     fn keep_within(&self, _writing: &Writing, revision: u64) -> io::Result<()> {
         let added = self.added.swap(0, Ordering::Relaxed);
-        // Now and then in any case: for the age, and for what a crash left in no count.
+        // Also every 64 commits: for the age limit, and for files that a crash left uncounted.
         let is_due = revision.is_multiple_of(64);
         if limits::count(&self.folder, added)? > self.limits.bytes || is_due {
             limits::forget(&self.folder, self.limits)?;
@@ -246,7 +246,7 @@ impl History {
         Ok(bytes)
     }
 
-    /// A version by the other version of a small change and the change.
+    /// Rebuilds a version from the other version of a small change and the change itself.
     fn made_again(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
         let now = now.map(|bytes| (ContentHash::of(bytes), bytes));
         let other = |of: ContentHash| match now {

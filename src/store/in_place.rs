@@ -204,8 +204,8 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
-    // A journal without a name is that of a write that came to its end a moment ago: its
-    // versions say nothing about what the file may be by now.
+    // A journal that has been unlinked belongs to a write that has just finished: its versions say
+    // nothing about the current content of the file.
     if lock::try_lock(&journal)? == Locked::Busy || !has_name(&journal)? {
         return Ok(None);
     }
@@ -249,12 +249,12 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     Ok((!whole).then_some(header.target))
 }
 
-/// Keeps a journal for people, out of the way of every later call.
+/// Renames a journal, so that later calls ignore it and a person can inspect it.
 fn set_aside(path: &Path) -> io::Result<()> {
     fs::rename(path, path.with_extension("kept"))
 }
 
-/// Whether `now` can be what a cut write of `after` over `before` left: every small block
+/// Whether `now` can be the result of an interrupted write of `after` over `before`: every block
 /// is that of one version, or zeros that a file system fills in.
 fn is_mixed(now: &[u8], before: &[u8], after: &[u8]) -> bool {
     const BLOCK: usize = 512;

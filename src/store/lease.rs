@@ -7,7 +7,7 @@ use std::fs::File;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// How long a program that is saving into the file is waited for.
+/// How long to wait for a program that is saving into the file.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Waits a little until no process has the file open for writing. `false`: one still has.

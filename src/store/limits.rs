@@ -1,6 +1,6 @@
-//! The bounds of the history: one number of bytes for all roots of a state folder, an age,
-//! and a number of commits. What is over is forgotten, oldest first; the histories of
-//! roots that are gone go before those of roots that are there.
+//! The limits of the history: bytes over all roots of a state folder, an age, and a number of
+//! commits. The oldest commits are deleted first, starting with those of roots that no longer
+//! exist.
 //!
 //! How many bytes there are is counted in a file that every process adds to, so that a
 //! commit does not have to look at every file that is kept.
@@ -29,8 +29,8 @@ const OLD: Duration = Duration::from_secs(600);
 
 const DAY: u64 = 24 * 3600 * 1000;
 
-/// Adds to the count of bytes beside `folder` and answers with the sum. `u64::MAX`, and a
-/// count that is missing, stands for counting anew.
+/// Adds to the byte count that is kept next to `folder`, and returns the sum. `u64::MAX`, or a
+/// missing count, makes it count again.
 pub(super) fn count(folder: &Path, added: u64) -> io::Result<u64> {
     let Some(all) = folder.parent() else { return Ok(0) };
     let file = open_count(all)?;
@@ -87,8 +87,8 @@ struct Kept {
     _lock: Option<File>,
 }
 
-/// Forgets what is over the limits, in all histories beside `ours`, whose lock is held.
-/// A history that is being written to is left for the next time.
+/// Deletes what exceeds the limits from all histories in the folder of `ours`, including `ours`,
+/// whose lock the caller holds. A history that another process is writing to is skipped this time.
 pub(super) fn forget(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
     let Some(all) = ours.parent() else { return Ok(()) };
     let mut kept: Vec<Kept> = fs::read_dir(all)?

@@ -19,8 +19,8 @@ pub struct HistoryLimits {
     /// At most this many bytes, over all roots of the state folder; the newest commit of
     /// the root that is written to always stays.
     pub bytes: u64,
-    /// At most this long, in days with commits on them: a clock that jumps ahead is one
-    /// such day.
+    /// A commit is deleted when it is older than this, and commits were made on at least as many
+    /// later days: so a clock that jumps ahead deletes nothing.
     pub age: Duration,
 }
 

@@ -225,7 +225,7 @@ impl Disk {
         let revision = entry.revision;
         Err(Refusal::new(
             EditCode::Conflict,
-            format!("revision {revision} of `{path}` cannot be undone: a link leads to `{real}` now, another file"),
+            format!("revision {revision} of `{path}` cannot be undone: its path now leads through a link to `{real}`, a different file"),
         )
         .at(path.as_str())
         .hint("Put the file back where it was, or edit the file that is there now."))

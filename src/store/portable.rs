@@ -126,7 +126,7 @@ pub(super) struct Folder {
     options: DiskOptions,
 }
 
-/// How long a file that another program holds open is waited for.
+/// How long to wait for a file that another program holds open.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Folder {

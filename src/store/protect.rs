@@ -131,8 +131,8 @@ pub(super) fn reason(path: &str, further: &[String]) -> Option<&'static str> {
     if further.iter().any(below) {
         return Some("hooks run on commit");
     }
-    // A protected file's name can also be a folder on the way; only the last part counts,
-    // but dotenv names and keys count anywhere, because they hide as folders nowhere.
+    // For most protected files only the last part of the path counts, because a folder may have
+    // the same name.
     let name = parts.last()?;
     if is_dotenv(name) {
         return Some("dotenv files hold keys");

@@ -84,7 +84,7 @@ impl Disk {
         trouble
     }
 
-    /// Looks at what was displaced and clears away; returns the file that is there now.
+    /// Checks the displaced file, keeps or removes it, and returns the file that is there now.
     fn settle(&self, job: &mut Job<'_>, done: Done, revision: u64) -> (WriteMethod, Option<File>) {
         match done {
             Done::Created(file) => (WriteMethod::Created, Some(file)),
@@ -121,7 +121,7 @@ impl Disk {
                         let _ = displaced.discard();
                     }
                     (None, _) => {
-                        // What was to be displaced is kept nowhere else.
+                        // The version that the edit was made for is kept nowhere else.
                         let is_as_known =
                             expected.is_some_and(|bytes| displaced.holds(bytes).unwrap_or(false));
                         self.keep_versions(job);
@@ -209,7 +209,7 @@ fn keep_open(job: &mut Job<'_>, displaced: Displaced) {
         Err(error) => format!("a temporary name beside it ({error})"),
     };
     job.warnings.push(format!(
-        "another program has `{path}` open for writing: what it writes from now on goes to the version before this edit, which is now {where_to}, until it opens the file anew"
+        "another program has `{path}` open for writing: until it reopens the file, whatever it writes goes to the version from before this edit, which is now {where_to}"
     ));
 }
 

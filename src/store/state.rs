@@ -34,7 +34,7 @@ impl State {
         }
         if meta.mode() & 0o055 != 0 && !is_empty(path)? && !path.join(HISTORY).is_dir() {
             return refused(
-                "it is shared with others and holds other things; chmod 700 it, or name a folder that is not there yet",
+                "others can access it and it has other files; chmod 700 it, or name a folder that does not exist yet",
             );
         }
         Ok(Self { path: path.canonicalize()? })

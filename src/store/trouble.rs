@@ -101,7 +101,7 @@ pub(super) fn not_a_file(path: &WorkPath, why: NotAFile) -> Refusal {
                 .at(path.as_str())
                 .hint("Only regular files can be read and edited. Search for a part of the path.")
         }
-        NotAFile::Moved => conflict(path, "was moved again and again while it was opened"),
+        NotAFile::Moved => conflict(path, "was moved repeatedly while restitch tried to open it"),
         NotAFile::Io(error) => unreadable(path, &error),
     }
 }
@@ -140,7 +140,7 @@ pub(super) fn blocked(path: &WorkPath, real: &str, why: &str) -> Refusal {
     let what = if real == path.as_str() {
         format!("`{path}` is protected: {why}")
     } else {
-        format!("`{path}` (in truth `{real}`) is protected: {why}")
+        format!("`{path}` (which resolves to `{real}`) is protected: {why}")
     };
     Refusal::new(EditCode::Blocked, what).at(path.as_str()).hint(format!(
         "Do not work around this. Tell the user; they can allow it with --allow-protected {}",

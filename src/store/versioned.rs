@@ -82,7 +82,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
             Refusal::new(EditCode::ReadError, format!("`{path}` cannot be read: {why}"))
                 .at(path.as_str())
                 .hint(
-                    "The store of this program failed, not the call. Try again, or tell the user.",
+                    "This is a fault of the custom store, not of the call. Try again, or tell the user.",
                 )
         })
     }
@@ -97,7 +97,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
             Refusal::new(EditCode::WriteError, format!("`{path}` cannot be written: {why}"))
                 .at(path.as_str())
                 .hint(
-                    "The store of this program failed, not the call. Try again, or tell the user.",
+                    "This is a fault of the custom store, not of the call. Try again, or tell the user.",
                 )
         })
     }
@@ -145,7 +145,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         cause
     }
 
-    /// Whether the file is what it was before. A file that changed since is left alone.
+    /// Writes the old content back, unless the file has changed since; `false` if that failed.
     async fn put_back(&self, change: &Change) -> bool {
         let Ok(now) = self.loaded(&change.path).await else { return false };
         if now.as_ref().map(|file| &file.bytes) != change.after.as_ref() {
@@ -220,9 +220,8 @@ impl<F: VersionedFiles> VersionedStore<F> {
         commit.map(|commit| (commit.entry.revision, commit.files.clone())).ok_or_else(|| {
             let message = match revision {
                 Some(revision) => format!("revision {revision} is not known, or undone already"),
-                None => {
-                    "there is nothing to undo: every edit was undone, or there is none".to_owned()
-                }
+                None => "there is nothing to undo: no edits were made, or all of them were undone"
+                    .to_owned(),
             };
             Refusal::new(EditCode::NoChange, message)
                 .hint("This store remembers the edits of this process only.")

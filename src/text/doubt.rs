@@ -6,9 +6,9 @@
 //! another is damage. So a character that is new to the file is written only if
 //! every encoding that the file's bytes plausibly are would write the same bytes for it.
 //!
-//! An encoding is implausible when it decodes the file to text that is not written: a capital after
-//! a small letter, two scripts in one word, a drawing character inside a word, ideographs
-//! of the rarer half. One such place proves nothing; several do.
+//! An encoding is implausible if it decodes the file to text that nobody would write: a capital
+//! after a small letter, two scripts in one word, a drawing character inside a word, rare
+//! ideographs. One such place proves nothing; several do.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -73,7 +73,7 @@ pub(super) fn stateful(bytes: &[u8]) -> Option<&'static str> {
 
 /// The encodings in which the bytes are plausible text, the chosen one first.
 fn fitting(bytes: &[u8], chosen: Option<Encoding>) -> Vec<Encoding> {
-    // A sample that was cut in a character of several bytes ends before it.
+    // The sample ends at a line break, so that it does not cut a multi-byte character.
     let sample = match bytes.get(..SAMPLE) {
         Some(head) => &head[..memchr::memrchr(b'\n', head).unwrap_or(head.len())],
         None => bytes,
@@ -84,7 +84,7 @@ fn fitting(bytes: &[u8], chosen: Option<Encoding>) -> Vec<Encoding> {
     chosen.into_iter().chain(others.filter(|other| is_plausible(*other, sample))).collect()
 }
 
-/// The encodings of the web that are not tables of ours.
+/// The encodings of `encoding_rs` that are not in `TABLES`.
 static WEB: &[&Web] = &[
     encoding_rs::WINDOWS_1252,
     encoding_rs::WINDOWS_1250,

@@ -20,7 +20,7 @@ pub fn keep_secret(secret: &str) {
     let mut secrets = SECRETS.write().unwrap_or_else(PoisonError::into_inner);
     if secret.len() >= SHORTEST && !secrets.iter().any(|known| known == secret) {
         secrets.push(secret.to_owned());
-        // A longer one first, so that no part of it is left of a shorter one's place.
+        // Longer secrets first, so that a shorter one does not leave a part of a longer one.
         secrets.sort_by_key(|known| std::cmp::Reverse(known.len()));
     }
 }

@@ -1,5 +1,5 @@
-//! Text of others where it is shown: names that cannot pass for anything else, and control
-//! characters that reach no terminal.
+//! Displaying untrusted text: names that cannot be mistaken for something else, and no control
+//! characters on a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

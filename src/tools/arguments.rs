@@ -335,7 +335,7 @@ fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Valu
         .filter(|kind| wants(kind))
         .collect();
     Err(invalid(format!(
-        "argument `{}` of `{}` is {}, and shall be {}",
+        "argument `{}` of `{}` is {}, but must be {}",
         place.at,
         place.tool,
         article(kind),

@@ -27,7 +27,7 @@ struct EditArguments {
     old_string: String,
     /// The text to put in its place.
     new_string: String,
-    /// Replace every occurrence; false unless said otherwise.
+    /// Replace every occurrence; false by default.
     replace_all: Option<bool>,
 }
 

@@ -39,7 +39,7 @@ pub(super) struct EditFileArguments {
 struct Arguments {
     #[serde(flatten)]
     edit: EditFileArguments,
-    /// Names around the text: class Pool / fn open.
+    /// The definition that contains the text: class Pool / fn open.
     within: Option<String>,
     /// A notebook's cell, by its id.
     cell: Option<String>,

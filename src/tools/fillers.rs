@@ -1,5 +1,5 @@
-//! What clients send for arguments that are not meant, when they make every argument required:
-//! zeros, empty texts, empty lists.
+//! Placeholder values (zeros, empty texts, empty lists) that clients send for optional arguments
+//! that the model did not give, because they mark every argument as required.
 
 use serde_json::Value;
 

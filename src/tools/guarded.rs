@@ -14,7 +14,7 @@ use crate::session::{Asked, Done, FileState, Guard, GuardVerdict, Policy};
 /// `task_complete`, as it is listed in guarded sessions. [`GuardedCalls`] answers it.
 pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
     name: "task_complete",
-    about: "Ends the task. Refused until the project was explored and every edit is really in its file; without any change it is sent back once.",
+    about: "Ends the task. Refused until the project has been explored and every edit is verified in its file; if nothing was changed, it is refused once.",
     input: schema::input::<TaskCompleteArguments>,
     output: || schema::reply(schema::report::<Completion>()),
     listed: Listed::Guarded,

@@ -27,15 +27,15 @@ struct Arguments {
     from: From,
     /// Where they go: one of after_line, before_line and anchor.
     to: To,
-    /// Leaves them where they are as well.
+    /// Copies the lines instead of moving them.
     copy: Option<bool>,
-    /// Puts the block at the depth of its new place.
+    /// Re-indents the block to match its new place.
     reindent: Option<bool>,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct From {
-    /// The file that has them.
+    /// The file that contains the lines.
     path: String,
     /// The first line: its number, or its anchor LINE#ID.
     start_line: Line,
@@ -47,11 +47,11 @@ struct From {
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct To {
-    /// The file that gets them; the same one when left out.
+    /// The file to put them into; by default the same file.
     path: Option<String>,
-    /// The line below which they go, by number or anchor; 0 for the top.
+    /// Put them below this line, by number or anchor; 0 for the top.
     after_line: Option<Line>,
-    /// The line above which they go, by number or anchor.
+    /// Put them above this line, by number or anchor.
     before_line: Option<Line>,
     /// The same as after_line, by anchor.
     anchor: Option<Line>,
@@ -182,8 +182,13 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
         (Transfer::Copy, true) => "Would copy",
     };
     let (from, to) = (request.from.as_str(), request.to.as_str());
-    let mut message =
-        format!("{verb} {} of {} to {}, {} now.", moved.from, quoted(from), quoted(to), moved.to);
+    let mut message = format!(
+        "{verb} {} of {} to {}; now at {}.",
+        moved.from,
+        quoted(from),
+        quoted(to),
+        moved.to
+    );
     for file in &moved.files {
         let _ = write!(message, "\n{}", file.text());
     }

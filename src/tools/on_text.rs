@@ -31,7 +31,7 @@ struct Arguments {
     replace_all: Option<bool>,
     /// A line near the text; breaks a tie.
     near_line: Option<usize>,
-    /// Names around the text: class Pool / fn open.
+    /// The definition that contains the text: class Pool / fn open.
     within: Option<String>,
 }
 

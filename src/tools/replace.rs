@@ -31,7 +31,7 @@ struct ReplaceArguments {
     new_string: String,
     /// Replace every occurrence.
     allow_multiple: Option<bool>,
-    /// How often old_string occurs and shall be replaced.
+    /// How many occurrences to replace.
     expected_replacements: Option<usize>,
 }
 

@@ -46,7 +46,7 @@ impl ToolReply {
         })
     }
 
-    /// The reply with what is too large in it cut, and how much that was.
+    /// The reply with long texts and lists truncated, and `left_out` saying by how much.
     pub(super) fn capped(mut self) -> Self {
         let mut left_out = Map::new();
         cut(&mut self.report, "", &mut left_out);

@@ -1,5 +1,5 @@
-//! Whether a request may come in by what its head says: the Host and the Origin are listed,
-//! letter by letter, and the token is right.
+//! Checks whether a request is admitted by its headers: Host and Origin must be listed exactly,
+//! and the token must be valid.
 
 use axum::http::{HeaderMap, header};
 

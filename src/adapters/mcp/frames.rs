@@ -1,9 +1,9 @@
 //! The lines of a client, before the protocol sees them, and the answers on their way out.
 //!
-//! What is no message is answered at once, since the library drops it without a word and
-//! its caller would wait for ever. Calls wait in a queue of their own until one of those
-//! before them is answered, so that a ping or a cancellation never waits behind them. As
-//! long as a client does not take its answers, no more of its calls are let in.
+//! Invalid messages are answered at once, because the library drops them silently and the caller
+//! would wait for ever. Calls wait in a queue of their own until an earlier one is answered, so
+//! that a ping or a cancellation never waits behind them. While a client does not read its
+//! answers, no more of its calls are admitted.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
@@ -25,14 +25,14 @@ pub(super) const MOST_CALLS: usize = 64;
 /// How many bytes of waiting calls are kept before no more is read.
 pub(super) const MOST_WAITING: usize = 64 << 20;
 
-/// How long an answer may still take after the client closed its side: so long after the
-/// answer before it.
+/// How long to wait for the next answer after the client closed its side, counted from the
+/// previous answer.
 pub(super) const LAST_ANSWER: Duration = Duration::from_secs(2);
 
 /// What some clients on Windows put before their first message.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Of a line that is too long, as much of each end is searched for its id.
+/// How many bytes at each end of a line that is too long are searched for its id.
 const END: usize = 4096;
 
 /// What the two directions know of each other.
@@ -313,7 +313,7 @@ fn too_long(most: usize) -> ErrorData {
     ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
 }
 
-/// Methods that are there; what does not pass for one of them has other parameters.
+/// The known methods; if the library does not recognise one of them, its parameters are invalid.
 const METHODS: &[&str] = &[
     "initialize",
     "tools/list",
@@ -324,10 +324,10 @@ const METHODS: &[&str] = &[
     "resources/unsubscribe",
 ];
 
-/// The answer to a request that is none of ours, or not as the protocol has it.
+/// The answer to a request with an unknown method or invalid parameters.
 pub(super) fn unknown_method(method: String) -> ErrorData {
     if METHODS.contains(&method.as_str()) {
-        let text = format!("the parameters of `{method}` are not as the protocol has them");
+        let text = format!("the parameters of `{method}` do not match the protocol");
         return ErrorData::new(ErrorCode::INVALID_PARAMS, text, None);
     }
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
@@ -348,7 +348,7 @@ enum Sort {
 fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
     let message: Value = serde_json::from_slice(line).map_err(|error| {
         let text = format!(
-            "the line is not JSON ({error}); half of a surrogate pair, NaN and bytes that are not UTF-8 have no place in it"
+            "the line is not JSON ({error}); lone surrogates, NaN and bytes that are not UTF-8 are not allowed"
         );
         let id = id_in(&String::from_utf8_lossy(line)).map(str::to_owned);
         (id, ErrorData::new(ErrorCode::PARSE_ERROR, text, None))
@@ -358,7 +358,7 @@ fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
     let method = message.get("method").and_then(Value::as_str);
     let is_answer = message.get("result").is_some() || message.get("error").is_some();
     if message["jsonrpc"] != "2.0" || method.is_none() && !is_answer {
-        let text = "the line is no message of JSON-RPC 2.0: an object with `jsonrpc`, `method` and, for a request, `id`";
+        let text = "the line is not a JSON-RPC 2.0 message: an object with `jsonrpc`, `method` and, for a request, `id`";
         return Err((id, ErrorData::new(ErrorCode::INVALID_REQUEST, text, None)));
     }
     // What is asked for under an id is answered under it, whatever is wrong with the rest.

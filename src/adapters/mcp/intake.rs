@@ -1,5 +1,5 @@
-//! stdin on a thread of its own, counted, so that it can be told what a client had sent
-//! before an answer went out to it.
+//! Reads stdin on a separate thread and counts the bytes, to know what a client had sent before an
+//! answer went out.
 
 use std::sync::Arc;
 

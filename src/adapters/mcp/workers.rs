@@ -1,5 +1,5 @@
-//! Where calls are worked off: threads of their own, a bounded number of them, so that a
-//! call that takes long never keeps a server from hearing what its client says.
+//! Runs calls on a bounded number of separate threads, so that a slow call never keeps the server
+//! from reading what its client sends.
 //!
 //! A call that no client waits for any more stops at the next point where it would wait itself,
 //! in the loops of the matcher, and before it writes; until then it keeps its thread.
@@ -37,7 +37,7 @@ impl Workers {
     {
         let place = self.0.clone().acquire_owned().await.ok()?;
         let runtime = Handle::current();
-        // Gone with this future, and then heard by the work.
+        // Dropped together with this future, which cancels the work.
         let (_told, gone) = oneshot::channel::<()>();
         let waits = Waits(Arc::default());
         let withdrawn = waits.0.clone();

@@ -1,5 +1,5 @@
-//! How a server is spoken to. Servers differ in what they take of a request; what one
-//! lacks is learnt from its errors, and remembered.
+//! How requests to a server are formed. Servers differ in which fields they accept; a rejected one
+//! is learnt from the error and remembered.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -62,7 +62,10 @@ fn check(parts: &[Node<'_>], depth: Option<&str>, text: &str, found: &mut Vec<Mi
         let at = part.start_byte();
         let Some(own) = margin(text, at) else { continue };
         if *depth.get_or_insert(own) != own {
-            found.push(Misplaced { at, what: "this line is as deep as no block around it" });
+            found.push(Misplaced {
+                at,
+                what: "the indentation of this line matches no enclosing block",
+            });
         }
     }
 }

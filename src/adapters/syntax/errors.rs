@@ -1,6 +1,6 @@
-//! The errors of a tree, in plain words. What can be said truly is said: a bracket without its
-//! partner, a literal that is not closed, a token that is missing; else where the text no
-//! longer parses.
+//! The errors of a tree, in plain words. A specific cause is named if it is certain: an unpaired
+//! bracket, a literal that is not closed, a missing token. Otherwise the message says only where
+//! the text no longer parses.
 
 use std::ops::Range;
 
@@ -87,7 +87,7 @@ fn described(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError 
         return at(text, node.start_byte(), what);
     }
     let range = node.start_byte()..node.end_byte();
-    // Of a long stretch, the part that was edited is what the caller can look at.
+    // For a long range, report the part that was edited.
     let start = match range.start < changed.start && changed.start < range.end {
         true => changed.start,
         false => range.start,

@@ -37,7 +37,7 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
             Finding::not_good(
                 "permission",
                 Level::Bad,
-                format!("{} does not give it: {}", file.shown(), client.without),
+                format!("{} does not allow edits: {}", file.shown(), client.without),
                 format!("If that is not what you want, run `restitch init {} --write --allow-edits` here.", client.name),
             )
         });
@@ -88,13 +88,13 @@ fn program() -> Finding {
             "program",
             Level::Bad,
             "`restitch` is not on the PATH, so the client cannot start it",
-            "Install it with `cargo install --path .`, or put its folder on the PATH.",
+            "Install restitch (see README), or put its folder on the PATH.",
         ),
         Some(named) if own.is_some() && named.canonicalize().ok() != own => Finding::not_good(
             "program",
             Level::Warning,
             format!("the client starts {}, which is not this program", named.display()),
-            "Put this one first on the PATH, or ask that one.",
+            "Put this `restitch` first on the PATH, or run `doctor` of the other one.",
         ),
         Some(named) => Finding::good("program", named.display().to_string()),
     }

@@ -72,7 +72,7 @@ fn is_named(line: &str, place: FileKind) -> bool {
             return fits(value, weight, Form::Literal);
         }
         let words = words_before(&line[..at]);
-        // `pass` is a verb as often as a password, but for where it gets a value.
+        // `pass` is often a verb, so it counts only where a value is assigned to it.
         let is_marked = !matches!(line.as_bytes().get(at), Some(b'(' | b' '));
         if !is_marked && words.iter().any(|word| word == "pass") {
             return false;

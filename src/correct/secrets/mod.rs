@@ -1,6 +1,5 @@
-//! What is never sent: files whose names say that they hold secrets, calls with a text
-//! that looks like one; and of the file's lines that are shown around a place, those that
-//! look like one are blacked out behind their name.
+//! What is never sent: files whose names suggest secrets, and calls with text that looks like one.
+//! Of the lines of the file around a place, those that look like a secret are redacted.
 //!
 //! Limits: a detector by shape and by name. It knows the published formats of keys and
 //! assignments of key-like names; a secret that looks like ordinary text passes.

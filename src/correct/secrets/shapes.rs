@@ -253,8 +253,8 @@ fn has_password_hash(line: &str) -> bool {
 /// Digits of a checksum in base64, which is no secret.
 const CHECKSUMS: &[&str] = &["sha1-", "sha256-", "sha384-", "sha512-", "sha256:", "sha512:", "h1:"];
 
-/// Letters and digits drawn by lot, whatever they are called: in no word and no identifier do
-/// capitals, small letters and digits change places as often.
+/// Random letters and digits, whatever they are called: in words and identifiers, capitals, small
+/// letters and digits do not alternate as often.
 fn has_random_word(line: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-');
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! The ways to spoil a real edit, as a table of small values.
+//! The kinds of mistake that the generator adds to real edits ("ways to spoil"), as a table.
 //!
 //! A way takes an edit whose result is known and changes what the model says, or
 //! what the file holds, or both. It keeps four versions of each line side by side

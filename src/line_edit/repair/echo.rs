@@ -47,13 +47,13 @@ pub(super) fn cut(
     if tail > 0 {
         notes.did(
             Rewrite::BoundaryEcho,
-            format!("edit {number}: dropped its last {tail} line(s), a copy of line {after} on, which stays"),
+            format!("edit {number}: dropped its last {tail} line(s), which repeat the file from line {after} on"),
         );
     }
     if head > 0 {
         notes.did(
             Rewrite::BoundaryEcho,
-            format!("edit {number}: dropped its first {head} line(s), a copy of the line(s) up to {before}, which stay"),
+            format!("edit {number}: dropped its first {head} line(s), which repeat the file up to line {before}"),
         );
     }
 }

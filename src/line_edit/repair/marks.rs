@@ -132,7 +132,7 @@ pub(super) fn diff_markers(
     let hunk = has_old && side('-', '+').is_some_and(|lines| lines == old);
     let rest = |line: &str| line.get(1..).unwrap_or_default().to_owned();
     let all = plus == full.len();
-    // Or every line is marked, and one of them is a replaced line but for the mark.
+    // Or every line is marked, and without its mark one of them is a replaced line.
     let echo = |line: &&String| {
         let text = rest(line);
         text.trim().len() >= 4 && old.contains(&text.as_str())

@@ -90,7 +90,7 @@ pub(super) fn merged_lines(
     };
     if draft.lines.iter().any(holds_two) {
         notes.warnings.push(format!(
-            "edit {}: one line now holds what were {} lines; if they should stay apart, send them as separate lines",
+            "edit {}: what were {} lines is now on one line; if they should stay separate, send them as separate lines",
             draft.number,
             old.len()
         ));

@@ -69,9 +69,8 @@ impl<'a> Structure<'a> {
     }
 }
 
-/// Where the file does not hold together with the call as sent, undoes in each edit that is
-/// at fault the one mistake without which it does: indentation that was lost, or a copy of
-/// the lines around.
+/// If the file would not be well formed with the call as sent, undoes one mistake in each edit
+/// that is at fault: lost indentation, or a copy of the lines around it.
 pub(super) fn by_structure(
     drafts: &mut [Draft],
     file: &Snapshot,
@@ -94,7 +93,7 @@ pub(super) fn by_structure(
         return;
     }
     notes.warnings.push(
-        "the file held together before this call and does not now: look at brackets, quotes and indentation".to_owned(),
+        "the file was well formed before this call and is not now: check brackets, quotes and indentation".to_owned(),
     );
 }
 
@@ -147,7 +146,7 @@ fn mend(
         drafts[at].lines = lines;
         notes.did(
             Rewrite::RestoreIndent,
-            format!("edit {}: gave its lines the indentation of the place; as sent the file would not hold together", drafts[at].number),
+            format!("edit {}: gave its lines the indentation of the place; as sent, the file would not be well formed", drafts[at].number),
         );
     }
 }

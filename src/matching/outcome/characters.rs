@@ -42,7 +42,7 @@ impl Characters {
             .filter(|chunk| !chunk.lines.is_empty())
             .map(|chunk| (tail(lines[chunk.old.start]), tail(place.text(chunk, file))))
             .collect();
-        // Lines that new_str has too tell whether it was written by the same hand.
+        // Lines that are also in new_str show whether it has the same trailing blanks.
         let (mut mistaken, mut right) = (false, false);
         let mut tailed: HashMap<&str, HashSet<&str>> = HashMap::new();
         for old in lines.iter().filter(|old| !tail(old).is_empty()) {
@@ -60,8 +60,8 @@ impl Characters {
         Self { map, tails: tails.collect() }
     }
 
-    /// A long dash stands for one hyphen or for two, so that no pair tells which: with and
-    /// without those.
+    /// A long dash can stand for one hyphen or for two, and the pairs do not show which: one
+    /// reading maps dashes, the other does not.
     pub(super) fn readings(self) -> Vec<Self> {
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let map: Vec<_> = self.map.iter().filter(|pair| !is_dash(pair)).cloned().collect();

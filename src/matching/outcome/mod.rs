@@ -1,9 +1,9 @@
 //! What a call would write at a place: the merge of the call's lines with the file's,
 //! once for each way in which the call can be read.
 //!
-//! What the call keeps stays the file's bytes; what it changes is written. New lines are
-//! the caller's, but for their indentation and their ending. Where the call would run
-//! over something that it does not know, there is a conflict, and no outcome.
+//! Text that the call keeps stays as in the file; text that it changes is written. New lines are
+//! written as sent, except for indentation and line ending. If the call would overwrite something
+//! that it does not know, there is a conflict, and no outcome.
 
 mod characters;
 mod writer;
@@ -66,8 +66,8 @@ pub(super) fn outcomes(
     read_with(file, place, old, new, evidence::depths)
 }
 
-/// What the call can mean where its indentation is so odd that no reading tells the depth of
-/// every new line. One alone of these proves nothing.
+/// Possible results if the indentation of the call is too irregular for any reading. A single one
+/// proves nothing.
 pub(super) fn guesses(file: &File<'_>, place: &Place, old: &str, new: &NewText) -> Vec<Outcome> {
     let depths = |_: &Lines<'_, '_>| vec![Depth::BesideOrSent, Depth::AsSent];
     read_with(file, place, old, new, depths).unwrap_or_default()
@@ -111,7 +111,7 @@ fn read_with(
                 for (number, text) in draft.texts(&call).into_iter().enumerate() {
                     let mut how = how.clone();
                     if number == 1 {
-                        how.push("changed lines with the marks of new_str");
+                        how.push("changed lines with the quotes and punctuation of new_str");
                     }
                     let splice = Splice { range: call.range(), text };
                     if !out.iter().any(|seen| seen.splice == splice) {

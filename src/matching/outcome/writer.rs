@@ -24,7 +24,7 @@ pub(super) struct Writer<'c, 'a, 't> {
     uses_blank: bool,
     /// New lines that wait for the lines that they replace to be gone.
     inserts: Vec<usize>,
-    /// What became of the line above.
+    /// What happens to the line above.
     above: Fate,
     /// The lines that are gone, for the new lines in their place.
     freed: VecDeque<Gone<'a>>,
@@ -38,8 +38,8 @@ struct Gone<'a> {
 }
 
 impl Gone<'_> {
-    /// A line in the place of this one, with the marks that the file has here in another way
-    /// than the call. `None` where the two do not differ in any that the line has.
+    /// The new line, with the quotes or punctuation that the file has in this place instead of the
+    /// call's. `None` if the two do not differ in any that the new line has.
     fn marks_for(&self, line: &str, tolerance: Tolerance) -> Option<String> {
         let end = |line: &str| line.trim_end().chars().next_back();
         let is_mark = |c: &char| matches!(c, ',' | ';');
@@ -254,8 +254,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         Some(())
     }
 
-    /// The line with the closing mark that the call has, where the file's is another one and
-    /// lines come or go beside it: which mark is right there is open.
+    /// The line with the call's closing mark, if the file has a different one and lines are added
+    /// or removed next to it: then either mark may be right.
     fn other_mark(&self, at: usize, line: &str, new: &str) -> Option<String> {
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
@@ -341,8 +341,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         if self.blank == Blank::Above {
             self.out.extend(gap.iter().map(own));
         }
-        // Line for line, the old one shows how the file writes what the call wrote otherwise;
-        // whether the new one is to be written so is open.
+        // If as many lines are added as removed, the old line shows how the file writes what the
+        // call wrote differently. Whether the new line should follow it stays open.
         let line_for_line = self.inserts.len() == self.freed.len();
         for n in std::mem::take(&mut self.inserts) {
             let text = self.inserted(n)?;

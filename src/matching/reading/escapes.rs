@@ -49,13 +49,15 @@ impl Mistake for Escapes {
 
 const QUOTES: &[char] = &['"', '\'', '`'];
 
-/// What a text shows of escapes, and against them.
+/// Evidence in a text for and against one level of escaping too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Shown {
     raw_break: bool,
     raw_tab: bool,
     bare_quotes: Vec<char>,
     lone_backslash: bool,
+    /// Whether a line break or a tab is escaped.
+    escaped_break: bool,
     /// Quotes that occur there only with a backslash.
     escaped_quotes: Vec<char>,
     /// Whether a line break is escaped within what looks like a literal.
@@ -71,6 +73,7 @@ impl Shown {
             raw_tab: text.contains('\t'),
             bare_quotes: Vec::new(),
             lone_backslash: false,
+            escaped_break: false,
             escaped_quotes: Vec::new(),
             break_in_literal: unescape_all(text) != Escapes::QuotesAndBreaks.undone(text, QUOTES),
             least_run: least_run(text),
@@ -84,6 +87,7 @@ impl Shown {
                 let next = chars.next();
                 let known = next.is_some_and(|c| "ntr\\$\n".contains(c) || QUOTES.contains(&c));
                 shown.lone_backslash |= !known;
+                shown.escaped_break |= next.is_some_and(|c| "ntr".contains(c));
                 shown.escaped_quotes.extend(next.filter(|c| QUOTES.contains(c)));
             }
         }
@@ -118,8 +122,8 @@ impl Escapes {
         }
     }
 
-    /// Each kind of escape is undone in `new` unless `new` speaks against it: by a raw
-    /// line break, a raw tab, a bare quote or a lone backslash where `old` had none.
+    /// Undoes each kind of escape in `new`, unless `new` shows that it is meant: by a raw line
+    /// break, a raw tab, a bare quote or a lone backslash that `old` does not have.
     fn undo_new(self, new: &str, old: &Shown) -> NewText {
         let own = Shown::of(new);
         let quotes: Vec<char> = QUOTES
@@ -147,15 +151,16 @@ impl Escapes {
                 if breaks { unescape_breaks(&unquoted) } else { unquoted }
             }
         };
-        // new_str has a bare quote that old_str always escapes, and nothing else is escaped:
-        // new_str was not escaped once more.
-        let bare = own.bare_quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
-        if bare && old.least_run == usize::MAX {
-            return NewText::Told(if breaks { unescape_breaks(new) } else { new.to_owned() });
+        // new_str has a bare quote that old_str always escapes, or fewer backslashes than old_str
+        // ever has. Where nothing else shows the mistake, it was not escaped once more.
+        let among = |quotes: &[char]| quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
+        let fewer = old.least_run < usize::MAX && own.least_run < old.least_run;
+        let right = among(&own.bare_quotes) || self == Self::All && fewer;
+        if right && !old.escaped_break && !among(&own.escaped_quotes) {
+            return NewText::Told(new.to_owned());
         }
         let kept = unescape_breaks(&unescape(new, &|c| quotes.contains(&c)));
-        // Fewer backslashes than old_str ever has: the escapes are the literals' own.
-        if self == Self::All && old.least_run < usize::MAX && own.least_run < old.least_run {
+        if self == Self::All && fewer {
             return NewText::Told(kept);
         }
         // A line break that a literal on one line of new_str keeps may be the literal's own.
@@ -226,7 +231,7 @@ fn unescape_breaks(text: &str) -> String {
     out
 }
 
-/// One level of escaping undone, whatever is escaped; what R4 compares with.
+/// One level of escaping undone, whatever is escaped.
 pub(crate) fn unescape_all(text: &str) -> String {
     Escapes::All.undone(text, QUOTES)
 }

@@ -9,7 +9,7 @@ use crate::edit::{Rewrite, Rung};
 /// Line numbers in front of every line, uniform and consecutive. Blank lines between two
 /// numbers may have none.
 pub(super) enum LineNumbers {
-    /// A blank that every line has behind its number is the view's.
+    /// A space after every number belongs to the view.
     Padded,
     /// It is the line's.
     Bare,
@@ -47,10 +47,13 @@ impl Mistake for LineNumbers {
             }
             Self::Bare => "",
         };
-        // A number that is taken from one string is taken from the other, whatever it says.
+        // If numbers are removed from old_str, they are removed from new_str too, whatever their
+        // values. Where the text has numbers of its own behind them, a single one is the text's.
+        let has_own =
+            numbered.iter().all(|(.., rest)| rest.trim().is_empty() || number(rest).is_some());
         let strip = move |text: &str| -> String {
             let line = |line: &str| match number(line) {
-                Some((s, _, rest)) if s == style => {
+                Some((s, _, rest)) if s == style && (!has_own || number(rest).is_some()) => {
                     rest.strip_prefix(padding).unwrap_or(rest).to_owned()
                 }
                 _ => line.to_owned(),
@@ -62,8 +65,8 @@ impl Mistake for LineNumbers {
     }
 }
 
-/// The number that a text of one line begins with, in a style in which texts begin, too:
-/// `200: ok`, `3-4`. Two in a row are a view's.
+/// The number at the start of a one-line text, in a style that ordinary text can also have: `200:
+/// ok`, `3-4`. Only two in a row are certain to come from a view.
 pub(in crate::matching) fn lone_number(text: &str) -> Option<usize> {
     let line = text.strip_suffix('\n').unwrap_or(text);
     let (style, at, _) = number(line).filter(|_| !line.contains('\n'))?;

@@ -11,8 +11,8 @@ mod wrappers;
 pub(crate) use escapes::{unescape_all, unescape_quotes};
 pub(super) use line_numbers::lone_number;
 pub(crate) use line_numbers::{Style, number};
-pub(super) use wrappers::is_diff_of;
 pub(crate) use wrappers::one_side;
+pub(super) use wrappers::{is_diff_of, is_fence};
 
 use crate::edit::{Rewrite, Rung};
 
@@ -126,8 +126,8 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
     out
 }
 
-/// Lines that both strings have tell whether `new` has the mistake, if only one way: as
-/// they are in `old`, or as they are in what `old` meant.
+/// Decides by the lines that both strings share whether `new` has the mistake, if they all agree:
+/// each is equal either to a line of `old` as sent, or to one of what `old` meant.
 fn told_by_lines(old: &str, meant: &str, new: &str, undone: NewText) -> NewText {
     let lines = |text: &str| -> std::collections::HashSet<String> {
         let worded = text.lines().filter(|line| line.contains(char::is_alphanumeric));

@@ -21,7 +21,7 @@ impl Mistake for DiffMarkers {
 
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
         let marked = |text: &str, mark: char| text.split('\n').any(|line| line.starts_with(mark));
-        // In a diff a line goes or comes: what both strings mark with a minus is a list.
+        // In a diff, `-` marks removed lines: if both strings have it, they are lists.
         if marked(old, '-') && marked(new, '-') && !marked(new, '+') && !marked(old, '+') {
             return None;
         }
@@ -68,8 +68,8 @@ fn without_margin(text: &str) -> Option<String> {
     Some(text.split('\n').map(line).collect::<Option<Vec<_>>>()?.join("\n"))
 }
 
-/// A text from which a diff takes lines only: whether a blank is before those that stay
-/// is told by the lines that were meant.
+/// For a diff that only removes lines: whether the kept lines have a leading space is decided by
+/// comparing them with the lines that were meant.
 fn without_context_marks(new: &str, meant: &str) -> NewText {
     let Some(text) = without_margin(new).filter(|_| !new.trim().is_empty()) else {
         return NewText::Told(new.to_owned());
@@ -85,7 +85,7 @@ fn without_context_marks(new: &str, meant: &str) -> NewText {
     }
 }
 
-/// One side of a text in which every line is marked; where both sides are, the other goes.
+/// One side of a diff in which every line is marked, without the lines of the other side.
 pub(crate) fn one_side(text: &str, own: char, other: char) -> Option<String> {
     let closed = text.ends_with('\n');
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
@@ -121,13 +121,27 @@ impl Mistake for CodeFence {
         Rung::CodeFence
     }
 
-    fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
+    fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
         let text = unfenced(old)?;
-        // What is left of old_str does not end with a line break, whatever stood in the fence.
+        // A call that changes the fence, or text around it, means the fence.
+        let fences = |text: &str| text.lines().any(is_fence);
+        let of_content = match unfenced(new) {
+            Some(inner) => fences(&inner) && !fences(&text),
+            None => fences(new),
+        };
+        if of_content {
+            return None;
+        }
+        // What is left of old_str does not end with a line break, whatever was in the fence.
         let plain = |new: &str| new.strip_suffix('\n').unwrap_or(new).to_owned();
         let undo = move |new: &str| NewText::Told(unfenced(new).unwrap_or_else(|| plain(new)));
         Some((text, Box::new(undo)))
     }
+}
+
+/// Whether a line opens or closes a code fence.
+pub(in crate::matching) fn is_fence(line: &str) -> bool {
+    line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~")
 }
 
 fn unfenced(text: &str) -> Option<String> {

@@ -303,8 +303,8 @@ impl Guard {
         self.writes += 1;
     }
 
-    /// Unresolved edits were named to the model; one that looks at the file now and
-    /// completes then has decided that the edit is not needed.
+    /// The model was told about its unresolved edits. If it reads the file now and then completes,
+    /// it has decided that the edit is not needed.
     pub fn named_unresolved(&mut self) {
         for since in self.unresolved.values_mut() {
             since.named = true;
@@ -378,7 +378,7 @@ fn another_way(tool: &str, failure: &Failure) -> String {
     };
     match (failure.times, tool) {
         (1, "read_file" | "search" | "wildcard_search" | "list_files") => {
-            "Check the path with list_files, or use other words.".into()
+            "Check the path with list_files, or search for different words.".into()
         }
         (1, _) => format!("Call read_file{lines} and copy the text to replace from its answer."),
         (2, "hashline_edit") => "Go another way: use edit_lines with line numbers from a fresh read_file.".into(),

@@ -1,5 +1,5 @@
-//! A commit of one file: on the record, then into the file, if that is still the version that
-//! was decided on.
+//! A commit of one file: writes the history entry, then the file, if it is still the version that
+//! the edit was matched on.
 //!
 //! Three requests for an edit: the file is read, the record is written, the file is written.
 
@@ -167,7 +167,7 @@ impl Bucket {
         }
     }
 
-    /// Puts a commit on the record, and what its caller calls it.
+    /// Writes the history entry of a commit, and its request id.
     pub(super) async fn on_record(
         &self,
         path: &WorkPath,
@@ -178,7 +178,7 @@ impl Bucket {
         let failed = |trouble: Trouble| {
             Refusal::new(
                 EditCode::WriteError,
-                format!("cannot put the edit of `{path}` on the record, so nothing was written: {trouble}"),
+                format!("cannot record the edit of `{path}` in the history, so nothing was written: {trouble}"),
             )
             .at(path.as_str())
             .hint(trouble.hint)
@@ -205,8 +205,8 @@ impl Bucket {
         }
     }
 
-    /// Takes the record of an attempt away that came to nothing. Where that fails, the log
-    /// shows it as interrupted.
+    /// Removes the history entry of a failed attempt. If that fails, the log shows it as
+    /// interrupted.
     pub(super) async fn forget(&self, key: Option<String>) {
         let Some(key) = key else { return };
         if let Err(trouble) = self.objects.remove(&key).await {
@@ -322,8 +322,7 @@ impl Bucket {
         Vec::new()
     }
 
-    /// Takes the empty object away that stands for a removed file; answers with a warning
-    /// where it stays.
+    /// Deletes the empty object that stands for a removed file; returns a warning if it remains.
     pub(super) async fn finish_removal(&self, path: &WorkPath) -> Option<String> {
         if !self.objects.carries_marks() {
             return None;
@@ -386,7 +385,7 @@ fn admit_new(path: &WorkPath) -> Result<(), Refusal> {
 }
 
 pub(super) fn busy(path: &WorkPath) -> Refusal {
-    Refusal::new(EditCode::Conflict, format!("`{path}` was changed by others again and again"))
+    Refusal::new(EditCode::Conflict, format!("other writers kept changing `{path}`"))
         .at(path.as_str())
         .hint("Nothing was written. Send the same call again.")
 }

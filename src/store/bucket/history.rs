@@ -13,7 +13,7 @@ const LAST: u64 = (1 << 53) - 1;
 /// The length of an entry's head is written in so many digits.
 const DIGITS: usize = 10;
 
-/// So much is read of an entry at first; its head is seldom longer.
+/// How many bytes of an entry are read first; its head is seldom longer.
 pub(super) const HEAD: u64 = 4096;
 
 /// How far a commit got.

@@ -1,9 +1,9 @@
 //! A commit of several files, all or none, and what becomes of one whose process ended in the
 //! middle.
 //!
-//! The record says that the commit is open until the last file is written; turning it to
-//! "done", on the condition that no other process has touched it, is the commit. Whoever finds an
-//! open one that is old turns it to "taken back" in the same way and puts the files back.
+//! The entry in the history is open until the last file is written. Changing it to "done",
+//! provided that no other process has changed it, is the commit. A process that finds an old open
+//! entry changes it to "taken back" in the same way, and restores the files.
 
 use std::time::{Duration, Instant};
 
@@ -119,7 +119,7 @@ impl Bucket {
             }
         }
         if stopped.is_none() && !self.close(&key, &entry, recorded).await? {
-            // Others took this process for gone and put back what they found.
+            // Another process assumed that this one had died, and restored the files.
             stopped = Some(None);
         }
         let Some(why) = stopped else {
@@ -132,7 +132,8 @@ impl Bucket {
         };
         let left = self.roll_back(&written).await;
         let is_unclear = matches!(&why, Some((_, trouble)) if trouble.unclear);
-        // Where not all is known to be as it was, whoever comes later looks again.
+        // If some file may not have been restored, the entry stays, and a later process tries
+        // again.
         if left.is_empty() && !is_unclear {
             self.forget(Some(key)).await;
             self.forget(Some(mark)).await;
@@ -178,10 +179,10 @@ impl Bucket {
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
-        let why = last.map_or_else(|| "it does not take the record".to_owned(), |t| t.text);
+        let why = last.map_or_else(|| "it does not accept the record".to_owned(), |t| t.text);
         Err(Refusal::new(
             EditCode::WriteError,
-            format!("all files are written, but the storage does not confirm the commit ({why}): it is kept, or taken back within minutes"),
+            format!("all files were written, but the storage did not confirm the commit ({why}): it either stands or is rolled back within minutes"),
         )
         .hint("Read the files before you send the call again."))
     }
@@ -200,8 +201,8 @@ impl Bucket {
         left
     }
 
-    /// Whether the file is what it was before: only the version that the commit wrote is
-    /// touched.
+    /// Writes the old content back, but only over the version that the commit wrote; `false` if
+    /// that failed.
     async fn put_back(
         &self,
         path: &WorkPath,

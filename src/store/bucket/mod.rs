@@ -1,11 +1,11 @@
 //! A store over objects: S3 and what speaks its language, Google Cloud Storage, Azure Blob
 //! Storage, a folder, the memory.
 //!
-//! No lock is taken anywhere. Every write of a file names the version that it was decided on,
-//! and the server takes it only while that one is current; else the file is read again, the
-//! edit is decided again, and written or refused. A commit goes on the record before the file
-//! is touched, so that it can be undone from any machine. Files and record are in one bucket:
-//! the record is below `.restitch/`, where no edit goes.
+//! No locks are used. Every write of a file names the version that the edit was matched on, and
+//! the server accepts it only while that version is current; otherwise the file is read again, and
+//! the edit is matched again and written or refused. A commit is recorded before the file is
+//! touched, so that it can be undone from any machine. Files and history are in one bucket: the
+//! history is below `.restitch/`, which no edit can touch.
 
 mod commit;
 mod history;
@@ -42,7 +42,7 @@ const OWN: &str = ".restitch";
 /// Versions of files that are remembered between a read and a commit.
 const MOST_SEEN: usize = 4096;
 
-/// For so long no other process writes to a file that is being removed.
+/// How long other processes must not write to a file that is being removed.
 const REMOVAL: Duration = Duration::from_secs(300);
 
 /// How a [`BucketStore`] works.
@@ -57,7 +57,7 @@ pub struct BucketOptions {
     pub max_bytes: u64,
     /// How long an edit is decided again while others write to the same file.
     pub patience: Duration,
-    /// Where it is remembered for a day that a server takes conditional writes.
+    /// The folder that remembers for a day that a server supports conditional writes.
     pub state: Option<PathBuf>,
 }
 
@@ -216,7 +216,8 @@ impl Bucket {
     /// one it builds on. Between machines their clocks decide.
     fn next_revision(&self, base: Option<u64>) -> u64 {
         let mut dice = [0_u8; 2];
-        // Without dice two processes may meet in one number; the server refuses the second.
+        // Without randomness two processes may choose the same number; the server refuses the
+        // second.
         let _ = getrandom::fill(&mut dice);
         let by_clock = millis() * 1000 + u64::from(u16::from_le_bytes(dice) % 1000);
         let wanted = by_clock.max(base.unwrap_or(0) + 1);

@@ -1,8 +1,8 @@
 //! Objects below one prefix: read, written on a condition, listed. The only module that names
 //! the crate `object_store`.
 //!
-//! Every write that matters is conditional. Where an answer got lost, the object itself tells
-//! whose write it holds: each carries the revision that wrote it.
+//! Every write that matters is conditional. If a response is lost, the object shows whose write it
+//! holds: each carries the revision that wrote it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,7 +39,7 @@ pub(super) struct Version {
     attributes: Attributes,
     /// The revision that wrote it; `None` for another program's write.
     pub(super) revision: Option<u64>,
-    /// The last thing before the object goes: nothing is there any more.
+    /// Marks an object that is about to be deleted; it counts as missing.
     pub(super) removed: bool,
     /// When the server took it, in milliseconds since 1970.
     pub(super) modified: u64,

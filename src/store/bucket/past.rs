@@ -371,12 +371,12 @@ impl Line {
             let entry = files.iter().find(|(of, _)| *of == revision);
             at = entry.and_then(|(_, file)| file.base);
         }
-        // What a later commit was decided on was there.
+        // The version that a later commit was based on did exist.
         revisions.extend(files.iter().filter_map(|(_, file)| file.base));
         Self { revisions, reaches, hash: now.bytes.as_deref().map(ContentHash::of) }
     }
 
-    /// Whether a commit went into the file. In doubt it did: then its place in the file tells.
+    /// Whether a commit was written to the file. Counts as written if the history does not tell.
     fn has(&self, revision: u64, file: &FileEntry) -> bool {
         if self.revisions.contains(&revision) {
             return true;

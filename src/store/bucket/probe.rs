@@ -1,5 +1,5 @@
-//! Whether a server keeps the one promise that everything rests on: a write on a condition
-//! that does not hold is not done. Found out by trying, not by a lost edit.
+//! Checks that a server honours conditional writes, on which everything depends, by trying it
+//! instead of losing an edit.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -35,7 +35,7 @@ pub(super) async fn conditional_writes(
     match tried {
         Err(trouble) => Err(said(&trouble)),
         Ok(Some(what)) => Err(format!(
-            "the server of {url} {what}: two agents there would lose each other's edits, so restitch does not work in it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Google Cloud Storage, Azure Blob Storage)"
+            "the server of {url} {what}: two agents there would overwrite each other's edits, so restitch does not use it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Google Cloud Storage, Azure Blob Storage)"
         )),
         Ok(None) => {
             removed.map_err(|trouble| said(&trouble))?;
@@ -64,10 +64,10 @@ async fn tried(objects: &Objects, key: &str) -> Result<Option<&'static str>, Tro
         return Ok(Some("ignores If-None-Match and overwrites objects that are there"));
     }
     let Put::Done(second) = objects.put_if(key, b"3".to_vec(), Some(&first), Some(3)).await? else {
-        return Ok(Some("refuses If-Match with the version that it gave out itself"));
+        return Ok(Some("refuses If-Match with the version that it returned itself"));
     };
     if matches!(objects.put_if(key, b"4".to_vec(), Some(&first), Some(4)).await?, Put::Done(_)) {
-        return Ok(Some("ignores If-Match and overwrites versions that it was not told of"));
+        return Ok(Some("ignores If-Match and overwrites a version other than the one named"));
     }
     let Some(now) = objects.get(key, 16).await? else {
         return Ok(Some("does not show an object right after it was written"));

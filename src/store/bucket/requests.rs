@@ -1,5 +1,4 @@
-//! Requests that are delivered twice, to whatever machine: what is known of them is in the
-//! bucket.
+//! Requests that are sent twice, perhaps to different machines: their state is in the bucket.
 
 use serde::{Deserialize, Serialize};
 

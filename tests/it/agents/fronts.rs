@@ -348,7 +348,7 @@ async fn p1_numbers_mean_what_the_caller_had_been_shown() {
             assert_eq!(world.text("f"), wanted, "{front:?}");
             // A client that hides its turns is told how its number was taken.
             if moved == 1 {
-                let said = "what you had read as line 9 is line 10 now";
+                let said = "what you read as line 9 is now line 10";
                 assert!(answers[2].contains(said), "{front:?}: {}", answers[2]);
             }
         }

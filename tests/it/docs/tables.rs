@@ -100,7 +100,7 @@ fn tools_and_arguments_are_as_the_code_has_them() {
     for tool in TOOLS {
         let listed = match tool.listed {
             Listed::Always => "",
-            Listed::In(_) => " Offered where that tool's dialect is spoken.",
+            Listed::In(_) => " Offered only with that tool's dialect (`--dialect`).",
             Listed::Guarded => " Offered in guarded sessions (`--guard`).",
             Listed::Staged => " Offered in staged sessions (`--stage`).",
         };

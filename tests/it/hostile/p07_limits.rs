@@ -88,7 +88,7 @@ fn the_work_of_one_call_is_limited_by_name() {
     let line = |n: usize| format!("{n:05}{}\n", "let value = compute(item, options); ".repeat(16));
     world.write("long", (0..5_000).map(line).collect::<String>());
     let call = json!({ "path": "long", "old_str": shuffled(5_000, line), "new_str": "x\n" });
-    refused(&world, "edit_file", call, "steps that one call may");
+    refused(&world, "edit_file", call, "the limit of one call");
 }
 
 /// Numbered lines in an order that is always the same.

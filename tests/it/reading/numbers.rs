@@ -67,7 +67,7 @@ async fn p1_a_call_sent_after_the_answer_speaks_in_the_new_numbers() {
     let report = session.ok("edit_lines", line_edit(9, 9, "eight")).await;
     assert!(session.text("f").contains("line 7\neight\nline 9\n"));
     // A client that hides its turns is told how the number was taken.
-    assert!(warnings(&report).contains("what you had read as line 9 is line 10 now"), "{report}");
+    assert!(warnings(&report).contains("what you read as line 9 is now line 10"), "{report}");
 }
 
 #[tokio::test]

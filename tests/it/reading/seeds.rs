@@ -142,7 +142,7 @@ fn seed_000_4_the_prompts_guide_safe_editing() {
         "never from memory",
         "Search hits carry line numbers",
         "One call for all edits",
-        "the version you were shown",
+        "the version that you last saw before the call",
         "bottom up",
         "Verify by the answer",
     ] {
@@ -384,7 +384,7 @@ async fn seed_003_bom_and_crlf_are_preserved() {
 fn seed_003_the_prompt_has_the_rules_the_examples_and_the_bad_pattern() {
     let text = about("hashline_edit");
     for words in [
-        "All edits of a call speak of the file as you read it",
+        "All edits of a call refer to the file as you read it",
         "they are there twice",
         "Read first",
         "One call for all edits",
