@@ -223,9 +223,8 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
         let lost = call.map.first_apart && call.paired.first() == Some(&o);
         before = Some(here).filter(|_| !lost);
     }
-    if mistaken && !right && right_step && !mistaken_step
-        || right && !mistaken && mistaken_step && !right_step
-    {
+    // As deep as in the file by chance.
+    if right && !mistaken && mistaken_step && !right_step {
         return Shared::Silent;
     }
     // The depth of the outermost line.

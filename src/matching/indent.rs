@@ -150,6 +150,8 @@ pub(super) struct Levels {
     pub(super) shown: bool,
     /// In the call, by one step that may be odd.
     pub(super) perhaps: Option<usize>,
+    /// How much less deep than its first line `new_str` gets.
+    pub(super) below_first: Option<usize>,
     /// In the file.
     pub(super) file: Option<usize>,
     /// Whether any line of the call, new ones too, is indented by tabs.
@@ -166,7 +168,11 @@ impl Levels {
         // One step of new_str alone may be an odd line.
         let call = by_old.or_else(|| unit_by_steps(new.iter().copied(), 2));
         let call_has_tabs = old.iter().chain(new).any(|line| of(line).contains('\t'));
-        Self { call, shown: by_old.is_some(), perhaps, file: file.unit(), call_has_tabs }
+        let solid = || new.iter().filter(|line| !line.trim().is_empty()).map(|line| of(line).len());
+        let below_first = solid().next().zip(solid().min()).map(|(first, least)| first - least);
+        let below_first = below_first.filter(|&width| width > 1 && !call_has_tabs);
+        let shown = by_old.is_some();
+        Self { call, shown, perhaps, below_first, file: file.unit(), call_has_tabs }
     }
 
     fn other_width(self) -> bool {
@@ -193,8 +199,8 @@ impl IndentMap {
         let mut rules = rules(&pairs, levels);
         // The steps of old_str may be of two levels.
         let common = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
-        let common = common.filter(|&all| !levels.perhaps.is_some_and(|part| is_part(part, all)));
-        for call in [levels.perhaps, common] {
+        let whole = common.filter(|&all| !levels.perhaps.is_some_and(|part| is_part(part, all)));
+        for call in [levels.perhaps, whole] {
             if rules.is_empty() && call.is_some() {
                 rules = self::rules(&pairs, Levels { call, ..levels });
             }
@@ -204,13 +210,24 @@ impl IndentMap {
         let lost = |(from, to): &(String, String)| {
             from.is_empty() || deeper && columns(from, 4) <= columns(to, 4)
         };
-        let first_apart = rules.is_empty() && pairs.len() > 1 && pairs.first().is_some_and(lost);
+        // The levels of old_str explain all, and those of new_str are others: nothing was lost.
+        let scaled = || {
+            common.is_some() && !self::rules(&pairs, Levels { call: common, ..levels }).is_empty()
+        };
+        let first_apart =
+            rules.is_empty() && pairs.len() > 1 && pairs.first().is_some_and(lost) && !scaled();
         if first_apart {
             let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
             let call = rest.call.or(levels.call.filter(|_| tabs));
             rules = self::rules(&pairs[1..], Levels { call, ..rest });
         }
         let first_apart = first_apart && !rules.is_empty();
+        // A new line less deep than the first shows another width, where nothing else shows one.
+        if let (None, Some(width)) = (levels.call, levels.below_first) {
+            let more = self::rules(&pairs, Levels { call: Some(width), ..levels });
+            let more: Vec<Rule> = more.into_iter().filter(|rule| !rules.contains(rule)).collect();
+            rules.extend(more);
+        }
         Self { rules, first_apart, levels, pairs }
     }
 

@@ -107,9 +107,10 @@ impl Call<'_, '_> {
             let strict = place.tolerance < Tolerance::Indentation;
             (!begins || head && strict) && (!ends || tail)
         };
-        match places.list.iter().all(fits) {
+        // Beside a place of whole lines a cut one counts: either may be meant.
+        match places.list.iter().any(fits) {
             true => places,
-            false => Places::of(places.list.into_iter().filter(fits).collect()),
+            false => Places::default(),
         }
     }
 

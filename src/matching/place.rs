@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::file::{BLANK, File, Tolerance};
 use super::fold::{self, Fold, is_word};
+use super::indent;
 
 /// Lines of the call that stand for lines, or for a part of a line, of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,13 +167,19 @@ pub(super) fn places(file: &File<'_>, sought: Sought<'_>, tolerance: Tolerance) 
         };
         Places::starting(&starts, lines.len(), place)
     };
-    if !whole.list.is_empty() || whole_lines || closed && lines.len() == 1 {
+    if whole_lines || closed && lines.len() == 1 || !whole.is_complete() {
         return whole;
     }
-    Places::of(match lines {
-        [line] => within_lines(file, line, tolerance),
-        _ => with_cut_ends(file, lines, closed, tolerance),
-    })
+    match lines {
+        [line] if whole.list.is_empty() => Places::of(within_lines(file, line, tolerance)),
+        [_] => whole,
+        _ => {
+            let mut all = whole.list;
+            all.extend(with_cut_ends(file, lines, closed, tolerance));
+            all.sort_by_key(|place| place.range().start);
+            Places::of(all)
+        }
+    }
 }
 
 fn with_any_blank_lines(
@@ -248,7 +255,9 @@ fn with_cut_ends(
     let fold = tolerance.fold().unwrap_or(Fold::LookAlike);
     let strict = tolerance.fold().is_none();
     let cut = |old: &str, line: usize, side: Side| -> Option<Range<usize>> {
-        let found = cut_end(old, file.body(line), fold, side)?;
+        let own = tolerance.ignores_indentation() || indent::of(old) == indent::of(file.body(line));
+        let found =
+            cut_end(old, file.body(line), fold, side).filter(|_| own || side == Side::End)?;
         let start = file.lines()[line].start;
         let same = !strict || file.body(line)[found.clone()].trim() == old.trim();
         same.then_some(start + found.start..start + found.end)
@@ -267,7 +276,8 @@ fn with_cut_ends(
             false if closed => Some(None),
             false => Some(cut(lines[count - 1], end, Side::Start)),
         };
-        if matches!(head, Some(None)) || matches!(tail, Some(None)) {
+        let cut = head.is_some() || tail.is_some();
+        if !cut || matches!(head, Some(None)) || matches!(tail, Some(None)) {
             continue;
         }
         let mut chunks: Vec<Chunk> =
