@@ -47,8 +47,17 @@ pub(super) fn align(file: &File<'_>, old: &str, new: &str) -> Aligned {
             .chunk_of(at)
             .is_some_and(|chunk| chunk.kind == ChunkKind::Same && !chunk.lines.is_empty())
     };
-    let equal = (0..lines.len()).filter(|&at| lines[at].contains(is_word) && same(at)).count();
-    let enough = equal >= FEWEST && 2 * equal > worded;
+    let equal: Vec<usize> =
+        (0..lines.len()).filter(|&at| lines[at].contains(is_word) && same(at)).collect();
+    // Where another region has all of these lines, only the lines that differ chose between them.
+    let has = |rival: &Region, at: usize| {
+        rival.pairs[at].is_some_and(|line| place.tolerance.same(lines[at], file.body(line)))
+    };
+    let is_twin = |rival: &Region| equal.iter().all(|&at| has(rival, at));
+    if !equal.is_empty() && regions.get(1).is_some_and(is_twin) {
+        return Aligned::Nowhere;
+    }
+    let enough = equal.len() >= FEWEST && 2 * equal.len() > worded;
     let touched = touched(&lines, &new_lines(old, new));
     let residue_is_fine = (0..lines.len()).all(|at| {
         lines[at].trim().is_empty()

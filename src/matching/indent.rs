@@ -223,7 +223,7 @@ impl IndentMap {
         }
         let first_apart = first_apart && !rules.is_empty();
         // A new line less deep than the first shows another width, where nothing else shows one.
-        if let (None, Some(width)) = (levels.call, levels.below_first) {
+        if let (None, None, Some(width)) = (levels.call, levels.perhaps, levels.below_first) {
             let more = self::rules(&pairs, Levels { call: Some(width), ..levels });
             let more: Vec<Rule> = more.into_iter().filter(|rule| !rules.contains(rule)).collect();
             rules.extend(more);
