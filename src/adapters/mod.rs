@@ -1,4 +1,4 @@
-//! Faces and backends that need a library of their own. Nothing below depends on them.
+//! Interfaces and backends that need a library of their own. Nothing below depends on them.
 
 #[cfg(feature = "cli")]
 pub mod formatter;

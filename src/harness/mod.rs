@@ -1,4 +1,4 @@
-//! The regression harness: real edits spoiled in known ways, replayed and counted.
+//! The regression harness: real edits, given known mistakes, replayed and counted.
 //!
 //! A [`case`] knows its truth. [`edits`] finds real edits between two versions of a
 //! package, [`spoil`] makes cases of them, [`judge`] replays a case through the engine in

@@ -1,4 +1,4 @@
-//! The seams: what the engine needs from outside, as small traits over plain data.
+//! Ports: what the engine needs from outside, as small traits over plain data.
 
 mod chat;
 mod corrector;

@@ -1,6 +1,6 @@
-//! The pure resolution of one call: what no mechanical reading explains becomes a
-//! question, and an answer becomes an edit only by passing the same verdict as a
-//! mechanical reading. No I/O, no clock; a short driver in the engine feeds it.
+//! What to ask a model about one call, and how its answers are checked. A call that no reading
+//! explains becomes a question, and an answer becomes an edit only if it passes the checks that a
+//! reading passes. No I/O, no clock: the engine asks, and passes the answers in.
 //!
 //! The model points, chooses or settles; it never writes freely. The number of questions
 //! is bounded by the states: at most one of each kind.

@@ -1,5 +1,5 @@
-//! The tools as every face offers them: names, arguments, execution. Faces (command
-//! line, MCP, hooks, the agent) call [`Toolbox::call`] and nothing else.
+//! The tools: names, arguments, execution. Every interface (command line, MCP, hooks, the agent)
+//! calls [`Toolbox::call`] and nothing else.
 //!
 //! One file a tool; [`TOOLS`] is the table.
 
