@@ -9,6 +9,7 @@ use super::ledger::{Answers, Heard};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
     /// So many bytes.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "nothing tells there what waits in a pipe"))]
     Bytes(u64),
     /// More than is known: the client is still writing, and not reading.
     Writing,
@@ -56,6 +57,7 @@ impl Hearing {
 }
 
 /// A pipe that holds so much is as good as full: its writer may be waiting to write more.
+#[cfg(unix)]
 pub(crate) const FULL: u64 = 60 << 10;
 
 /// How much has come in on a stream of which `read` bytes were read.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};

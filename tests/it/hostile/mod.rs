@@ -3,17 +3,23 @@
 
 mod p01_repeated_requests;
 mod p02_envelope;
+#[cfg(unix)]
 mod p03_moved_root;
 mod p04_encodings;
+#[cfg(unix)]
 mod p05_metadata;
+#[cfg(unix)]
 mod p06_responsive;
 mod p07_limits;
+#[cfg(unix)]
 mod p08_ignore_files;
 mod p09_frames;
+#[cfg(unix)]
 mod p10_http;
 mod p11_secrets;
 mod p12_key;
 mod p13_terminal;
+#[cfg(unix)]
 mod p14_state;
 mod p15_init;
 mod storm;
