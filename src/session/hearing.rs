@@ -13,6 +13,9 @@ pub(crate) enum Received {
     Bytes(u64),
     /// More than is known: the client is still writing, and not reading.
     Writing,
+    /// This system does not tell what waits in a pipe.
+    #[cfg(not(unix))]
+    Untold,
 }
 
 /// The answers of a session beside the offsets of its client's stream.
@@ -22,11 +25,18 @@ pub(crate) struct Hearing {
     /// that can know of them.
     given: VecDeque<(Option<u64>, Answers)>,
     heard: Answers,
+    #[cfg(not(unix))]
+    untold: bool,
 }
 
 impl Hearing {
     /// An answer goes out now.
     pub(crate) fn gave(&mut self, received: Received, answer: Answers) {
+        #[cfg(not(unix))]
+        if received == Received::Untold {
+            self.untold = true;
+            return;
+        }
         self.given.push_back((None, answer));
         if let Received::Bytes(bytes) = received {
             // What went out while the client was writing is heard no earlier than this.
@@ -45,6 +55,10 @@ impl Hearing {
 
     /// What the client had heard when it began to send what stands at `offset`. Offsets rise.
     pub(crate) fn at(&mut self, offset: u64) -> Heard {
+        #[cfg(not(unix))]
+        if self.untold {
+            return Heard::Unknown;
+        }
         while let Some((Some(from), answer)) = self.given.front() {
             if *from > offset {
                 break;

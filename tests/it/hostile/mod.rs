@@ -10,6 +10,7 @@ mod p04_encodings;
 mod p05_metadata;
 #[cfg(unix)]
 mod p06_responsive;
+#[cfg(unix)]
 mod p07_limits;
 #[cfg(unix)]
 mod p08_ignore_files;
@@ -217,6 +218,7 @@ impl Talk {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
     }
 
+    #[cfg(unix)]
     /// How long the process still took to end; `None` when it did not within the time.
     pub(crate) fn ends_within(&mut self, within: Duration) -> Option<Duration> {
         let start = Instant::now();
