@@ -23,6 +23,7 @@ mod p13_terminal;
 #[cfg(unix)]
 mod p14_state;
 mod p15_init;
+#[cfg(unix)]
 mod storm;
 
 use std::fs;

@@ -275,14 +275,12 @@ fn model_replies() {
     });
 }
 
-#[cfg(unix)]
 const LOG: &[u8] =
     br#"{"begin":{"revision":1,"unix_millis":1,"files":[{"path":"f","before":null,"after":null}]}}
 {"done":1}
 {"failed":1}
 "#;
 
-#[cfg(unix)]
 #[test]
 fn logs_and_journals() {
     // A log as it is written today, beside what a hand can write.
@@ -305,7 +303,6 @@ fn logs_and_journals() {
 }
 
 /// The same files with a start, a log and a rehearsed undo for each.
-#[cfg(unix)]
 #[test]
 fn starts_over_broken_logs_and_journals() {
     let world = World::new();
