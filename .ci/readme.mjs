@@ -1,8 +1,8 @@
-// readme.mjs PAGE…: runs each JavaScript example of the pages in this folder, where `restitch` is
-// installed, and `ai` and `@mastra/core` too if an example needs them. The model plays a script.
+// readme.mjs PAGE…: runs each JavaScript example of the pages in this folder, where `restitch` or
+// `restitch-wasm` is installed, and `ai` and `@mastra/core` too if an example needs them. The model plays a script.
 
 import { execFile, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
@@ -14,7 +14,7 @@ const script = [
   { tool: 'edit_file', arguments: { path: 'area.js', old_str: 'return w*h;', new_str: 'return Math.abs(w*h);' } },
   { text: 'It is done.' },
 ]
-// What the reader of a page has already: the text of a file, a model and a task.
+// What the reader of a page has already: the text of a file, the bytes of a module, a model and a task.
 const given = `
 import { Agent } from '@mastra/core/agent'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
@@ -33,7 +33,9 @@ for (const page of process.argv.slice(2)) {
     writeFileSync(join(folder, 'script.json'), JSON.stringify(script))
     writeFileSync(join(folder, 'example.mjs'), block)
     const uses = block.includes('generateText')
-    writeFileSync(join(folder, 'given.mjs'), `globalThis.file = ${JSON.stringify(file)}\n${uses ? given : ''}`)
+    const module = join(process.cwd(), 'node_modules/restitch-wasm/restitch.wasm')
+    const bytes = existsSync(module) ? `import { readFileSync } from 'node:fs'\nglobalThis.bytes = readFileSync(${JSON.stringify(module)})\n` : ''
+    writeFileSync(join(folder, 'given.mjs'), `globalThis.file = ${JSON.stringify(file)}\n${bytes}${uses ? given : ''}`)
     const model = spawn(process.execPath, [server, join(folder, 'script.json'), asked])
     try {
       const port = String(await new Promise((done) => model.stdout.once('data', done))).trim()

@@ -8,7 +8,7 @@ use crate::edit::{
     After, Corrected, EditCode, EditPlan, EditRequest, Explanation, Refusal, Rewrite, Rung, Span,
     VerifiedEdit, WorkPath, spans_and_diff,
 };
-use crate::engine::SyntaxGate;
+use crate::engine::{SyntaxGate, SyntaxMode};
 use crate::matching;
 use crate::text::{NotText, Snapshot};
 
@@ -61,10 +61,7 @@ pub fn apply_text(
     text: &str,
     calls: &[EditRequest],
 ) -> Result<Applied, Refusal> {
-    let snapshot = Snapshot::from_text(text);
-    let edit = decide(path, &snapshot, calls)?;
-    let after = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
-    Ok(Applied::of(&edit, after))
+    Applier::default().text(path, text, calls)
 }
 
 /// Applies calls to the bytes of a file, in the encoding that they are in.
@@ -73,13 +70,66 @@ pub fn apply_bytes(
     bytes: &[u8],
     calls: &[EditRequest],
 ) -> Result<Applied<Vec<u8>>, Refusal> {
-    let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
-    let edit = decide(path, &snapshot, calls)?;
-    let after = match edit.after() {
-        After::Content(content) => content.to_vec(),
-        After::Removed => Vec::new(),
-    };
-    Ok(Applied::of(&edit, after))
+    Applier::default().bytes(path, bytes, calls)
+}
+
+/// The pure function with a say in what a parser may do.
+///
+/// ```
+/// use restitch::engine::SyntaxMode;
+/// use restitch::{Applier, EditRequest};
+///
+/// let applier = Applier::default().syntax(SyntaxMode::Off);
+/// let applied = applier.text(Some("a.rs"), "fn a() {}\n", &[EditRequest::new("{}", "{")])?;
+/// assert!(applied.warnings.is_empty(), "nothing was parsed");
+/// # Ok::<(), restitch::Refusal>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Applier {
+    gate: SyntaxGate,
+}
+
+impl Default for Applier {
+    fn default() -> Self {
+        Self { gate: SyntaxGate::built_in() }
+    }
+}
+
+impl Applier {
+    /// What to do about a new syntax error. Without the feature `syntax` nothing is parsed.
+    #[must_use]
+    pub fn syntax(self, mode: SyntaxMode) -> Self {
+        Self { gate: self.gate.in_mode(mode) }
+    }
+
+    /// As [`apply_text`].
+    pub fn text(
+        &self,
+        path: Option<&str>,
+        text: &str,
+        calls: &[EditRequest],
+    ) -> Result<Applied, Refusal> {
+        let snapshot = Snapshot::from_text(text);
+        let edit = decide_by(path, &snapshot, calls, &self.gate)?;
+        let after = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
+        Ok(Applied::of(&edit, after))
+    }
+
+    /// As [`apply_bytes`].
+    pub fn bytes(
+        &self,
+        path: Option<&str>,
+        bytes: &[u8],
+        calls: &[EditRequest],
+    ) -> Result<Applied<Vec<u8>>, Refusal> {
+        let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
+        let edit = decide_by(path, &snapshot, calls, &self.gate)?;
+        let after = match edit.after() {
+            After::Content(content) => content.to_vec(),
+            After::Removed => Vec::new(),
+        };
+        Ok(Applied::of(&edit, after))
+    }
 }
 
 /// The refusal of bytes that are no text.
@@ -101,15 +151,6 @@ impl<T> Applied<T> {
 const UNNAMED: &str = "text";
 
 /// Each call is decided against the text as it is; then all of them are one edit.
-pub(crate) fn decide(
-    path: Option<&str>,
-    snapshot: &Snapshot,
-    calls: &[EditRequest],
-) -> Result<VerifiedEdit, Refusal> {
-    decide_by(path, snapshot, calls, &SyntaxGate::built_in())
-}
-
-/// The same, with what a parser has to say.
 pub(crate) fn decide_by(
     path: Option<&str>,
     snapshot: &Snapshot,

@@ -70,5 +70,5 @@ pub mod cli;
 #[doc(hidden)]
 pub mod internals;
 
-pub use apply::{Applied, apply, apply_bytes, apply_many, apply_text};
+pub use apply::{Applied, Applier, apply, apply_bytes, apply_many, apply_text};
 pub use edit::{EditRequest, Expected, Refusal};

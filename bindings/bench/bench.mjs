@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { apply } from 'restitch'
+
+const { apply } = await import(process.argv[2])
 
 const [text, calls] = JSON.parse(readFileSync(0, 'utf8'))
 const medians = calls.map(([old, new_]) => {

@@ -100,8 +100,8 @@ def timed(arguments):
     return time.perf_counter() - start
 
 
-def node():
-    run = subprocess.run(["node", "bench.mjs"], cwd=folder, capture_output=True, text=True, check=True, input=json.dumps([TEXT, CALLS]))
+def node(package):
+    run = subprocess.run(["node", "bench.mjs", package], cwd=folder, capture_output=True, text=True, check=True, input=json.dumps([TEXT, CALLS]))
     return json.loads(run.stdout)
 
 
@@ -113,16 +113,22 @@ def alone(pattern):
     return megabytes(next(iter(sorted(folder.glob(pattern)))))
 
 
+def imports(package):
+    return "node", "--input-type=module", "-e", f"import '{package}'"
+
+
 rows = [
     ("Rust, `apply`", [float(n) for n in rust], None),
     ("Python, `apply`", python(), best(sys.executable, "-c", "import restitch_edit") - best(sys.executable, "-c", "pass")),
-    ("Node, `apply`", node(), best("node", "-e", "require('restitch')") - best("node", "-e", "0")),
+    ("Node, `apply`", node("restitch"), best("node", "-e", "require('restitch')") - best("node", "-e", "0")),
+    ("WebAssembly in Node, `apply`, no parser", node("restitch-wasm"), best(*imports("restitch-wasm")) - best(*imports("node:fs"))),
     ("`restitch batch`, `text`", batch(), best(command, "--version")),
     ("`restitch mcp`, a file, durable", mcp(), None),
 ]
 sizes = {file.name: megabytes(file) for file in sorted(out.iterdir()) if file.is_file() and file.name != "SHA256SUMS"}
 sizes["the Python module alone"] = alone("venv/lib/python*/site-packages/restitch_edit/_native*.so")
 sizes["the Node addon alone"] = alone("node_modules/@restitch/*/*.node")
+sizes["the WebAssembly module alone"] = alone("node_modules/restitch-wasm/*.wasm")
 sizes["the command alone"] = alone("venv/bin/restitch")
 json.dump(
     {

@@ -2,7 +2,7 @@
 # What a call costs from each side, on one file of 25 KB, and what each artefact weighs: as JSON.
 # `scripts/evidence bindings` keeps it and prints the table of docs/bindings.md.
 #
-#   .ci/artefacts native musl wheel npm && bindings/bench/run.sh
+#   .ci/artefacts native musl wheel npm wasm && bindings/bench/run.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 out=${OUT:-target/artefacts}

@@ -1,84 +1,19 @@
 'use strict'
 
 const native = require('./native.cjs')
+const { Applied, Refused, RefusedError, Result, camel, pure, refused } = require('./results.cjs')
 
-class RefusedError extends Error {
-  constructor(refused) {
-    super(refused.text)
-    this.name = 'RefusedError'
-    this.refused = refused
-  }
-}
-
-class Result {
-  get ok() {
-    return true
-  }
-  unwrap() {
-    return this
-  }
-}
-
-class Applied extends Result {}
 class Edited extends Result {}
 class ReadText extends Result {}
 class Undone extends Result {}
 
-class Refused {
-  get ok() {
-    return false
-  }
-  unwrap() {
-    throw new RefusedError(this)
-  }
-}
-
-/** JSON of the core with the names of JavaScript. */
-function camel(value) {
-  if (Array.isArray(value)) return value.map(camel)
-  if (value === null || typeof value !== 'object') return value
-  const name = (key) => key.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase())
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [name(key), camel(inner)]))
-}
-
-function refused(report, text) {
-  const lists = { occurrences: [], nearest: [], outcomes: [], conflicts: [], attempts: [] }
-  return Object.assign(new Refused(), lists, camel(report), { text })
-}
-
-/** A text that is none: half of a character is kept by JavaScript and by nobody else. */
-function malformed(text) {
-  if (typeof text !== 'string') return false
-  return text.isWellFormed ? !text.isWellFormed() : /\p{Surrogate}/u.test(text)
-}
-
-function halfCharacter(what) {
-  const report = {
-    code: 'EDIT_INVALID_ARGUMENTS',
-    message: `${what} holds a lone surrogate, which is half of a character`,
-    hint: 'Send the whole character.',
-  }
-  return refused(report, `${report.code}: ${report.message}\nNext: ${report.hint}`)
-}
-
-function apply(text, old, new_, options = {}) {
-  const { path, ...edit } = options
-  return applyMany(text, [{ old, new: new_, ...edit }], { path })
-}
-
-function applyMany(text, edits, { path } = {}) {
-  if (malformed(text)) return halfCharacter('text')
-  for (const edit of edits) {
-    if (malformed(edit.old)) return halfCharacter('old')
-    if (malformed(edit.new)) return halfCharacter('new')
-  }
+const { apply, applyMany } = pure((text, edits, { path, syntax }) => {
   const bytes = typeof text !== 'string' && !Buffer.isBuffer(text)
   const given = bytes ? Buffer.from(text.buffer, text.byteOffset, text.byteLength) : text
-  const result = native.applyMany(given, edits, path)
-  if (result.report !== undefined) return refused(JSON.parse(result.report), result.text)
-  result.corrected ??= null
-  return Object.assign(new Applied(), result)
-}
+  const result = native.applyMany(given, edits, path, syntax)
+  if (result.report !== undefined) result.report = JSON.parse(result.report)
+  return result
+})
 
 const present = (fields) =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
@@ -88,12 +23,12 @@ class Engine {
 
   constructor(options) {
     const given = typeof options === 'string' ? { root: options } : options
-    const { root, state, allowProtected = [], store, model } = given
+    const { root, state, allowProtected = [], syntax, store, model } = given
     const load = store && (async (path) => (await store.load(path)) ?? null)
     const storeIf =
       store && (async (path, bytes, version) => Boolean(await store.storeIf(path, bytes, version)))
     const ask = model && (async (question) => await model(JSON.parse(question)))
-    this.#native = new native.NativeEngine(root, state, allowProtected, load, storeIf, ask)
+    this.#native = new native.NativeEngine(root, state, allowProtected, syntax, load, storeIf, ask)
   }
 
   async call(name, args, { dryRun = false, requestId } = {}) {

@@ -11,7 +11,7 @@ export declare const __napiBindingTarget: 'native' | 'wasm32-wasi' | 'wasm32-was
 
 /** Tools by name and JSON. */
 export declare class NativeEngine {
-  constructor(root: string | undefined | null, state: string | undefined | null, allowProtected: Array<string>, load?: ((path: string) => Promise<NativeLoaded | null>) | null, storeIf?: ((path: string, bytes: Buffer | null, version: string | null) => Promise<boolean>) | null, model?: ((question: string) => Promise<string>) | null)
+  constructor(root: string | undefined | null, state: string | undefined | null, allowProtected: Array<string>, syntax?: string | undefined | null, load?: ((path: string) => Promise<NativeLoaded | null>) | null, storeIf?: ((path: string, bytes: Buffer | null, version: string | null) => Promise<boolean>) | null, model?: ((question: string) => Promise<string>) | null)
   /** Runs a tool; arguments and reply are JSON. */
   call(name: string, arguments: string, dryRun: boolean, requestId?: string | undefined | null): Promise<string>
   /** The declarations, as JSON. */
@@ -19,7 +19,7 @@ export declare class NativeEngine {
 }
 
 /** Applies edits to a text or to the bytes of a file, all or none. */
-export declare function applyMany(text: string | Buffer, edits: Array<NativeEdit>, path?: string | undefined | null): NativeApplied | NativeRefused
+export declare function applyMany(text: string | Buffer, edits: Array<NativeEdit>, path?: string | undefined | null, syntax?: string | undefined | null): NativeApplied | NativeRefused
 
 /** The strings that an edit really used. */
 export interface Corrected {

@@ -31,6 +31,25 @@ pub enum SyntaxMode {
     Veto,
 }
 
+impl SyntaxMode {
+    /// Each of them.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Warn, Self::Veto];
+
+    /// As it is written in a configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Warn => "warn",
+            Self::Veto => "veto",
+        }
+    }
+
+    /// The mode with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == name)
+    }
+}
+
 impl fmt::Display for SyntaxMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -81,6 +100,11 @@ impl SyntaxGate {
 
     pub(crate) fn new(syntax: impl Syntax + 'static, mode: SyntaxMode) -> Self {
         Self { syntax: Arc::new(syntax), mode }
+    }
+
+    /// The same parser, put to another use.
+    pub(crate) fn in_mode(self, mode: SyntaxMode) -> Self {
+        Self { mode, ..self }
     }
 
     /// What a text defines.

@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::edit::{EditCode, EditRequest, Expected, Refusal};
 use crate::engine::{CallOptions, Engine};
+use crate::store::canonical;
 use crate::text::Snapshot;
 use crate::tools::ToolReply;
 use patch::PatchTrial;
@@ -275,7 +276,7 @@ fn is_denied(client: Client, code: EditCode) -> bool {
 
 /// The path as the engine takes it, when the client's root is another name for ours.
 fn below(root: &Path, raw: &str) -> String {
-    let resolved = Path::new(raw).canonicalize().ok();
+    let resolved = canonical(Path::new(raw)).ok();
     match resolved.as_deref().and_then(|full| full.strip_prefix(root).ok()).and_then(Path::to_str) {
         Some(inside) => inside.to_owned(),
         None => raw.to_owned(),

@@ -9,9 +9,13 @@ use super::ledger::{Answers, Heard};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
     /// So many bytes.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "nothing tells there what waits in a pipe"))]
     Bytes(u64),
     /// More than is known: the client is still writing, and not reading.
     Writing,
+    /// This system does not tell what waits in a pipe.
+    #[cfg(not(unix))]
+    Untold,
 }
 
 /// The answers of a session beside the offsets of its client's stream.
@@ -21,11 +25,18 @@ pub(crate) struct Hearing {
     /// that can know of them.
     given: VecDeque<(Option<u64>, Answers)>,
     heard: Answers,
+    #[cfg(not(unix))]
+    untold: bool,
 }
 
 impl Hearing {
     /// An answer goes out now.
     pub(crate) fn gave(&mut self, received: Received, answer: Answers) {
+        #[cfg(not(unix))]
+        if received == Received::Untold {
+            self.untold = true;
+            return;
+        }
         self.given.push_back((None, answer));
         if let Received::Bytes(bytes) = received {
             // What went out while the client was writing is heard no earlier than this.
@@ -44,6 +55,10 @@ impl Hearing {
 
     /// What the client had heard when it began to send what is at `offset`. Offsets rise.
     pub(crate) fn at(&mut self, offset: u64) -> Heard {
+        #[cfg(not(unix))]
+        if self.untold {
+            return Heard::Unknown;
+        }
         while let Some((Some(from), answer)) = self.given.front() {
             if *from > offset {
                 break;
@@ -56,6 +71,7 @@ impl Hearing {
 }
 
 /// A pipe that holds so much is as good as full: its writer may be waiting to write more.
+#[cfg(unix)]
 pub(crate) const FULL: u64 = 60 << 10;
 
 /// How much has come in on a stream of which `read` bytes were read.

@@ -1,6 +1,10 @@
 //! Where state is kept by default.
 
 use std::env;
+#[cfg(any(feature = "cli", not(unix), test))]
+use std::io;
+#[cfg(any(feature = "cli", not(unix), test))]
+use std::path::Path;
 use std::path::PathBuf;
 
 /// The folder for history and journals, as the environment names it: `RESTITCH_STATE_DIR`, or
@@ -14,6 +18,25 @@ pub fn state_folder() -> Option<PathBuf> {
     named
         .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("restitch")))
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/restitch")))
+}
+
+/// The path without links, as callers write it. Windows says `\\?\C:\…`, which nobody does.
+#[cfg(any(feature = "cli", not(unix), test))]
+pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
+    let path = path.canonicalize()?;
+    Ok(if cfg!(windows) { plain(&path) } else { path })
+}
+
+#[cfg(any(feature = "cli", not(unix), test))]
+fn plain(path: &Path) -> PathBuf {
+    let text = path.to_string_lossy();
+    match text.strip_prefix(r"\\?\") {
+        Some(rest) => match rest.strip_prefix(r"UNC\") {
+            Some(share) => PathBuf::from(format!(r"\\{share}")),
+            None => PathBuf::from(rest),
+        },
+        None => path.to_owned(),
+    }
 }
 
 /// Why there is none.
@@ -33,14 +56,30 @@ pub(crate) fn usable_state_folder() -> Result<PathBuf, String> {
 }
 
 #[cfg(all(feature = "cli", unix))]
-fn usable(folder: &std::path::Path) -> std::io::Result<()> {
+fn usable(folder: &Path) -> io::Result<()> {
     let state = super::state::State::open(folder)?;
     rustix::fs::access(state.path(), rustix::fs::Access::WRITE_OK)?;
     Ok(())
 }
 
 #[cfg(all(feature = "cli", not(unix)))]
-fn usable(folder: &std::path::Path) -> std::io::Result<()> {
+fn usable(folder: &Path) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     tempfile::NamedTempFile::new_in(folder).map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn canonical_paths_are_as_callers_write_them() {
+        for (canonical, written) in [
+            (r"\\?\C:\work", r"C:\work"),
+            (r"\\?\UNC\host\share\a", r"\\host\share\a"),
+            ("/w", "/w"),
+        ] {
+            assert_eq!(plain(Path::new(canonical)), Path::new(written));
+        }
+    }
 }

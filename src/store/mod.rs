@@ -62,7 +62,7 @@ pub use bucket::{BucketOptions, BucketStore};
 pub use disk::{DiskStore, quiesce};
 pub use folder::state_folder;
 #[cfg(feature = "cli")]
-pub(crate) use folder::{NO_STATE_FOLDER, usable_state_folder};
+pub(crate) use folder::{NO_STATE_FOLDER, canonical, usable_state_folder};
 pub use memory::MemoryStore;
 pub use options::{DiskOptions, HistoryLimits, Promise};
 #[cfg(not(unix))]

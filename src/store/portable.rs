@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::broadcast;
 
 use super::feed::Feed;
+use super::folder::canonical;
 use super::options::{DiskOptions, Promise};
 use super::versioned::VersionedStore;
 use super::{protect, replace_file};
@@ -47,7 +48,7 @@ impl DiskStore {
     /// Opens a folder. The state folder holds the locks; without one they are in the folder
     /// for temporary files.
     pub fn open_with(root: &Path, options: DiskOptions) -> io::Result<Self> {
-        let root = plain(&root.canonicalize()?);
+        let root = canonical(root)?;
         if !root.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
         }
@@ -136,8 +137,8 @@ impl Folder {
         let mut there = below.as_path();
         let mut missing = Vec::new();
         let real = loop {
-            match there.canonicalize() {
-                Ok(real) => break plain(&real),
+            match canonical(there) {
+                Ok(real) => break real,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     // A link to nothing is there all the same, and must not be written through.
                     if fs::symlink_metadata(there).is_ok() {
@@ -291,18 +292,6 @@ impl VersionedFiles for Folder {
     }
 }
 
-/// Windows writes canonical paths as `\\?\C:\…`, which no caller does.
-fn plain(path: &Path) -> PathBuf {
-    let text = path.to_string_lossy();
-    match text.strip_prefix(r"\\?\") {
-        Some(rest) => match rest.strip_prefix(r"UNC\") {
-            Some(share) => PathBuf::from(format!(r"\\{share}")),
-            None => PathBuf::from(rest),
-        },
-        None => path.to_owned(),
-    }
-}
-
 /// Whether another program has the file open in a way that keeps us out: a sharing
 /// violation, a lock, or the refusal that a virus scanner causes for a moment.
 fn is_held(error: &io::Error) -> bool {
@@ -398,16 +387,5 @@ mod tests {
             assert!(engine.edit_file(&path, &EditRequest::new("", "x"), &options).await.is_err());
         }
         assert!(!state.path().join("x.txt").exists() && !root.path().join("no").exists());
-    }
-
-    #[test]
-    fn canonical_paths_are_as_callers_write_them() {
-        for (canonical, written) in [
-            (r"\\?\C:\work", r"C:\work"),
-            (r"\\?\UNC\host\share\a", r"\\host\share\a"),
-            ("/w", "/w"),
-        ] {
-            assert_eq!(plain(Path::new(canonical)), Path::new(written));
-        }
     }
 }

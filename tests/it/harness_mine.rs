@@ -91,6 +91,7 @@ mod database {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its files have names that Windows does not take")]
     fn it_says_what_the_tree_says_wherever_it_lies() {
         let root = tempfile::tempdir().expect("folder");
         let home = root.path().join("share");
@@ -137,6 +138,7 @@ mod database {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "its files have names that Windows does not take")]
     fn a_live_one_and_one_left_behind_are_read_and_not_touched() {
         let root = tempfile::tempdir().expect("folder");
         let tree = mined(&fixtures("opencode/storage"));
@@ -354,6 +356,7 @@ mod git {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "it needs git, which wine does not bring")]
     fn the_version_of_that_time_is_taken_unless_the_transcript_shows_another() {
         let repository = Repository::new();
         let bare = repository.mined(&[], &[]);
@@ -371,6 +374,7 @@ mod git {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "it needs git, which wine does not bring")]
     fn nothing_that_the_repository_names_is_run() {
         let repository = Repository::new();
         let root = repository.root.path();

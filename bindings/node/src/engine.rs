@@ -8,7 +8,7 @@ use napi::threadsafe_function::ThreadsafeFunction;
 use napi_derive::napi;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
-use restitch::engine::{CallOptions, Engine, SyntaxMode, Undoes};
+use restitch::engine::{CallOptions, Engine, Undoes};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
 };
@@ -42,6 +42,7 @@ impl NativeEngine {
         root: Option<String>,
         state: Option<String>,
         allow_protected: Vec<String>,
+        syntax: Option<String>,
         #[napi(ts_arg_type = "((path: string) => Promise<NativeLoaded | null>) | null")]
         load: Option<Load>,
         #[napi(
@@ -50,6 +51,7 @@ impl NativeEngine {
         store_if: Option<StoreIf>,
         #[napi(ts_arg_type = "((question: string) => Promise<string>) | null")] model: Option<Ask>,
     ) -> Result<Self> {
+        let syntax = crate::mode(syntax)?;
         let builder = match (load, store_if, root) {
             (Some(load), Some(store_if), root) => {
                 let files = Files { load, store_if };
@@ -60,7 +62,7 @@ impl NativeEngine {
             }
             _ => return Err(Error::from_reason("give `root` or `store`")),
         };
-        let builder = builder.syntax(TreeSitter::new(), SyntaxMode::default());
+        let builder = builder.syntax(TreeSitter::new(), syntax);
         let builder = match model {
             None => builder,
             Some(model) => {

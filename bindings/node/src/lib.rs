@@ -2,9 +2,10 @@
 
 mod engine;
 
-use napi::bindgen_prelude::{Buffer, Either};
+use napi::bindgen_prelude::{Buffer, Either, Error, Result};
 use napi_derive::napi;
-use restitch::{EditRequest, Expected, Refusal};
+use restitch::engine::SyntaxMode;
+use restitch::{Applier, EditRequest, Expected, Refusal};
 
 /// One replacement of text by text.
 #[napi(object)]
@@ -71,23 +72,33 @@ pub fn apply_many(
     text: Either<String, Buffer>,
     edits: Vec<NativeEdit>,
     path: Option<String>,
-) -> Either<NativeApplied, NativeRefused> {
+    syntax: Option<String>,
+) -> Result<Either<NativeApplied, NativeRefused>> {
     let path = path.as_deref();
-    let calls = edits.into_iter().map(call).collect::<Result<Vec<_>, _>>();
+    let applier = Applier::default().syntax(mode(syntax)?);
+    let calls = edits.into_iter().map(call).collect::<std::result::Result<Vec<_>, _>>();
     let applied = calls.and_then(|calls| match text {
-        Either::A(text) => {
-            restitch::apply_text(path, &text, &calls).map(|done| applied(done, Either::A))
-        }
-        Either::B(bytes) => restitch::apply_bytes(path, &bytes, &calls)
+        Either::A(text) => applier.text(path, &text, &calls).map(|done| applied(done, Either::A)),
+        Either::B(bytes) => applier
+            .bytes(path, &bytes, &calls)
             .map(|done| applied(done, |bytes: Vec<u8>| Either::B(bytes.into()))),
     });
-    match applied {
+    Ok(match applied {
         Ok(applied) => Either::A(applied),
         Err(refusal) => Either::B(refused(&refusal)),
-    }
+    })
 }
 
-fn call(edit: NativeEdit) -> Result<EditRequest, Refusal> {
+/// What to do about new syntax errors, as the caller names it.
+fn mode(name: Option<String>) -> Result<SyntaxMode> {
+    let Some(name) = name else { return Ok(SyntaxMode::default()) };
+    SyntaxMode::parse(&name).ok_or_else(|| {
+        let known = SyntaxMode::ALL.map(SyntaxMode::as_str).join(", ");
+        Error::from_reason(format!("there is no syntax mode {name:?}; use one of: {known}"))
+    })
+}
+
+fn call(edit: NativeEdit) -> std::result::Result<EditRequest, Refusal> {
     let expected = Expected::of(edit.replace_all, edit.expected.map(|count| count as usize))?;
     let mut call = EditRequest::new(edit.old, edit.new).expecting(expected);
     call.near_line = edit.near_line.map(|line| line as usize);

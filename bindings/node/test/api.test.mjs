@@ -9,62 +9,12 @@ import { join } from 'node:path'
 import test from 'node:test'
 
 import { Files } from './cases.mjs'
+import { GO, check } from './pure.mjs'
 
-const { Applied, Edited, Engine, Refused, RefusedError, apply, applyMany, tools } = await import(
-  process.env.RESTITCH_PACKAGE ?? '../index.mjs'
-)
+const restitch = await import(process.env.RESTITCH_PACKAGE ?? '../index.mjs')
+const { Edited, Engine, Refused, apply, tools } = restitch
 
-const GO = 'func serve(c *Conn) {\n\tfor {\n\t\tif err := c.Next(); err != nil {\n\t\t\treturn\n\t\t}\n\t}\n}\n'
-
-test('a mistake is undone in both strings', () => {
-  const result = apply(
-    GO,
-    'if err := c.Next(); err != nil {\n\treturn\n}',
-    'if err := c.Next(); err != nil {\n\tlog.Println(err)\n\treturn\n}',
-    { path: 'serve.go' },
-  )
-  assert.ok(result instanceof Applied && result.ok)
-  assert.match(result.text, /\n\t\t\tlog\.Println\(err\)\n/)
-  assert.equal(result.rung, 'indentation')
-  assert.equal(result.spans[0].before.startLine, 3)
-  assert.match(result.diff, /^--- a\/serve\.go/)
-})
-
-test('a refusal is a result, and unwrap throws', () => {
-  const result = apply(GO, 'if err := c.Last(); err != nil {', 'if true {')
-  assert.ok(result instanceof Refused && !result.ok)
-  assert.equal(result.code, 'EDIT_NO_OCCURRENCE_FOUND')
-  assert.equal(result.nearest[0].firstDifference.line, 3)
-  assert.throws(() => result.unwrap(), (error) => error instanceof RefusedError && error.refused === result)
-})
-
-test('bytes stay in their encoding, and half a character is refused', () => {
-  const latin = Buffer.from('café\r\nthé\r\n', 'latin1')
-  assert.deepEqual(apply(latin, 'thé', 'lait').unwrap().text, Buffer.from('café\r\nlait\r\n', 'latin1'))
-  assert.deepEqual(apply(new Uint8Array(latin), 'thé', 'lait').unwrap().text.length, latin.length + 1)
-  for (const [text, new_] of [['a\n', '\ud83d'], ['a\ud83d\n', 'b']]) {
-    const refused = apply(text, 'a', new_)
-    assert.equal(refused.code, 'EDIT_INVALID_ARGUMENTS')
-    assert.deepEqual(refused.nearest, [])
-  }
-})
-
-test('many are all or nothing, against the original', () => {
-  const text = 'one\ntwo\nthree\n'
-  const done = applyMany(text, [{ old: 'three', new: 'two' }, { old: 'two', new: '2' }])
-  assert.equal(done.unwrap().text, 'one\n2\ntwo\n')
-  const refused = applyMany(text, [{ old: 'one', new: '1' }, { old: 'four', new: '4' }])
-  assert.match(refused.message, /^edit 2 of 2: /)
-  assert.equal(applyMany(text, []).ok, false)
-})
-
-test('counts', () => {
-  const text = 'a\nb\na\n'
-  assert.equal(apply(text, 'a', 'c', { replaceAll: true }).unwrap().text, 'c\nb\nc\n')
-  assert.equal(apply(text, 'a', 'c', { expected: 2 }).unwrap().replacements, 2)
-  assert.equal(apply(text, 'a', 'c', { nearLine: 3 }).unwrap().text, 'a\nb\nc\n')
-  assert.deepEqual(apply(text, 'a', 'c').occurrences, [1, 3])
-})
+check(restitch)
 
 test('an engine edits, reads and undoes', async () => {
   const root = mkdtempSync(join(tmpdir(), 'restitch-'))
@@ -81,6 +31,21 @@ test('an engine edits, reads and undoes', async () => {
   assert.equal(readFileSync(join(root, 'serve.go'), 'utf8'), GO)
   assert.equal((await engine.undo()).ok, false)
   assert.equal((await engine.read('absent.go')).code, 'EDIT_FILE_NOT_FOUND')
+})
+
+test('syntax errors are told, or not looked for', async () => {
+  const [text, old, new_] = ['fn a() {}\n', '{}', '{']
+  const warnings = (syntax) => apply(text, old, new_, { path: 'a.rs', syntax }).unwrap().warnings.join()
+  assert.match(warnings(), /new syntax error/)
+  assert.match(warnings('warn'), /new syntax error/)
+  assert.equal(warnings('off'), '')
+  assert.throws(() => warnings('no'), /there is no syntax mode "no"; use one of: off, warn, veto/)
+  for (const [syntax, told] of [['veto', true], ['warn', true], ['off', false]]) {
+    const engine = new Engine({ store: new Files([['a.rs', Buffer.from(text)]]), syntax })
+    const edited = (await engine.edit('a.rs', old, new_)).unwrap()
+    assert.equal(/new syntax error/.test(edited.warnings.join()), told, syntax)
+  }
+  assert.throws(() => new Engine({ root: '.', syntax: 'no' }), /there is no syntax mode/)
 })
 
 test('tools are declared and called', async () => {

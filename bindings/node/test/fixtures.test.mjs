@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 
-import { FIXTURES, Files, folders, packed, recorded, same } from './cases.mjs'
+import { FIXTURES, Files, folders, noFolders, packed, recorded, same } from './cases.mjs'
 
 const { Engine, Refused, apply } = await import(process.env.RESTITCH_PACKAGE ?? '../index.mjs')
 const command = process.env.RESTITCH_COMMAND ?? join(FIXTURES, '../bindings/node/restitch')
@@ -35,16 +35,20 @@ test(
       if (options.expected) args.expected_replacements = options.expected
       return JSON.stringify({ id, arguments: args })
     })
-    const run = spawnSync(command, ['batch'], { input: lines.join('\n'), maxBuffer: 1 << 30 })
-    const replies = run.stdout.toString().trim().split('\n').map((line) => JSON.parse(line))
-    assert.equal(replies.length, cases.length)
-    cases.forEach(({ id, path, before, old, new: new_, options }, at) => {
-      const result = apply(before.toString(), old, new_, { ...options, path })
-      const { code, report } = replies[at]
-      assert.deepEqual([result.code ?? null, result.ok ? result.text : undefined], [code, report.text], id)
-    })
+    for (const syntax of ['veto', 'off']) {
+      const run = spawnSync(command, ['--syntax', syntax, 'batch'], { input: lines.join('\n'), maxBuffer: 1 << 30 })
+      const replies = run.stdout.toString().trim().split('\n').map((line) => JSON.parse(line))
+      assert.equal(replies.length, cases.length)
+      cases.forEach(({ id, path, before, old, new: new_, options }, at) => {
+        const result = apply(before.toString(), old, new_, { ...options, path, syntax })
+        const { code, report } = replies[at]
+        assert.deepEqual([result.code ?? null, result.ok ? result.text : undefined], [code, report.text], id)
+      })
+    }
   },
 )
+
+if (noFolders) test('the cases in folders', { skip: noFolders })
 
 for (const given of folders()) {
   test(`folder ${given.id}`, async () => {

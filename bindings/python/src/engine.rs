@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
-use restitch::engine::{CallOptions, SyntaxMode, Undoes};
+use restitch::engine::{CallOptions, Undoes};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
 };
@@ -26,14 +26,16 @@ pub(crate) struct Engine {
 #[pymethods]
 impl Engine {
     #[new]
-    #[pyo3(signature = (root, store, model, state, allow_protected))]
+    #[pyo3(signature = (root, store, model, state, allow_protected, syntax))]
     fn new(
         root: Option<PathBuf>,
         store: Option<Py<PyAny>>,
         model: Option<Py<PyAny>>,
         state: Option<PathBuf>,
         allow_protected: Vec<String>,
+        syntax: &str,
     ) -> PyResult<Self> {
+        let syntax = crate::mode(syntax)?;
         let builder = match (store, root) {
             (Some(store), root) => {
                 let root = root.unwrap_or_else(|| PathBuf::from("/"));
@@ -44,7 +46,7 @@ impl Engine {
             }
             (None, None) => return Err(PyValueError::new_err("give `root` or `store`")),
         };
-        let builder = builder.syntax(TreeSitter::new(), SyntaxMode::default());
+        let builder = builder.syntax(TreeSitter::new(), syntax);
         let builder = match model {
             None => builder,
             Some(model) => builder.corrector(asking(Callback(model))?),

@@ -2,10 +2,12 @@
 
 mod engine;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyString, PyTuple};
 use restitch::edit::{EditCode, Span};
-use restitch::{Applied, EditRequest, Expected, Refusal};
+use restitch::engine::SyntaxMode;
+use restitch::{Applied, Applier, EditRequest, Expected, Refusal};
 use serde_json::Value;
 
 #[pymodule]
@@ -27,20 +29,22 @@ fn version() -> &'static str {
 
 /// What an edit made of the text; or the report of a refusal, and its text for a model.
 #[pyfunction]
-#[pyo3(signature = (text, edits, path))]
+#[pyo3(signature = (text, edits, path, syntax))]
 fn apply_many<'py>(
     py: Python<'py>,
     text: &Bound<'py, PyAny>,
     edits: Vec<Row<'py>>,
     path: Option<&str>,
+    syntax: &str,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    let applier = Applier::default().syntax(mode(syntax)?);
     let calls = match edits.iter().map(call).collect::<Result<Vec<_>, _>>() {
         Ok(calls) => calls,
         Err(refusal) => return refused(py, &refusal),
     };
     if let Ok(bytes) = text.cast::<PyBytes>() {
         let bytes = bytes.as_bytes();
-        return match py.detach(|| restitch::apply_bytes(path, bytes, &calls)) {
+        return match py.detach(|| applier.bytes(path, bytes, &calls)) {
             Ok(applied) => {
                 let after = PyBytes::new(py, &applied.text).into_any();
                 answered(py, &applied, after)
@@ -52,13 +56,21 @@ fn apply_many<'py>(
         Ok(text) => text,
         Err(refusal) => return refused(py, &refusal),
     };
-    match py.detach(|| restitch::apply_text(path, text, &calls)) {
+    match py.detach(|| applier.text(path, text, &calls)) {
         Ok(applied) => {
             let after = PyString::new(py, &applied.text).into_any();
             answered(py, &applied, after)
         }
         Err(refusal) => refused(py, &refusal),
     }
+}
+
+/// What to do about new syntax errors, as the caller names it.
+fn mode(name: &str) -> PyResult<SyntaxMode> {
+    SyntaxMode::parse(name).ok_or_else(|| {
+        let known = SyntaxMode::ALL.map(SyntaxMode::as_str).join(", ");
+        PyValueError::new_err(format!("there is no syntax mode {name:?}; use one of: {known}"))
+    })
 }
 
 fn call(row: &Row<'_>) -> Result<EditRequest, Refusal> {

@@ -25,6 +25,7 @@ from restitch_edit import (
     Question,
     Refused,
     RefusedError,
+    SyntaxMode,
     apply,
     apply_many,
 )
@@ -93,6 +94,22 @@ def test_an_engine_edits_reads_and_undoes(tmp_path: Path) -> None:
     assert file.read_text() == GO
     assert not engine.undo().ok, "nothing of this engine is left"
     assert not engine.read("absent.go").ok
+
+
+def test_syntax_errors_are_told_or_not_looked_for() -> None:
+    def warnings(syntax: SyntaxMode) -> str:
+        result = apply("fn a() {}\n", "{}", "{", path="a.rs", syntax=syntax)
+        return " ".join(result.unwrap().warnings)
+
+    assert "new syntax error" in warnings("veto") and "new syntax error" in warnings("warn")
+    assert warnings("off") == ""
+    with pytest.raises(ValueError, match='no syntax mode "no"; use one of: off, warn, veto'):
+        warnings("no")  # type: ignore[arg-type]
+    modes: tuple[tuple[SyntaxMode, bool], ...] = (("veto", True), ("warn", True), ("off", False))
+    for mode, told in modes:
+        engine = Engine(store=Files({"a.rs": b"fn a() {}\n"}), syntax=mode)
+        edited = engine.edit("a.rs", "{}", "{").unwrap()
+        assert ("new syntax error" in " ".join(edited.warnings)) == told
 
 
 def test_tools_are_declared_and_called() -> None:

@@ -134,6 +134,6 @@ pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<Inta
 impl Intake {
     /// Nothing is known of what waits.
     pub(crate) fn received(&self) -> Received {
-        Received::Writing
+        Received::Untold
     }
 }

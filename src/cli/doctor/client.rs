@@ -11,6 +11,7 @@ use super::super::args::Common;
 use super::super::init::Content;
 use super::super::init::clients::{Client, client};
 use super::{Finding, Level};
+use crate::store::canonical;
 use crate::tools::Dialect;
 
 /// A server that takes longer to start is of no use to a client either.
@@ -18,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// What was found; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
-    let project = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());
+    let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
     let client = client(&name.to_ascii_lowercase(), &project)?;
     let mut out = vec![program()];
     let write = format!("Run `restitch init {} --write` here.", client.name);
@@ -80,7 +81,7 @@ fn outcome(common: &Common, client: &Client) -> Level {
 fn program() -> Finding {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let named: Option<PathBuf> = std::env::split_paths(&path)
-        .map(|folder| folder.join("restitch"))
+        .map(|folder| folder.join(format!("restitch{}", std::env::consts::EXE_SUFFIX)))
         .find(|file| file.is_file());
     let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
     match named {

@@ -18,11 +18,12 @@ use super::exit::Exit;
 use super::settings;
 use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
+use crate::store::canonical;
 use clients::{CLIENTS, Client, ConfigFile, Owner, client};
 pub(super) use merge::{Content, pretty};
 
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
-    let project = common.root().canonicalize().unwrap_or_else(|_| common.root().to_path_buf());
+    let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
     let Some(mut client) = client(&args.client.to_ascii_lowercase(), &project) else {
         return no_client(&args.client);
     };

@@ -326,6 +326,7 @@ fn marked(answer: &str) -> Vec<&str> {
 
 /// Seed 000's very bug: two lines at the top become three, then line 8 is edited.
 #[tokio::test]
+#[cfg_attr(windows, ignore = "Windows does not tell what a client has heard; see windows.rs")]
 async fn p1_numbers_mean_what_the_caller_had_been_shown() {
     let wanted = numbered(20)
         .replace("line 2\nline 3\n", "two\nthree\nmore\n")
@@ -388,6 +389,7 @@ async fn p1_a_snapshot_makes_numbers_exact() {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "Windows does not tell what a client has heard; see windows.rs")]
 async fn p1_where_both_numberings_are_possible_both_are_shown() {
     let text = numbered(20);
     for front in FRONTS {
@@ -456,6 +458,7 @@ async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 async fn p2_another_process_finds_the_line_by_the_history() {
     let text = numbered(60);
     for front in FRONTS {

@@ -43,6 +43,7 @@ fn fits(want: &Value, got: &Value) -> bool {
 }
 
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 async fn recorded_inputs_get_their_answers() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/agents/hooks");
     let mut wrong = Vec::new();
@@ -80,6 +81,7 @@ async fn recorded_inputs_get_their_answers() {
 
 /// Rewritten calls apply exactly, as the client will apply them.
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 async fn rewritten_strings_occur_once() {
     let dir = workspace();
     let root = dir.path().canonicalize().expect("root");
@@ -191,6 +193,7 @@ async fn hooks_end_with_zero_or_one() {
 /// What lets edits through is written when the user agrees, and named with its reason when not;
 /// doctor tries the edit.
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 async fn permissions_are_asked_for_and_checked() {
     let dir = workspace();
     let root = dir.path();
@@ -233,6 +236,7 @@ async fn permissions_are_asked_for_and_checked() {
 
 /// `init` prints for every client, and merging keeps what is there.
 #[tokio::test]
+#[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 async fn init_prints_and_merges() {
     for client in [
         "claude", "codex", "gemini", "copilot", "cursor", "vscode", "opencode", "zed", "qwen",

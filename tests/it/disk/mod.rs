@@ -3,13 +3,21 @@
 //! catch it; a harness that cannot is no proof.
 //!
 //! The short form runs with every `cargo test`; `RESTITCH_LONG=1` runs the full counts.
+#![cfg_attr(not(unix), allow(dead_code, unused_imports, reason = "other areas use some helpers"))]
 
+#[cfg(unix)]
 mod child;
+#[cfg(unix)]
 mod kill;
+#[cfg(unix)]
 mod kinds;
+#[cfg(unix)]
 mod paths;
+#[cfg(unix)]
 mod power;
+#[cfg(unix)]
 mod races;
+#[cfg(unix)]
 mod undo;
 
 use std::future::Future;
@@ -163,6 +171,7 @@ pub(crate) fn has(program: &str) -> bool {
         .is_ok_and(|output| output.status.success())
 }
 
+#[cfg(unix)]
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

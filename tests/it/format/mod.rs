@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+#[cfg(unix)]
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -31,6 +32,7 @@ impl Project {
         std::fs::read_to_string(self.root().join(path)).expect("file")
     }
 
+    #[cfg(unix)]
     /// A script outside of the root, as a command for the configuration.
     fn script(&self, name: &str, text: &str) -> PathBuf {
         let path = self.dir.path().join(name);
@@ -38,6 +40,7 @@ impl Project {
         path
     }
 
+    #[cfg(unix)]
     fn configure(&self, config: &str) {
         std::fs::write(self.dir.path().join("config.toml"), config).expect("file");
     }

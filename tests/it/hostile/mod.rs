@@ -3,19 +3,27 @@
 
 mod p01_repeated_requests;
 mod p02_envelope;
+#[cfg(unix)]
 mod p03_moved_root;
 mod p04_encodings;
+#[cfg(unix)]
 mod p05_metadata;
+#[cfg(unix)]
 mod p06_responsive;
+#[cfg(unix)]
 mod p07_limits;
+#[cfg(unix)]
 mod p08_ignore_files;
 mod p09_frames;
+#[cfg(unix)]
 mod p10_http;
 mod p11_secrets;
 mod p12_key;
 mod p13_terminal;
+#[cfg(unix)]
 mod p14_state;
 mod p15_init;
+#[cfg(unix)]
 mod storm;
 
 use std::fs;
@@ -211,6 +219,7 @@ impl Talk {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }));
     }
 
+    #[cfg(unix)]
     /// How long the process still took to end; `None` when it did not within the time.
     pub(crate) fn ends_within(&mut self, within: Duration) -> Option<Duration> {
         let start = Instant::now();

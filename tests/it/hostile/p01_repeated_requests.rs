@@ -10,6 +10,7 @@ fn edit(path: &str, old: &str, new: &str) -> Value {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 fn the_same_call_gets_the_first_answer_and_any_other_is_refused() {
     let world = World::new();
     world.write("a", "one\n");
@@ -36,6 +37,7 @@ fn the_same_call_gets_the_first_answer_and_any_other_is_refused() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 fn an_id_is_known_by_its_commit_when_the_answer_is_lost() {
     let world = World::new();
     world.write("a", "x\n");

@@ -72,6 +72,7 @@ fn no_control_character_of_others_reaches_a_terminal() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows takes no such name")]
 fn a_newline_in_a_name_makes_no_line_of_its_own() {
     let world = World::new();
     let name = "a\n9 files\n  1  fake.rs";

@@ -13,7 +13,17 @@ from collections.abc import Iterable
 from typing import TypeVar
 
 from . import _native
-from ._engine import AsyncEngine, AsyncModel, AsyncStore, Engine, Format, Model, Store, Style
+from ._engine import (
+    AsyncEngine,
+    AsyncModel,
+    AsyncStore,
+    Engine,
+    Format,
+    Model,
+    Store,
+    Style,
+    SyntaxMode,
+)
 from ._types import (
     Applied,
     Attempt,
@@ -62,6 +72,7 @@ __all__ = [
     "Span",
     "Store",
     "Style",
+    "SyntaxMode",
     "Undone",
     "apply",
     "apply_many",
@@ -79,19 +90,27 @@ def apply(
     expected: int | None = None,
     near_line: int | None = None,
     path: str | None = None,
+    syntax: SyntaxMode = "veto",
 ) -> Applied[T] | Refused:
     """Replaces `old` by `new` in a text, as a model meant it; touches no file.
 
     `text` is a string, or the bytes of a file, which stay in their encoding. `path` names the
     language and stands in the diff.
     """
-    return apply_many(text, (Edit(old, new, replace_all, expected, near_line),), path=path)
+    edit = Edit(old, new, replace_all, expected, near_line)
+    return apply_many(text, (edit,), path=path, syntax=syntax)
 
 
-def apply_many(text: T, edits: Iterable[Edit], *, path: str | None = None) -> Applied[T] | Refused:
+def apply_many(
+    text: T,
+    edits: Iterable[Edit],
+    *,
+    path: str | None = None,
+    syntax: SyntaxMode = "veto",
+) -> Applied[T] | Refused:
     """Applies edits that all refer to the text as it is given, all or none of them."""
     rows = [(e.old, e.new, e.replace_all, e.expected, e.near_line) for e in edits]
-    answer = _native.apply_many(text, rows, path)
+    answer = _native.apply_many(text, rows, path, syntax)
     if len(answer) == 2:
         return refused_of(*answer)
     after, rung, rewrites, replacements, warnings, spans, corrected, diff = answer

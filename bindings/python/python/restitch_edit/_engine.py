@@ -15,6 +15,9 @@ from ._types import Edited, Question, ReadText, Refused, Reply, Undone, edited_o
 
 Format = Literal["openai", "openai-responses", "anthropic", "gemini", "mcp"]
 Style = Literal["plain", "numbered", "hashline"]
+SyntaxMode = Literal["off", "warn", "veto"]
+"""What to do about a new syntax error: `warn` tells it, `veto` (the default) also refuses an edit
+if a correction by restitch brings it, `off` parses nothing."""
 
 R = TypeVar("R")
 
@@ -61,6 +64,7 @@ class Engine:
         model: Model | None = None,
         state: str | os.PathLike[str] | None = None,
         allow_protected: tuple[str, ...] = (),
+        syntax: SyntaxMode = "veto",
     ) -> None:
         """`state` is the folder for history and journals; by default the one of the command."""
         self._native = _native.Engine(
@@ -69,6 +73,7 @@ class Engine:
             None if model is None else functools.partial(_asked, model),
             None if state is None else os.fspath(state),
             list(allow_protected),
+            syntax,
         )
 
     def call(
@@ -131,6 +136,7 @@ class AsyncEngine:
         model: AsyncModel | None = None,
         state: str | os.PathLike[str] | None = None,
         allow_protected: tuple[str, ...] = (),
+        syntax: SyntaxMode = "veto",
     ) -> None:
         self._engine = Engine(
             root,
@@ -138,6 +144,7 @@ class AsyncEngine:
             model=None if model is None else functools.partial(_model_on_loop, model),
             state=state,
             allow_protected=allow_protected,
+            syntax=syntax,
         )
 
     async def call(

@@ -21,6 +21,7 @@ def apply_many(
     text: _T,
     edits: list[tuple[str, str, bool, int | None, int | None]],
     path: str | None,
+    syntax: str,
 ) -> _Applied[_T] | tuple[dict[str, Any], str]: ...
 
 @final
@@ -32,6 +33,7 @@ class Engine:
         model: object | None,
         state: str | None,
         allow_protected: list[str],
+        syntax: str,
     ) -> Engine: ...
     def call(self, name: str, arguments: str, dry_run: bool, request_id: str | None) -> str: ...
     def tools(self, format: str) -> str: ...

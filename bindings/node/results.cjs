@@ -1,0 +1,83 @@
+// What the pure function answers, the same over the addon and over WebAssembly.
+
+'use strict'
+
+class RefusedError extends Error {
+  constructor(refused) {
+    super(refused.text)
+    this.name = 'RefusedError'
+    this.refused = refused
+  }
+}
+
+class Result {
+  get ok() {
+    return true
+  }
+  unwrap() {
+    return this
+  }
+}
+
+class Applied extends Result {}
+
+class Refused {
+  get ok() {
+    return false
+  }
+  unwrap() {
+    throw new RefusedError(this)
+  }
+}
+
+/** JSON of the core with the names of JavaScript. */
+function camel(value) {
+  if (Array.isArray(value)) return value.map(camel)
+  if (value === null || typeof value !== 'object') return value
+  const name = (key) => key.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase())
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [name(key), camel(inner)]))
+}
+
+function refused(report, text) {
+  const lists = { occurrences: [], nearest: [], outcomes: [], conflicts: [], attempts: [] }
+  return Object.assign(new Refused(), lists, camel(report), { text })
+}
+
+/** A text that is none: half of a character is kept by JavaScript and by nobody else. */
+function malformed(text) {
+  if (typeof text !== 'string') return false
+  return text.isWellFormed ? !text.isWellFormed() : /\p{Surrogate}/u.test(text)
+}
+
+function halfCharacter(what) {
+  const report = {
+    code: 'EDIT_INVALID_ARGUMENTS',
+    message: `${what} holds a lone surrogate, which is half of a character`,
+    hint: 'Send the whole character.',
+  }
+  return refused(report, `${report.code}: ${report.message}\nNext: ${report.hint}`)
+}
+
+/**
+ * The pure function over a core. `decide(text, edits, options)` takes a string or bytes, and
+ * answers with the fields of an `Applied`, or with the `report` of a refusal and its `text`.
+ */
+function pure(decide) {
+  function applyMany(text, edits, options = {}) {
+    if (malformed(text)) return halfCharacter('text')
+    for (const edit of edits) {
+      if (malformed(edit.old)) return halfCharacter('old')
+      if (malformed(edit.new)) return halfCharacter('new')
+    }
+    const { report, ...result } = decide(text, edits, options)
+    if (report !== undefined) return refused(report, result.text)
+    result.corrected ??= null
+    return Object.assign(new Applied(), result)
+  }
+  function apply(text, old, new_, { path, syntax, ...edit } = {}) {
+    return applyMany(text, [{ old, new: new_, ...edit }], { path, syntax })
+  }
+  return { apply, applyMany }
+}
+
+module.exports = { Applied, Refused, RefusedError, Result, camel, pure, refused }

@@ -1,0 +1,1 @@
+export { Applied, Refused, RefusedError, apply, applyMany, version } from './init.js'
