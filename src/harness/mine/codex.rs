@@ -26,6 +26,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
         let payload = &record["payload"];
         out.tick(&record["timestamp"]);
         out.works_in(&payload["cwd"]);
+        out.thinks_with(&payload["model"]);
         let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
         match payload["type"].as_str().unwrap_or_default() {
             "custom_tool_call" if payload["name"] == "apply_patch" => {
@@ -109,6 +110,7 @@ fn patched(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str
                     })
                     .collect(),
                 before: None,
+                shown: None,
                 error: failed.then(|| output.to_owned()),
             }),
             Change::Add(_) | Change::Delete => continue,
