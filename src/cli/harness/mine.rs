@@ -202,7 +202,16 @@ impl Report<'_> {
         let _ = writeln!(
             out,
             "\n{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
-            "model", "edits", "failed", "share", "right", "blanks", "other", "unknown", "refused", "no file"
+            "model",
+            "edits",
+            "failed",
+            "share",
+            "right",
+            "blanks",
+            "other",
+            "unknown",
+            "refused",
+            "no file"
         );
         for row in self.models() {
             let _ = writeln!(
@@ -222,9 +231,9 @@ impl Report<'_> {
         }
         let _ = writeln!(
             out,
-            "Compared with the agent's own next edit of the file: right, right but for blanks, other bytes; unknown where none can be compared. Refused; or the file is not known."
+            "right: restitch's result equals that of the agent's own next edit; blanks: but for white space; other: it does not; unknown: nothing to compare it with"
         );
-        let _ = writeln!(out, "\nwhy they failed, and what the engine makes of them:");
+        let _ = writeln!(out, "\nwhy they failed, and what restitch makes of them:");
         let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
         for failure in failed {
             let verb = if failure.is_recovered() { "recovered by " } else { "" };
@@ -262,7 +271,7 @@ impl Report<'_> {
         let cost = self.cost();
         let _ = write!(
             out,
-            "the agent itself changed the file later after {} of them, which took {} more turns and {}{} output tokens; after {} it did not",
+            "after {} of them the agent changed the file later, which took {} more turns and {}{} output tokens; after {} it did not",
             cost.landed,
             cost.turns,
             if cost.estimated { "about " } else { "" },
@@ -329,7 +338,9 @@ impl Report<'_> {
             unread.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect();
         let recovered = failed.iter().filter(|f| f.is_recovered()).count();
         json!({
-            "sessions": transcripts.len(), "edits": transcripts.iter().flat_map(attempts).count(),
+            "sessions": transcripts.len(),
+            "sessions_with_edits": transcripts.iter().filter(|t| attempts(t).next().is_some()).count(),
+            "edits": transcripts.iter().flat_map(attempts).count(),
             "models": self.models(), "cost": self.cost(), "skipped_lines": skipped, "unread": unread,
             "recovered": recovered, "recovered_with_model": by_model.map(|more| recovered + more),
             "saved": saved, "failures": cases,
@@ -398,11 +409,9 @@ fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
     let mut saved = Saved::default();
     for failure in failed {
         // The lines that an error shows are no file.
-        let whole = |(_, known): &&(String, Known)| {
-            *known != Known::Shown && !failure.edits.is_empty()
-        };
-        let Some((before, known)) = failure.before.as_ref().filter(whole)
-        else {
+        let whole =
+            |(_, known): &&(String, Known)| *known != Known::Shown && !failure.edits.is_empty();
+        let Some((before, known)) = failure.before.as_ref().filter(whole) else {
             saved.fileless += 1;
             continue;
         };

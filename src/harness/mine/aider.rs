@@ -17,7 +17,8 @@ pub const NAME: &str = ".aider.chat.history.md";
 /// The line that a session begins with, before its time.
 pub const START: &str = "# aider chat started at ";
 
-const FAILED: &str = "> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in ";
+const FAILED: &str =
+    "> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in ";
 const SIMILAR: &str = "> Did you mean to match some of these actual lines from ";
 const APPLIED: &str = "> Applied edit to ";
 const OTHERS_APPLIED: &str = "> # The other ";
@@ -132,7 +133,8 @@ impl Reader {
             Part::New if is_mark(text, '>', " REPLACE") => self.part = Part::Outside,
             Part::Old | Part::New => {
                 if let Some(block) = self.blocks.last_mut() {
-                    let lines = if self.part == Part::Old { &mut block.old } else { &mut block.new };
+                    let lines =
+                        if self.part == Part::Old { &mut block.old } else { &mut block.new };
                     lines.push(line.to_owned());
                 }
             }

@@ -31,9 +31,9 @@ pub fn read(text: &str, session: &str) -> Transcript {
         match (record["type"].as_str(), content) {
             (Some("assistant"), Some(parts)) => {
                 let message = &record["message"];
-                let known = message["id"].as_str().map(|id| {
-                    *messages.entry(id.to_owned()).or_insert(said.len())
-                });
+                let known = message["id"]
+                    .as_str()
+                    .map(|id| *messages.entry(id.to_owned()).or_insert(said.len()));
                 let at = known.unwrap_or(said.len());
                 if at == said.len() {
                     said.push(Said::default());

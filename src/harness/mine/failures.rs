@@ -7,7 +7,7 @@ use super::files::{Known, applied, before_failures, own_retry};
 use super::{Client, Deed, Replacement, Transcript, git};
 use crate::apply::apply_text;
 use crate::edit::{EditCode, EditRequest, Expected, Refusal};
-use crate::harness::replay::Ending;
+use crate::harness::replay::{self, Ending};
 
 /// One failed edit.
 #[derive(Debug, Clone)]
@@ -115,7 +115,11 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
                 let (retry, before) = (retry?, &before.as_ref()?.0);
                 // Comparable only when the retry started from the same version.
                 let same = retry.before.as_ref().is_none_or(|recorded| recorded == before);
-                same.then(|| applied(before, &retry.edits)).flatten()
+                let result = || match (&attempt.edits[..], &retry.edits[..]) {
+                    ([edit], [next]) if !edit.all && !next.all => intended(before, edit, next),
+                    _ => applied(before, &retry.edits),
+                };
+                same.then(result).flatten()
             });
             let outcome = before
                 .as_ref()
@@ -138,6 +142,18 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
             })
         })
         .collect()
+}
+
+/// The file after the agent's next edit, if that has the same intention.
+fn intended(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
+    replay::truth(&replay::Failed {
+        id: String::new(),
+        file: String::new(),
+        before: before.to_owned(),
+        old_str: edit.old.clone(),
+        new_str: edit.new.clone(),
+        retry: Some(replay::Retry { old_str: next.old.clone(), new_str: next.new.clone() }),
+    })
 }
 
 /// The engine on the failed call: all replacements, in order, or none.

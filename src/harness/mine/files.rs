@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Attempt, Deed, Replacement, Transcript};
+use super::{Action, Attempt, Deed, Replacement, Transcript};
 
 /// How the file before a failed edit came to be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,11 +91,12 @@ pub fn before_failures(transcript: &Transcript) -> HashMap<usize, (String, Known
 }
 
 /// Where the agent itself next changed the file of a failed edit: the edit, unless it wrote the
-/// whole file or its text is not known.
+/// whole file or its text is not known. What it sent in the same turn is no answer to the failure.
 pub fn own_retry(transcript: &Transcript, failure: usize) -> Option<(usize, Option<&Attempt>)> {
-    let path = &transcript.steps.get(failure)?.path;
+    let failed = transcript.steps.get(failure)?;
     let later = transcript.steps.iter().enumerate().skip(failure + 1);
-    later.filter(|(_, step)| step.path == *path).find_map(|(at, step)| match &step.deed {
+    let answers = |step: &Action| step.path == failed.path && step.turn != failed.turn;
+    later.filter(|(_, step)| answers(step)).find_map(|(at, step)| match &step.deed {
         Deed::Edited(attempt) => attempt.error.is_none().then_some((at, Some(attempt))),
         Deed::Wrote(_) | Deed::Lost => Some((at, None)),
         Deed::Saw { .. } => None,

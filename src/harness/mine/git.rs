@@ -189,8 +189,9 @@ mod tests {
     fn with(before: Vec<Deed>, after: Vec<Deed>) -> Option<(String, bool)> {
         let mut transcript = Transcript::new(Client::Claude, "s");
         let failure = before.len();
-        for deed in before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after) {
-            transcript.push(0, "/p/a", deed);
+        let deeds = before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after);
+        for (turn, deed) in deeds.enumerate() {
+            transcript.push(turn, "/p/a", deed);
         }
         match checked(&transcript, failure, FILE.into())? {
             (file, Known::Committed { confirmed }) => Some((file, confirmed)),
