@@ -628,3 +628,35 @@ fn a_message_of_several_records_is_one_turn_with_its_final_count() {
         said["failures"].as_array().expect("list").iter().map(|f| &f["turns"]).collect();
     assert_eq!(turns, [&json!(2), &json!(0)]);
 }
+
+/// Codex writes its counts again when the limits change.
+#[test]
+fn a_count_that_codex_repeats_is_counted_once() {
+    let root = tempfile::tempdir().expect("folder");
+    let file = root.path().join("rollout.jsonl");
+    let mut lines = String::new();
+    let mut record = |payload: Value| {
+        lines.push_str(&format!("{}\n", json!({"type": "x", "payload": payload})));
+    };
+    let counts = |last: u64, sum: u64| {
+        json!({"type": "token_count", "info": {"last_token_usage": {"output_tokens": last},
+            "total_token_usage": {"output_tokens": sum}}})
+    };
+    for (id, old, said, tokens, sum) in [
+        ("c1", "one", "verification failed: Failed to find expected lines", 40, 1040),
+        ("c2", "two", "Success. Updated the following files", 60, 1100),
+    ] {
+        let patch =
+            format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-{old}\n+x\n*** End Patch");
+        record(
+            json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": patch}),
+        );
+        record(counts(tokens, sum));
+        record(counts(tokens, sum));
+        record(json!({"type": "custom_tool_call_output", "call_id": id, "output": said}));
+    }
+    write(&file, lines);
+    let said = mined(&file);
+    let cost = json!({"changed_later": 1, "turns": 1, "tokens": 60, "tokens_estimated": false});
+    assert_eq!(said["cost"], cost, "{said}");
+}

@@ -18,6 +18,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Codex, session);
     let mut open: HashMap<String, Open> = HashMap::new();
     let mut turn = 0;
+    let mut counted = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
             out.skipped += 1;
@@ -56,7 +57,14 @@ pub fn read(text: &str, session: &str) -> Transcript {
                 }
             }
             "token_count" => {
-                let used = payload["info"]["last_token_usage"]["output_tokens"].as_u64();
+                // The same count is written again with news of the limits: the sum tells.
+                let info = &payload["info"];
+                let sum = info["total_token_usage"]["output_tokens"].as_u64();
+                let used = match (sum, counted) {
+                    (Some(sum), Some(before)) => Some(sum.saturating_sub(before)),
+                    _ => info["last_token_usage"]["output_tokens"].as_u64(),
+                };
+                counted = sum.or(counted);
                 out.spend(turn, used.unwrap_or(0));
             }
             _ => {}
