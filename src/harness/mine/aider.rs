@@ -296,8 +296,7 @@ fn ends_answer(line: &str) -> bool {
 
 /// The file that a line above a block names, without decoration.
 fn file_name(line: &str) -> Option<String> {
-    let name = line.trim().trim_end_matches(':').trim_start_matches('#').trim();
-    let name = name.trim_matches('`').trim_matches('*');
+    let name = line.trim_matches(|c: char| c.is_whitespace() || "#*`:".contains(c));
     let fence = line.trim_start().starts_with("```") || is_tag(line.trim());
     (!fence && !name.is_empty() && name != "..." && !name.contains(' ')).then(|| name.to_owned())
 }
