@@ -54,6 +54,17 @@ pub(crate) enum Ending {
 impl Ending {
     const ALL: [Self; 5] = [Self::Right, Self::Blanks, Self::Other, Self::Unknown, Self::Refused];
 
+    /// How a result compares with what the agent itself arrived at.
+    pub(crate) fn of(after: &str, truth: Option<&str>) -> Self {
+        let bare = |text: &str| text.split_whitespace().collect::<String>();
+        match truth {
+            None => Self::Unknown,
+            Some(truth) if after == truth => Self::Right,
+            Some(truth) if bare(after) == bare(truth) => Self::Blanks,
+            Some(_) => Self::Other,
+        }
+    }
+
     /// The word for tables.
     pub(crate) fn word(self) -> &'static str {
         match self {
@@ -230,13 +241,7 @@ fn run(
                 let rung = resolved.explained.explanation.rung.to_string();
                 let after = EditPlan::new(&snapshot, resolved.explained.splices);
                 let after = after.map(|plan| plan.text_after()).unwrap_or_default();
-                let bare = |text: &str| text.split_whitespace().collect::<String>();
-                let ending = match truth {
-                    None => Ending::Unknown,
-                    Some(truth) if after == truth => Ending::Right,
-                    Some(truth) if bare(&after) == bare(truth) => Ending::Blanks,
-                    Some(_) => Ending::Other,
-                };
+                let ending = Ending::of(&after, truth);
                 return Run { ending, after: Some(after), asked, why: rung };
             }
         }

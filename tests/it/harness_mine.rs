@@ -1,5 +1,5 @@
-//! Mining what is no plain text file: opencode's database, packed rollouts, and the git
-//! repository that an agent worked in.
+//! Mining beyond the small transcripts of the fixtures: opencode's database, packed rollouts,
+//! aider's history, what a streamed message cost, and the git repository that an agent worked in.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 fn mine(arguments: &[&str], surroundings: &[(&str, &Path)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
-    for name in ["OPENCODE_DB", "XDG_DATA_HOME"] {
+    for name in ["OPENCODE_DB", "XDG_DATA_HOME", "AIDER_CHAT_HISTORY_FILE"] {
         command.env_remove(name);
     }
     command.envs(surroundings.iter().copied());
@@ -401,4 +401,266 @@ mod git {
         assert_eq!(repository.mined(&[], &[])["file_from"], "from git, unconfirmed");
         assert!(!sprung.exists(), "{}", fs::read_to_string(&sprung).unwrap_or_default());
     }
+}
+
+mod aider {
+    use super::*;
+
+    /// Three sessions: an edit of two blocks of which one fails and is sent again, an undone
+    /// edit, and one that is applied from a file.
+    const HISTORY: &str = r##"
+# aider chat started at 2024-05-01 09:00:00
+
+> aider shop.py
+> Aider v0.50.0
+> Main model: maker/large-1 with diff edit format, infinite output
+> Weak model: maker/small-1
+> Added shop.py to the chat.
+
+#### shorten the keys
+
+Both changes:
+
+shop.py
+```python
+<<<<<<< SEARCH
+    total = 0
+=======
+    total = start
+>>>>>>> REPLACE
+```
+
+**shop.py**
+```python
+<<<<<<< SEARCH
+        key = line.split('=')[0]
+        if key:
+=======
+        key = line.split('=')[0].strip()
+        if key:
+>>>>>>> REPLACE
+```
+
+> Tokens: 1,200 sent, 80 received. Cost: $0.01 request, $0.01 session.
+Cost: $0.01 message.
+> The LLM did not conform to the edit format.
+> # 1 SEARCH/REPLACE block failed to match!
+>
+> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in shop.py
+> <<<<<<< SEARCH
+>         key = line.split('=')[0]
+>         if key:
+> =======
+>         key = line.split('=')[0].strip()
+>         if key:
+> >>>>>>> REPLACE
+>
+> Did you mean to match some of these actual lines from shop.py?
+>
+> ```
+>     for line in lines:
+>         key = line.split("=")[0]
+>         if key:
+>             yield key
+> ```
+>
+> The SEARCH section must exactly match an existing block of lines
+>
+> # The other 1 SEARCH/REPLACE block were applied successfully.
+
+The quotes are others there:
+
+shop.py
+```python
+<<<<<<< SEARCH
+        key = line.split("=")[0]
+        if key:
+=======
+        key = line.split("=")[0].strip()
+        if key:
+>>>>>>> REPLACE
+```
+
+> Tokens: 1.5k sent, 1.1k received.
+> Applied edit to shop.py
+> Commit 1234567 feat: shorter keys
+
+#### what would a heading be?
+
+#### add one
+
+notes.md
+```
+<<<<<<< SEARCH
+# Notes
+=======
+# Notes
+
+#### A heading
+> and a quotation
+>>>>>>> REPLACE
+```
+
+> Tokens: 900 sent, 20 received.
+
+# aider chat started at 2024-05-02 09:00:00
+
+> Model: small-2 with diff edit format
+
+#### remove it
+
+shop.py
+```python
+<<<<<<< SEARCH
+    total = start
+=======
+>>>>>>> REPLACE
+```
+
+> Tokens: 900 sent, 20 received.
+> Applied edit to shop.py
+
+#### /undo
+> Removed: 7654321 remove it
+
+# aider chat started at 2024-05-03 09:00:00
+
+> aider --apply answer.md
+> The LLM did not conform to the edit format.
+> # 1 SEARCH/REPLACE block failed to match!
+>
+> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in gone.py
+> <<<<<<< SEARCH
+> a = 1
+> =======
+> a = 2
+> >>>>>>> REPLACE
+>
+> The SEARCH section must exactly match an existing block of lines
+"##;
+
+    /// As aider writes it: two blanks end each line of its own and of the user's.
+    fn history() -> String {
+        let line = |line: &str| match line.starts_with("> ") || line.starts_with("#### ") {
+            true if line != "#### A heading" && line != "> and a quotation" => format!("{line}  "),
+            _ => line.to_owned(),
+        };
+        HISTORY.lines().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn blocks_that_aider_applied_or_refused_are_the_edits() {
+        let root = tempfile::tempdir().expect("folder");
+        let file = root.path().join("project/.aider.chat.history.md");
+        write(&file, history());
+        let named = root.path().join("saved under another name");
+        fs::copy(&file, &named).expect("copy");
+        let from_the_variable =
+            mined_from(&["--client", "aider"], &[("AIDER_CHAT_HISTORY_FILE", &file)]);
+        let said = mined(root.path());
+        assert_eq!(said["failures"], from_the_variable["failures"]);
+        assert_eq!((&said["sessions"], &said["edits"]), (&json!(3), &json!(5)), "{said}");
+        assert_eq!(mined(&named)["edits"], 5);
+        let failures = said["failures"].as_array().expect("list");
+        let [first, second] = &failures[..] else { panic!("{said}") };
+        assert_eq!(first["model"], "maker/large-1");
+        // One block of the same answer has landed, which is no answer to the other.
+        assert_eq!((&first["turns"], &first["tokens"]), (&json!(1), &json!(1100)), "{first}");
+        assert_eq!(first["file_from"], "in part, from the error");
+        // That the quotes are those of Python's strings is known from the name alone.
+        assert_eq!((&first["cause"], &first["ending"]), (&json!("punctuation"), &json!("right")));
+        assert_eq!((&second["path"], &second["file_known"]), (&json!("gone.py"), &json!(false)));
+        assert_eq!((&second["changed_later"], &second["turns"]), (&json!(false), &json!(0)));
+        assert_eq!(
+            said["models"],
+            json!([
+                {"model": "maker/large-1", "edits": 3, "failed": 1, "right": 1, "right_but_for_blanks": 0,
+                 "other_bytes": 0, "truth_unknown": 0, "refused": 0, "no_file": 0},
+                {"model": "not named", "edits": 1, "failed": 1, "right": 0, "right_but_for_blanks": 0,
+                 "other_bytes": 0, "truth_unknown": 0, "refused": 0, "no_file": 1},
+                {"model": "small-2", "edits": 1, "failed": 0, "right": 0, "right_but_for_blanks": 0,
+                 "other_bytes": 0, "truth_unknown": 0, "refused": 0, "no_file": 0},
+            ])
+        );
+        // Lines that an error shows are no file, and make no case.
+        let cases = root.path().join("cases");
+        let saved = mined_from(&[&file.to_string_lossy(), "--save", &cases.to_string_lossy()], &[]);
+        assert_eq!(
+            saved["saved"],
+            json!({"new": 0, "there_already": 0, "held_back": 0, "without_a_file": 2})
+        );
+    }
+}
+
+/// Claude Code writes a record for each part of a message as it is streamed; only the last has
+/// the final count.
+#[test]
+fn a_message_of_several_records_is_one_turn_with_its_final_count() {
+    let root = tempfile::tempdir().expect("folder");
+    let file = root.path().join("session.jsonl");
+    let mut lines = String::new();
+    let mut record = |value: Value| lines.push_str(&format!("{value}\n"));
+    let part = |id: &str, tokens: u64, stop: Value, part: Value| {
+        json!({"type": "assistant", "sessionId": "s", "message": {"id": id, "model": "large", "stop_reason": stop,
+            "usage": {"output_tokens": tokens}, "content": [part]}})
+    };
+    let edit = |id: &str, old: &str| {
+        json!({"type": "tool_use", "id": id, "name": "Edit",
+            "input": {"file_path": "/w/a.txt", "old_string": old, "new_string": "x"}})
+    };
+    let answer = |id: &str, failed: bool| {
+        let said = if failed { "String to replace not found in file." } else { "updated" };
+        json!({"type": "user", "sessionId": "s", "message": {"content":
+            [{"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": said}]}})
+    };
+    record(part("m1", 7, Value::Null, json!({"type": "text", "text": "I change both."})));
+    record(part("m1", 7, Value::Null, edit("t1", "one")));
+    record(answer("t1", true));
+    record(part("m1", 300, json!("tool_use"), edit("t2", "two")));
+    record(answer("t2", true));
+    // Its end was never written: 4,000 bytes are about 1,000 tokens.
+    record(part("m2", 2, Value::Null, json!({"type": "text", "text": "a".repeat(2000)})));
+    record(part("m2", 2, Value::Null, json!({"type": "thinking", "thinking": "b".repeat(2000)})));
+    record(part("m3", 50, json!("tool_use"), edit("t3", "three")));
+    record(answer("t3", false));
+    write(&file, lines);
+    let said = mined(&file);
+    let cost = json!({"changed_later": 2, "turns": 2, "tokens": 1050, "tokens_estimated": true});
+    assert_eq!(said["cost"], cost, "{said}");
+    // Both failed in the first message: the two turns after it are counted once.
+    let turns: Vec<&Value> =
+        said["failures"].as_array().expect("list").iter().map(|f| &f["turns"]).collect();
+    assert_eq!(turns, [&json!(2), &json!(0)]);
+}
+
+/// Codex writes its counts again when the limits change.
+#[test]
+fn a_count_that_codex_repeats_is_counted_once() {
+    let root = tempfile::tempdir().expect("folder");
+    let file = root.path().join("rollout.jsonl");
+    let mut lines = String::new();
+    let mut record = |payload: Value| {
+        lines.push_str(&format!("{}\n", json!({"type": "x", "payload": payload})));
+    };
+    let counts = |last: u64, sum: u64| {
+        json!({"type": "token_count", "info": {"last_token_usage": {"output_tokens": last},
+            "total_token_usage": {"output_tokens": sum}}})
+    };
+    for (id, old, said, tokens, sum) in [
+        ("c1", "one", "verification failed: Failed to find expected lines", 40, 1040),
+        ("c2", "two", "Success. Updated the following files", 60, 1100),
+    ] {
+        let patch =
+            format!("*** Begin Patch\n*** Update File: a.txt\n@@\n-{old}\n+x\n*** End Patch");
+        record(
+            json!({"type": "custom_tool_call", "name": "apply_patch", "call_id": id, "input": patch}),
+        );
+        record(counts(tokens, sum));
+        record(counts(tokens, sum));
+        record(json!({"type": "custom_tool_call_output", "call_id": id, "output": said}));
+    }
+    write(&file, lines);
+    let said = mined(&file);
+    let cost = json!({"changed_later": 1, "turns": 1, "tokens": 60, "tokens_estimated": false});
+    assert_eq!(said["cost"], cost, "{said}");
 }

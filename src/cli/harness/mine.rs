@@ -17,7 +17,8 @@ use crate::harness::judge::CaseVerdict;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::{Client, Findings, Replacement, Transcript, read};
+use crate::harness::mine::{Action, Client, Deed, Findings, Replacement, Transcript, read};
+use crate::harness::replay::Ending;
 use crate::harness::score::percent;
 use crate::language::Language;
 
@@ -26,7 +27,7 @@ pub(crate) struct MineArgs {
     /// A transcript, a database of opencode, or a folder of them; without it, where the clients
     /// keep theirs.
     path: Option<PathBuf>,
-    /// Whose transcripts: claude, codex, gemini or opencode. Told by their shape otherwise.
+    /// Whose transcripts: claude, codex, gemini, opencode or aider. Told by their shape otherwise.
     #[arg(long, value_parser = client)]
     client: Option<Client>,
     /// Turn the failures into cases below this folder; secrets and home folders are removed.
@@ -178,10 +179,6 @@ impl Report<'_> {
     fn as_text(&self) -> String {
         let Self { transcripts, unread, failed, by_model } = *self;
         let mut out = String::new();
-        let edits = |client: Client| {
-            let steps = transcripts.iter().filter(|t| t.client == client).flat_map(|t| &t.steps);
-            steps.filter(|step| matches!(step.deed, crate::harness::mine::Deed::Edited(_))).count()
-        };
         let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
         let _ = writeln!(
             out,
@@ -192,7 +189,8 @@ impl Report<'_> {
             let sessions = transcripts.iter().filter(|t| t.client == client).count();
             if sessions > 0 {
                 let failures = failed.iter().filter(|f| f.client == client).count();
-                let all = edits(client);
+                let own = transcripts.iter().filter(|t| t.client == client);
+                let all = own.flat_map(attempts).count();
                 let _ = writeln!(
                     out,
                     "{:<10}{sessions:>9}{all:>8}{failures:>8}{:>8}",
@@ -201,7 +199,41 @@ impl Report<'_> {
                 );
             }
         }
-        let _ = writeln!(out, "\nwhy they failed, and what the engine makes of them:");
+        let _ = writeln!(
+            out,
+            "\n{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
+            "model",
+            "edits",
+            "failed",
+            "share",
+            "right",
+            "blanks",
+            "other",
+            "unknown",
+            "refused",
+            "no file"
+        );
+        for row in self.models() {
+            let _ = writeln!(
+                out,
+                "{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
+                row.model,
+                row.edits,
+                row.failed,
+                percent(row.failed, row.edits),
+                row.right,
+                row.right_but_for_blanks,
+                row.other_bytes,
+                row.truth_unknown,
+                row.refused,
+                row.no_file
+            );
+        }
+        let _ = writeln!(
+            out,
+            "right: restitch's result equals that of the agent's own next edit; blanks: but for white space; other: it does not; unknown: nothing to compare it with"
+        );
+        let _ = writeln!(out, "\nwhy they failed, and what restitch makes of them:");
         let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
         for failure in failed {
             let verb = if failure.is_recovered() { "recovered by " } else { "" };
@@ -215,15 +247,12 @@ impl Report<'_> {
         let recovered = count(&Failure::is_recovered);
         let recorded = count(&|f| matches!(f.before, Some((_, Known::Recorded))));
         let committed = count(&|f| matches!(f.before, Some((_, Known::Committed { .. }))));
-        let agree = count(&|f| f.agrees() == Some(true));
-        let differ = count(&|f| f.agrees() == Some(false));
-        let turns: usize = failed.iter().map(|f| f.turns).sum();
-        let tokens: u64 = failed.iter().map(|f| f.tokens).sum();
+        let shown = count(&|f| matches!(f.before, Some((_, Known::Shown))));
         let _ = writeln!(
             out,
-            "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed, {committed} from git)",
+            "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed, {committed} from git, {shown} in part from the error)",
             failed.len(),
-            known - recorded - committed
+            known - recorded - committed - shown
         );
         let _ = writeln!(
             out,
@@ -239,13 +268,15 @@ impl Report<'_> {
                     writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
             }
         }
-        let _ = writeln!(
-            out,
-            "{agree} of the recovered equal the agent's own retry byte for byte, {differ} differ (the retry may have been another edit)"
-        );
+        let cost = self.cost();
         let _ = write!(
             out,
-            "until the agent's own success they had cost {turns} turns and {tokens} output tokens"
+            "after {} of them the agent changed the file later, which took {} more turns and {}{} output tokens; after {} it did not",
+            cost.landed,
+            cost.turns,
+            if cost.estimated { "about " } else { "" },
+            cost.tokens,
+            failed.len() - cost.landed
         );
         if skipped > 0 {
             let _ = write!(out, "\n{skipped} lines were not understood and left out");
@@ -256,6 +287,38 @@ impl Report<'_> {
         out
     }
 
+    /// By model: the edits, and what became of those that failed.
+    fn models(&self) -> Vec<OfModel> {
+        let mut rows: BTreeMap<&str, OfModel> = BTreeMap::new();
+        for step in self.transcripts.iter().flat_map(attempts) {
+            rows.entry(named(step.model.as_ref())).or_default().edits += 1;
+        }
+        for failure in self.failed {
+            let row = rows.entry(named(failure.model.as_ref())).or_default();
+            row.failed += 1;
+            *match failure.ending() {
+                Some(Ending::Right) => &mut row.right,
+                Some(Ending::Blanks) => &mut row.right_but_for_blanks,
+                Some(Ending::Other) => &mut row.other_bytes,
+                Some(Ending::Unknown) => &mut row.truth_unknown,
+                Some(Ending::Refused) => &mut row.refused,
+                None => &mut row.no_file,
+            } += 1;
+        }
+        let named = rows.into_iter().map(|(model, row)| OfModel { model: model.into(), ..row });
+        named.collect()
+    }
+
+    fn cost(&self) -> Cost {
+        let failed = self.failed;
+        Cost {
+            landed: failed.iter().filter(|f| f.landed).count(),
+            turns: failed.iter().map(|f| f.turns).sum(),
+            tokens: failed.iter().map(|f| f.tokens).sum(),
+            estimated: failed.iter().any(|f| f.estimated),
+        }
+    }
+
     fn as_json(&self, saved: Option<&Saved>) -> String {
         let Self { transcripts, unread, failed, by_model } = *self;
         let cases: Vec<_> = failed
@@ -263,9 +326,10 @@ impl Report<'_> {
         .map(|f| {
             json!({
                 "client": f.client.as_str(), "id": f.id, "path": f.path, "why": f.why, "cause": f.cause(),
-                "recovered": f.is_recovered(), "agrees_with_retry": f.agrees(), "file_known": f.before.is_some(),
+                "recovered": f.is_recovered(), "ending": f.ending().map(Ending::word), "agrees_with_retry": f.agrees(), "file_known": f.before.is_some(),
                 "file_from": f.before.as_ref().map(|(_, known)| known.as_str()),
-                "turns": f.turns, "tokens": f.tokens,
+                "model": f.model, "changed_later": f.landed, "turns": f.turns, "tokens": f.tokens,
+                "tokens_estimated": f.estimated,
             })
         })
         .collect();
@@ -274,12 +338,49 @@ impl Report<'_> {
             unread.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect();
         let recovered = failed.iter().filter(|f| f.is_recovered()).count();
         json!({
-            "sessions": transcripts.len(), "skipped_lines": skipped, "unread": unread,
+            "sessions": transcripts.len(),
+            "sessions_with_edits": transcripts.iter().filter(|t| attempts(t).next().is_some()).count(),
+            "edits": transcripts.iter().flat_map(attempts).count(),
+            "models": self.models(), "cost": self.cost(), "skipped_lines": skipped, "unread": unread,
             "recovered": recovered, "recovered_with_model": by_model.map(|more| recovered + more),
             "saved": saved, "failures": cases,
         })
         .to_string()
     }
+}
+
+/// The calls of edit tools in a session.
+fn attempts(transcript: &Transcript) -> impl Iterator<Item = &Action> {
+    transcript.steps.iter().filter(|step| matches!(step.deed, Deed::Edited(_)))
+}
+
+fn named(model: Option<&String>) -> &str {
+    model.map_or("not named", String::as_str)
+}
+
+/// The edits of one model.
+#[derive(Debug, Default, serde::Serialize)]
+struct OfModel {
+    model: String,
+    edits: usize,
+    failed: usize,
+    right: usize,
+    right_but_for_blanks: usize,
+    other_bytes: usize,
+    truth_unknown: usize,
+    refused: usize,
+    no_file: usize,
+}
+
+/// What failed edits took until the agent changed the file itself.
+#[derive(Debug, serde::Serialize)]
+struct Cost {
+    #[serde(rename = "changed_later")]
+    landed: usize,
+    turns: usize,
+    tokens: u64,
+    #[serde(rename = "tokens_estimated")]
+    estimated: bool,
 }
 
 /// What became of saving.
@@ -307,8 +408,10 @@ impl std::fmt::Display for Saved {
 fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
     let mut saved = Saved::default();
     for failure in failed {
-        let Some((before, known)) = failure.before.as_ref().filter(|_| !failure.edits.is_empty())
-        else {
+        // The lines that an error shows are no file.
+        let whole =
+            |(_, known): &&(String, Known)| *known != Known::Shown && !failure.edits.is_empty();
+        let Some((before, known)) = failure.before.as_ref().filter(whole) else {
             saved.fileless += 1;
             continue;
         };

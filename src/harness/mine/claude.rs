@@ -1,16 +1,25 @@
 //! Claude Code: a JSON object a line; calls on `assistant` lines, results on `user` lines.
 
+//!
+//! A message is written in several records, one for each part of it, as it is streamed. All
+//! have its id, but only the last has the final count of tokens, and an interrupted or an old
+//! message has none: the count of its start (1 to 40) is no count of what it holds.
+
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::{Attempt, Client, Deed, Transcript, replacements, string, text_of, unnumbered};
 
+/// What a token is long, about, in prose, code and JSON.
+const BYTES_PER_TOKEN: u64 = 4;
+
 /// Reads one session file.
 pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Claude, session);
     let mut open: HashMap<String, (String, Value, usize)> = HashMap::new();
-    let mut turn = 0;
+    let mut said: Vec<Said> = Vec::new();
+    let mut messages: HashMap<String, usize> = HashMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
             out.skipped += 1;
@@ -21,8 +30,17 @@ pub fn read(text: &str, session: &str) -> Transcript {
         let content = record["message"]["content"].as_array();
         match (record["type"].as_str(), content) {
             (Some("assistant"), Some(parts)) => {
-                turn += 1;
-                out.spend(turn, record["message"]["usage"]["output_tokens"].as_u64().unwrap_or(0));
+                let message = &record["message"];
+                let known = message["id"]
+                    .as_str()
+                    .map(|id| *messages.entry(id.to_owned()).or_insert(said.len()));
+                let at = known.unwrap_or(said.len());
+                if at == said.len() {
+                    said.push(Said::default());
+                }
+                said[at].add(message, parts);
+                let turn = at + 1;
+                out.thinks_with(&message["model"]);
                 for part in parts.iter().filter(|part| part["type"] == "tool_use") {
                     if let (Some(id), Some(name)) = (part["id"].as_str(), part["name"].as_str()) {
                         open.insert(id.to_owned(), (name.to_owned(), part["input"].clone(), turn));
@@ -40,7 +58,43 @@ pub fn read(text: &str, session: &str) -> Transcript {
             _ => {}
         }
     }
+    for (turn, said) in (1..).zip(&said) {
+        let (tokens, estimated) = said.tokens();
+        out.spend(turn, tokens);
+        if estimated {
+            out.estimated.insert(turn);
+        }
+    }
     out
+}
+
+/// A message, put together from its records.
+#[derive(Default)]
+struct Said {
+    tokens: u64,
+    bytes: u64,
+    /// It was streamed and its end was not recorded.
+    unfinished: bool,
+}
+
+impl Said {
+    fn add(&mut self, message: &Value, parts: &[Value]) {
+        let counted = message["usage"]["output_tokens"].as_u64();
+        self.tokens = self.tokens.max(counted.unwrap_or(0));
+        self.unfinished = message.get("stop_reason").is_some_and(Value::is_null);
+        for part in parts {
+            let text = ["text", "thinking"].iter().find_map(|name| part[name].as_str());
+            let bytes = text.map_or_else(|| part["input"].to_string().len(), str::len);
+            self.bytes += bytes as u64;
+        }
+    }
+
+    /// How many tokens it has, and whether that is worked out from its length.
+    fn tokens(&self) -> (u64, bool) {
+        let guess = self.bytes / BYTES_PER_TOKEN;
+        let estimated = self.unfinished && guess > self.tokens;
+        (if estimated { guess } else { self.tokens }, estimated)
+    }
 }
 
 fn step(
@@ -80,6 +134,7 @@ fn step(
             id: id.to_owned(),
             edits: replacements(input),
             before: detail["originalFile"].as_str().map(str::to_owned),
+            shown: None,
             error: failed.then_some(said),
         };
         out.push(turn, &path, Deed::Edited(attempt));

@@ -18,6 +18,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Codex, session);
     let mut open: HashMap<String, Open> = HashMap::new();
     let mut turn = 0;
+    let mut counted = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
             out.skipped += 1;
@@ -26,6 +27,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
         let payload = &record["payload"];
         out.tick(&record["timestamp"]);
         out.works_in(&payload["cwd"]);
+        out.thinks_with(&payload["model"]);
         let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
         match payload["type"].as_str().unwrap_or_default() {
             "custom_tool_call" if payload["name"] == "apply_patch" => {
@@ -55,7 +57,14 @@ pub fn read(text: &str, session: &str) -> Transcript {
                 }
             }
             "token_count" => {
-                let used = payload["info"]["last_token_usage"]["output_tokens"].as_u64();
+                // The same count is written again with news of the limits: the sum tells.
+                let info = &payload["info"];
+                let sum = info["total_token_usage"]["output_tokens"].as_u64();
+                let used = match (sum, counted) {
+                    (Some(sum), Some(before)) => Some(sum.saturating_sub(before)),
+                    _ => info["last_token_usage"]["output_tokens"].as_u64(),
+                };
+                counted = sum.or(counted);
                 out.spend(turn, used.unwrap_or(0));
             }
             _ => {}
@@ -109,6 +118,7 @@ fn patched(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str
                     })
                     .collect(),
                 before: None,
+                shown: None,
                 error: failed.then(|| output.to_owned()),
             }),
             Change::Add(_) | Change::Delete => continue,

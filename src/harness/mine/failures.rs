@@ -1,15 +1,13 @@
 //! The failed edits of transcripts: why they failed, what the engine makes of them, and
 //! what they had cost.
 
-use std::path::Path;
+use std::collections::BTreeSet;
 
 use super::files::{Known, applied, before_failures, own_retry};
 use super::{Client, Deed, Replacement, Transcript, git};
-use crate::edit::{
-    After, EditCode, EditPlan, EditRequest, Expected, Refusal, VerifiedEdit, WorkPath,
-};
-use crate::matching::explain;
-use crate::text::Snapshot;
+use crate::apply::apply_text;
+use crate::edit::{EditCode, EditRequest, Expected, Refusal};
+use crate::harness::replay::{self, Ending};
 
 /// One failed edit.
 #[derive(Debug, Clone)]
@@ -30,10 +28,17 @@ pub struct Failure {
     pub outcome: Option<Replayed>,
     /// What the agent's own next success on that file made of the same version.
     pub retry: Option<String>,
-    /// Turns until that success, or to the end.
+    /// By which model, where the transcript says so.
+    pub model: Option<String>,
+    /// Whether the agent itself changed that file later.
+    pub landed: bool,
+    /// Turns after it until the agent changed that file. A turn that several failures share is
+    /// one turn of the first.
     pub turns: usize,
     /// Output tokens of these turns.
     pub tokens: u64,
+    /// Whether some of these tokens are worked out from the length of what was written.
+    pub estimated: bool,
 }
 
 /// What the engine makes of a failed edit.
@@ -91,7 +96,7 @@ fn why(error: &str) -> &'static str {
 /// Every failed edit of a transcript.
 pub fn failures(transcript: &Transcript) -> Vec<Failure> {
     let known = before_failures(transcript);
-    let last_turn = transcript.steps.last().map_or(0, |step| step.turn);
+    let mut charged = BTreeSet::new();
     transcript
         .steps
         .iter()
@@ -100,19 +105,26 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
             let Deed::Edited(attempt) = &step.deed else { return None };
             let error = attempt.error.as_ref()?;
             let retry = own_retry(transcript, at);
-            let end = retry.map_or(last_turn, |(at, _)| transcript.steps[at].turn);
-            let before = known.get(&at).cloned().or_else(|| git::committed(transcript, at));
+            let end = retry.map_or(step.turn, |(at, _)| transcript.steps[at].turn);
+            let turns: Vec<usize> =
+                (step.turn + 1..=end).filter(|turn| charged.insert(*turn)).collect();
+            let shown = || Some((attempt.shown.clone()?, Known::Shown));
+            let before = known.get(&at).cloned();
+            let before = before.or_else(|| git::committed(transcript, at)).or_else(shown);
             let own = retry.and_then(|(_, retry)| {
-                let before = &before.as_ref()?.0;
+                let (retry, before) = (retry?, &before.as_ref()?.0);
                 // Comparable only when the retry started from the same version.
                 let same = retry.before.as_ref().is_none_or(|recorded| recorded == before);
-                same.then(|| applied(before, &retry.edits)).flatten()
+                let result = || match (&attempt.edits[..], &retry.edits[..]) {
+                    ([edit], [next]) if !edit.all && !next.all => intended(before, edit, next),
+                    _ => applied(before, &retry.edits),
+                };
+                same.then(result).flatten()
             });
             let outcome = before
                 .as_ref()
                 .filter(|_| !attempt.edits.is_empty())
                 .map(|(file, _)| replay(&step.path, file, &attempt.edits));
-            let spent = transcript.tokens.get(step.turn..).unwrap_or_default();
             Some(Failure {
                 client: transcript.client,
                 id: format!("{}/{}", transcript.session, attempt.id),
@@ -122,11 +134,26 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
                 before,
                 outcome,
                 retry: own,
-                turns: end.saturating_sub(step.turn),
-                tokens: spent.iter().take(end.saturating_sub(step.turn) + 1).sum(),
+                model: step.model.clone(),
+                landed: retry.is_some(),
+                turns: turns.len(),
+                tokens: turns.iter().filter_map(|turn| transcript.tokens.get(*turn)).sum(),
+                estimated: turns.iter().any(|turn| transcript.estimated.contains(turn)),
             })
         })
         .collect()
+}
+
+/// The file after the agent's next edit, if that has the same intention.
+fn intended(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
+    replay::truth(&replay::Failed {
+        id: String::new(),
+        file: String::new(),
+        before: before.to_owned(),
+        old_str: edit.old.clone(),
+        new_str: edit.new.clone(),
+        retry: Some(replay::Retry { old_str: next.old.clone(), new_str: next.new.clone() }),
+    })
 }
 
 /// The engine on the failed call: all replacements, in order, or none.
@@ -143,19 +170,12 @@ pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> Replayed {
     Replayed::Recovered { rung, after: text }
 }
 
+/// One replacement, as the edit tool decides it: with the language that the name tells.
 fn one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), Refusal> {
-    let path = WorkPath::parse(name, Path::new("/"))?;
-    let snapshot = Snapshot::from_text(file);
     let expected = if edit.all { Expected::All } else { Expected::default() };
     let request = EditRequest::new(edit.old.as_str(), edit.new.as_str()).expecting(expected);
-    let explained = explain(&request, &snapshot)?;
-    let plan = EditPlan::new(&snapshot, explained.splices)?;
-    let verified = VerifiedEdit::new(path, &snapshot, plan, explained.explanation)?;
-    let after = match verified.after() {
-        After::Content(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        After::Removed => String::new(),
-    };
-    Ok((after, verified.explanation().rung.to_string()))
+    let applied = apply_text(Some(name), file, &[request])?;
+    Ok((applied.text, applied.rung.to_string()))
 }
 
 impl Failure {
@@ -171,6 +191,15 @@ impl Failure {
             (Some(Replayed::Recovered { after, .. }), Some(own)) => Some(after == own),
             _ => None,
         }
+    }
+
+    /// How what the engine makes of it compares with the agent's own next edit; `None` without
+    /// the file.
+    pub(crate) fn ending(&self) -> Option<Ending> {
+        Some(match self.outcome.as_ref()? {
+            Replayed::Recovered { after, .. } => Ending::of(after, self.retry.as_deref()),
+            Replayed::Refused(_) => Ending::Refused,
+        })
     }
 
     /// The cause as the engine sees it: the rung that explained it, or the code.

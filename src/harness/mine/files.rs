@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Attempt, Deed, Replacement, Transcript};
+use super::{Action, Attempt, Deed, Replacement, Transcript};
 
 /// How the file before a failed edit came to be known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub enum Known {
         /// The transcript shows or changes parts of it that fit.
         confirmed: bool,
     },
+    /// Only the lines that the error shows.
+    Shown,
 }
 
 impl Known {
@@ -26,6 +28,7 @@ impl Known {
             Self::Reconstructed => "reconstructed",
             Self::Committed { confirmed: true } => "from git",
             Self::Committed { confirmed: false } => "from git, unconfirmed",
+            Self::Shown => "in part, from the error",
         }
     }
 }
@@ -52,9 +55,12 @@ pub fn before_failures(transcript: &Transcript) -> HashMap<usize, (String, Known
                 waiting.remove(path);
             }
             Deed::Edited(attempt) if attempt.error.is_some() => {
+                let fits = |file: &&String| {
+                    attempt.shown.as_ref().is_none_or(|shown| shows_lines(file, shown))
+                };
                 if let Some(before) = &attempt.before {
                     found.insert(at, (before.clone(), Known::Recorded));
-                } else if let Some(file) = now.get(path) {
+                } else if let Some(file) = now.get(path).filter(fits) {
                     found.insert(at, (file.clone(), Known::Reconstructed));
                     waiting.entry(path).or_default().push(at);
                 } else {
@@ -75,20 +81,33 @@ pub fn before_failures(transcript: &Transcript) -> HashMap<usize, (String, Known
                     None => now.remove(path),
                 };
             }
+            Deed::Lost => {
+                now.remove(path);
+                waiting.remove(path);
+            }
         }
     }
     found
 }
 
-/// The file after a later success of the agent itself, when nothing lay between.
-pub fn own_retry(transcript: &Transcript, failure: usize) -> Option<(usize, &Attempt)> {
-    let path = &transcript.steps.get(failure)?.path;
-    transcript.steps.iter().enumerate().skip(failure + 1).find_map(|(at, step)| match &step.deed {
-        Deed::Edited(attempt) if step.path == *path && attempt.error.is_none() => {
-            Some((at, attempt))
-        }
-        _ => None,
+/// Where the agent itself next changed the file of a failed edit: the edit, unless it wrote the
+/// whole file or its text is not known. What it sent in the same turn is no answer to the failure.
+pub fn own_retry(transcript: &Transcript, failure: usize) -> Option<(usize, Option<&Attempt>)> {
+    let failed = transcript.steps.get(failure)?;
+    let later = transcript.steps.iter().enumerate().skip(failure + 1);
+    let answers = |step: &Action| step.path == failed.path && step.turn != failed.turn;
+    later.filter(|(_, step)| answers(step)).find_map(|(at, step)| match &step.deed {
+        Deed::Edited(attempt) => attempt.error.is_none().then_some((at, Some(attempt))),
+        Deed::Wrote(_) | Deed::Lost => Some((at, None)),
+        Deed::Saw { .. } => None,
     })
+}
+
+/// Whether a file has these lines, one after the other; blanks at their ends do not count.
+pub fn shows_lines(file: &str, shown: &str) -> bool {
+    let shown: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let lines: Vec<&str> = file.lines().map(str::trim_end).collect();
+    shown.is_empty() || lines.windows(shown.len()).any(|window| window == shown)
 }
 
 /// Applies exact replacements in order; `None` when one does not apply.

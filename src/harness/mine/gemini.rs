@@ -38,6 +38,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
     for (turn, record) in last.iter().filter(|record| record["type"] == "gemini").enumerate() {
         out.spend(turn, record["tokens"]["output"].as_u64().unwrap_or(0));
         out.tick(&record["timestamp"]);
+        out.thinks_with(&record["model"]);
         for call in record["toolCalls"].as_array().into_iter().flatten() {
             out.tick(&call["timestamp"]);
             step(&mut out, turn, call);
@@ -76,6 +77,7 @@ fn step(out: &mut Transcript, turn: usize, call: &Value) {
                 id: call["id"].as_str().unwrap_or_default().to_owned(),
                 edits: replacements(input),
                 before: shown["originalContent"].as_str().map(str::to_owned),
+                shown: None,
                 error: failed.then(said),
             };
             out.push(turn, &path, Deed::Edited(attempt));

@@ -12,8 +12,8 @@
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::files::{Known, applied, own_retry};
-use super::{Deed, Transcript};
+use super::files::{Known, applied, own_retry, shows_lines};
+use super::{Attempt, Deed, Transcript};
 
 /// A larger version is left alone.
 const MAX_BYTES: u64 = 16 << 20;
@@ -50,12 +50,20 @@ fn checked(transcript: &Transcript, failure: usize, mut file: String) -> Option<
                 views.clear();
             }
             Deed::Edited(_) => {}
+            Deed::Lost => return None,
         }
     }
     for (from, text) in views {
         confirmed |= shows(&file, from, text)?;
     }
-    if let Some(edit) = own_retry(transcript, failure).and_then(|(_, retry)| retry.edits.first()) {
+    if let Deed::Edited(Attempt { shown: Some(shown), .. }) = &transcript.steps[failure].deed {
+        if !shows_lines(&file, shown) {
+            return None;
+        }
+        confirmed = true;
+    }
+    let retry = own_retry(transcript, failure).and_then(|(_, retry)| retry);
+    if let Some(edit) = retry.and_then(|retry| retry.edits.first()) {
         if !file.contains(&edit.old) && !file.replace("\r\n", "\n").contains(&edit.old) {
             return None;
         }
@@ -167,7 +175,7 @@ impl Repository {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Attempt, Client, Replacement};
+    use super::super::{Client, Replacement};
     use super::*;
 
     const FILE: &str = "one\ntwo\nthree\n";
@@ -181,8 +189,9 @@ mod tests {
     fn with(before: Vec<Deed>, after: Vec<Deed>) -> Option<(String, bool)> {
         let mut transcript = Transcript::new(Client::Claude, "s");
         let failure = before.len();
-        for deed in before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after) {
-            transcript.push(0, "/p/a", deed);
+        let deeds = before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after);
+        for (turn, deed) in deeds.enumerate() {
+            transcript.push(turn, "/p/a", deed);
         }
         match checked(&transcript, failure, FILE.into())? {
             (file, Known::Committed { confirmed }) => Some((file, confirmed)),

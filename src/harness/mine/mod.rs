@@ -6,6 +6,7 @@
 //! keeps what is known of each file, so that the file before a failed edit can be
 //! pieced together. A file that cannot be read is named and left out. Nothing leaves the machine, and [`redact`] cleans what is saved.
 
+pub mod aider;
 pub mod claude;
 pub mod codex;
 #[cfg(feature = "mine")]
@@ -27,7 +28,7 @@ const LEAN_BUILD: &str = "this restitch was built without the feature `mine`, wh
 #[cfg(feature = "mine")]
 const LEAN_BUILD: &str = "";
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
@@ -45,11 +46,14 @@ pub enum Client {
     Gemini,
     /// opencode.
     Opencode,
+    /// aider.
+    Aider,
 }
 
 impl Client {
     /// All of them.
-    pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode];
+    pub const ALL: &[Self] =
+        &[Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Aider];
 
     /// The stable word.
     pub fn as_str(self) -> &'static str {
@@ -58,10 +62,12 @@ impl Client {
             Self::Codex => "codex",
             Self::Gemini => "gemini",
             Self::Opencode => "opencode",
+            Self::Aider => "aider",
         }
     }
 
-    /// Where it keeps its transcripts: folders, and for opencode maybe a database elsewhere.
+    /// Where it keeps its transcripts: folders, for opencode maybe a database elsewhere, and for
+    /// aider the history of the folder that we are in.
     pub fn homes(self, variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         let home = || variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
         let own = |name: &str, below: &str| {
@@ -72,6 +78,10 @@ impl Client {
             Self::Codex => own("CODEX_HOME", ".codex").map(|dir| dir.join("sessions")),
             Self::Gemini => home().map(|dir| dir.join(".gemini/tmp")),
             Self::Opencode => own("XDG_DATA_HOME", ".local/share").map(|dir| dir.join("opencode")),
+            Self::Aider => {
+                let named = variable("AIDER_CHAT_HISTORY_FILE").map(PathBuf::from);
+                Some(named.unwrap_or_else(|| PathBuf::from(aider::NAME)))
+            }
         };
         let mut all = Vec::from_iter(folder);
         if self == Self::Opencode
@@ -110,10 +120,14 @@ pub struct Transcript {
     pub steps: Vec<Action>,
     /// Output tokens of each turn, where the client counts them.
     pub tokens: Vec<u64>,
+    /// Turns of which the client has no final count: theirs is worked out from the length.
+    pub estimated: BTreeSet<usize>,
     /// Lines and records that were not understood.
     pub skipped: usize,
     /// The time of what is read just now.
     clock: Option<i64>,
+    /// The model that is at work just now.
+    model: Option<String>,
 }
 
 /// One thing that the agent did.
@@ -123,6 +137,8 @@ pub struct Action {
     pub turn: usize,
     /// When, in seconds since 1970, where the client says so.
     pub when: Option<i64>,
+    /// By which model, where the client says so.
+    pub model: Option<String>,
     /// To which file.
     pub path: String,
     /// What.
@@ -145,6 +161,8 @@ pub enum Deed {
     Wrote(String),
     /// It edited, or tried to.
     Edited(Attempt),
+    /// The file was changed in a way that the transcript does not show.
+    Lost,
 }
 
 /// One call of an edit tool.
@@ -156,6 +174,8 @@ pub struct Attempt {
     pub edits: Vec<Replacement>,
     /// The file before, where the transcript has it.
     pub before: Option<String>,
+    /// Lines of the file that the error shows.
+    pub shown: Option<String>,
     /// The error, when it failed.
     pub error: Option<String>,
 }
@@ -179,19 +199,29 @@ impl Transcript {
             folder: None,
             steps: Vec::new(),
             tokens: Vec::new(),
+            estimated: BTreeSet::new(),
             skipped: 0,
             clock: None,
+            model: None,
         }
     }
 
     fn push(&mut self, turn: usize, path: &str, deed: Deed) {
-        self.steps.push(Action { turn, when: self.clock, path: path.replace('\\', "/"), deed });
+        let (when, model) = (self.clock, self.model.clone());
+        self.steps.push(Action { turn, when, model, path: path.replace('\\', "/"), deed });
     }
 
     /// The time of the next steps, in any client's spelling; a record without one has that of
     /// the record before it.
     fn tick(&mut self, time: &Value) {
         self.clock = seconds(time).or(self.clock);
+    }
+
+    /// The model of the next steps; a record that names none has that of the record before it.
+    fn thinks_with(&mut self, model: &Value) {
+        if let Some(model) = model.as_str() {
+            self.model = Some(model.to_owned());
+        }
     }
 
     /// The first folder that is named is the session's.
@@ -254,12 +284,18 @@ fn one_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let session = stem(unpacked_name(&name));
     if !(text.is_empty() && content.broken.is_some()) {
-        found.transcripts.extend(match client.or_else(|| guess(&text)) {
+        let client = client.or_else(|| guess(&text));
+        if client == Some(Client::Aider) {
+            let folder = std::path::absolute(file).ok();
+            let folder = folder.as_deref().and_then(Path::parent);
+            found.transcripts.extend(aider::read(&text, session, folder));
+        }
+        found.transcripts.extend(match client {
             Some(Client::Claude) => Some(claude::read(&text, session)),
             Some(Client::Codex) => Some(codex::read(&text, session)),
             Some(Client::Gemini) => Some(gemini::read(&text, session)),
             Some(Client::Opencode) => opencode::read_export(&text, session),
-            None => None,
+            Some(Client::Aider) | None => None,
         });
     }
     content.broken.map_or(Ok(()), Err)
@@ -285,7 +321,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
         }
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let plain = unpacked_name(name);
-        let known = [".jsonl", ".json"].iter().any(|end| plain.ends_with(end))
+        let known = [".jsonl", ".json", aider::NAME].iter().any(|end| plain.ends_with(end))
             || (name.ends_with(".db") && is_database_file(&path));
         // While it is packed, a rollout lies there in both forms.
         let twice = plain != name && path.with_file_name(plain).is_file();
@@ -312,6 +348,9 @@ fn guess(text: &str) -> Option<Client> {
         if has("messages") && (has("sessionId") || has("projectHash")) {
             return Some(Client::Gemini);
         }
+    }
+    if text.lines().take(1000).any(|line| line.starts_with(aider::START)) {
+        return Some(Client::Aider);
     }
     text.lines().take(50).find_map(|line| {
         let record: Value = serde_json::from_str(line).ok()?;

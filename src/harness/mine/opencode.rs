@@ -88,6 +88,7 @@ pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
     out.spend(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
     out.tick(&info["time"]["created"]);
     out.works_in(&info["path"]["cwd"]);
+    out.thinks_with(&info["modelID"]);
 }
 
 /// What a part of a message did.
@@ -119,6 +120,7 @@ pub(super) fn step(out: &mut Transcript, turn: usize, part: &Value) {
                 id: part["callID"].as_str().unwrap_or_default().to_owned(),
                 edits: replacements(input),
                 before,
+                shown: None,
                 error: failed.then(|| text_of(&state["error"])),
             };
             out.push(turn, &path, Deed::Edited(attempt));

@@ -242,6 +242,7 @@ fn transcripts() {
 {"type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c","output":"failed"}}
 "#,
         br#"{"sessionId":"s","messages":[{"type":"gemini","toolCalls":[{"name":"replace","args":{"file_path":"f","old_string":"a","new_string":"b"},"status":"error"}]}]}"#,
+        b"# aider chat started at 2024-05-01 09:00:00\n\n#### x  \n\nf\n```\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n\n> Tokens: 1.2k sent, 8 received.  \n> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in f  \n> <<<<<<< SEARCH  \n> a  \n> =======  \n> b  \n> >>>>>>> REPLACE  \n",
     ];
     let world = World::new();
     let file = world.root().join("t.jsonl");
