@@ -1,7 +1,8 @@
 """An S3 server on loopback: moto, one request at a time.
 
 moto looks at a condition and writes in two steps. One request at a time makes of them one step,
-as a real server does. `--age SECONDS` makes every object look that much older.
+as a real server does. `--age SECONDS` makes every object look that much older. `GET /-/requests` answers
+how many requests there were before it.
 """
 
 import argparse
@@ -27,7 +28,17 @@ def main() -> None:
         real = models.utcnow
         models.utcnow = lambda: real() - datetime.timedelta(seconds=arguments.age)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    app = DomainDispatcherApplication(create_backend_app)
+    moto = DomainDispatcherApplication(create_backend_app)
+    requests = 0
+
+    def app(environ, start_response):
+        nonlocal requests
+        if environ["PATH_INFO"] == "/-/requests":
+            start_response("200 OK", [("Content-Type", "text/plain")])
+            return [str(requests).encode()]
+        requests += 1
+        return moto(environ, start_response)
+
     server = make_server("127.0.0.1", 0, app, threaded=False)
     print(server.server_port, flush=True)
 
