@@ -98,7 +98,7 @@ pub struct Findings {
     pub transcripts: Vec<Transcript>,
     /// Files that could not be read, or not to their end, and why.
     pub unread: Vec<(PathBuf, String)>,
-    /// All files that were looked at, whatever part was read, and their sizes.
+    /// All files and sessions of a tree, whatever part was read, with their sizes.
     pub material: Vec<(PathBuf, u64)>,
 }
 
@@ -246,6 +246,8 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
         let known: HashSet<String> =
             found.transcripts.iter().map(|session| session.session.clone()).collect();
         let mut tree = opencode::read_storage(path)?;
+        let steps = |session: &Transcript| u64::try_from(session.steps.len()).unwrap_or(u64::MAX);
+        found.material.extend(tree.iter().map(|own| (PathBuf::from(&own.session), steps(own))));
         tree.retain(|session| !known.contains(&session.session));
         found.transcripts.extend(tree);
     }
