@@ -48,6 +48,8 @@ pub mod store;
 
 mod session;
 
+pub mod spans;
+
 pub mod engine;
 
 pub mod tools;

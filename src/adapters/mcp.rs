@@ -41,6 +41,7 @@ use tokio::sync::{mpsc, watch};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer, Undoes};
 use crate::session::Heard;
+use crate::spans::TraceContext;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
 pub use budget::{Budgeted, Rate};
@@ -393,10 +394,11 @@ impl ServerHandler for McpServer {
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let called = name.clone();
+        let options = CallOptions { trace: trace(&context), ..options(heard) };
         // Dropping the work reaches the model call and a commit that has not begun; a panic
         // in it is an answer.
         let work = self.workers.run(move || async move {
-            let (reply, telling) = toolbox.call_untold(&name, arguments, &options(heard)).await;
+            let (reply, telling) = toolbox.call_untold(&name, arguments, &options).await;
             (reply, Some(telling))
         });
         let (mut reply, telling) = tokio::select! {
@@ -432,6 +434,15 @@ impl ServerHandler for McpServer {
         }
         Ok(answer(reply, self.answers).into())
     }
+}
+
+/// The trace that a call is part of: what the call itself says, or else its HTTP request.
+fn trace(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
+    let said = |name: &str| context.meta.get(name)?.as_str().map(str::to_owned);
+    TraceContext::from_fields(said).or_else(|| {
+        let head = context.extensions.get::<axum::http::request::Parts>()?;
+        TraceContext::from_fields(|name| Some(head.headers.get(name)?.to_str().ok()?.to_owned()))
+    })
 }
 
 /// An undo without a revision is the session's own.

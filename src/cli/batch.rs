@@ -13,6 +13,7 @@ use crate::adapters::mcp::{Lines, intake};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
 use crate::session::{Heard, Hearing};
+use crate::spans;
 use crate::tools::{self, Telling, ToolReply, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
@@ -114,7 +115,11 @@ async fn answer(
     };
     let tool = around.tool.as_deref().unwrap_or("edit_file");
     if tool == "edit_file" && tools::brings_text(&arguments) {
-        return (id, tools::edit_text_by(arguments, toolbox.engine().syntax_gate()), None);
+        let span = spans::call("edit_file", None);
+        let gate = toolbox.engine().syntax_gate();
+        let reply = span.in_scope(|| tools::edit_text_by(arguments, gate));
+        spans::answered(&span, &reply);
+        return (id, reply, None);
     }
     let (reply, telling) = toolbox.call_untold(tool, arguments, &options).await;
     (id, reply, Some(telling))

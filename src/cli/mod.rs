@@ -31,6 +31,8 @@ mod search;
 mod settings;
 mod signals;
 mod tally;
+#[cfg(feature = "otel")]
+mod traces;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -74,7 +76,10 @@ pub fn main() -> ExitCode {
     // Abandoned work is dropped, except for a commit.
     signals::finish_commits();
     runtime.shutdown_background();
-    exit.report()
+    let code = exit.report();
+    #[cfg(feature = "otel")]
+    traces::finish();
+    code
 }
 
 fn quotes_controls() -> bool {

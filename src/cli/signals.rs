@@ -82,5 +82,7 @@ fn end(code: i32) {
         std::io::stderr().lock(),
         "restitch: ended by signal {signal}; no edit is half written, and `restitch log` lists those that were made"
     );
+    #[cfg(feature = "otel")]
+    super::traces::finish();
     std::process::exit(code);
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tokio::time::timeout_at;
+use tracing::Instrument as _;
 
 use super::limits::admit_places;
 use super::syntax::SyntaxGate;
@@ -14,6 +15,7 @@ use crate::matching::Explained;
 use crate::matching::effort::{Effort, GivenUp};
 use crate::port::{Budget, CorrectorError};
 use crate::resolve::{AnswerVerdict, Model, Resolution, Resolved, Step};
+use crate::spans;
 use crate::text::Snapshot;
 
 impl Engine {
@@ -117,10 +119,13 @@ impl Engine {
                     // Whatever the corrector does, the call ends in time.
                     let answer =
                         timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));
-                    let answer = answer.await.unwrap_or(Err(CorrectorError::Timeout));
+                    let span = spans::ask(ask.kind());
+                    let answer = answer.instrument(span.clone()).await;
+                    let answer = answer.unwrap_or(Err(CorrectorError::Timeout));
                     let replied = effort.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(GivenUp::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
+                    spans::judged(&span, verdict);
                     if verdict == AnswerVerdict::Rejected {
                         self.corrector.rejected(&ask).await;
                     }

@@ -27,12 +27,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Instrument as _;
+
 use crate::edit::{After, Durability, EditCode, EditReport, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
     Syntax,
 };
 use crate::session::{CallId, Ledger, Unread};
+use crate::spans::{self, TraceContext};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
 
@@ -62,6 +65,8 @@ pub struct CallOptions {
     pub undoes: Undoes,
     /// What the caller had been told when it sent the call: its line numbers mean that.
     pub heard: Heard,
+    /// The trace that the call is part of.
+    pub trace: Option<TraceContext>,
 }
 
 /// Which edit an undo without a revision takes back.
@@ -345,7 +350,10 @@ impl Engine {
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
         let _writing = self.ledger.writing().await;
-        let committed = self.store.commit(batch, commit).await?;
+        let span = spans::commit(batch.len());
+        let committed = self.store.commit(batch, commit).instrument(span.clone()).await;
+        spans::ended(&span, &committed);
+        let committed = committed?;
         Ok(committed.into_iter().map(|done| self.noted(done)).collect())
     }
 

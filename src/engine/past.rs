@@ -1,10 +1,12 @@
 //! What was done before: undo, the log, the change feed, repeated requests.
 
 use tokio::sync::broadcast;
+use tracing::Instrument as _;
 
 use super::{CallOptions, Engine, Undoes};
 use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
 use crate::port::{Change, Committed, Recalled, RequestId, Revision, UndoHow};
+use crate::spans;
 
 impl Engine {
     /// Takes back a commit: the one named, or the last one that was not undone (of the root or
@@ -21,7 +23,10 @@ impl Engine {
             (given, _) => given,
         };
         let _writing = self.ledger.writing().await;
-        let undone = self.store.undo(revision, how).await?;
+        let span = spans::undo();
+        let undone = self.store.undo(revision, how).instrument(span.clone()).await;
+        spans::ended(&span, &undone);
+        let undone = undone?;
         Ok((undone.revision, undone.committed.into_iter().map(|done| self.noted(done)).collect()))
     }
 

@@ -5,15 +5,20 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
 use super::case::Case;
 use super::edits::{Pair, RealEdit, between};
 use super::judge::{Judged, judge_by};
 use super::rng::Rng;
-use super::score::Score;
+use super::score::{Score, Tally};
 use super::shard::Shard;
 use super::spoil::{WAYS, Way};
 use crate::adapters::syntax::TreeSitter;
 use crate::engine::{SyntaxGate, SyntaxMode};
+use crate::text::ContentHash;
 
 /// What to generate.
 #[derive(Debug, Clone)]
@@ -63,14 +68,14 @@ pub(crate) fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealE
     keyed.into_iter().take(count).map(|(_, edit)| edit).collect()
 }
 
-/// The cases of one way. Languages take turns, so that a large package does not
-/// crowd out the others.
+/// The cases of one way that belong to the part, each with its place in the way. Languages take
+/// turns, so that a large package does not crowd out the others.
 pub(crate) fn cases<'e>(
     way: &'static Way,
     edits: &'e [RealEdit],
     plan: &Plan,
-) -> impl Iterator<Item = Case> + 'e {
-    let seed = plan.seed;
+) -> impl Iterator<Item = (usize, Case)> + 'e {
+    let (seed, shard) = (plan.seed, plan.shard);
     let mut rng = Rng::new(seed, way.id);
     let mut turns: BTreeMap<&str, Vec<&RealEdit>> = BTreeMap::new();
     for edit in edits {
@@ -85,18 +90,30 @@ pub(crate) fn cases<'e>(
         order.extend(group.iter().copied().enumerate());
     }
     order.sort_by_key(|(turn, _)| *turn);
-    order.into_iter().filter_map(move |(_, edit)| way.spoil(edit, seed)).take(plan.max)
+    // Where no case can be over the most, a part makes no others than its own.
+    let all = plan.max >= edits.len();
+    let own = move |place: &usize| shard.is_none_or(|shard| shard.has(*place));
+    order
+        .into_iter()
+        .enumerate()
+        .filter(move |(place, _)| !all || own(place))
+        .filter_map(move |(place, (_, edit))| Some((place, way.spoil(edit, seed)?)))
+        .enumerate()
+        .map(move |(nth, (place, case))| (if all { place } else { nth }, case))
+        .take(plan.max)
+        .filter(move |(place, _)| own(place))
 }
 
-/// A case with its verdict.
-pub(crate) type JudgedCase = (Case, Judged);
+/// A case with its place in its way and its verdict.
+pub(crate) type JudgedCase = (usize, Case, Judged);
 
-/// Generates and decides everything. `keep` says which cases to hand back; `advance` hears
-/// of each way that is done.
+/// Generates and decides everything. `each` sees every case; `keep` says which of them to hand
+/// back; `advance` hears of each way that is done.
 pub(crate) fn measure(
     edits: &[RealEdit],
     plan: &Plan,
     syntax: SyntaxMode,
+    each: &(dyn Fn(&Case, &Judged) + Sync),
     keep: fn(&Judged) -> bool,
     advance: &(dyn Fn() + Sync),
 ) -> (Score, Vec<JudgedCase>) {
@@ -105,13 +122,12 @@ pub(crate) fn measure(
         let gate = SyntaxGate::new(TreeSitter::new(), syntax);
         let mut score = Score::default();
         let mut kept = Vec::new();
-        let shard = plan.shard;
-        let own = cases(way, edits, plan).enumerate();
-        for (_, case) in own.filter(|(place, _)| shard.is_none_or(|shard| shard.has(*place))) {
+        for (place, case) in cases(way, edits, plan) {
             let judged = judge_by(&case, &gate);
             score.add(way.family, way.id, &judged);
+            each(&case, &judged);
             if keep(&judged) {
-                kept.push((case, judged));
+                kept.push((place, case, judged));
             }
         }
         advance();
@@ -124,6 +140,94 @@ pub(crate) fn measure(
         seen.extend(kept);
     }
     (all, seen)
+}
+
+/// What was measured: parts of the same run have the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// The program's version.
+    pub(crate) restitch: String,
+    pub(crate) seed: u64,
+    /// Cases of each way, at most.
+    pub(crate) max: usize,
+    /// What may come of syntax errors.
+    pub(crate) syntax: String,
+    /// The digest of all material.
+    pub(crate) material: ContentHash,
+    /// Real edits in it.
+    pub(crate) edits: usize,
+    /// Families and ways, in the order in which they are shown.
+    pub(crate) ways: Vec<(String, String)>,
+}
+
+/// The counts of one part.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Counted {
+    /// The tally of each way that the part has a case of.
+    pub(crate) rows: BTreeMap<String, Tally>,
+    /// For the page: [`shown`] of each way, with their places.
+    #[serde(default)]
+    pub(crate) cases: BTreeMap<String, Vec<(usize, Value)>>,
+}
+
+/// How many cases of each way a page of parts shows.
+const SHOWN: usize = 20;
+
+/// Of the cases of a way that were not decided as wanted, those that a page shows: wrong ones
+/// first, then by place. Of all parts together these are the same as of one run.
+pub(crate) fn shown(mut cases: Vec<(usize, Value)>) -> Vec<(usize, Value)> {
+    cases.sort_by_key(|(place, case)| (case["verdict"] != "wrong", *place));
+    cases.truncate(SHOWN);
+    cases
+}
+
+/// All parts of a run as one score, and the cases for the page.
+pub(crate) fn merged(run: &Run, parts: &[Counted]) -> (Score, Vec<Value>) {
+    let mut score = Score::default();
+    let mut cases = Vec::new();
+    for (family, way) in &run.ways {
+        for tally in parts.iter().filter_map(|part| part.rows.get(way)) {
+            score.add_tally(family, way, tally);
+        }
+        let own = parts.iter().filter_map(|part| part.cases.get(way)).flatten();
+        cases.extend(shown(own.cloned().collect()).into_iter().map(|(_, case)| case));
+    }
+    (score, cases)
+}
+
+/// The digest of the material.
+pub(crate) fn digest(pairs: &[Pair]) -> ContentHash {
+    let mut bytes = Vec::new();
+    for pair in pairs {
+        for text in [&pair.package, &pair.path, &pair.before, &pair.after] {
+            bytes.extend_from_slice(ContentHash::of(text.as_bytes()).as_bytes());
+        }
+    }
+    ContentHash::of(&bytes)
+}
+
+/// The digest of all counts, without the times: the same for the same figures.
+pub(crate) fn figures(rows: &BTreeMap<String, Tally>) -> String {
+    let mut hash = Sha256::new();
+    for (way, tally) in rows {
+        let counts = [
+            tally.recoverable,
+            tally.must_refuse,
+            tally.right,
+            tally.refused,
+            tally.wrong,
+            tally.ambiguous,
+            tally.missed,
+            tally.other_code,
+            tally.broken,
+            tally.by_model,
+            tally.parsed,
+            tally.breaks,
+        ];
+        let counts = counts.map(|count| count.to_string()).join(",");
+        hash.update(format!("{way}:{counts},{},{}\n", tally.model_calls, tally.prompt_bytes));
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Maps items on all cores; results in the order of the items.

@@ -20,6 +20,7 @@ pub(crate) mod pack;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod rng;
+pub(crate) mod rows;
 pub(crate) mod score;
 pub(crate) mod shard;
 pub(crate) mod spoil;

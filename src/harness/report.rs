@@ -1,26 +1,70 @@
 //! The score as one page that needs nothing else: no network, no other file.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 
-use super::case::Truth;
+use super::case::{Case, Truth};
 use super::compare;
-use super::fixture::Tree;
+use super::fixture::{Status, Tree};
 use super::judge::{CaseVerdict, Judged};
+use super::score::Score;
 use super::suite::{Entry, Origin, Standing};
 
 const PAGE: &str = include_str!("report.html");
 
-/// The page. `rivals` is what `harness compare` found, if it ran.
+/// The page of these cases. `rivals` is what `harness compare` found, if it ran.
 pub(crate) fn page(seen: &[(Entry, Judged, Tree)], rivals: &[compare::Result]) -> String {
+    let mut score = Score::default();
+    for (entry, judged, _) in seen {
+        // Families may have causes of the same name.
+        score.add(&entry.family, &format!("{}: {}", entry.family, entry.cause), judged);
+    }
     let cases: Vec<Value> =
         seen.iter().map(|(entry, judged, files)| case(entry, judged, files)).collect();
+    page_of(&score, &cases, true, rivals)
+}
+
+/// The page of a score, with all of its cases or with some.
+pub(crate) fn page_of(
+    score: &Score,
+    cases: &[Value],
+    whole: bool,
+    rivals: &[compare::Result],
+) -> String {
+    let rows: Vec<Value> = score
+        .rows()
+        .map(|(family, row, t)| {
+            json!({
+                "family": family, "row": row, "cases": t.cases(), "right": t.right,
+                "refused": t.refused, "wrong": t.wrong, "recoverable": t.recoverable,
+                "must_refuse": t.must_refuse, "calls": t.model_calls, "bytes": t.prompt_bytes,
+                "micros": u64::try_from(t.time.as_micros()).unwrap_or(u64::MAX),
+            })
+        })
+        .collect();
     let data = json!({
         "version": env!("CARGO_PKG_VERSION"),
+        "whole": whole,
+        "rows": rows,
         "cases": cases,
         "rivals": rivals,
     });
     // In a script element only `</` could end the data early.
     PAGE.replace("/*DATA*/null", &data.to_string().replace("</", "<\\/"))
+}
+
+/// A generated case for the page.
+pub(crate) fn generated(spoiled: Case, judged: &Judged) -> Value {
+    let entry = Entry {
+        id: spoiled.id.clone(),
+        family: spoiled.family.clone(),
+        cause: spoiled.way.clone(),
+        language: spoiled.language.clone(),
+        status: Status::Pass,
+        kind: Origin::Packed(Box::new(spoiled), PathBuf::new()),
+    };
+    case(&entry, judged, &Tree::new())
 }
 
 fn case(entry: &Entry, judged: &Judged, files: &Tree) -> Value {

@@ -9,6 +9,7 @@ use super::case::{Case, Truth};
 use super::fixture::{Fixture, Status, Tree};
 use super::judge::{Aim, CaseVerdict, Judged, judge};
 use super::pack;
+use super::shard::Shard;
 
 /// One case of a suite.
 #[derive(Debug, Clone)]
@@ -194,27 +195,6 @@ fn packed(path: &Path) -> io::Result<Vec<Entry>> {
         .collect())
 }
 
-/// A part of the suite: every `of`-th case from the `number`-th on, counted from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shard {
-    /// Which part.
-    pub number: usize,
-    /// Of how many.
-    pub of: usize,
-}
-
-impl std::str::FromStr for Shard {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is not a shard; write 2/4 for the second of four");
-        let (number, of) = text.split_once('/').ok_or_else(wrong)?;
-        let number: usize = number.trim().parse().map_err(|_| wrong())?;
-        let of: usize = of.trim().parse().map_err(|_| wrong())?;
-        if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(wrong()) }
-    }
-}
-
 /// The entries whose id, family, cause or language holds `filter`, and of these the shard.
 pub fn select(entries: Vec<Entry>, filter: Option<&str>, shard: Option<Shard>) -> Vec<Entry> {
     let named = |entry: &Entry| {
@@ -228,7 +208,7 @@ pub fn select(entries: Vec<Entry>, filter: Option<&str>, shard: Option<Shard>) -
         .into_iter()
         .filter(named)
         .enumerate()
-        .filter(|(at, _)| shard.is_none_or(|shard| at % shard.of == shard.number - 1))
+        .filter(|(at, _)| shard.is_none_or(|shard| shard.has(*at)))
         .map(|(_, entry)| entry)
         .collect()
 }

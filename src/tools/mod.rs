@@ -33,11 +33,13 @@ use std::fmt;
 use std::sync::{Arc, MutexGuard};
 
 use serde_json::{Map, Value};
+use tracing::Instrument as _;
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, Recalled};
 use crate::session::{Answers, CallId, Guard, Ledger, Policy};
+use crate::spans;
 use crate::text::{redact_all, redacted};
 #[cfg(feature = "cli")]
 pub(crate) use apply_patch::prepare as prepare_patch;
@@ -293,8 +295,11 @@ impl Toolbox {
     }
 
     async fn noted(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
-        let reply = self.answer(name, arguments, options).await;
         let tool = find(name);
+        let span =
+            spans::call(tool.map_or("unknown tool", |tool| tool.name), options.trace.as_ref());
+        let reply = self.answer(name, arguments, options).instrument(span.clone()).await;
+        spans::answered(&span, &reply);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
             let tool = tool.map_or("unknown tool", |tool| tool.name);
             self.engine.note(tool, reply.code.map(EditCode::as_str), &reply.report);

@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use serde_json::Value;
-
-fn restitch(arguments: &[&str]) -> Output {
+pub(super) fn restitch(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_restitch"))
         .args(["harness"])
         .args(arguments)
@@ -13,20 +11,20 @@ fn restitch(arguments: &[&str]) -> Output {
         .expect("the binary runs")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn last_line(output: &Output) -> String {
+pub(super) fn last_line(output: &Output) -> String {
     text(&output.stdout).lines().last().unwrap_or_default().to_owned()
 }
 
-fn transcripts(below: &str) -> String {
+pub(super) fn transcripts(below: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/transcripts").join(below);
     path.to_string_lossy().into_owned()
 }
 
-fn write(path: &Path, content: &str) {
+pub(super) fn write(path: &Path, content: &str) {
     std::fs::create_dir_all(path.parent().expect("parent")).expect("folder");
     std::fs::write(path, content).expect("file");
 }
@@ -154,119 +152,6 @@ fn generated_cases_run_as_folders_and_as_a_pack() {
     let measured =
         restitch(&["measure", "--from", &from, "--to", &to, "--ways", "exact", "--max", "4"]);
     assert_eq!(last_line(&measured), "4 right, 0 refused, 0 silently wrong, 0 failed");
-}
-
-/// Two versions of a package, with enough edits for several parts.
-fn two_versions(root: &Path) -> (String, String) {
-    let function = |n: usize, call: &str| {
-        format!(
-            "func handler{n}(w Writer) error {{\n\tvalue := load{n}(w)\n\tif value == nil {{\n\t\treturn {call}\n\t}}\n\treturn save{n}(value)\n}}\n\n"
-        )
-    };
-    let file = |call: &dyn Fn(usize) -> String| -> String {
-        (0..12).map(|n| function(n, &call(n))).collect()
-    };
-    write(&root.join("a/main.go"), &file(&|n| format!("missing{n}(w)")));
-    write(&root.join("b/main.go"), &file(&|n| format!("absent{n}(w, {n})")));
-    ["a", "b"].map(|name| root.join(name).to_string_lossy().into_owned()).into()
-}
-
-/// The figures of a run, without the times, which are never the same.
-fn figures(run: &Output) -> Value {
-    let mut said: Value = serde_json::from_slice(&run.stdout).expect("JSON");
-    for row in said["rows"].as_array_mut().expect("rows") {
-        row.as_object_mut().expect("a row").remove("micros");
-    }
-    said
-}
-
-#[test]
-fn parts_of_a_measurement_give_the_figures_of_one_run() {
-    let root = tempfile::tempdir().expect("folder");
-    let (from, to) = two_versions(root.path());
-    let material = ["--from", &from, "--to", &to, "--max", "9"];
-    let measure = |more: &[&str]| restitch(&[&["measure"], &material[..], more].concat());
-    let whole = measure(&["--json"]);
-    let wanted = figures(&whole);
-    let cases = |said: &Value| -> u64 {
-        let rows = said["rows"].as_array().expect("rows").iter();
-        rows.map(|row| {
-            row["right"].as_u64().expect("count") + row["refused"].as_u64().expect("count")
-        })
-        .sum()
-    };
-    assert!(cases(&wanted) > 200, "{wanted}");
-    for of in [1, 2, 4] {
-        let files: Vec<String> = (1..=of)
-            .map(|number| {
-                let part = measure(&["--shard", &format!("{number}/{of}")]);
-                assert_eq!(part.status.code(), Some(0), "{}", text(&part.stderr));
-                let file = root.path().join(format!("{number}-of-{of}.json"));
-                std::fs::write(&file, &part.stdout).expect("file");
-                file.to_string_lossy().into_owned()
-            })
-            .collect();
-        // In another order, and one of them twice.
-        let mut names: Vec<&str> = files.iter().rev().map(String::as_str).collect();
-        names.push(&files[0]);
-        let merged = restitch(&[&["merge", "--json"], &names[..]].concat());
-        assert_eq!(merged.status.code(), whole.status.code(), "{}", text(&merged.stderr));
-        assert_eq!(figures(&merged), wanted, "{of} parts");
-        assert_eq!(
-            last_line(&restitch(&[&["merge"], &names[..]].concat())),
-            last_line(&measure(&[]))
-        );
-        if of > 1 {
-            let missing = restitch(&["merge", &files[0]]);
-            assert_eq!(missing.status.code(), Some(2));
-            assert!(
-                text(&missing.stderr).contains(&format!("missing: 2/{of}")),
-                "{}",
-                text(&missing.stderr)
-            );
-        }
-    }
-}
-
-/// The example on a real Ray of this machine, one of whose workers is killed.
-#[cfg(unix)]
-#[test]
-fn ray_gives_the_figures_of_one_run() {
-    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/ray/venv/bin/python");
-    if std::env::var("RESTITCH_LONG").as_deref() != Ok("1") || !python.exists() {
-        println!(
-            "SKIPPED: 1 test needs RESTITCH_LONG=1 and Ray: python3 -m venv target/ray/venv && target/ray/venv/bin/pip install ray"
-        );
-        return;
-    }
-    let root = tempfile::tempdir().expect("folder");
-    let (from, to) = two_versions(root.path());
-    let material = ["--from", &from, "--to", &to, "--max", "9"];
-    let wanted = figures(&restitch(&[&["measure", "--json"], &material[..]].concat()));
-    // The command of the third shard kills the worker that started it, once.
-    let wrapper = root.path().join("restitch");
-    let killed = root.path().join("killed");
-    let script = format!(
-        "#!/bin/sh\ncase \"$*\" in *3/4*) if mkdir {0} 2>/dev/null; then kill -9 $PPID; exit 1; fi;; esac\nexec {1} \"$@\"\n",
-        killed.display(),
-        env!("CARGO_BIN_EXE_restitch")
-    );
-    write(&wrapper, &script);
-    let mode = <std::fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
-    std::fs::set_permissions(&wrapper, mode).expect("mode");
-    let run = Command::new(python)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/ray_measure.py"))
-        .args(["--shards", "4", "--json", "--out"])
-        .arg(root.path().join("parts"))
-        .arg("--restitch")
-        .arg(&wrapper)
-        .arg("--")
-        .args(material)
-        .output()
-        .expect("python runs");
-    assert!(killed.exists(), "a worker was killed: {}", text(&run.stderr));
-    assert_eq!(figures(&run), wanted, "{}", text(&run.stderr));
-    println!("4 parts on Ray, one worker killed: the same figures");
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod matching;
 mod model;
 mod moves;
 mod notebook;
+mod parts;
 mod reading;
 #[cfg(unix)]
 mod report_page;

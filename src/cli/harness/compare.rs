@@ -9,9 +9,13 @@ use super::super::args::Common;
 use super::super::exit::Exit;
 use crate::cli::progress::Progress;
 use crate::harness::case::Case;
-use crate::harness::compare::{RIVALS, Result, is_fair, right_but_broken, run as run_rival, table};
+use crate::harness::compare::{
+    Compared, RIVALS, Result, Run, is_fair, merged as merged_parts, right_but_broken,
+    run as run_rival, table,
+};
 use crate::harness::measure::parallel;
 use crate::harness::report::page;
+use crate::harness::shard::{AnyPart, Part, Shard, gather};
 use crate::harness::suite::{Origin, load, select};
 
 #[derive(Debug, Args)]
@@ -31,6 +35,9 @@ pub(crate) struct CompareArgs {
     /// Also write the results as JSON, for the report.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Only this part of the cases, such as 2/4, as JSON for `harness merge`.
+    #[arg(long, value_name = "I/N", conflicts_with = "out")]
+    shard: Option<Shard>,
 }
 
 #[derive(Debug, Args)]
@@ -81,13 +88,20 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     if let Err(error) = std::fs::create_dir_all(&scratch) {
         return Exit::fault(format!("cannot make {}: {error}", scratch.display()));
     }
+    let own = |place: usize| args.shard.is_none_or(|shard| shard.has(place));
+    let part: Vec<Case> = cases
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| own(*place))
+        .map(|(_, case)| case.clone())
+        .collect();
     let mut results: Vec<Result> = Vec::new();
     let mut absent = Vec::new();
     for rival in RIVALS
         .iter()
         .filter(|rival| args.tools.is_empty() || args.tools.iter().any(|name| name == rival.id))
     {
-        match run_rival(rival, &cases, &scratch) {
+        match run_rival(rival, &part, &scratch) {
             Ok(result) => results.push(result),
             Err(error) => absent.push(format!("{}: {error}", rival.id)),
         }
@@ -98,19 +112,24 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
             return Exit::fault(format!("cannot write {}: {error}", out.display()));
         }
     }
-    let mut text = if common.json {
-        serde_json::to_string(&results).unwrap_or_default()
-    } else {
-        format!(
-            "{} cases that every tool can express; the right result of {} of them has a new syntax error itself\n\n{}",
-            cases.len(),
-            right_but_broken(&cases),
-            table(&results)
-        )
+    let run = Run::of(&cases, &results);
+    let found = Compared { cases: part.len(), broken: right_but_broken(&part), results };
+    let text = match args.shard {
+        Some(_) if !absent.is_empty() => {
+            // A part without a tool is a part of another run.
+            return Exit::fault(format!("not compared: {}", absent.join("; ")));
+        }
+        Some(shard) => {
+            let part = AnyPart::Compare(Part { run, shard, found });
+            serde_json::to_string(&part).unwrap_or_default()
+        }
+        None if common.json => as_json(&found),
+        None => {
+            let mut text = as_text(&found);
+            absent.iter().for_each(|why| text.push_str(&format!("\nnot compared: {why}")));
+            text
+        }
     };
-    if !common.json {
-        absent.iter().for_each(|why| text.push_str(&format!("\nnot compared: {why}")));
-    }
     match writeln!(io::stdout().lock(), "{text}") {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
         Ok(()) if !absent.is_empty() => {
@@ -118,6 +137,29 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
         }
         Ok(()) => Exit::Done,
     }
+}
+
+fn as_json(found: &Compared) -> String {
+    serde_json::to_string(&found.results).unwrap_or_default()
+}
+
+fn as_text(found: &Compared) -> String {
+    format!(
+        "{} cases that every tool can express; the right result of {} of them has a new syntax error itself\n\n{}",
+        found.cases,
+        found.broken,
+        table(&found.results)
+    )
+}
+
+/// All parts as one run.
+pub(super) fn merged(
+    common: &Common,
+    parts: Vec<Part<Run, Compared>>,
+) -> std::result::Result<Exit, String> {
+    let (run, parts) = gather(parts, |one, other| one == other)?;
+    let found = merged_parts(&run, parts);
+    Ok(super::print(&if common.json { as_json(&found) } else { as_text(&found) }))
 }
 
 pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {

@@ -55,6 +55,7 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     let made: Vec<Case> = parallel(&ways, |way| cases(way, &edits, &plan).collect::<Vec<_>>())
         .into_iter()
         .flatten()
+        .map(|(_, case)| case)
         .collect();
     if made.is_empty() {
         return Exit::usage("the material has no edit that these ways can spoil");

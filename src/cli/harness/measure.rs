@@ -1,7 +1,8 @@
 //! `restitch harness measure`: the corpus without files, for whoever works on the matcher.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use serde_json::json;
@@ -9,14 +10,18 @@ use similar::TextDiff;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::Material;
+use super::{Material, RowsArgs};
 use crate::cli::progress::Progress;
 use crate::engine::SyntaxMode;
 use crate::harness::case::{Case, Truth};
 use crate::harness::judge::{CaseVerdict, Judged};
-use crate::harness::measure::{JudgedCase, Plan, edits, measure};
+use crate::harness::measure::{
+    Counted, JudgedCase, Plan, Run, digest, edits, figures, measure, merged as merged_parts, shown,
+};
+use crate::harness::report;
+use crate::harness::rows::Row;
 use crate::harness::score::Score;
-use crate::harness::shard::{self, Part, Run, Shard};
+use crate::harness::shard::{AnyPart, Part, Shard, gather};
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
@@ -37,13 +42,8 @@ pub(crate) struct MeasureArgs {
     /// How many to show.
     #[arg(long, default_value_t = 5, value_name = "N")]
     limit: usize,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct MergeArgs {
-    /// What `harness measure --shard` printed, a file for each part; a part may be there twice.
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    rows: RowsArgs,
 }
 
 /// Which cases to show.
@@ -96,6 +96,8 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     }
     let edits = edits(&pairs, plan.seed);
     let keep: fn(&Judged) -> bool = match args.show {
+        // What a page of parts shows.
+        None if args.shard.is_some() => |judged| !judged.verdict.is_good(),
         None => |_| false,
         Some(Show::Right) => |judged| judged.verdict.is_good(),
         Some(Show::Breaks) => |judged| judged.breaks == Some(true),
@@ -103,8 +105,20 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     };
     let progress = Progress::new("ways", plan.chosen().len());
     let syntax = common.syntax.map(SyntaxMode::from).unwrap_or_default();
-    let (score, seen) = measure(&edits, &plan, syntax, keep, &|| progress.advance());
+    let rows = match args.rows.open(common) {
+        Ok(rows) => rows,
+        Err(exit) => return exit,
+    };
+    let each = |case: &Case, judged: &Judged| {
+        if let Some(rows) = &rows {
+            rows.add(&Row::of_case(case, judged, args.rows.texts));
+        }
+    };
+    let (score, seen) = measure(&edits, &plan, syntax, &each, keep, &|| progress.advance());
     drop(progress);
+    if let Err(exit) = args.rows.close(rows) {
+        return exit;
+    }
     if let Some(shard) = args.shard {
         let ways = plan.chosen().into_iter().map(|way| (way.family.to_owned(), way.id.to_owned()));
         let run = Run {
@@ -112,53 +126,51 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
             seed: plan.seed,
             max: plan.max,
             syntax: format!("{syntax:?}").to_lowercase(),
-            material: shard::digest(&pairs),
+            material: digest(&pairs),
             edits: edits.len(),
             ways: ways.collect(),
         };
-        let part = Part { run, shard, rows: score.by_row().clone() };
-        let text = serde_json::to_string(&part).unwrap_or_default();
-        return match writeln!(io::stdout().lock(), "{text}") {
-            Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-            Ok(()) => Exit::Done,
-        };
+        let mut cases: BTreeMap<String, Vec<(usize, serde_json::Value)>> = BTreeMap::new();
+        for (place, case, judged) in seen {
+            let own = cases.entry(case.way.clone()).or_default();
+            own.push((place, report::generated(case, &judged)));
+        }
+        let cases = cases.into_iter().map(|(way, own)| (way, shown(own))).collect();
+        let found = Counted { rows: score.by_row().clone(), cases };
+        let part = AnyPart::Measure(Part { run, shard, found });
+        return super::print(&serde_json::to_string(&part).unwrap_or_default());
     }
-    let shown = seen.iter().filter(|(_, judged)| args.show.is_some_and(|s| s.wants(judged)));
-    let shown: Vec<&JudgedCase> = shown.take(args.limit).collect();
+    let wanted = seen.iter().filter(|(_, _, judged)| args.show.is_some_and(|s| s.wants(judged)));
+    let wanted: Vec<&JudgedCase> = wanted.take(args.limit).collect();
     let mut out = io::stdout().lock();
     let written = if common.json {
-        let cases: Vec<_> = shown.iter().map(|(case, judged)| record(case, judged)).collect();
+        let cases: Vec<_> = wanted.iter().map(|(_, case, judged)| record(case, judged)).collect();
         writeln!(out, "{}", as_json(edits.len(), &score, &cases))
     } else {
-        shown.iter().try_for_each(|(case, judged)| show(&mut out, case, judged)).and_then(|()| {
-            writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
-        })
+        wanted.iter().try_for_each(|(_, case, judged)| show(&mut out, case, judged)).and_then(
+            |()| {
+                writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
+            },
+        )
     };
     ended(written, &score)
 }
 
-/// `restitch harness merge`: the parts of a measurement as one.
-pub(crate) fn merge(common: &Common, args: &MergeArgs) -> Exit {
-    let mut parts = Vec::new();
-    for file in &args.files {
-        let text = match std::fs::read_to_string(file) {
-            Ok(text) => text,
-            Err(error) => return Exit::usage(format!("cannot read {}: {error}", file.display())),
-        };
-        match serde_json::from_str::<Part>(&text) {
-            Ok(part) => parts.push(part),
-            Err(error) => {
-                return Exit::usage(format!(
-                    "{} is no part as `harness measure --shard` prints it: {error}",
-                    file.display()
-                ));
-            }
+/// All parts as one run, and as a page where one is asked for.
+pub(super) fn merged(
+    common: &Common,
+    parts: Vec<Part<Run, Counted>>,
+    html: Option<&Path>,
+) -> Result<Exit, String> {
+    let same = |one: &Counted, other: &Counted| figures(&one.rows) == figures(&other.rows);
+    let (run, parts) = gather(parts, same)?;
+    let (score, cases) = merged_parts(&run, &parts);
+    if let Some(html) = html {
+        let page = report::page_of(&score, &cases, false, &[]);
+        if let Err(error) = std::fs::write(common.root().join(html), page) {
+            return Ok(Exit::fault(format!("cannot write {}: {error}", html.display())));
         }
     }
-    let (run, score) = match shard::merge(parts) {
-        Ok(merged) => merged,
-        Err(why) => return Exit::usage(format!("the parts cannot be merged: {why}")),
-    };
     let mut out = io::stdout().lock();
     let written = match common.json {
         true => writeln!(out, "{}", as_json(run.edits, &score, &[])),
@@ -166,7 +178,7 @@ pub(crate) fn merge(common: &Common, args: &MergeArgs) -> Exit {
             writeln!(out, "{} real edits\n{}{}", run.edits, score.table(), score.last_line())
         }
     };
-    ended(written, &score)
+    Ok(ended(written, &score))
 }
 
 fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_json::Value {
@@ -182,7 +194,7 @@ fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_js
             })
         })
         .collect();
-    let figures = shard::figures(score.by_row());
+    let figures = figures(score.by_row());
     json!({ "edits": edits, "rows": rows, "cases": cases, "figures": figures })
 }
 

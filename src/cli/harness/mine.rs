@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -16,11 +16,14 @@ use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::CaseVerdict;
 use crate::harness::mine::failures::{Failure, failures};
 use crate::harness::mine::files::Known;
+use crate::harness::mine::parts::{Edits, Mined, Record, Run};
 use crate::harness::mine::redact::Redactor;
-use crate::harness::mine::{Action, Client, Deed, Findings, Replacement, Transcript, read};
-use crate::harness::replay::Ending;
+use crate::harness::mine::{Client, Findings, Replacement, read};
+use crate::harness::rows::{Row, Rows};
 use crate::harness::score::percent;
+use crate::harness::shard::{AnyPart, Part, Shard, gather};
 use crate::language::Language;
+use crate::text::ContentHash;
 
 #[derive(Debug, Args)]
 pub(crate) struct MineArgs {
@@ -37,6 +40,12 @@ pub(crate) struct MineArgs {
     /// leaves the machine.
     #[arg(long)]
     ask_model: bool,
+    /// Only this part of the transcripts, such as 2/4, as JSON for `harness merge`.
+    #[arg(long, value_name = "I/N", conflicts_with = "save")]
+    shard: Option<Shard>,
+    /// Also write a row of JSON for each failed edit, without its texts.
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
 }
 
 fn client(name: &str) -> Result<Client, String> {
@@ -48,18 +57,23 @@ fn client(name: &str) -> Result<Client, String> {
 }
 
 pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
-    let Findings { transcripts, unread } = match find(&args) {
+    let found = match find(&args) {
         Ok(found) => found,
         Err(exit) => return exit,
     };
-    let progress = Progress::new("sessions", transcripts.len());
+    let progress = Progress::new("sessions", found.transcripts.len());
     let of = |transcript| {
         let failed = failures(transcript);
         progress.advance();
         failed
     };
-    let failed: Vec<Failure> = transcripts.iter().flat_map(of).collect();
+    let failed: Vec<Failure> = found.transcripts.iter().flat_map(of).collect();
     drop(progress);
+    if let Some(file) = &args.rows
+        && let Err(error) = write_rows(&failed, &common.root().join(file))
+    {
+        return Exit::fault(format!("cannot write {}: {error}", file.display()));
+    }
     let by_model = if args.ask_model {
         match ask_model(common, &failed).await {
             Ok(count) => Some(count),
@@ -75,20 +89,50 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
             Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
         },
     };
-    let report = Report { transcripts: &transcripts, unread: &unread, failed: &failed, by_model };
-    let text = if common.json {
-        report.as_json(saved.as_ref().map(|(saved, _)| saved))
+    let mined = Mined::of(&found, &failed, by_model);
+    let text = if let Some(shard) = args.shard {
+        let run = Run {
+            restitch: env!("CARGO_PKG_VERSION").to_owned(),
+            material: material(&found),
+            asks_model: args.ask_model,
+        };
+        let part = AnyPart::Mine(Part { run, shard, found: mined });
+        serde_json::to_string(&part).unwrap_or_default()
+    } else if common.json {
+        as_json(&mined, saved.as_ref().map(|(saved, _)| saved))
     } else {
-        let mut text = report.as_text();
+        let mut text = as_text(&mined);
         if let Some((saved, dir)) = &saved {
             let _ = write!(text, "\n{saved} in {}", dir.display());
         }
         text
     };
-    match writeln!(io::stdout().lock(), "{text}") {
-        Ok(()) => Exit::Done,
-        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
+    super::print(&text)
+}
+
+/// All parts as one run.
+pub(super) fn merged(common: &Common, parts: Vec<Part<Run, Mined>>) -> Result<Exit, String> {
+    let (_, found) = gather(parts, |one, other| one == other)?;
+    let mined = Mined::merged(found);
+    Ok(super::print(&if common.json { as_json(&mined, None) } else { as_text(&mined) }))
+}
+
+/// The digest of the files' names and sizes. Not of their folders: on another machine, the same
+/// transcripts may be elsewhere.
+fn material(found: &Findings) -> ContentHash {
+    let line = |(file, size): &(PathBuf, u64)| {
+        format!("{} {size}\n", file.file_name().unwrap_or_default().to_string_lossy())
+    };
+    ContentHash::of(found.material.iter().map(line).collect::<String>().as_bytes())
+}
+
+fn write_rows(failed: &[Failure], file: &Path) -> io::Result<()> {
+    let rows = Rows::create(file)?;
+    for failure in failed {
+        let language = Language::of_path(&failure.path).map_or("", |language| language.name);
+        rows.add(&Row::of_failure(failure, language));
     }
+    rows.finish()
 }
 
 fn find(args: &MineArgs) -> Result<Findings, Exit> {
@@ -98,7 +142,7 @@ fn find(args: &MineArgs) -> Result<Findings, Exit> {
     let mut all = Findings::default();
     let mut looked = Vec::new();
     if let Some(path) = &args.path {
-        all = read(path, args.client).map_err(|error| cannot(path, error))?;
+        all = read(path, args.client, args.shard).map_err(|error| cannot(path, error))?;
         looked.push(path.display().to_string());
     } else {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -106,13 +150,19 @@ fn find(args: &MineArgs) -> Result<Findings, Exit> {
         for client in Client::ALL.iter().copied().filter(wanted) {
             for home in client.homes(variable) {
                 if home.exists() {
-                    let found = read(&home, Some(client)).map_err(|error| cannot(&home, error))?;
+                    let found = read(&home, Some(client), args.shard)
+                        .map_err(|error| cannot(&home, error))?;
                     all.transcripts.extend(found.transcripts);
                     all.unread.extend(found.unread);
+                    all.material.extend(found.material);
                 }
                 looked.push(home.display().to_string());
             }
         }
+    }
+    // A part may have none of them.
+    if args.shard.is_some() && !all.material.is_empty() {
+        return Ok(all);
     }
     match (&all.transcripts[..], &all.unread[..]) {
         ([], [(path, why), ..]) => Err(Exit::usage(format!("{} {why}", path.display()))),
@@ -166,221 +216,122 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// What is told of a run.
-struct Report<'a> {
-    transcripts: &'a [Transcript],
-    unread: &'a [(PathBuf, String)],
-    failed: &'a [Failure],
-    /// How many more the model recovers; `None` when it was not asked.
-    by_model: Option<usize>,
-}
-
-impl Report<'_> {
-    fn as_text(&self) -> String {
-        let Self { transcripts, unread, failed, by_model } = *self;
-        let mut out = String::new();
-        let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
-        let _ = writeln!(
-            out,
-            "{:<10}{:>9}{:>8}{:>8}{:>8}",
-            "client", "sessions", "edits", "failed", "share"
-        );
-        for client in Client::ALL.iter().copied() {
-            let sessions = transcripts.iter().filter(|t| t.client == client).count();
-            if sessions > 0 {
-                let failures = failed.iter().filter(|f| f.client == client).count();
-                let own = transcripts.iter().filter(|t| t.client == client);
-                let all = own.flat_map(attempts).count();
-                let _ = writeln!(
-                    out,
-                    "{:<10}{sessions:>9}{all:>8}{failures:>8}{:>8}",
-                    client.as_str(),
-                    percent(failures, all)
-                );
-            }
-        }
-        let _ = writeln!(
-            out,
-            "\n{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
-            "model",
-            "edits",
-            "failed",
-            "share",
-            "right",
-            "blanks",
-            "other",
-            "unknown",
-            "refused",
-            "no file"
-        );
-        for row in self.models() {
-            let _ = writeln!(
-                out,
-                "{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
-                row.model,
-                row.edits,
-                row.failed,
-                percent(row.failed, row.edits),
-                row.right,
-                row.right_but_for_blanks,
-                row.other_bytes,
-                row.truth_unknown,
-                row.refused,
-                row.no_file
-            );
-        }
-        let _ = writeln!(
-            out,
-            "right: restitch's result equals that of the agent's own next edit; blanks: but for white space; other: it does not; unknown: nothing to compare it with"
-        );
-        let _ = writeln!(out, "\nwhy they failed, and what restitch makes of them:");
-        let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
-        for failure in failed {
-            let verb = if failure.is_recovered() { "recovered by " } else { "" };
-            *groups.entry((failure.why, format!("{verb}{}", failure.cause()))).or_default() += 1;
-        }
-        for ((why, cause), count) in &groups {
-            let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
-        }
-        let count = |test: &dyn Fn(&Failure) -> bool| failed.iter().filter(|f| test(f)).count();
-        let known = count(&|f| f.before.is_some());
-        let recovered = count(&Failure::is_recovered);
-        let recorded = count(&|f| matches!(f.before, Some((_, Known::Recorded))));
-        let committed = count(&|f| matches!(f.before, Some((_, Known::Committed { .. }))));
-        let shown = count(&|f| matches!(f.before, Some((_, Known::Shown))));
-        let _ = writeln!(
-            out,
-            "\n{} failed; the file before is known for {known} ({recorded} recorded, {} reconstructed, {committed} from git, {shown} in part from the error)",
-            failed.len(),
-            known - recorded - committed - shown
-        );
-        let _ = writeln!(
-            out,
-            "{recovered} recovered without a model ({} of the known)",
-            percent(recovered, known)
-        );
-        match by_model {
-            Some(more) => {
-                let _ = writeln!(out, "{} recovered with the model", recovered + more);
-            }
-            None => {
-                let _ =
-                    writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
-            }
-        }
-        let cost = self.cost();
-        let _ = write!(
-            out,
-            "after {} of them the agent changed the file later, which took {} more turns and {}{} output tokens; after {} it did not",
-            cost.landed,
-            cost.turns,
-            if cost.estimated { "about " } else { "" },
-            cost.tokens,
-            failed.len() - cost.landed
-        );
-        if skipped > 0 {
-            let _ = write!(out, "\n{skipped} lines were not understood and left out");
-        }
-        for (path, why) in unread {
-            let _ = write!(out, "\n{} {why}", path.display());
-        }
-        out
+fn as_text(mined: &Mined) -> String {
+    let Mined { skipped, unread, failures: failed, by_model, .. } = mined;
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{:<10}{:>9}{:>8}{:>8}{:>8}",
+        "client", "sessions", "edits", "failed", "share"
+    );
+    for (client, Edits { sessions, edits }) in mined.clients() {
+        let failures = failed.iter().filter(|f| f.client == client).count();
+        let share = percent(failures, edits);
+        let _ = writeln!(out, "{client:<10}{sessions:>9}{edits:>8}{failures:>8}{share:>8}");
     }
-
-    /// By model: the edits, and what became of those that failed.
-    fn models(&self) -> Vec<OfModel> {
-        let mut rows: BTreeMap<&str, OfModel> = BTreeMap::new();
-        for step in self.transcripts.iter().flat_map(attempts) {
-            rows.entry(named(step.model.as_ref())).or_default().edits += 1;
-        }
-        for failure in self.failed {
-            let row = rows.entry(named(failure.model.as_ref())).or_default();
-            row.failed += 1;
-            *match failure.ending() {
-                Some(Ending::Right) => &mut row.right,
-                Some(Ending::Blanks) => &mut row.right_but_for_blanks,
-                Some(Ending::Other) => &mut row.other_bytes,
-                Some(Ending::Unknown) => &mut row.truth_unknown,
-                Some(Ending::Refused) => &mut row.refused,
-                None => &mut row.no_file,
-            } += 1;
-        }
-        let named = rows.into_iter().map(|(model, row)| OfModel { model: model.into(), ..row });
-        named.collect()
+    let _ = writeln!(
+        out,
+        "\n{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
+        "model",
+        "edits",
+        "failed",
+        "share",
+        "right",
+        "blanks",
+        "other",
+        "unknown",
+        "refused",
+        "no file"
+    );
+    for row in mined.models() {
+        let _ = writeln!(
+            out,
+            "{:<36}{:>8}{:>8}{:>8}{:>8}{:>8}{:>8}{:>9}{:>9}{:>9}",
+            row.model,
+            row.edits,
+            row.failed,
+            percent(row.failed, row.edits),
+            row.right,
+            row.right_but_for_blanks,
+            row.other_bytes,
+            row.truth_unknown,
+            row.refused,
+            row.no_file
+        );
     }
-
-    fn cost(&self) -> Cost {
-        let failed = self.failed;
-        Cost {
-            landed: failed.iter().filter(|f| f.landed).count(),
-            turns: failed.iter().map(|f| f.turns).sum(),
-            tokens: failed.iter().map(|f| f.tokens).sum(),
-            estimated: failed.iter().any(|f| f.estimated),
+    let _ = writeln!(
+        out,
+        "right: restitch's result equals that of the agent's own next edit; blanks: but for white space; other: it does not; unknown: nothing to compare it with"
+    );
+    let _ = writeln!(out, "\nwhy they failed, and what restitch makes of them:");
+    let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
+    for failure in failed {
+        let verb = if failure.recovered { "recovered by " } else { "" };
+        *groups.entry((&failure.why, format!("{verb}{}", failure.cause))).or_default() += 1;
+    }
+    for ((why, cause), count) in &groups {
+        let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
+    }
+    let count = |test: &dyn Fn(&Record) -> bool| failed.iter().filter(|f| test(f)).count();
+    let is_from =
+        |f: &Record, known: Known| f.file_from.as_ref().is_some_and(|word| word == known.as_str());
+    let known = count(&|f| f.file_known);
+    let recovered = count(&|f| f.recovered);
+    let recorded = count(&|f| is_from(f, Known::Recorded));
+    let reconstructed = count(&|f| is_from(f, Known::Reconstructed));
+    let shown = count(&|f| is_from(f, Known::Shown));
+    let _ = writeln!(
+        out,
+        "\n{} failed; the file before is known for {known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {shown} in part from the error)",
+        failed.len(),
+        known - recorded - reconstructed - shown
+    );
+    let _ = writeln!(
+        out,
+        "{recovered} recovered without a model ({} of the known)",
+        percent(recovered, known)
+    );
+    match by_model {
+        Some(more) => {
+            let _ = writeln!(out, "{} recovered with the model", recovered + more);
+        }
+        None => {
+            let _ = writeln!(out, "with a model: not asked (--ask-model asks the configured one)");
         }
     }
-
-    fn as_json(&self, saved: Option<&Saved>) -> String {
-        let Self { transcripts, unread, failed, by_model } = *self;
-        let cases: Vec<_> = failed
-        .iter()
-        .map(|f| {
-            json!({
-                "client": f.client.as_str(), "id": f.id, "path": f.path, "why": f.why, "cause": f.cause(),
-                "recovered": f.is_recovered(), "ending": f.ending().map(Ending::word), "agrees_with_retry": f.agrees(), "file_known": f.before.is_some(),
-                "file_from": f.before.as_ref().map(|(_, known)| known.as_str()),
-                "model": f.model, "changed_later": f.landed, "turns": f.turns, "tokens": f.tokens,
-                "tokens_estimated": f.estimated,
-            })
-        })
-        .collect();
-        let skipped: usize = transcripts.iter().map(|t| t.skipped).sum();
-        let unread: Vec<_> =
-            unread.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect();
-        let recovered = failed.iter().filter(|f| f.is_recovered()).count();
-        json!({
-            "sessions": transcripts.len(),
-            "sessions_with_edits": transcripts.iter().filter(|t| attempts(t).next().is_some()).count(),
-            "edits": transcripts.iter().flat_map(attempts).count(),
-            "models": self.models(), "cost": self.cost(), "skipped_lines": skipped, "unread": unread,
-            "recovered": recovered, "recovered_with_model": by_model.map(|more| recovered + more),
-            "saved": saved, "failures": cases,
-        })
-        .to_string()
+    let cost = mined.cost();
+    let _ = write!(
+        out,
+        "after {} of them the agent changed the file later, which took {} more turns and {}{} output tokens; after {} it did not",
+        cost.changed_later,
+        cost.turns,
+        if cost.tokens_estimated { "about " } else { "" },
+        cost.tokens,
+        failed.len() - cost.changed_later
+    );
+    if *skipped > 0 {
+        let _ = write!(out, "\n{skipped} lines were not understood and left out");
     }
+    for (path, why) in unread {
+        let _ = write!(out, "\n{path} {why}");
+    }
+    out
 }
 
-/// The calls of edit tools in a session.
-fn attempts(transcript: &Transcript) -> impl Iterator<Item = &Action> {
-    transcript.steps.iter().filter(|step| matches!(step.deed, Deed::Edited(_)))
-}
-
-fn named(model: Option<&String>) -> &str {
-    model.map_or("not named", String::as_str)
-}
-
-/// The edits of one model.
-#[derive(Debug, Default, serde::Serialize)]
-struct OfModel {
-    model: String,
-    edits: usize,
-    failed: usize,
-    right: usize,
-    right_but_for_blanks: usize,
-    other_bytes: usize,
-    truth_unknown: usize,
-    refused: usize,
-    no_file: usize,
-}
-
-/// What failed edits took until the agent changed the file itself.
-#[derive(Debug, serde::Serialize)]
-struct Cost {
-    #[serde(rename = "changed_later")]
-    landed: usize,
-    turns: usize,
-    tokens: u64,
-    #[serde(rename = "tokens_estimated")]
-    estimated: bool,
+fn as_json(mined: &Mined, saved: Option<&Saved>) -> String {
+    let unread: Vec<_> =
+        mined.unread.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect();
+    let recovered = mined.failures.iter().filter(|f| f.recovered).count();
+    json!({
+        "sessions": mined.clients().map(|(_, own)| own.sessions).sum::<usize>(),
+        "sessions_with_edits": mined.sessions_with_edits,
+        "edits": mined.clients().map(|(_, own)| own.edits).sum::<usize>(),
+        "models": mined.models(), "cost": mined.cost(),
+        "skipped_lines": mined.skipped, "unread": unread, "recovered": recovered,
+        "recovered_with_model": mined.by_model.map(|more| recovered + more),
+        "saved": saved, "failures": mined.failures,
+    })
+    .to_string()
 }
 
 /// What became of saving.

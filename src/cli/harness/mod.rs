@@ -4,11 +4,13 @@ mod compare;
 mod figures;
 mod generate;
 mod measure;
+mod merge;
 mod mine;
 mod replay;
 mod run;
 
-use std::path::PathBuf;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
@@ -17,6 +19,7 @@ use super::exit::Exit;
 use crate::edit::EditCode;
 use crate::harness::edits::Pair;
 use crate::harness::material::{self, Half};
+use crate::harness::rows::Rows;
 
 #[derive(Debug, Args)]
 pub(crate) struct HarnessArgs {
@@ -42,8 +45,8 @@ enum HarnessCommand {
     Generate(generate::GenerateArgs),
     /// Generate spoiled edits, decide them in memory, and count by way.
     Measure(measure::MeasureArgs),
-    /// Put the parts of a measurement together: the same figures as in one run.
-    Merge(measure::MergeArgs),
+    /// Put the parts of a run together: the same figures as in one run.
+    Merge(merge::MergeArgs),
     /// What reads and refusals cost a model, in bytes and tokens.
     Figures(figures::FiguresArgs),
 }
@@ -67,6 +70,35 @@ struct Material {
     /// The seed of every random choice.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+}
+
+/// Where the results go, a row each.
+#[derive(Debug, Args)]
+struct RowsArgs {
+    /// Also write a row of JSON for each case, which `python -m restitch_edit.parquet` reads.
+    #[arg(long, value_name = "FILE")]
+    rows: Option<PathBuf>,
+    /// With the texts of each case in its row.
+    #[arg(long, requires = "rows")]
+    texts: bool,
+}
+
+impl RowsArgs {
+    fn open(&self, common: &Common) -> Result<Option<Rows>, Exit> {
+        let create = |file: &PathBuf| {
+            Rows::create(&common.root().join(file)).map_err(|error| self.cannot(&error))
+        };
+        self.rows.as_ref().map(create).transpose()
+    }
+
+    fn close(&self, rows: Option<Rows>) -> Result<(), Exit> {
+        rows.map_or(Ok(()), Rows::finish).map_err(|error| self.cannot(&error))
+    }
+
+    fn cannot(&self, error: &io::Error) -> Exit {
+        let file = self.rows.as_deref().unwrap_or(Path::new("the rows"));
+        Exit::fault(format!("cannot write {}: {error}", file.display()))
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -113,8 +145,15 @@ pub(crate) async fn run(common: &Common, args: HarnessArgs) -> Exit {
         HarnessCommand::Report(args) => compare::report(common, &args),
         HarnessCommand::Generate(args) => generate::run(common, &args),
         HarnessCommand::Measure(args) => measure::run(common, &args),
-        HarnessCommand::Merge(args) => measure::merge(common, &args),
+        HarnessCommand::Merge(args) => merge::run(common, &args),
         HarnessCommand::Figures(args) => figures::run(common, args).await,
+    }
+}
+
+fn print(text: &str) -> Exit {
+    match writeln!(io::stdout().lock(), "{text}") {
+        Ok(()) => Exit::Done,
+        Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
+use super::RowsArgs;
 use crate::cli::progress::Progress;
 use crate::harness::baseline::{Baseline, Difference, Scope};
 use crate::harness::ci::{self, End::*};
@@ -18,8 +19,10 @@ use crate::harness::fixture::{Status, Tree};
 use crate::harness::judge::{CaseVerdict, Judged};
 use crate::harness::measure::parallel;
 use crate::harness::pack;
+use crate::harness::rows::Row;
 use crate::harness::score::Score;
-use crate::harness::suite::{Entry, Origin, Shard, Standing, load, select};
+use crate::harness::shard::Shard;
+use crate::harness::suite::{Entry, Origin, Standing, load, select};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -51,6 +54,8 @@ pub(crate) struct RunArgs {
     /// since the baseline.
     #[arg(long)]
     annotations: bool,
+    #[command(flatten)]
+    rows: RowsArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -117,6 +122,9 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
             return Exit::fault(format!("cannot write {}: {error}", file.display()));
         }
     }
+    if let Err(exit) = write_rows(common, &args.rows, &seen) {
+        return exit;
+    }
     let lost = changes.iter().any(Difference::is_loss) && !args.bless;
     let bad = seen.iter().any(|case| matches!(case.standing, Standing::Bad | Standing::Promote));
     let rows = || rows(common.root(), &seen, &changes);
@@ -135,6 +143,16 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
         return Exit::fault(format!("cannot write to stdout: {error}"));
     }
     if bad || lost { Exit::Refused } else { Exit::Done }
+}
+
+fn write_rows(common: &Common, args: &RowsArgs, seen: &[CaseRun]) -> Result<(), Exit> {
+    let rows = args.open(common)?;
+    if let Some(rows) = &rows {
+        for case in seen {
+            rows.add(&Row::of_entry(&case.entry, &case.judged, args.texts));
+        }
+    }
+    args.close(rows)
 }
 
 /// The run for a report; paths are relative to the root.

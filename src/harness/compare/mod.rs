@@ -22,6 +22,7 @@ use super::case::{Case, Truth};
 use super::judge::{CaseVerdict, breaks, judge};
 use super::measure::parallel;
 use crate::edit::{EditCode, Expected};
+use crate::text::ContentHash;
 
 /// How a tool is had: a package and its version, which is fixed so that a table can be made
 /// again. A newer one is compared by changing the number.
@@ -105,7 +106,7 @@ pub(crate) const RIVALS: &[Rival] = &[
 ];
 
 /// What a tool made of the cases.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Result {
     /// The tool.
     pub tool: String,
@@ -122,7 +123,7 @@ pub(crate) struct Result {
 }
 
 /// Counts of one kind of case.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     /// All.
     pub cases: usize,
@@ -138,6 +139,82 @@ pub(crate) struct Counts {
     /// Of these, with syntax errors that the file did not have.
     #[serde(default)]
     pub breaks: usize,
+}
+
+/// What was compared: parts of the same run have the same.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// The program's version.
+    pub restitch: String,
+    /// The digest of all cases.
+    pub material: ContentHash,
+    /// The tools that could be run, in the order in which they are shown.
+    pub tools: Vec<String>,
+    /// The families in the order in which they come.
+    pub families: Vec<String>,
+}
+
+/// What a part found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Compared {
+    /// Cases that every tool can express.
+    pub cases: usize,
+    /// Of these, cases whose right result has a new syntax error itself.
+    pub broken: usize,
+    /// What came of them, by tool.
+    pub results: Vec<Result>,
+}
+
+impl Run {
+    /// Of all cases, whatever part is compared.
+    pub(crate) fn of(cases: &[Case], results: &[Result]) -> Self {
+        let mut families: Vec<String> = Vec::new();
+        let mut bytes = Vec::new();
+        for case in cases {
+            if !families.contains(&case.family) {
+                families.push(case.family.clone());
+            }
+            for text in [case.id.as_bytes(), &case.before, case.old.as_bytes(), case.new.as_bytes()]
+            {
+                bytes.extend_from_slice(ContentHash::of(text).as_bytes());
+            }
+        }
+        Self {
+            restitch: env!("CARGO_PKG_VERSION").to_owned(),
+            material: ContentHash::of(&bytes),
+            tools: results.iter().map(|result| result.tool.clone()).collect(),
+            families,
+        }
+    }
+}
+
+/// All parts of a run together.
+pub(crate) fn merged(run: &Run, parts: Vec<Compared>) -> Compared {
+    let mut all = Compared::default();
+    for part in parts {
+        all.cases += part.cases;
+        all.broken += part.broken;
+        for result in part.results {
+            let Some(known) = all.results.iter_mut().find(|known| known.tool == result.tool) else {
+                all.results.push(result);
+                continue;
+            };
+            known.recoverable.append(&result.recoverable);
+            known.must_refuse.append(&result.must_refuse);
+            for (family, counts) in result.families {
+                match known.families.iter_mut().find(|(own, _)| *own == family) {
+                    Some((_, own)) => own.append(&counts),
+                    None => known.families.push((family, counts)),
+                }
+            }
+        }
+    }
+    let place = |names: &[String], name: &String| names.iter().position(|own| own == name);
+    all.results.sort_by_key(|result| place(&run.tools, &result.tool));
+    for result in &mut all.results {
+        result.families.sort_by_key(|(family, _)| place(&run.families, family));
+    }
+    all
 }
 
 /// Whether every tool can express a case.
@@ -200,6 +277,15 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
 }
 
 impl Counts {
+    fn append(&mut self, other: &Self) {
+        self.cases += other.cases;
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.refused += other.refused;
+        self.parsed += other.parsed;
+        self.breaks += other.breaks;
+    }
+
     fn add(&mut self, verdict: &CaseVerdict, breaks: Option<bool>) {
         self.cases += 1;
         self.parsed += usize::from(breaks.is_some());
@@ -318,15 +404,21 @@ fn drive(
     cases: &[Case],
     scratch: &Path,
 ) -> io::Result<HashMap<usize, Option<Vec<u8>>>> {
-    install(rival, scratch)?;
+    {
+        // Parts of a run may share the folder: one installs, and each works in its own.
+        let lock = fs::File::create(scratch.join("install.lock"))?;
+        lock.lock()?;
+        install(rival, scratch)?;
+    }
     let dir = folder(rival, scratch);
-    let work = scratch.join("work").join(rival.id);
-    fs::create_dir_all(&work)?;
+    fs::create_dir_all(scratch.join("work"))?;
+    let work = tempfile::tempdir_in(scratch.join("work"))?;
+    let work = work.path();
     let (program, name, source, installed) = match rival.driver {
         Driver::Python => ("python3", "python.py", include_str!("python.py"), dir.clone()),
         _ => ("node", "node.mjs", include_str!("node.mjs"), dir.join("node_modules")),
     };
-    let driver = scratch.join(name);
+    let driver = work.join(name);
     fs::write(&driver, source)?;
     // Absolute, because the driver's modules are loaded from where they are installed.
     let absolute = |path: &Path| path.canonicalize();
@@ -334,7 +426,7 @@ fn drive(
         .arg(absolute(&driver)?)
         .arg(rival.id)
         .arg(absolute(&installed)?)
-        .arg(absolute(&work)?)
+        .arg(absolute(work)?)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -20,6 +20,7 @@ pub mod gemini;
 pub mod git;
 pub mod opencode;
 pub mod packed;
+pub(crate) mod parts;
 pub mod redact;
 
 /// Why what is packed or in a database is left out.
@@ -34,6 +35,8 @@ use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+
+use super::shard::Shard;
 
 /// Whose transcripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -105,6 +108,8 @@ pub struct Findings {
     pub transcripts: Vec<Transcript>,
     /// Files that could not be read, or not to their end, and why.
     pub unread: Vec<(PathBuf, String)>,
+    /// All files and sessions of a tree, whatever part was read, with their sizes.
+    pub material: Vec<(PathBuf, u64)>,
 }
 
 /// One session, in order.
@@ -239,9 +244,11 @@ impl Transcript {
     }
 }
 
-/// The transcripts below a file or folder; `client` when it is known whose they are.
-pub fn read(path: &Path, client: Option<Client>) -> io::Result<Findings> {
+/// The transcripts below a file or folder; `client` when it is known whose they are. Of a part,
+/// every Nth file and every Nth session of a database.
+pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Result<Findings> {
     let mut found = Findings::default();
+    let is_own = |place: usize| shard.is_none_or(|shard| shard.has(place));
     let mut files = Vec::new();
     if path.is_dir() {
         collect(path, &mut files)?;
@@ -251,8 +258,17 @@ pub fn read(path: &Path, client: Option<Client>) -> io::Result<Findings> {
     }
     files.sort();
     for file in &files {
+        found.material.push((file.clone(), fs::metadata(file).map_or(0, |found| found.len())));
+    }
+    // A database has many sessions, and those of a tree may be in one as well: every part reads
+    // all of these, and tells of its own.
+    let (databases, files): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| is_database_file(file));
+    for file in &databases {
         if let Err(why) = one_file(file, client, &mut found) {
-            found.unread.push((file.clone(), why));
+            if is_own(0) {
+                found.unread.push((file.clone(), why));
+            }
         }
     }
     if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {
@@ -260,8 +276,17 @@ pub fn read(path: &Path, client: Option<Client>) -> io::Result<Findings> {
         let known: HashSet<String> =
             found.transcripts.iter().map(|session| session.session.clone()).collect();
         let mut tree = opencode::read_storage(path)?;
+        let steps = |session: &Transcript| u64::try_from(session.steps.len()).unwrap_or(u64::MAX);
+        found.material.extend(tree.iter().map(|own| (PathBuf::from(&own.session), steps(own))));
         tree.retain(|session| !known.contains(&session.session));
         found.transcripts.extend(tree);
+    }
+    let mut place = 0..;
+    found.transcripts.retain(|_| place.next().is_some_and(is_own));
+    for (_, file) in files.iter().enumerate().filter(|(place, _)| is_own(*place)) {
+        if let Err(why) = one_file(file, client, &mut found) {
+            found.unread.push((file.clone(), why));
+        }
     }
     Ok(found)
 }

@@ -11,4 +11,6 @@ mod server;
 mod sessions;
 mod snapshots;
 mod tools;
+#[cfg(all(unix, feature = "otel"))]
+mod traces;
 mod turns;

@@ -1,0 +1,136 @@
+//! Traces to an OpenTelemetry collector, by the variables that every SDK of OpenTelemetry reads.
+//! Nothing is sent unless one of them names a collector. A collector that is away costs no call
+//! anything: spans wait in a bounded queue, are dropped where it is full, and what is left at the
+//! end is sent within [`LAST`].
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use opentelemetry::KeyValue;
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_otlp::{Protocol, SpanExporter as Otlp, WithExportConfig as _};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
+use tracing::Subscriber;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::registry::LookupSpan;
+
+use crate::spans::TARGET;
+
+/// How long the last spans may take to be sent.
+const LAST: Duration = Duration::from_secs(2);
+
+/// What sends, until the end.
+static SENDING: Mutex<Option<SdkTracerProvider>> = Mutex::new(None);
+
+/// What a variable says, where it says anything.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+/// The same for a setting that traces may have of their own.
+fn setting(name: &str) -> Option<String> {
+    variable(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
+        .or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{name}")))
+}
+
+/// How traces are to be sent, if they are wanted, or why they cannot be had.
+fn wanted() -> Result<Option<Protocol>, String> {
+    if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+        return Ok(None);
+    }
+    match variable("OTEL_TRACES_EXPORTER").as_deref() {
+        Some("none") => return Ok(None),
+        Some("otlp") => {}
+        Some(other) => {
+            return Err(format!(
+                "OTEL_TRACES_EXPORTER={other} is not known here; set it to otlp or none"
+            ));
+        }
+        None if setting("ENDPOINT").is_none() => return Ok(None),
+        None => {}
+    }
+    match setting("PROTOCOL").as_deref() {
+        None | Some("http/protobuf") => Ok(Some(Protocol::HttpBinary)),
+        Some("http/json") => Ok(Some(Protocol::HttpJson)),
+        Some(other) => Err(format!(
+            "OTEL_EXPORTER_OTLP_PROTOCOL={other} is not known here; set it to http/protobuf or http/json"
+        )),
+    }
+}
+
+/// The layer that sends spans, where the environment asks for it; or why there is none.
+pub(crate) fn layer<S>() -> Result<Option<impl Layer<S>>, String>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let Some(protocol) = wanted()? else { return Ok(None) };
+    // The same as for a model's server; whichever comes first has installed it.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let exporter = Otlp::builder().with_http().with_protocol(protocol);
+    let exporter = exporter.build().map_err(|error| error.to_string())?;
+    let named = variable("OTEL_SERVICE_NAME").is_some()
+        || variable("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|all| all.contains("service.name="));
+    let mut resource = Resource::builder();
+    if !named {
+        resource = resource.with_service_name("restitch");
+    }
+    let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
+    let provider = SdkTracerProvider::builder()
+        .with_resource(resource.with_attribute(version).build())
+        .with_batch_exporter(Telling { inner: exporter, told: AtomicBool::new(false) })
+        .build();
+    let layer = tracing_opentelemetry::layer()
+        .with_tracer(provider.tracer("restitch"))
+        .with_location(false)
+        .with_threads(false)
+        .with_target(false)
+        .with_level(false)
+        .with_tracked_inactivity(false)
+        .with_filter(filter_fn(|meta| meta.is_span() && meta.target() == TARGET));
+    *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = Some(provider);
+    Ok(Some(layer))
+}
+
+/// Sends what is left, and waits no longer than [`LAST`].
+pub(crate) fn finish() {
+    let sending = SENDING.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(sending) = sending {
+        // What could not be sent has been told.
+        let _ = sending.shutdown_with_timeout(LAST);
+    }
+}
+
+/// Says once that spans cannot be sent.
+#[derive(Debug)]
+struct Telling {
+    inner: Otlp,
+    told: AtomicBool,
+}
+
+impl SpanExporter for Telling {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let sent = self.inner.export(batch).await;
+        if let Err(error) = &sent
+            && !self.told.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(%error, "traces cannot be sent to the collector; edits go on without");
+        }
+        sent
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.inner.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.inner.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.inner.set_resource(resource);
+    }
+}

@@ -1,0 +1,196 @@
+//! Results as rows: a line of JSON for each case, the same fields for every command, which the
+//! Python package turns into Parquet (`python -m restitch_edit.parquet`).
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use super::case::Case;
+use super::judge::{Aim, CaseVerdict, Judged};
+use super::mine::failures::{Failure, Replayed};
+use super::suite::{Entry, Origin};
+
+/// One case and what came of it. docs/reference/rows.md says what each field means.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Row<'a> {
+    command: &'static str,
+    restitch: &'static str,
+    id: &'a str,
+    family: &'a str,
+    way: &'a str,
+    language: &'a str,
+    path: &'a str,
+    aim: Option<&'static str>,
+    verdict: &'static str,
+    rung: Option<&'a str>,
+    code: Option<&'a str>,
+    new_syntax_errors: Option<bool>,
+    micros: Option<u64>,
+    model_calls: u64,
+    prompt_bytes: u64,
+    client: Option<&'static str>,
+    agent_error: Option<&'static str>,
+    agrees_with_retry: Option<bool>,
+    turns: Option<usize>,
+    tokens: Option<u64>,
+    #[serde(flatten)]
+    texts: Texts,
+}
+
+/// The texts of a case, where they are asked for.
+#[derive(Debug, Clone, Default, Serialize)]
+struct Texts {
+    old_str: Option<String>,
+    new_str: Option<String>,
+    before: Option<String>,
+    wanted: Option<String>,
+    got: Option<String>,
+    refusal: Option<String>,
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl Texts {
+    fn of(case: &Case, judged: &Judged) -> Self {
+        Self {
+            old_str: Some(case.old.clone()),
+            new_str: Some(case.new.clone()),
+            before: Some(lossy(&case.before)),
+            wanted: case.wanted().as_deref().map(lossy),
+            got: judged.got.as_deref().map(lossy),
+            refusal: judged.refusal.clone(),
+        }
+    }
+}
+
+impl<'a> Row<'a> {
+    fn judged(command: &'static str, judged: &'a Judged) -> Self {
+        let is_refused = judged.refusal.is_some();
+        let is_broken = matches!(judged.verdict, CaseVerdict::Broken(_));
+        let by = Some(judged.by.as_str()).filter(|_| !is_broken);
+        Self {
+            command,
+            restitch: env!("CARGO_PKG_VERSION"),
+            aim: Some(match judged.aim {
+                Aim::Right => "right",
+                Aim::Refusal => "refuse",
+            }),
+            verdict: judged.verdict.word(),
+            rung: by.filter(|_| !is_refused),
+            code: by.filter(|_| is_refused),
+            new_syntax_errors: judged.breaks,
+            micros: Some(u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX)),
+            model_calls: judged.model.calls,
+            prompt_bytes: judged.model.prompt_bytes,
+            ..Self::default()
+        }
+    }
+
+    /// A generated case.
+    pub(crate) fn of_case(case: &'a Case, judged: &'a Judged, with_texts: bool) -> Self {
+        Self {
+            id: &case.id,
+            family: &case.family,
+            way: &case.way,
+            language: &case.language,
+            path: &case.path,
+            texts: if with_texts { Texts::of(case, judged) } else { Texts::default() },
+            ..Self::judged("measure", judged)
+        }
+    }
+
+    /// A case that is kept.
+    pub(crate) fn of_entry(entry: &'a Entry, judged: &'a Judged, with_texts: bool) -> Self {
+        let (path, texts) = match &entry.kind {
+            Origin::Packed(case, _) => (case.path.as_str(), Texts::of(case, judged)),
+            Origin::Folder(fixture) => {
+                let text = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(lossy);
+                let path = fixture.spec.path.as_deref().unwrap_or_default();
+                let texts = Texts {
+                    old_str: text(&fixture.old),
+                    new_str: text(&fixture.new),
+                    before: fixture.before.get(path).map(|bytes| lossy(bytes)),
+                    wanted: fixture
+                        .after
+                        .first()
+                        .and_then(|after| after.get(path))
+                        .map(|bytes| lossy(bytes)),
+                    got: judged.got.as_deref().map(lossy),
+                    refusal: judged.refusal.clone(),
+                };
+                (path, texts)
+            }
+            Origin::Unreadable(_) => ("", Texts::default()),
+        };
+        Self {
+            id: &entry.id,
+            family: &entry.family,
+            way: &entry.cause,
+            language: &entry.language,
+            path,
+            texts: if with_texts { texts } else { Texts::default() },
+            ..Self::judged("run", judged)
+        }
+    }
+
+    /// A failed edit of an agent. Without its texts, which may hold secrets.
+    pub(crate) fn of_failure(failure: &'a Failure, language: &'a str) -> Self {
+        let (verdict, rung, code) = match &failure.outcome {
+            None => ("unknown", None, None),
+            Some(Replayed::Recovered { rung, .. }) => ("recovered", Some(rung.as_str()), None),
+            Some(Replayed::Refused(refusal)) => ("refused", None, Some(refusal.code.as_str())),
+        };
+        Self {
+            command: "mine",
+            restitch: env!("CARGO_PKG_VERSION"),
+            id: &failure.id,
+            family: "mined",
+            way: "",
+            language,
+            path: &failure.path,
+            verdict,
+            rung,
+            code,
+            client: Some(failure.client.as_str()),
+            agent_error: Some(failure.why),
+            agrees_with_retry: failure.agrees(),
+            turns: Some(failure.turns),
+            tokens: Some(failure.tokens),
+            ..Self::default()
+        }
+    }
+}
+
+/// A file of rows, written by several threads.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    out: Mutex<io::Result<BufWriter<File>>>,
+}
+
+impl Rows {
+    pub(crate) fn create(file: &Path) -> io::Result<Self> {
+        Ok(Self { out: Mutex::new(Ok(BufWriter::new(File::create(file)?))) })
+    }
+
+    /// Adds a row. What goes wrong is told at the end.
+    pub(crate) fn add(&self, row: &Row<'_>) {
+        let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(file) = &mut *out {
+            let mut line = serde_json::to_vec(row).unwrap_or_default();
+            line.push(b'\n');
+            if let Err(error) = file.write_all(&line) {
+                *out = Err(error);
+            }
+        }
+    }
+
+    /// Everything is in the file, or this says why not.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        self.out.into_inner().unwrap_or_else(PoisonError::into_inner)?.flush()
+    }
+}

@@ -1,0 +1,129 @@
+//! Spans for tracing: one for each call, and below it one for each question to a model and each
+//! commit. Names and numbers only, never a path or a text. The feature `otel` sends them to an
+//! OpenTelemetry collector; without a subscriber they cost nothing.
+
+use serde_json::Value;
+use tracing::Span;
+use tracing::field::Empty;
+
+use crate::edit::Refusal;
+use crate::engine::Note;
+use crate::resolve::AnswerVerdict;
+use crate::tools::ToolReply;
+
+/// The target of every span here, by which subscribers know them.
+pub const TARGET: &str = "restitch::spans";
+
+/// Who called, in the words of W3C Trace Context: the call's span continues that trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceContext {
+    /// `traceparent`
+    pub parent: String,
+    /// `tracestate`
+    pub state: Option<String>,
+}
+
+impl TraceContext {
+    /// From what a request carries by these names.
+    pub fn from_fields(field: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        Some(Self { parent: field("traceparent")?, state: field("tracestate") })
+    }
+}
+
+/// The span of a call of a tool.
+pub(crate) fn call(tool: &'static str, from: Option<&TraceContext>) -> Span {
+    let span = tracing::info_span!(
+        target: TARGET, "call", otel.name = tool, otel.kind = "server", restitch.tool = tool,
+        restitch.outcome = Empty, restitch.code = Empty, restitch.rung = Empty,
+        restitch.model.requests = Empty, restitch.model.cached = Empty, restitch.model.tokens = Empty,
+    );
+    #[cfg(feature = "otel")]
+    if let Some(from) = from {
+        continued(&span, from);
+    }
+    #[cfg(not(feature = "otel"))]
+    let _ = from;
+    span
+}
+
+#[cfg(feature = "otel")]
+fn continued(span: &Span, from: &TraceContext) {
+    use std::collections::HashMap;
+
+    use opentelemetry::propagation::TextMapPropagator as _;
+    use tracing_opentelemetry::OpenTelemetrySpanExt as _;
+
+    let mut fields = HashMap::from([("traceparent".to_owned(), from.parent.clone())]);
+    if let Some(state) = &from.state {
+        fields.insert("tracestate".to_owned(), state.clone());
+    }
+    let context = opentelemetry_sdk::propagation::TraceContextPropagator::new().extract(&fields);
+    // Without a layer for OpenTelemetry there is no trace to continue.
+    let _ = span.set_parent(context);
+}
+
+/// What came of the call.
+pub(crate) fn answered(span: &Span, reply: &ToolReply) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("restitch.outcome", if reply.ok { "done" } else { "refused" });
+    let code = reply.code.map(|code| code.as_str());
+    if let Some(code) = code {
+        span.record("restitch.code", code);
+    }
+    let report = if reply.report.is_object() { &reply.report } else { &Value::Null };
+    let note = Note::read("", code, report);
+    if let Some(rung) = note.rungs.first() {
+        span.record("restitch.rung", rung.as_str());
+    }
+    if note.requests + note.cached > 0 {
+        span.record("restitch.model.requests", note.requests);
+        span.record("restitch.model.cached", note.cached);
+        span.record("restitch.model.tokens", note.tokens);
+    }
+}
+
+/// The span of a question to a model.
+pub(crate) fn ask(kind: &'static str) -> Span {
+    tracing::info_span!(
+        target: TARGET, "ask", otel.name = "ask model", restitch.ask = kind, restitch.outcome = Empty,
+    )
+}
+
+/// What came of the question.
+pub(crate) fn judged(span: &Span, verdict: AnswerVerdict) {
+    span.record(
+        "restitch.outcome",
+        match verdict {
+            AnswerVerdict::Accepted => "accepted",
+            AnswerVerdict::Rejected => "rejected",
+            AnswerVerdict::NoAnswer => "no answer",
+        },
+    );
+}
+
+/// The span of a commit of so many files.
+pub(crate) fn commit(files: usize) -> Span {
+    tracing::info_span!(
+        target: TARGET, "commit", restitch.files = files, restitch.outcome = Empty,
+        restitch.code = Empty,
+    )
+}
+
+/// The span of an undo.
+pub(crate) fn undo() -> Span {
+    tracing::info_span!(
+        target: TARGET, "undo", restitch.outcome = Empty, restitch.code = Empty,
+    )
+}
+
+/// What came of a commit or an undo.
+pub(crate) fn ended<T>(span: &Span, result: &Result<T, Refusal>) {
+    match result {
+        Ok(_) => span.record("restitch.outcome", "done"),
+        Err(refusal) => span
+            .record("restitch.outcome", "refused")
+            .record("restitch.code", refusal.code.as_str()),
+    };
+}
