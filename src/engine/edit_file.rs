@@ -118,11 +118,14 @@ impl Engine {
                     let answer =
                         timeout_at(budget.deadline(), self.corrector.correct(&ask, &budget));
                     let answer = answer.await.unwrap_or(Err(CorrectorError::Timeout));
+                    let is_answered = answer.is_ok();
                     let replied = effort.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(GivenUp::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
-                    if verdict == AnswerVerdict::Rejected {
-                        self.corrector.rejected(&ask).await;
+                    match verdict {
+                        AnswerVerdict::Rejected => self.corrector.rejected(&ask).await,
+                        _ if is_answered => self.corrector.accepted(&ask).await,
+                        _ => {}
                     }
                     next
                 }
