@@ -27,6 +27,8 @@ mod notebook;
 mod reading;
 #[cfg(unix)]
 mod report_page;
+#[cfg(all(unix, feature = "redis"))]
+mod shared;
 mod syntax;
 
 #[cfg(not(feature = "mine"))]
