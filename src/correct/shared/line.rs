@@ -171,3 +171,114 @@ impl Line {
         self.run(Does::Write, self.values.take(buckets)).await
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+    use crate::port::BoxFuture;
+
+    /// Does not answer at all, or says that it is full, as long as it has trouble.
+    #[derive(Default)]
+    struct Troubled {
+        asked: AtomicU32,
+        well: AtomicU32,
+    }
+
+    impl Troubled {
+        fn is_well(&self) -> bool {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            self.well.load(Ordering::SeqCst) == 1
+        }
+    }
+
+    impl SharedValues for Troubled {
+        fn get<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedTrouble>> {
+            Box::pin(async {
+                match self.is_well() {
+                    true => Ok(None),
+                    false => std::future::pending().await,
+                }
+            })
+        }
+
+        fn put<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a [u8],
+            _: Duration,
+        ) -> BoxFuture<'a, Result<(), SharedTrouble>> {
+            Box::pin(async {
+                match self.is_well() {
+                    true => Ok(()),
+                    false => Err(SharedTrouble::Full("no room".into())),
+                }
+            })
+        }
+
+        fn put_new<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a [u8],
+            _: Duration,
+        ) -> BoxFuture<'a, Result<bool, SharedTrouble>> {
+            Box::pin(async { unreachable!("not asked here") })
+        }
+
+        fn replace<'a>(
+            &'a self,
+            _: &'a str,
+            _: &'a [u8],
+            _: Option<(&'a [u8], Duration)>,
+        ) -> BoxFuture<'a, Result<bool, SharedTrouble>> {
+            Box::pin(async { unreachable!("not asked here") })
+        }
+
+        fn take<'a>(
+            &'a self,
+            _: &'a [TokenBucket],
+        ) -> BoxFuture<'a, Result<Option<Duration>, SharedTrouble>> {
+            Box::pin(async { unreachable!("not asked here") })
+        }
+    }
+
+    fn line() -> (Arc<Troubled>, Line) {
+        let server = Arc::new(Troubled::default());
+        (server.clone(), Line::new(server, LineOptions::default()))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_hangs_costs_half_a_second_every_half_minute() {
+        let (server, line) = line();
+        let start = Instant::now();
+        for _ in 0..100 {
+            assert_eq!(line.get("x").await, None);
+        }
+        assert_eq!(start.elapsed(), Duration::from_millis(500));
+        assert_eq!(server.asked.load(Ordering::SeqCst), 1);
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        // Of those who come then, one finds out.
+        let (one, other) = tokio::join!(line.get("x"), line.get("x"));
+        assert_eq!((one, other), (None, None));
+        assert_eq!(server.asked.load(Ordering::SeqCst), 2);
+        server.well.store(1, Ordering::SeqCst);
+        assert_eq!(line.get("x").await, None, "still left alone");
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(line.get("x").await, Some(None));
+        assert_eq!(line.get("x").await, Some(None));
+        assert_eq!(line.counts().errors.load(Ordering::SeqCst), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_server_is_still_read() {
+        let (server, line) = line();
+        assert_eq!(line.put("x", b"", Duration::ZERO).await, None);
+        server.well.store(1, Ordering::SeqCst);
+        assert_eq!(line.put("x", b"", Duration::ZERO).await, None, "left alone");
+        assert_eq!(server.asked.load(Ordering::SeqCst), 1);
+        assert_eq!(line.get("x").await, Some(None));
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        assert_eq!(line.put("x", b"", Duration::ZERO).await, Some(()));
+    }
+}

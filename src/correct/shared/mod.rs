@@ -57,8 +57,11 @@ enum Kept {
         /// How often it was renewed.
         beat: u32,
     },
-    /// The answer did not pass.
-    Rejected,
+    /// The answer that this flight got did not pass.
+    Rejected {
+        /// Which it was.
+        flight: String,
+    },
 }
 
 /// A corrector whose answers are shared.
@@ -73,7 +76,8 @@ pub struct Shared<C> {
 }
 
 struct Unchecked {
-    lease: Option<Vec<u8>>,
+    /// The flight and its lease.
+    lease: Option<(String, Vec<u8>)>,
     reply: Reply,
     since: Instant,
 }
@@ -138,9 +142,9 @@ impl Lease {
     }
 
     /// What the place is taken with later.
-    fn into_sealed(mut self) -> Option<Vec<u8>> {
+    fn into_sealed(mut self) -> Option<(String, Vec<u8>)> {
         let is_held = std::mem::replace(&mut self.is_held, false);
-        is_held.then(|| std::mem::take(&mut self.sealed))
+        is_held.then(|| (std::mem::take(&mut self.flight), std::mem::take(&mut self.sealed)))
     }
 }
 
@@ -224,7 +228,12 @@ impl<C> Shared<C> {
                 None => self.line.put_new(name, &lease, LEASE).await,
                 Some(bytes) => match self.open(name, bytes) {
                     Some(Kept::Answer(reply)) => return Found::Answer(reply),
-                    Some(Kept::Rejected) => return Found::Rejected,
+                    // For those who waited for it; others have their own answer to get.
+                    Some(Kept::Rejected { flight })
+                        if seen.iter().any(|watch: &Watch| watch.flight == flight) =>
+                    {
+                        return Found::Rejected;
+                    }
                     Some(Kept::Lease { flight, beat })
                         if Watch::is_alive(&mut seen, &flight, beat) =>
                     {
@@ -239,8 +248,8 @@ impl<C> Shared<C> {
                         pause = (pause * 3 / 2).min(LOOK_MOST);
                         continue;
                     }
-                    // The process is gone.
-                    Some(Kept::Lease { .. }) => {
+                    // Another flight is over, or the process that asked is gone.
+                    Some(Kept::Rejected { .. } | Kept::Lease { .. }) => {
                         self.line.replace(name, bytes, Some((&lease, LEASE))).await
                     }
                     // Nothing that anybody with the secret put here.
@@ -265,7 +274,7 @@ impl<C> Shared<C> {
     }
 
     /// Keeps in mind what the model said, until the checks are done.
-    fn note(&self, name: String, lease: Option<Vec<u8>>, reply: &Reply) {
+    fn note(&self, name: String, lease: Option<(String, Vec<u8>)>, reply: &Reply) {
         let mut unchecked = self.unchecked();
         unchecked.retain(|_, entry| entry.since.elapsed() < UNCHECKED);
         unchecked.insert(name, Unchecked { lease, reply: reply.clone(), since: Instant::now() });
@@ -345,8 +354,8 @@ impl<C: Corrector> Corrector for Shared<C> {
             let name = self.name(ask);
             let ours = self.unchecked().remove(&name);
             match ours {
-                Some(Unchecked { lease: Some(lease), .. }) => {
-                    if let Some(value) = sealed(&self.seal, &name, &Kept::Rejected) {
+                Some(Unchecked { lease: Some((flight, lease)), .. }) => {
+                    if let Some(value) = sealed(&self.seal, &name, &Kept::Rejected { flight }) {
                         self.line.replace(&name, &lease, Some((&value, REJECTED))).await;
                     }
                 }

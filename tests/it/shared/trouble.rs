@@ -62,6 +62,62 @@ fn whatever_answers_there() {
     }
 }
 
+/// A real server with TLS: its certificate has to be one that the machine trusts.
+#[test]
+fn tls_is_spoken_and_certificates_are_checked() {
+    let test = "tls_is_spoken_and_certificates_are_checked";
+    let folder = tempfile::tempdir().expect("folder");
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"])
+        .args([
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost",
+            "-addext",
+            "basicConstraints=critical,CA:FALSE",
+        ])
+        .args(["-keyout", "key.pem", "-out", "cert.pem"])
+        .current_dir(folder.path())
+        .stderr(Stdio::null())
+        .status();
+    if !made.is_ok_and(|status| status.success()) {
+        return skip(test, "openssl is not installed, needed by 1 test");
+    }
+    let port = TcpListener::bind("127.0.0.1:0").expect("loopback").local_addr().expect("port");
+    let port = port.port().to_string();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let (cert, key) = (path("cert.pem"), path("key.pem"));
+    let options = [
+        "--tls-port",
+        &port,
+        "--tls-cert-file",
+        &cert,
+        "--tls-key-file",
+        &key,
+        "--tls-auth-clients",
+        "no",
+        "--requirepass",
+        "right-password",
+        "--bind",
+        "127.0.0.1",
+    ];
+    let Some(_redis) = Redis::with(test, &options) else { return };
+    let (model, url) = (good_model(), format!("rediss://:right-password@localhost:{port}"));
+    for asked in [2, 2] {
+        let sandbox = Sandbox::new();
+        let mut command = sandbox.command(&model, Some(&url));
+        command.env("SSL_CERT_FILE", &cert);
+        let (reply, log) = ended(edit(&mut command, "bonus").spawn().expect("starts"));
+        assert_eq!(sandbox.text(), edited(&["bonus"]), "{reply}");
+        assert_eq!((model.seen().len(), log.as_str()), (asked, ""));
+    }
+    // Nobody vouches for it.
+    alone(&url, "cannot be used");
+}
+
 /// TLS is looked for where it was asked for: no password goes to a server without.
 #[test]
 fn a_server_without_tls_gets_no_password() {
