@@ -1,5 +1,8 @@
 //! Somebody else writes to the server, and reads what is there.
 
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+
 use super::*;
 
 /// A model that gives no answer as long as the flag is set.
@@ -112,22 +115,25 @@ fn nothing_there_can_be_read() {
     let sandbox = Sandbox::new();
     let limits = "[shared]\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 1000\n";
     let mut command = sandbox.configured(&model, &url, limits);
-    let mut monitor = Command::new("sh")
-        .args(["-c", "exec python3 -c \"$0\" \"$1\"", MONITOR])
-        .arg(redis.folder.path().join("socket"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("a monitor");
-    let mut out = monitor.stdout.take().expect("stdout");
-    let mut first = [0; 3];
-    std::io::Read::read_exact(&mut out, &mut first).expect("it watches");
+    let end = "the-end-of-the-test";
+    let mut line = UnixStream::connect(redis.folder.path().join("socket")).expect("connected");
+    line.write_all(b"MONITOR\r\n").expect("sent");
+    let mut begun = [0; 5];
+    line.read_exact(&mut begun).expect("it watches");
+    let monitor = std::thread::spawn(move || {
+        let mut sent = Vec::new();
+        let mut part = vec![0; 65536];
+        while !sent.windows(end.len()).any(|window| window == end.as_bytes()) {
+            let length = line.read(&mut part).expect("watched");
+            assert!(length > 0, "it watches to the end");
+            sent.extend_from_slice(&part[..length]);
+        }
+        sent
+    });
     ended(edit(&mut command, "mortgage").spawn().expect("starts"));
     assert_eq!(sandbox.text(), edited(&["mortgage"]));
-    redis::cmd("SET").arg("the-end-of-the-test").arg("1").exec(&mut redis.other()).expect("set");
-    let mut sent = Vec::new();
-    std::io::Read::read_to_end(&mut out, &mut sent).expect("watched");
-    let _ = monitor.wait();
+    redis.set(end, b"1");
+    let sent = monitor.join().expect("watched");
     let mut there: Vec<u8> = redis.keys("*").concat().into_bytes();
     redis.keys("answer").iter().for_each(|key| there.extend(redis.get(key)));
     assert_eq!(redis.keys("calls").len() + redis.keys("calls-of-key").len(), 2);
@@ -139,18 +145,3 @@ fn nothing_there_can_be_read() {
         }
     }
 }
-
-/// Prints what clients send, until the end of the test.
-const MONITOR: &str = "
-import socket, sys
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-s.sendall(b'MONITOR\\r\\n')
-seen = b''
-while b'the-end-of-the-test' not in seen:
-    part = s.recv(65536)
-    if not part: break
-    seen += part
-    sys.stdout.buffer.write(part)
-    sys.stdout.buffer.flush()
-";
