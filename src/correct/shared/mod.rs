@@ -254,7 +254,11 @@ impl<C> Shared<C> {
                     }
                     // Nothing that anybody with the secret put here.
                     None => {
-                        counts.strange.fetch_add(1, Ordering::Relaxed);
+                        if counts.strange.fetch_add(1, Ordering::Relaxed) == 0 {
+                            tracing::warn!(
+                                "the shared cache has a value that was not sealed with the secret; it is not used. Look who else writes to that server"
+                            );
+                        }
                         self.line.replace(name, bytes, Some((&lease, LEASE))).await
                     }
                 },

@@ -16,6 +16,9 @@ fn model_with_a_switch() -> (ModelServer, Arc<AtomicBool>) {
     (model, stalls)
 }
 
+/// What somebody does to the values of these names.
+type Way<'a> = (&'a str, &'a dyn Fn(&[String]));
+
 /// Two answers are there; each way to spoil them is tried, and an edit goes on as if there were
 /// none.
 #[test]
@@ -44,7 +47,7 @@ fn spoiled_values_are_misses() {
     let all = |keys: &[String], value: &dyn Fn(&str) -> Vec<u8>| {
         keys.iter().for_each(|key| redis.set(key, &value(key)));
     };
-    let ways: [(&str, &dyn Fn(&[String])); 10] = [
+    let ways: [Way; 10] = [
         ("overwritten", &|keys| all(keys, &|_| br#"{"answer":{"text":"x"}}"#.to_vec())),
         ("garbage", &|keys| all(keys, &|_| vec![0xfe; 300])),
         ("cut", &|keys| all(keys, &|key| redis.get(key)[..40].to_vec())),
@@ -84,6 +87,9 @@ fn spoiled_values_are_misses() {
         assert_eq!(sandbox.text(), edited(&["royalty"]), "{way}: {reply}\n{log}");
         let asked = model.seen().len() - before;
         assert!(asked > 0, "{way}: asked as if nothing were there");
+        let is_told = warnings(&log).iter().any(|line| line.contains("not sealed with the secret"));
+        let is_value = !["empty", "a list", "an old lease, without an end"].contains(&way);
+        assert_eq!(is_told, is_value, "{way}: {log}");
         println!("{way}: {asked} requests");
         // And the place is good again.
         let (reply, _) = Sandbox::new().edit(&model, Some(&url), "royalty");
