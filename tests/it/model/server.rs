@@ -2,7 +2,6 @@
 //! socket, so that it can also break HTTP.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -53,9 +52,11 @@ pub(crate) enum Answer {
     /// A chat completion with this content.
     Content(String),
     /// The same, after a while.
+    #[cfg(all(unix, feature = "redis"))]
     Late(Duration, String),
     /// The same, once the flag is set.
-    When(Arc<AtomicBool>, String),
+    #[cfg(all(unix, feature = "redis"))]
+    When(Arc<std::sync::atomic::AtomicBool>, String),
     /// A status with a JSON body.
     Json(u16, Value),
     /// A status with further header lines and a body.
@@ -176,12 +177,14 @@ fn response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
 async fn answer(socket: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
     let bytes = match answer {
         Answer::Content(content) => response(200, "", completion(&content).to_string().as_bytes()),
+        #[cfg(all(unix, feature = "redis"))]
         Answer::Late(pause, content) => {
             tokio::time::sleep(pause).await;
             response(200, "", completion(&content).to_string().as_bytes())
         }
+        #[cfg(all(unix, feature = "redis"))]
         Answer::When(flag, content) => {
-            while !flag.load(Ordering::SeqCst) {
+            while !flag.load(std::sync::atomic::Ordering::SeqCst) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
             response(200, "", completion(&content).to_string().as_bytes())
