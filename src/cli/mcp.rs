@@ -13,7 +13,7 @@ use super::args::{Common, McpArgs};
 use super::exit::Exit;
 use super::model::{self, AccessSection};
 use super::root::Root;
-use super::{settings, signals};
+use super::{settings, shared, signals};
 use crate::adapters::mcp::{self, Access, Budgeted, HttpOptions, McpServer, Opener, Rate};
 use crate::session::Policy;
 use crate::text::keep_secret;
@@ -46,8 +46,8 @@ fn server(args: &McpArgs, toolbox: Toolbox, root: &Root) -> McpServer {
 /// Serves HTTP: the root of the flags for one token, or what the configuration says for many.
 async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     let settings = model::settings(common)?;
-    let options = http_options(args, settings.server.drain()?).map_err(Exit::usage)?;
-    let (accesses, shown) = match settings.server.access.as_slice() {
+    let mut options = http_options(args, settings.server.drain()?).map_err(Exit::usage)?;
+    let (accesses, token) = match settings.server.access.as_slice() {
         [] => {
             let (access, shown) = one_access(common, args)?;
             (vec![access], shown)
@@ -65,6 +65,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
             ));
         }
     };
+    options.shared = shared::counts();
     // The first signal ends the waiting for new calls, a second one the process.
     let signal = signals::take();
     let stop = async {
@@ -74,7 +75,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
         let mut err = io::stderr().lock();
         // A closed stderr does not stop the server.
         let _ = writeln!(err, "listening on http://{address}/mcp");
-        if let Some(token) = shown {
+        if let Some(token) = token {
             let _ = writeln!(err, "token: {token}");
         }
     });
@@ -174,7 +175,7 @@ fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> 
         ));
     }
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());
-    Ok(HttpOptions { address, hosts, origins, drain })
+    Ok(HttpOptions { address, hosts, origins, drain, shared: None })
 }
 
 fn new_token() -> io::Result<String> {

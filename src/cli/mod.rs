@@ -29,6 +29,7 @@ mod root;
 mod schema;
 mod search;
 mod settings;
+mod shared;
 mod signals;
 mod tally;
 #[cfg(feature = "otel")]

@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use super::args::Common;
 use super::exit::Exit;
+use super::shared::SharedSection;
 use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
 use crate::adapters::openai::{
     DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, Manner, MannerMemory, OpenAi, ProcessMemory,
@@ -47,6 +48,9 @@ struct ConfigFile {
     /// `restitch mcp --http` for many.
     #[serde(default)]
     server: ServerSection,
+    /// What machines share.
+    #[serde(default)]
+    shared: SharedSection,
 }
 
 /// Its part about the server.
@@ -163,6 +167,8 @@ pub(crate) struct ModelSettings {
     pub(crate) object_store: BTreeMap<String, String>,
     /// Who may use a server, and for what.
     pub(crate) server: ServerSection,
+    /// What machines share.
+    pub(crate) shared: SharedSection,
     section: ModelSection,
 }
 
@@ -170,7 +176,7 @@ pub(crate) struct ModelSettings {
 pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
     let var = |name: &str| env::var(name).ok().filter(|value| !value.trim().is_empty());
     let mut sources = Vec::new();
-    let (ConfigFile { model: section, syntax, format, object_store, server }, file) =
+    let (ConfigFile { model: section, syntax, format, object_store, server, shared }, file) =
         config(common)?;
     let config = file.display().to_string();
     let mut pick = |what: &'static str, options: [(Option<String>, &str); 3]| {
@@ -238,6 +244,7 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         format,
         object_store,
         server,
+        shared,
         section,
     })
 }
@@ -264,7 +271,7 @@ fn formatter(
     Ok((language, FormatCommand { command: section.command, time }))
 }
 
-fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
+pub(crate) fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
     Duration::try_from_secs_f64(value)
         .ok()
         .filter(|time| !time.is_zero() && *time <= Duration::from_secs(600))
@@ -396,10 +403,30 @@ impl ModelSettings {
         for name in &self.section.never_send {
             secrets = secrets.with_name(name);
         }
+        let tier = self.shared.tier()?;
+        #[cfg(feature = "redis")]
+        let client = match tier.as_ref().and_then(|tier| tier.gate(client.endpoint())) {
+            Some(gate) => client.with_gate(gate),
+            None => client,
+        };
         let model = ModelCorrector::new(client, self.prompts()?, secrets);
         let identity = model.identity();
         let limited = Limited::new(model, Limits::default());
-        let mut cached = Cached::new(limited, identity, CacheLimits::default());
+        #[cfg(feature = "redis")]
+        if let Some(tier) = tier {
+            let shared = tier.share(limited, identity.clone());
+            return self.kept(Cached::new(shared, identity, CacheLimits::default()));
+        }
+        #[cfg(not(feature = "redis"))]
+        let None = tier;
+        self.kept(Cached::new(limited, identity, CacheLimits::default()))
+    }
+
+    /// The cache with its layer on the disk, recorded if so wanted.
+    fn kept<C: Corrector + 'static>(
+        &self,
+        mut cached: Cached<C>,
+    ) -> Result<Option<Arc<dyn Corrector>>, Exit> {
         if self.section.disk_cache
             && let Ok(state) = usable_state_folder()
         {

@@ -29,7 +29,7 @@ impl Default for CacheLimits {
     }
 }
 
-type Key = [u8; 32];
+pub(super) type Key = [u8; 32];
 
 /// A corrector behind a cache.
 #[derive(Debug)]
@@ -67,18 +67,23 @@ impl<C> Cached<C> {
     }
 
     fn key(&self, ask: &Ask) -> Key {
-        let mut hash = Sha256::new();
-        let part = |hash: &mut Sha256, bytes: &[u8]| {
-            hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(bytes);
-        };
-        part(&mut hash, b"restitch correction 1");
-        part(&mut hash, &self.identity);
-        part(&mut hash, &ask_digest(ask));
-        let mut key = [0; 32];
-        key.copy_from_slice(&hash.finalize());
-        key
+        question_key(&self.identity, ask)
     }
+}
+
+/// A hash over everything an answer depends on.
+pub(super) fn question_key(identity: &[u8], ask: &Ask) -> Key {
+    let mut hash = Sha256::new();
+    let part = |hash: &mut Sha256, bytes: &[u8]| {
+        hash.update(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(&mut hash, b"restitch correction 1");
+    part(&mut hash, identity);
+    part(&mut hash, &ask_digest(ask));
+    let mut key = [0; 32];
+    key.copy_from_slice(&hash.finalize());
+    key
 }
 
 impl<C: Corrector> Corrector for Cached<C> {
@@ -115,6 +120,10 @@ impl<C: Corrector> Corrector for Cached<C> {
             }
             answer.map_err(|error: Arc<CorrectorError>| (*error).clone())
         })
+    }
+
+    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        self.inner.accepted(ask)
     }
 
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {

@@ -1,7 +1,7 @@
 //! Correction by a language model: prompts, replies, and the layers around them.
 //!
 //! ```text
-//! Cached ─ Limited ─ ModelCorrector ─ port::ChatModel (adapters::openai)
+//! Cached ─ (Shared) ─ Limited ─ ModelCorrector ─ port::ChatModel (adapters::openai)
 //! Record ─ anything · Replay ─ a file of recorded answers
 //! ```
 //!
@@ -16,8 +16,11 @@ mod extent;
 mod limited;
 mod model;
 mod prompts;
+mod rate;
 mod reply;
 mod secrets;
+#[cfg(feature = "redis")]
+mod shared;
 
 #[cfg(feature = "llm")]
 pub use cached::{CacheLimits, Cached};
@@ -27,5 +30,8 @@ pub use disk_cache::DiskCache;
 pub use limited::{Limited, Limits};
 pub use model::ModelCorrector;
 pub use prompts::{BadPrompt, PROMPTS, PromptBook, PromptSpec, Rendered, shown_excerpts};
+pub use rate::Rate;
 pub use reply::{ReplyKind, parse_reply};
 pub use secrets::Secrets;
+#[cfg(feature = "redis")]
+pub use shared::{Line, LineOptions, Seal, Shared, SharedLimits, ShortSecret};

@@ -63,7 +63,9 @@ impl<M: ChatModel> ModelCorrector<M> {
             self.chat.ask(&request, budget, &usable).await.map_err(|error| match error {
                 ChatError::Timeout(_) => CorrectorError::Timeout,
                 ChatError::NoRoom(_) => CorrectorError::NoRoom(error.to_string()),
-                ChatError::Budget => CorrectorError::Skipped(error.to_string()),
+                ChatError::Budget | ChatError::HeldBack(_) => {
+                    CorrectorError::Skipped(error.to_string())
+                }
                 error => CorrectorError::Failed(error.to_string()),
             })?;
         if tracing::enabled!(tracing::Level::TRACE) {

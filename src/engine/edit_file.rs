@@ -122,12 +122,15 @@ impl Engine {
                     let span = spans::ask(ask.kind());
                     let answer = answer.instrument(span.clone()).await;
                     let answer = answer.unwrap_or(Err(CorrectorError::Timeout));
+                    let is_answered = answer.is_ok();
                     let replied = effort.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(GivenUp::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
                     spans::judged(&span, verdict);
-                    if verdict == AnswerVerdict::Rejected {
-                        self.corrector.rejected(&ask).await;
+                    match verdict {
+                        AnswerVerdict::Rejected => self.corrector.rejected(&ask).await,
+                        _ if is_answered => self.corrector.accepted(&ask).await,
+                        _ => {}
                     }
                     next
                 }

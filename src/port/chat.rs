@@ -33,6 +33,9 @@ pub enum ChatError {
     /// The call's budget of requests or time is spent.
     #[error("the budget of requests for this call is spent")]
     Budget,
+    /// A limit that several processes share is reached.
+    #[error("{0}")]
+    HeldBack(String),
     /// The time ran out.
     #[error("no answer in time: {0}")]
     Timeout(String),

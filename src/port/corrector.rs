@@ -218,6 +218,12 @@ pub trait Corrector: Send + Sync {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>>;
 
+    /// Learns that the answer to `ask` passed the checks, or was "no match", so that it may be
+    /// given to others.
+    fn accepted<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Learns that the answer to `ask` did not pass the checks, so that it is not kept.
     fn rejected<'a>(&'a self, _ask: &'a Ask) -> BoxFuture<'a, ()> {
         Box::pin(std::future::ready(()))
@@ -235,6 +241,10 @@ impl<C: Corrector + ?Sized> Corrector for Arc<C> {
         budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         (**self).correct(ask, budget)
+    }
+
+    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        (**self).accepted(ask)
     }
 
     fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {

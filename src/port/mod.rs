@@ -3,6 +3,7 @@
 mod chat;
 mod corrector;
 mod formatter;
+mod shared;
 mod store;
 mod syntax;
 mod versioned;
@@ -13,6 +14,7 @@ use std::pin::Pin;
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, NoCorrector, Reply, Window};
 pub use formatter::{Formatted, Formatter, NoFormatter};
+pub use shared::{Gate, SharedCounts, SharedTrouble, SharedValues, TokenBucket};
 pub use store::{
     Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, Recalled,
     RequestId, Revision, RevisionFile, UndoHow, Undone,

@@ -26,6 +26,8 @@ mod parts;
 mod reading;
 #[cfg(unix)]
 mod report_page;
+#[cfg(all(unix, feature = "redis"))]
+mod shared;
 mod syntax;
 #[cfg(windows)]
 mod windows;

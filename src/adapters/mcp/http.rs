@@ -26,6 +26,7 @@ use super::doors::{Doors, Shut};
 use super::metrics::Metrics;
 use super::peers::{self, Admitted};
 use super::{MAX_FRAME, McpServer, Rate};
+use crate::port::SharedCounts;
 use crate::text::ContentHash;
 
 /// At most this many sessions at once; those that are idle for five minutes are closed.
@@ -50,6 +51,8 @@ pub struct HttpOptions {
     pub origins: Vec<String>,
     /// How long calls under way are waited for when the server is told to stop.
     pub drain: Duration,
+    /// What this process shares with others, for the metrics.
+    pub shared: Option<Arc<SharedCounts>>,
 }
 
 /// What one token opens.
@@ -127,7 +130,7 @@ pub async fn serve_http(
         .with_allowed_origins(doors.origins.clone())
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
-    let metrics = Arc::new(Metrics::default());
+    let metrics = Arc::new(Metrics::sharing(options.shared));
     let targets = accesses.into_iter().map(|access| {
         let Access { name, roots, calls, .. } = access;
         let own: Arc<str> = name.into();

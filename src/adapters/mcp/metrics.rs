@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::engine::Note;
+use crate::port::SharedCounts;
 use crate::tools::{self, ToolReply};
 
 /// The upper ends of the histogram's buckets, in seconds.
@@ -16,6 +17,7 @@ const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
     counts: Mutex<Counts>,
+    shared: Option<Arc<SharedCounts>>,
 }
 
 /// The labels of a counter, as they are written.
@@ -43,6 +45,11 @@ struct Histogram {
 }
 
 impl Metrics {
+    /// None of this process yet, and what it shares with others.
+    pub(super) fn sharing(shared: Option<Arc<SharedCounts>>) -> Self {
+        Self { shared, ..Self::default() }
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Counts> {
         // Plain counters: a panic elsewhere cannot leave them broken.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
@@ -144,6 +151,14 @@ impl Metrics {
             "HTTP requests that were not let in.",
             &counts.shut_out,
         );
+        if let Some(shared) = &self.shared {
+            let values = shared.all().map(|(what, value)| (format!("what=\"{what}\""), value));
+            family(
+                "restitch_shared_total",
+                "What came of sharing answers and limits with other processes.",
+                &values.into_iter().collect(),
+            );
+        }
         let name = "restitch_call_seconds";
         let _ = writeln!(out, "# HELP {name} How long calls take.\n# TYPE {name} histogram");
         for (labels, histogram) in &counts.seconds {

@@ -18,7 +18,7 @@ use http::header::HeaderValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest};
+use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Gate};
 use wire::{Wire, chain, clip};
 
 pub use manner::{AnswerCap, AnswerMode, Lack, Manner, MannerMemory, ProcessMemory};
@@ -59,6 +59,7 @@ pub struct OpenAi {
     endpoint: Endpoint,
     limits: WireLimits,
     memory: Arc<dyn MannerMemory>,
+    gate: Option<Arc<dyn Gate>>,
 }
 
 impl std::fmt::Debug for OpenAi {
@@ -102,13 +103,26 @@ impl OpenAi {
         let wire = Wire { http: http.clone(), limits, has_key: !key.is_empty() };
         let client = Client::build(http, config).with_http_service(wire);
         let endpoint = Endpoint { base_url, ..endpoint };
-        Ok(Self { client, endpoint, limits, memory: Arc::new(ProcessMemory::default()) })
+        Ok(Self {
+            client,
+            endpoint,
+            limits,
+            memory: Arc::new(ProcessMemory::default()),
+            gate: None,
+        })
     }
 
     /// Remembers elsewhere than in the process what the server lacks.
     #[must_use]
     pub fn with_memory(mut self, memory: Arc<dyn MannerMemory>) -> Self {
         self.memory = memory;
+        self
+    }
+
+    /// Asks before each request whether it may be sent.
+    #[must_use]
+    pub fn with_gate(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gate = Some(gate);
         self
     }
 
@@ -228,6 +242,10 @@ impl OpenAi {
         let size = u64::try_from(body.to_string().len()).unwrap_or(u64::MAX);
         let mut tried = 0;
         loop {
+            if let Some(gate) = self.gate.as_ref().filter(|_| budget.has_requests()) {
+                let passed = gate.pass(budget.deadline()).await;
+                passed.map_err(|why| Failure::Final(ChatError::HeldBack(why)))?;
+            }
             if !budget.take_request() {
                 return Err(Failure::Final(ChatError::Budget));
             }

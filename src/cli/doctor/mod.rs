@@ -2,6 +2,8 @@
 //! that holds nothing of the user's, and says what to do about what it finds.
 
 mod client;
+#[cfg(feature = "redis")]
+mod shared;
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -88,6 +90,13 @@ async fn general(common: &Common) -> Vec<Finding> {
                 findings.push(Finding::good("format", format!("{} by `{command}`", language.name)));
             }
             endpoint(&settings, &mut findings).await;
+            #[cfg(feature = "redis")]
+            findings.extend(shared::findings(&settings).await);
+            #[cfg(not(feature = "redis"))]
+            if let Err(exit) = settings.shared.tier() {
+                let next = "Use a build with that feature, or remove the setting.";
+                findings.push(Finding::not_good("shared", Level::Bad, exit.message(), next));
+            }
         }
         Err(exit) => findings.push(Finding::not_good(
             "settings",

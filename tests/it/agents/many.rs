@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-const ALPHA: &str = "the-token-of-alpha-0001";
+pub(crate) const ALPHA: &str = "the-token-of-alpha-0001";
 const BETA: &str = "the-token-of-beta-00002";
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
     address: SocketAddr,
 }
@@ -44,7 +44,7 @@ fn restitch(folder: &Path, config: &str) -> Command {
 }
 
 impl Server {
-    fn start(folder: &Path, config: &str) -> Self {
+    pub(crate) fn start(folder: &Path, config: &str) -> Self {
         let mut child = restitch(folder, config).spawn().expect("starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let line = lines.next().expect("a line").expect("text");
@@ -68,14 +68,14 @@ impl Server {
         read(self.send(line, head, body))
     }
 
-    fn get(&self, path: &str, token: Option<&str>) -> (u16, String) {
+    pub(crate) fn get(&self, path: &str, token: Option<&str>) -> (u16, String) {
         let head = token.map_or_else(String::new, bearer);
         let (status, _, body) = self.ask(&format!("GET {path}"), &head, "");
         (status, body)
     }
 
     /// The head lines of a session that has begun, or the status.
-    fn session(&self, path: &str, token: &str) -> Result<String, u16> {
+    pub(crate) fn session(&self, path: &str, token: &str) -> Result<String, u16> {
         let hello = json!({
             "jsonrpc": "2.0", "id": 1, "method": "initialize",
             "params": { "protocolVersion": "2025-06-18", "capabilities": {},
@@ -99,7 +99,7 @@ impl Server {
         Ok(head)
     }
 
-    fn call(&self, path: &str, head: &str, name: &str, arguments: Value) -> String {
+    pub(crate) fn call(&self, path: &str, head: &str, name: &str, arguments: Value) -> String {
         self.ask(&format!("POST {path}"), head, &call(name, &arguments)).2
     }
 

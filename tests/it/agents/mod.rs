@@ -5,7 +5,7 @@ mod clients;
 mod fronts;
 mod hooks;
 #[cfg(unix)]
-mod many;
+pub(crate) mod many;
 mod mcp;
 mod server;
 mod sessions;

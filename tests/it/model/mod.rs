@@ -10,7 +10,7 @@ mod quirks;
 mod real;
 mod rules;
 mod safety;
-mod server;
+pub(crate) mod server;
 mod visible;
 mod wire;
 

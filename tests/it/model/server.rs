@@ -12,28 +12,28 @@ use tokio::net::{TcpListener, TcpStream};
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// `POST /v1/chat/completions HTTP/1.1`
-    pub(super) line: String,
+    pub(crate) line: String,
     /// Names in lower case.
-    pub(super) headers: Vec<(String, String)>,
+    pub(crate) headers: Vec<(String, String)>,
     /// The body.
-    pub(super) body: Value,
+    pub(crate) body: Value,
     /// Its size.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Seen {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn format(&self) -> &str {
+    pub(crate) fn format(&self) -> &str {
         self.body["response_format"]["type"].as_str().unwrap_or("none")
     }
 
     /// Which ask it is, by the field that the prompt demands.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         let system = self.body["messages"][0]["content"].as_str().unwrap_or_default();
         [
             ("corrected_target_snippet", "correct_old"),
@@ -48,9 +48,15 @@ impl Seen {
 
 /// What the server does.
 #[derive(Debug, Clone)]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// A chat completion with this content.
     Content(String),
+    /// The same, after a while.
+    #[cfg(all(unix, feature = "redis"))]
+    Late(Duration, String),
+    /// The same, once the flag is set.
+    #[cfg(all(unix, feature = "redis"))]
+    When(Arc<std::sync::atomic::AtomicBool>, String),
     /// A status with a JSON body.
     Json(u16, Value),
     /// A status with further header lines and a body.
@@ -65,7 +71,7 @@ pub(super) enum Answer {
     Flood(Vec<u8>),
 }
 
-pub(super) fn completion(content: &str) -> Value {
+pub(crate) fn completion(content: &str) -> Value {
     json!({
         "id": "x", "object": "chat.completion", "created": 0, "model": "m",
         "choices": [{"index": 0, "finish_reason": "stop",
@@ -76,8 +82,8 @@ pub(super) fn completion(content: &str) -> Value {
 
 type Script = dyn Fn(&Seen, usize) -> Answer + Send + Sync;
 
-pub(super) struct ModelServer {
-    pub(super) address: SocketAddr,
+pub(crate) struct ModelServer {
+    pub(crate) address: SocketAddr,
     seen: Arc<Mutex<Vec<Seen>>>,
     // Ends the server's thread when dropped.
     _stop: tokio::sync::oneshot::Sender<()>,
@@ -85,7 +91,7 @@ pub(super) struct ModelServer {
 
 impl ModelServer {
     /// Starts a server; the script is given the request and its number, from 0.
-    pub(super) fn start(script: impl Fn(&Seen, usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(script: impl Fn(&Seen, usize) -> Answer + Send + Sync + 'static) -> Self {
         let seen: Arc<Mutex<Vec<Seen>>> = Arc::default();
         let (tell, told) = std::sync::mpsc::channel();
         let (stop, stopped) = tokio::sync::oneshot::channel();
@@ -108,7 +114,7 @@ impl ModelServer {
     }
 
     /// Answers each ask with the given fields.
-    pub(super) fn answering(answers: &[(&'static str, Value)]) -> Self {
+    pub(crate) fn answering(answers: &[(&'static str, Value)]) -> Self {
         let answers = answers.to_vec();
         Self::start(move |seen, _| {
             let answer = answers.iter().find(|(kind, _)| *kind == seen.kind());
@@ -116,11 +122,11 @@ impl ModelServer {
         })
     }
 
-    pub(super) fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
-    pub(super) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn seen(&self) -> Vec<Seen> {
         self.seen.lock().expect("log").clone()
     }
 }
@@ -171,6 +177,18 @@ fn response(status: u16, headers: &str, body: &[u8]) -> Vec<u8> {
 async fn answer(socket: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
     let bytes = match answer {
         Answer::Content(content) => response(200, "", completion(&content).to_string().as_bytes()),
+        #[cfg(all(unix, feature = "redis"))]
+        Answer::Late(pause, content) => {
+            tokio::time::sleep(pause).await;
+            response(200, "", completion(&content).to_string().as_bytes())
+        }
+        #[cfg(all(unix, feature = "redis"))]
+        Answer::When(flag, content) => {
+            while !flag.load(std::sync::atomic::Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            response(200, "", completion(&content).to_string().as_bytes())
+        }
         Answer::Json(status, body) => response(status, "", body.to_string().as_bytes()),
         Answer::Status(status, headers, body) => response(status, headers, &body),
         Answer::Raw(bytes) => bytes,
@@ -197,7 +215,7 @@ async fn answer(socket: &mut TcpStream, answer: Answer) -> std::io::Result<()> {
 }
 
 /// The field in which an ask is answered.
-pub(super) fn field(ask: &Ask) -> &'static str {
+pub(crate) fn field(ask: &Ask) -> &'static str {
     match ask {
         Ask::CorrectOld { .. } => "corrected_target_snippet",
         Ask::AdjustNew { .. } => "corrected_new_string",

@@ -1,0 +1,273 @@
+//! Shared values in Redis or Valkey. The only module that names the library.
+//!
+//! One connection for all requests, made when it is first needed. A request that fails, or
+//! that nobody waits for any more, ends it, and the next one makes another.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client, ConnectionAddr, FromRedisValue, RedisError, Value};
+use tokio::sync::Mutex;
+
+use crate::port::{BoxFuture, SharedTrouble, SharedValues, TokenBucket};
+
+/// Longer values are not ours, and are not read to their end.
+const MOST_BYTES: isize = 2 << 20;
+
+/// Compares, then sets (with a time to live) or removes.
+const REPLACE: &str = "\
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if ARGV[3] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) else redis.call('DEL', KEYS[1]) end
+return 1";
+
+/// Takes a token out of each bucket, or none and says how many milliseconds are missing. The
+/// server's clock is the clock of all. A bucket is kept until it would be full again; one that was
+/// last used in the future is none.
+const TAKE: &str = "\
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
+local wait, left = 0, {}
+for i, key in ipairs(KEYS) do
+  local holds, gains = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]) / 60000
+  local kept, tokens = redis.pcall('GET', key), holds
+  if type(kept) == 'string' then
+    local had, at = string.match(kept, '^([%d.]+) ([%d.]+)$')
+    had, at = tonumber(had), tonumber(at)
+    if had and at and at < now + 1000 then tokens = math.min(holds, had + math.max(0, now - at) * gains) end
+  end
+  left[i] = tokens
+  if tokens < 1 then wait = math.max(wait, math.ceil((1 - tokens) / gains)) end
+end
+if wait > 0 then return wait end
+for i, key in ipairs(KEYS) do
+  local gains = tonumber(ARGV[2 * i]) / 60000
+  local life = math.ceil(tonumber(ARGV[2 * i - 1]) / gains) + 1000
+  redis.call('SET', key, string.format('%.6f %.3f', left[i] - 1, now), 'PX', life)
+end
+return 0";
+
+/// A server of shared values.
+pub struct RedisValues {
+    client: Client,
+    connection: Mutex<Option<(u64, MultiplexedConnection)>>,
+    /// The number of the newest connection that is still good.
+    good: AtomicU64,
+}
+
+impl fmt::Debug for RedisValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RedisValues").field("address", &self.address()).finish_non_exhaustive()
+    }
+}
+
+/// What a server says of itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct About {
+    /// `redis` or `valkey`, and its version.
+    pub server: String,
+    /// How long a request took.
+    pub took: Duration,
+    /// The memory that it may use; 0 for all there is.
+    pub max_memory: u64,
+    /// What it does when that is used up.
+    pub policy: String,
+    /// Reads that found something, and that did not, of all its clients.
+    pub reads: (u64, u64),
+}
+
+/// Ends the connection when it is dropped before its request is through.
+struct Careful<'a> {
+    values: &'a RedisValues,
+    number: u64,
+    is_through: bool,
+}
+
+impl Drop for Careful<'_> {
+    fn drop(&mut self) {
+        if !self.is_through {
+            let next = self.number + 1;
+            self.values.good.fetch_max(next, Ordering::AcqRel);
+        }
+    }
+}
+
+impl RedisValues {
+    /// Takes an address such as `redis://HOST:PORT`, `rediss://` with TLS, or `unix:///SOCKET`.
+    /// Nothing is sent yet.
+    pub fn new(url: &str) -> Result<Self, String> {
+        // Ignored when another part of the program was first: then there is one already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::open(url.trim()).map_err(|error| {
+            // The whole error may repeat the address, and the address may hold a password.
+            format!(
+                "it is no address of a Redis server ({}); use redis://HOST:PORT, rediss:// for TLS, or unix:///SOCKET",
+                error.detail().unwrap_or("it cannot be read")
+            )
+        })?;
+        Ok(Self { client, connection: Mutex::new(None), good: AtomicU64::new(0) })
+    }
+
+    /// Where it is, without user and password.
+    pub fn address(&self) -> String {
+        self.client.get_connection_info().addr().to_string()
+    }
+
+    /// Whether what is sent can be read on its way.
+    pub fn is_open_to_the_network(&self) -> bool {
+        match self.client.get_connection_info().addr() {
+            ConnectionAddr::Tcp(host, _) => {
+                let is_loopback = host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
+                !is_loopback && host != "localhost"
+            }
+            _ => false,
+        }
+    }
+
+    async fn connection(&self) -> Result<(u64, MultiplexedConnection), RedisError> {
+        let mut kept = self.connection.lock().await;
+        let good = self.good.load(Ordering::Acquire);
+        if let Some((number, connection)) = kept.as_ref().filter(|(number, _)| *number >= good) {
+            return Ok((*number, connection.clone()));
+        }
+        *kept = None;
+        // Whoever calls us has a time of its own.
+        let config =
+            AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        let fresh = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        *kept = Some((good, fresh.clone()));
+        Ok((good, fresh))
+    }
+
+    async fn send<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, RedisError> {
+        let (number, mut connection) = self.connection().await?;
+        let mut careful = Careful { values: self, number, is_through: false };
+        let done = command.query_async(&mut connection).await;
+        // What the server says no to does not make the connection a bad one.
+        careful.is_through = match &done {
+            Ok(_) => true,
+            Err(error) => error.code().is_some() && !error.is_unrecoverable_error(),
+        };
+        done
+    }
+
+    /// Asks the server about itself.
+    pub async fn about(&self) -> Result<About, SharedTrouble> {
+        let _: Value = self.send(&redis::cmd("PING")).await.map_err(trouble)?;
+        let start = Instant::now();
+        let text: String = self.send(&redis::cmd("INFO")).await.map_err(trouble)?;
+        let took = start.elapsed();
+        let field = |name: &str| {
+            let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+            lines.find(|(field, _)| *field == name).map(|(_, value)| value.trim())
+        };
+        let number = |name: &str| field(name).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let server = match (field("valkey_version"), field("redis_version")) {
+            (Some(version), _) => format!("valkey {version}"),
+            (None, Some(version)) => format!("redis {version}"),
+            (None, None) => "a server that does not say its version".to_owned(),
+        };
+        Ok(About {
+            server,
+            took,
+            max_memory: number("maxmemory"),
+            policy: field("maxmemory_policy").unwrap_or("unknown").to_owned(),
+            reads: (number("keyspace_hits"), number("keyspace_misses")),
+        })
+    }
+}
+
+/// What a failure means for whoever shares.
+fn trouble(error: RedisError) -> SharedTrouble {
+    match error.code() {
+        // No memory left, no disk left, or a copy that takes no writes.
+        Some("OOM" | "MISCONF" | "READONLY" | "NOREPLICAS") => {
+            SharedTrouble::Full(error.to_string())
+        }
+        _ => SharedTrouble::Away(error.to_string()),
+    }
+}
+
+fn millis(life: Duration) -> u64 {
+    u64::try_from(life.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+impl SharedValues for RedisValues {
+    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedTrouble>> {
+        Box::pin(async move {
+            let mut command = redis::cmd("GETRANGE");
+            command.arg(name).arg(0).arg(MOST_BYTES);
+            match self.send::<Vec<u8>>(&command).await {
+                Ok(bytes) => Ok(Some(bytes).filter(|bytes| !bytes.is_empty())),
+                // A list or the like is nothing of ours: it goes.
+                Err(error) if error.code() == Some("WRONGTYPE") => {
+                    let gone = self.send::<u64>(redis::cmd("DEL").arg(name)).await;
+                    gone.map(|_| None).map_err(trouble)
+                }
+                Err(error) => Err(trouble(error)),
+            }
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        name: &'a str,
+        value: &'a [u8],
+        life: Duration,
+    ) -> BoxFuture<'a, Result<(), SharedTrouble>> {
+        Box::pin(async move {
+            let mut command = redis::cmd("SET");
+            command.arg(name).arg(value).arg("PX").arg(millis(life));
+            self.send::<()>(&command).await.map_err(trouble)
+        })
+    }
+
+    fn put_new<'a>(
+        &'a self,
+        name: &'a str,
+        value: &'a [u8],
+        life: Duration,
+    ) -> BoxFuture<'a, Result<bool, SharedTrouble>> {
+        Box::pin(async move {
+            let mut command = redis::cmd("SET");
+            command.arg(name).arg(value).arg("PX").arg(millis(life)).arg("NX");
+            let done = self.send::<Option<String>>(&command).await.map_err(trouble)?;
+            Ok(done.is_some())
+        })
+    }
+
+    fn replace<'a>(
+        &'a self,
+        name: &'a str,
+        old: &'a [u8],
+        new: Option<(&'a [u8], Duration)>,
+    ) -> BoxFuture<'a, Result<bool, SharedTrouble>> {
+        Box::pin(async move {
+            let mut command = redis::cmd("EVAL");
+            command.arg(REPLACE).arg(1).arg(name).arg(old);
+            if let Some((new, life)) = new {
+                command.arg(new).arg(millis(life));
+            }
+            Ok(self.send::<u64>(&command).await.map_err(trouble)? == 1)
+        })
+    }
+
+    fn take<'a>(
+        &'a self,
+        buckets: &'a [TokenBucket],
+    ) -> BoxFuture<'a, Result<Option<Duration>, SharedTrouble>> {
+        Box::pin(async move {
+            let mut command = redis::cmd("EVAL");
+            command.arg(TAKE).arg(buckets.len());
+            for bucket in buckets {
+                command.arg(&bucket.name);
+            }
+            for bucket in buckets {
+                command.arg(bucket.holds).arg(bucket.gains);
+            }
+            let wait = self.send::<u64>(&command).await.map_err(trouble)?;
+            Ok(Some(Duration::from_millis(wait)).filter(|wait| !wait.is_zero()))
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! The server on which machines share answers: there, how fast, sealed, with what limits.
+
+use tokio::time::timeout;
+
+use super::{Finding, Level};
+use crate::adapters::redis::About;
+use crate::cli::model::ModelSettings;
+use crate::cli::shared::Tier;
+
+/// What it takes to use the server, tried once. Nothing where nothing is shared.
+pub(super) async fn findings(settings: &ModelSettings) -> Vec<Finding> {
+    let tier = match settings.shared.tier() {
+        Ok(Some(tier)) => tier,
+        Ok(None) => return Vec::new(),
+        Err(exit) => {
+            let next = "Correct the setting that is named.";
+            return vec![Finding::not_good("shared", Level::Bad, exit.message(), next)];
+        }
+    };
+    // A connection and three requests; a call has the time for one.
+    let tried = timeout(4 * tier.time, tier.try_out()).await;
+    let tried = tried.unwrap_or_else(|_| Err("it does not answer in time".into()));
+    match tried {
+        Ok(about) => found(&tier, &about),
+        Err(why) => vec![Finding::not_good(
+            "shared",
+            Level::Warning,
+            format!("{} cannot be used: {why}", tier.values.address()),
+            next(&why),
+        )],
+    }
+}
+
+fn next(why: &str) -> &'static str {
+    let why = why.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| why.contains(word));
+    if has(&["noauth", "wrongpass", "authentication"]) {
+        "Edits go on without it. Give user and password in the URL: redis://USER:PASSWORD@HOST:PORT."
+    } else if has(&["noperm"]) {
+        "Edits go on without it. The user needs +ping +info +getrange +get +set +del +eval +time and ~restitch:*."
+    } else if has(&["oom", "maxmemory"]) {
+        "Edits go on without new answers there. Give the server more memory, or set maxmemory-policy to allkeys-lru."
+    } else {
+        "Edits go on without it. Check that the server runs and that the URL is right."
+    }
+}
+
+fn found(tier: &Tier, about: &About) -> Vec<Finding> {
+    let About { server, took, max_memory, policy, reads: (hits, misses) } = about;
+    let hours = tier.keep.as_secs_f64() / 3600.0;
+    let memory = match max_memory {
+        0 => "no limit of memory".to_owned(),
+        bytes => format!("{} MiB, {policy}", bytes >> 20),
+    };
+    let detail = format!(
+        "{server} at {}, {:.1} ms a request, values sealed, kept for {} h{}; {memory}; {hits} reads of all its clients found something, {misses} did not",
+        tier.values.address(),
+        took.as_secs_f64() * 1000.0,
+        (hours * 10.0).round() / 10.0,
+        tier.limits(),
+    );
+    let mut findings = vec![Finding::good("shared", detail)];
+    if *max_memory > 0 && policy == "noeviction" {
+        findings.push(Finding::not_good(
+            "shared",
+            Level::Warning,
+            "when its memory is full it takes no new answer (maxmemory-policy noeviction)",
+            "Set maxmemory-policy to allkeys-lru, or to volatile-ttl if others keep values there.",
+        ));
+    }
+    if tier.values.is_open_to_the_network() {
+        findings.push(Finding::not_good(
+            "shared",
+            Level::Warning,
+            "the connection has no TLS; values are sealed, but the password can be read on its way",
+            "Use rediss:// unless the network is your own.",
+        ));
+    }
+    findings
+}

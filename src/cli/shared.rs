@@ -1,0 +1,218 @@
+//! What machines share: where the configuration says so, and one line to it for the process.
+
+use std::env;
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use super::exit::Exit;
+use crate::text::{keep_secret, keep_secrets_of};
+
+/// The configuration's part about it.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SharedSection {
+    /// The server.
+    url: Option<String>,
+    /// The secret that seals what is kept there. Better: the name of the variable that has it.
+    secret: Option<String>,
+    /// The environment variable that has it.
+    secret_env: Option<String>,
+    /// Seconds that an answer is kept.
+    keep: Option<f64>,
+    /// Seconds that one request to the server may take.
+    timeout: Option<f64>,
+    /// Requests to models in a minute, of all machines.
+    calls_per_minute: Option<NonZeroU32>,
+    /// The same for each key of a model's server.
+    calls_per_minute_per_key: Option<NonZeroU32>,
+}
+
+/// The variables that go before the configuration.
+const URL: &str = "RESTITCH_REDIS_URL";
+const SECRET: &str = "RESTITCH_SHARED_SECRET";
+
+impl SharedSection {
+    fn var(name: &str) -> Option<String> {
+        env::var(name).ok().filter(|value| !value.trim().is_empty())
+    }
+
+    /// The server's address, when there is one.
+    pub(crate) fn url(&self) -> Option<String> {
+        let url = Self::var(URL).or_else(|| self.url.clone())?;
+        keep_secrets_of(&url);
+        Some(url)
+    }
+
+    fn secret(&self) -> Option<String> {
+        let named = || self.secret_env.as_deref().and_then(Self::var);
+        let secret = Self::var(SECRET).or_else(named).or_else(|| self.secret.clone())?;
+        keep_secret(&secret);
+        Some(secret)
+    }
+}
+
+#[cfg(not(feature = "redis"))]
+mod built {
+    use std::sync::Arc;
+
+    use super::{Exit, SharedSection, URL};
+    use crate::port::SharedCounts;
+
+    /// Nothing is shared by this build.
+    #[derive(Debug, Clone)]
+    pub(crate) enum Tier {}
+
+    /// There are none.
+    pub(crate) fn counts() -> Option<Arc<SharedCounts>> {
+        None
+    }
+
+    impl SharedSection {
+        /// Refuses what this build cannot do.
+        pub(crate) fn tier(&self) -> Result<Option<Tier>, Exit> {
+            // Wrong or missing secrets are for a build that needs them.
+            let _ = (self.secret(), self.keep, self.timeout);
+            let _ = (self.calls_per_minute, self.calls_per_minute_per_key);
+            if self.url().is_none() {
+                return Ok(None);
+            }
+            Err(Exit::usage(format!(
+                "[shared] in the configuration, or {URL}, names a Redis server, which this restitch was built without; build it with --features redis"
+            )))
+        }
+    }
+}
+
+#[cfg(feature = "redis")]
+mod built {
+    use std::sync::{Arc, OnceLock};
+    use std::time::Duration;
+
+    use super::super::model::seconds;
+    use super::{Exit, SECRET, SharedSection, URL};
+    use crate::adapters::openai::Endpoint;
+    use crate::adapters::redis::{About, RedisValues};
+    use crate::correct::{Line, LineOptions, Seal, Shared, SharedLimits};
+    use crate::port::{Gate, SharedCounts, SharedTrouble, SharedValues as _, TokenBucket};
+
+    /// A day.
+    const KEEP: f64 = 24.0 * 3600.0;
+    /// What is kept longer would only fill the server.
+    const KEEP_MOST: f64 = 30.0 * KEEP;
+
+    /// The line of this process to what is shared.
+    #[derive(Debug, Clone)]
+    pub(crate) struct Tier {
+        pub(crate) values: Arc<RedisValues>,
+        line: Arc<Line>,
+        seal: Arc<Seal>,
+        pub(crate) keep: Duration,
+        all: Option<std::num::NonZeroU32>,
+        each: Option<std::num::NonZeroU32>,
+        pub(crate) time: Duration,
+    }
+
+    /// All engines of a process have one line, whatever their roots: one connection, one time of
+    /// trouble, and counts of the whole.
+    static TIER: OnceLock<Tier> = OnceLock::new();
+
+    /// The counts of this process, when it shares anything.
+    pub(crate) fn counts() -> Option<Arc<SharedCounts>> {
+        TIER.get().map(|tier| tier.line.counts().clone())
+    }
+
+    impl SharedSection {
+        /// The line to what is shared; `None` when nothing is. Nothing is sent yet.
+        pub(crate) fn tier(&self) -> Result<Option<Tier>, Exit> {
+            let Some(url) = self.url() else { return Ok(None) };
+            if let Some(tier) = TIER.get() {
+                return Ok(Some(tier.clone()));
+            }
+            let Some(secret) = self.secret() else {
+                return Err(Exit::usage(format!(
+                    "answers are to be shared on a Redis server, and there is no secret to seal them with; set {SECRET} to the same value on every machine (`openssl rand -hex 32` makes one), or unset {URL} and shared.url"
+                )));
+            };
+            let seal = Seal::new(&secret)
+                .map_err(|error| Exit::usage(format!("{SECRET} or shared.secret: {error}")))?;
+            let values = RedisValues::new(&url)
+                .map_err(|error| Exit::usage(format!("{URL} or shared.url: {error}")))?;
+            let mut options = LineOptions::default();
+            if let Some(time) = self.timeout {
+                options.time = seconds("shared.timeout", time)?;
+            }
+            let keep = self.keep.unwrap_or(KEEP);
+            if !(1.0..=KEEP_MOST).contains(&keep) {
+                return Err(Exit::usage(format!(
+                    "shared.keep is {keep}; give seconds from 1 to {KEEP_MOST}"
+                )));
+            }
+            let values = Arc::new(values);
+            let tier = Tier {
+                line: Arc::new(Line::new(values.clone(), options)),
+                values,
+                seal: Arc::new(seal),
+                keep: Duration::from_secs_f64(keep),
+                all: self.calls_per_minute,
+                each: self.calls_per_minute_per_key,
+                time: options.time,
+            };
+            Ok(Some(TIER.get_or_init(|| tier).clone()))
+        }
+    }
+
+    impl Tier {
+        /// The buckets that a request to this endpoint takes from, each with its limit.
+        pub(crate) fn buckets(&self, endpoint: &Endpoint) -> Vec<TokenBucket> {
+            let key = endpoint.api_key.as_deref().unwrap_or_default();
+            let own = [endpoint.base_url.as_bytes(), key.as_bytes()];
+            let all = self.all.map(|most| (most, self.seal.name("calls", &[])));
+            let each = self.each.map(|most| (most, self.seal.name("calls-of-key", &own)));
+            let buckets = all.into_iter().chain(each);
+            buckets.map(|(most, name)| TokenBucket::at_most(most, name)).collect()
+        }
+
+        /// Who says whether a request may be sent; `None` without limits.
+        pub(crate) fn gate(&self, endpoint: &Endpoint) -> Option<Arc<dyn Gate>> {
+            let buckets = self.buckets(endpoint);
+            if buckets.is_empty() {
+                return None;
+            }
+            Some(Arc::new(SharedLimits::new(self.line.clone(), buckets)))
+        }
+
+        /// The same corrector, sharing its answers.
+        pub(crate) fn share<C>(&self, inner: C, identity: Vec<u8>) -> Shared<C> {
+            Shared::new(inner, identity, self.line.clone(), self.seal.clone(), self.keep)
+        }
+
+        /// Asks the server about itself, and keeps a value there for a moment.
+        pub(crate) async fn try_out(&self) -> Result<About, String> {
+            let about = self.values.about().await.map_err(|error| error.to_string())?;
+            let name = self.seal.name("doctor", &[]);
+            let value = self.seal.close(&name, b"example").ok_or("there are no random bytes")?;
+            let said = |error: SharedTrouble| error.to_string();
+            self.values.put(&name, &value, Duration::from_secs(1)).await.map_err(said)?;
+            let there = self.values.get(&name).await.map_err(said)?.unwrap_or_default();
+            if self.seal.open(&name, &there).as_deref() != Some(b"example") {
+                return Err("what was written there is not what is read".into());
+            }
+            self.values.replace(&name, &there, None).await.map_err(said)?;
+            Ok(about)
+        }
+
+        /// The limits in words.
+        pub(crate) fn limits(&self) -> String {
+            let words = |most: Option<std::num::NonZeroU32>, whose: &str| {
+                most.map(|most| format!(", at most {most} model calls a minute {whose}"))
+            };
+            let all = words(self.all, "in all").unwrap_or_default();
+            all + &words(self.each, "for each key").unwrap_or_default()
+        }
+    }
+}
+
+#[cfg(feature = "redis")]
+pub(crate) use built::Tier;
+pub(crate) use built::counts;

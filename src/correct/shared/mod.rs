@@ -1,0 +1,379 @@
+//! Answers that machines share: a second tier behind the cache of the process.
+//!
+//! Of those who ask an identical question at once, wherever they run, one asks the model.
+//! It holds a lease under the question's name, and renews it for as long as it waits for the
+//! model; the others look again and again. A lease that stands still is taken over, so that
+//! nobody waits for the dead. Only an answer that passed the checks takes the lease's place.
+//!
+//! Everything there is sealed for its name, a lease too. Who can write to the server can
+//! remove or repeat what stood under a name, and no more.
+
+mod limits;
+mod line;
+mod seal;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
+
+use super::cached::question_key;
+use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
+
+pub use limits::SharedLimits;
+pub use line::{Line, LineOptions};
+pub use seal::{Seal, ShortSecret};
+
+/// A lease that is not renewed for so long is nobody's.
+const LEASE: Duration = Duration::from_secs(5);
+/// How often it is renewed.
+const BEAT: Duration = Duration::from_secs(1);
+/// How often those who wait look: soon at first, then less often.
+const LOOK: Duration = Duration::from_millis(10);
+const LOOK_MOST: Duration = Duration::from_millis(200);
+/// How long those who wait can learn that the answer did not pass.
+const REJECTED: Duration = Duration::from_secs(2);
+/// So many others are waited for in turn, each of which asked without success.
+const FLIGHTS: usize = 8;
+/// So often a place that cannot be taken the proper way is tried before it is just taken.
+const VAIN: u32 = 3;
+/// Answers whose call was given up before they were checked are kept in mind no longer.
+const UNCHECKED: Duration = Duration::from_secs(60);
+
+/// What stands under the name of a question.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kept {
+    /// An answer that passed the checks of whoever asked.
+    Answer(Reply),
+    /// Somebody is asking.
+    Lease {
+        /// Which flight it is.
+        flight: String,
+        /// How often it was renewed.
+        beat: u32,
+    },
+    /// The answer that this flight got did not pass.
+    Rejected {
+        /// Which it was.
+        flight: String,
+    },
+}
+
+/// A corrector whose answers are shared.
+pub struct Shared<C> {
+    inner: C,
+    identity: Vec<u8>,
+    line: Arc<Line>,
+    seal: Arc<Seal>,
+    life: Duration,
+    /// Answers of the model whose checks are under way, by name.
+    unchecked: Mutex<HashMap<String, Unchecked>>,
+}
+
+struct Unchecked {
+    /// The flight and its lease.
+    lease: Option<(String, Vec<u8>)>,
+    reply: Reply,
+    since: Instant,
+}
+
+impl<C> fmt::Debug for Shared<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("line", &self.line).finish_non_exhaustive()
+    }
+}
+
+/// What looking at the server came to.
+enum Found {
+    Answer(Reply),
+    Rejected,
+    /// It is ours to ask.
+    Ours(Lease),
+    /// The server is of no use.
+    Alone,
+    TooLate,
+}
+
+/// A lease of ours. Dropped before the answer is there, it is given back, so that others need not
+/// wait for it to run out.
+struct Lease {
+    line: Arc<Line>,
+    seal: Arc<Seal>,
+    name: String,
+    flight: String,
+    beat: u32,
+    /// As it stands on the server.
+    sealed: Vec<u8>,
+    is_held: bool,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if !self.is_held {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (line, name) = (self.line.clone(), std::mem::take(&mut self.name));
+        let sealed = std::mem::take(&mut self.sealed);
+        runtime.spawn(async move { line.replace(&name, &sealed, None).await });
+    }
+}
+
+impl Lease {
+    /// Renews it for as long as it is polled, or until somebody else has it.
+    async fn keep(&mut self) {
+        while self.is_held {
+            sleep(BEAT).await;
+            self.beat += 1;
+            let kept = Kept::Lease { flight: self.flight.clone(), beat: self.beat };
+            let Some(next) = sealed(&self.seal, &self.name, &kept) else { return };
+            match self.line.replace(&self.name, &self.sealed, Some((&next, LEASE))).await {
+                Some(true) => self.sealed = next,
+                Some(false) => self.is_held = false,
+                // Nobody knows which of the two stands there, if any: it runs out by itself.
+                None => {}
+            }
+        }
+    }
+
+    /// What the place is taken with later.
+    fn into_sealed(mut self) -> Option<(String, Vec<u8>)> {
+        let is_held = std::mem::replace(&mut self.is_held, false);
+        is_held.then(|| (std::mem::take(&mut self.flight), std::mem::take(&mut self.sealed)))
+    }
+}
+
+fn sealed(seal: &Seal, name: &str, kept: &Kept) -> Option<Vec<u8>> {
+    seal.close(name, &serde_json::to_vec(kept).ok()?)
+}
+
+/// Whether a lease that somebody else holds is alive.
+struct Watch {
+    flight: String,
+    beat: u32,
+    since: Instant,
+}
+
+impl Watch {
+    /// Only a renewal that was not seen before is a sign of life: old ones can be repeated, by
+    /// whoever can write there, and so can the leases of many flights.
+    fn is_alive(seen: &mut Vec<Self>, flight: &str, beat: u32) -> bool {
+        let (since, most) = (Instant::now(), seen.len() >= FLIGHTS);
+        match seen.iter_mut().find(|watch| watch.flight == flight) {
+            None if most => false,
+            None => {
+                seen.push(Self { flight: flight.to_owned(), beat, since });
+                true
+            }
+            Some(watch) if beat > watch.beat => {
+                (watch.beat, watch.since) = (beat, since);
+                true
+            }
+            Some(watch) => watch.since.elapsed() < LEASE,
+        }
+    }
+}
+
+impl<C> Shared<C> {
+    /// Shares the answers of `inner`, each for so long after it was given. `identity` is what
+    /// they depend on beside the ask: server, model, prompts.
+    pub fn new(
+        inner: C,
+        identity: Vec<u8>,
+        line: Arc<Line>,
+        seal: Arc<Seal>,
+        life: Duration,
+    ) -> Self {
+        Self { inner, identity, line, seal, life, unchecked: Mutex::default() }
+    }
+
+    fn name(&self, ask: &Ask) -> String {
+        self.seal.name("answer", &[&question_key(&self.identity, ask)])
+    }
+
+    fn unchecked(&self) -> std::sync::MutexGuard<'_, HashMap<String, Unchecked>> {
+        self.unchecked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&self, name: &str, bytes: &[u8]) -> Option<Kept> {
+        serde_json::from_slice(&self.seal.open(name, bytes)?).ok()
+    }
+
+    /// Finds the answer, waits for it, or gets the right to ask.
+    async fn look(&self, name: &str, deadline: Instant) -> Found {
+        let Some(flight) = self.seal.word() else { return Found::Alone };
+        let first = Kept::Lease { flight: flight.clone(), beat: 0 };
+        let Some(lease) = sealed(&self.seal, name, &first) else { return Found::Alone };
+        let ours = || {
+            Found::Ours(Lease {
+                line: self.line.clone(),
+                seal: self.seal.clone(),
+                name: name.to_owned(),
+                flight: flight.clone(),
+                beat: 0,
+                sealed: lease.clone(),
+                is_held: true,
+            })
+        };
+        let counts = self.line.counts();
+        let (mut seen, mut vain, mut pause) = (Vec::new(), 0, LOOK);
+        loop {
+            let Some(there) = self.line.get(name).await else { return Found::Alone };
+            let taken = match there.as_deref() {
+                None => self.line.put_new(name, &lease, LEASE).await,
+                Some(bytes) => match self.open(name, bytes) {
+                    Some(Kept::Answer(reply)) => return Found::Answer(reply),
+                    // For those who waited for it; others have their own answer to get.
+                    Some(Kept::Rejected { flight })
+                        if seen.iter().any(|watch: &Watch| watch.flight == flight) =>
+                    {
+                        return Found::Rejected;
+                    }
+                    Some(Kept::Lease { flight, beat })
+                        if Watch::is_alive(&mut seen, &flight, beat) =>
+                    {
+                        if pause == LOOK {
+                            counts.waits.fetch_add(1, Ordering::Relaxed);
+                        }
+                        let now = Instant::now();
+                        if now >= deadline {
+                            return Found::TooLate;
+                        }
+                        sleep(pause.min(deadline - now)).await;
+                        pause = (pause * 3 / 2).min(LOOK_MOST);
+                        continue;
+                    }
+                    // Another flight is over, or the process that asked is gone.
+                    Some(Kept::Rejected { .. } | Kept::Lease { .. }) => {
+                        self.line.replace(name, bytes, Some((&lease, LEASE))).await
+                    }
+                    // Nothing that anybody with the secret put here.
+                    None => {
+                        if counts.strange.fetch_add(1, Ordering::Relaxed) == 0 {
+                            tracing::warn!(
+                                "the shared cache has a value that was not sealed with the secret; it is not used. Look who else writes to that server"
+                            );
+                        }
+                        self.line.replace(name, bytes, Some((&lease, LEASE))).await
+                    }
+                },
+            };
+            match taken {
+                None => return Found::Alone,
+                Some(true) => return ours(),
+                Some(false) if vain < VAIN => vain += 1,
+                Some(false) => {
+                    return match self.line.put(name, &lease, LEASE).await {
+                        Some(()) => ours(),
+                        None => Found::Alone,
+                    };
+                }
+            }
+        }
+    }
+
+    /// Keeps in mind what the model said, until the checks are done.
+    fn note(&self, name: String, lease: Option<(String, Vec<u8>)>, reply: &Reply) {
+        let mut unchecked = self.unchecked();
+        unchecked.retain(|_, entry| entry.since.elapsed() < UNCHECKED);
+        unchecked.insert(name, Unchecked { lease, reply: reply.clone(), since: Instant::now() });
+    }
+}
+
+impl<C: Corrector> Shared<C> {
+    async fn ask(
+        &self,
+        name: String,
+        lease: Option<Lease>,
+        ask: &Ask,
+        budget: &Budget,
+    ) -> Result<Reply, CorrectorError> {
+        self.line.counts().misses.fetch_add(1, Ordering::Relaxed);
+        let Some(mut lease) = lease else {
+            let reply = self.inner.correct(ask, budget).await?;
+            self.note(name, None, &reply);
+            return Ok(reply);
+        };
+        let answer = {
+            let mut asking = self.inner.correct(ask, budget);
+            let mut keeping = std::pin::pin!(lease.keep());
+            tokio::select! {
+                biased;
+                answer = &mut asking => answer,
+                () = &mut keeping => asking.await,
+            }
+        };
+        // An error is nobody else's: dropping the lease lets the next one try.
+        let reply = answer?;
+        self.note(name, lease.into_sealed(), &reply);
+        Ok(reply)
+    }
+}
+
+impl<C: Corrector> Corrector for Shared<C> {
+    fn is_available(&self) -> bool {
+        self.inner.is_available()
+    }
+
+    fn correct<'a>(
+        &'a self,
+        ask: &'a Ask,
+        budget: &'a Budget,
+    ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
+        Box::pin(async move {
+            let name = self.name(ask);
+            match self.look(&name, budget.deadline()).await {
+                Found::Answer(reply) => {
+                    self.line.counts().hits.fetch_add(1, Ordering::Relaxed);
+                    budget.record(|spent| spent.cached += 1);
+                    Ok(reply)
+                }
+                Found::Rejected => Err(CorrectorError::Skipped(
+                    "the answer to the same question of another process did not pass the checks a moment ago".into(),
+                )),
+                Found::TooLate => Err(CorrectorError::Timeout),
+                Found::Ours(lease) => self.ask(name, Some(lease), ask, budget).await,
+                Found::Alone => self.ask(name, None, ask, budget).await,
+            }
+        })
+    }
+
+    fn accepted<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let name = self.name(ask);
+            let Some(ours) = self.unchecked().remove(&name) else { return };
+            if let Some(value) = sealed(&self.seal, &name, &Kept::Answer(ours.reply)) {
+                self.line.put(&name, &value, self.life).await;
+            }
+        })
+    }
+
+    fn rejected<'a>(&'a self, ask: &'a Ask) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let name = self.name(ask);
+            let ours = self.unchecked().remove(&name);
+            match ours {
+                Some(Unchecked { lease: Some((flight, lease)), .. }) => {
+                    if let Some(value) = sealed(&self.seal, &name, &Kept::Rejected { flight }) {
+                        self.line.replace(&name, &lease, Some((&value, REJECTED))).await;
+                    }
+                }
+                Some(_) => {}
+                // It came from there, and does not hold here.
+                None => {
+                    if let Some(Some(bytes)) = self.line.get(&name).await
+                        && matches!(self.open(&name, &bytes), Some(Kept::Answer(_)))
+                    {
+                        self.line.replace(&name, &bytes, None).await;
+                    }
+                }
+            }
+            self.inner.rejected(ask).await;
+        })
+    }
+}

@@ -1,0 +1,156 @@
+//! Limits that processes keep together: no more requests reach the model than the bucket had.
+
+use std::sync::Mutex;
+
+use restitch::port::{SharedValues as _, TokenBucket};
+
+use super::*;
+
+/// The most that may have been let through by then.
+fn most(bucket: &TokenBucket, since: Instant, by: Instant) -> f64 {
+    f64::from(bucket.holds) + bucket.gains / 60.0 * (by - since).as_secs_f64()
+}
+
+fn bucket(most: u32) -> TokenBucket {
+    let most = std::num::NonZeroU32::new(most).expect("some");
+    TokenBucket::at_most(most, "restitch:calls:test".into())
+}
+
+/// Many connections take as fast as they can.
+#[test]
+fn a_bucket_never_gives_more_than_it_has() {
+    let Some(redis) = Redis::start("a_bucket_never_gives_more_than_it_has") else { return };
+    let (own, all) = (bucket(1200), bucket(600));
+    let all = TokenBucket { name: "restitch:calls:all".into(), ..all };
+    let buckets = [own, all.clone()];
+    let (url, time) = (redis.url(), Duration::from_secs(count(2, 20) as u64));
+    let start = Instant::now();
+    let taken = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                runtime.expect("runtime").block_on(async {
+                    let values = restitch::adapters::redis::RedisValues::new(&url).expect("url");
+                    while start.elapsed() < time {
+                        match values.take(&buckets).await.expect("the server answers") {
+                            None => taken.lock().expect("log").push(Instant::now()),
+                            Some(wait) => {
+                                tokio::time::sleep(wait.min(Duration::from_millis(20))).await
+                            }
+                        }
+                    }
+                });
+            });
+        }
+    });
+    let mut taken = taken.into_inner().expect("log");
+    taken.sort();
+    for (at, by) in taken.iter().enumerate() {
+        assert!((at + 1) as f64 <= most(&all, start, *by), "{} by {:?}", at + 1, *by - start);
+    }
+    let bound = most(&all, start, start + time);
+    println!(
+        "4 connections, a limit of 600 a minute ({} at once): {} taken in {:.1} s, {bound:.1} possible",
+        all.holds,
+        taken.len(),
+        time.as_secs_f64()
+    );
+    // What is free is given: the bucket does not only refuse.
+    assert!(taken.len() >= all.holds as usize);
+}
+
+/// What is under the bucket's name is somebody else's.
+#[test]
+fn a_spoiled_bucket_is_a_full_one() {
+    let Some(redis) = Redis::start("a_spoiled_bucket_is_a_full_one") else { return };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let bucket = [bucket(10)];
+    runtime.expect("runtime").block_on(async {
+        let values = restitch::adapters::redis::RedisValues::new(&redis.url()).expect("url");
+        assert_eq!(values.take(&bucket).await, Ok(None));
+        let wait = values.take(&bucket).await.expect("answers").expect("it had one");
+        assert!(wait > Duration::from_secs(1) && wait <= Duration::from_secs(6), "{wait:?}");
+        for spoilt in ["", "x", "1e309 5", "0 99999999999999999", "-5 3", "nan nan"] {
+            redis.set(&bucket[0].name, spoilt.as_bytes());
+            assert_eq!(values.take(&bucket).await, Ok(None), "{spoilt:?}");
+        }
+        redis::cmd("DEL").arg(&bucket[0].name).exec(&mut redis.other()).expect("removed");
+        redis::cmd("RPUSH").arg(&bucket[0].name).arg("x").exec(&mut redis.other()).expect("list");
+        assert_eq!(values.take(&bucket).await, Ok(None), "a list");
+    });
+}
+
+/// Processes that ask different questions, each within its own budget of time.
+fn storm(shared: &str, processes: usize) -> (Vec<Instant>, Vec<Value>, Instant, String) {
+    let arrivals: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let log = arrivals.clone();
+    let model = ModelServer::start(move |seen, _| {
+        log.lock().expect("log").push(Instant::now());
+        good(seen)
+    });
+    let config = "[shared]\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 30\n";
+    let sandboxes: Vec<Sandbox> = (0..processes)
+        .map(|number| {
+            let sandbox = Sandbox::new();
+            let path = sandbox.folder.path().join("root/sums.rs");
+            fs::write(path, format!("// {number}\n{}", file())).expect("file");
+            sandbox
+        })
+        .collect();
+    let start = Instant::now();
+    let done = std::thread::scope(|scope| {
+        let running: Vec<_> = sandboxes
+            .iter()
+            .map(|sandbox| {
+                let command = sandbox.configured(&model, shared, config);
+                scope.spawn(move || sandbox.batch(command, &WORDS[..count(2, 12)]))
+            })
+            .collect();
+        running.into_iter().map(|one| one.join().expect("ends")).collect::<Vec<_>>()
+    });
+    let logs = done.iter().map(|(_, log)| log.as_str()).collect();
+    let replies = done.into_iter().flat_map(|(replies, _)| replies).collect();
+    let mut arrivals = arrivals.lock().expect("log").clone();
+    arrivals.sort();
+    (arrivals, replies, start, logs)
+}
+
+#[test]
+fn a_fleet_does_not_run_over_its_limit() {
+    let Some(redis) = Redis::start("a_fleet_does_not_run_over_its_limit") else { return };
+    let (arrivals, replies, start, _) = storm(&redis.url(), 4);
+    let bucket = bucket(30);
+    for (at, by) in arrivals.iter().enumerate() {
+        assert!((at + 1) as f64 <= most(&bucket, start, *by), "{} by {:?}", at + 1, *by - start);
+    }
+    let (done, held): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply["ok"] == true);
+    println!(
+        "4 processes, 30 requests a minute of one key ({} at once): {} requests in {:.1} s, {} edits made, {} went on without the model",
+        bucket.holds,
+        arrivals.len(),
+        start.elapsed().as_secs_f64(),
+        done.len(),
+        held.len()
+    );
+    assert!(!done.is_empty() && !held.is_empty(), "{replies:?}");
+    for reply in held {
+        assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "as without a model: {reply}");
+        let attempts = reply["report"]["attempts"].to_string();
+        let words = "the limit of model calls that all machines share is reached for";
+        assert!(attempts.contains("skipped") && attempts.contains(words), "{attempts}");
+    }
+}
+
+/// While the server is away, each process keeps to the limit by itself.
+#[test]
+fn without_the_server_each_process_keeps_to_the_limit() {
+    let (arrivals, replies, start, log) = storm("redis://127.0.0.1:1", 2);
+    let bucket = bucket(30);
+    for (at, by) in arrivals.iter().enumerate() {
+        let most = 2.0 * most(&bucket, start, *by);
+        assert!((at + 1) as f64 <= most, "{} by {:?}", at + 1, *by - start);
+    }
+    assert!(replies.iter().any(|reply| reply["ok"] == true));
+    assert_eq!(warnings(&log).len(), 2, "once a process: {log}");
+}
