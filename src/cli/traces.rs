@@ -117,7 +117,10 @@ impl SpanExporter for Telling {
         if let Err(error) = &sent
             && !self.told.swap(true, Ordering::Relaxed)
         {
-            tracing::warn!(%error, "traces cannot be sent to the collector; edits go on without");
+            tracing::warn!(
+                %error,
+                "traces cannot be sent; edits go on without them. Look at OTEL_EXPORTER_OTLP_ENDPOINT and the collector"
+            );
         }
         sent
     }

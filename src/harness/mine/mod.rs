@@ -235,10 +235,10 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
     let (databases, files): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| is_database_file(file));
     for file in &databases {
-        if let Err(why) = one_file(file, client, &mut found) {
-            if is_own(0) {
-                found.unread.push((file.clone(), why));
-            }
+        if let Err(why) = one_file(file, client, &mut found)
+            && is_own(0)
+        {
+            found.unread.push((file.clone(), why));
         }
     }
     if path.is_dir() && client.is_none_or(|client| client == Client::Opencode) {

@@ -17,17 +17,20 @@ use super::server::{Server as Model, says};
 /// of the last sending.
 const END: Duration = Duration::from_secs(10);
 
+/// The head and the body of a request.
+type Request = (String, Vec<u8>);
+
 /// A collector: keeps the body of every request with its head.
 struct Collector {
     url: String,
-    got: Arc<Mutex<Vec<(String, Vec<u8>)>>>,
+    got: Arc<Mutex<Vec<Request>>>,
 }
 
 impl Collector {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("port");
         let url = format!("http://{}", listener.local_addr().expect("address"));
-        let got: Arc<Mutex<Vec<(String, Vec<u8>)>>> = Arc::default();
+        let got: Arc<Mutex<Vec<Request>>> = Arc::default();
         let kept = got.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -50,13 +53,13 @@ impl Collector {
         Self { url, got }
     }
 
-    fn got(&self) -> Vec<(String, Vec<u8>)> {
+    fn got(&self) -> Vec<Request> {
         self.got.lock().expect("lock").clone()
     }
 
     /// Every span that came as JSON, by its name.
     fn spans(&self) -> Vec<Span> {
-        let of = |(_, body): &(String, Vec<u8>)| -> Vec<Value> {
+        let of = |(_, body): &Request| -> Vec<Value> {
             let said: Value = serde_json::from_slice(body).expect("JSON");
             let list =
                 |value: &Value, name: &str| value[name].as_array().cloned().unwrap_or_default();
@@ -66,7 +69,7 @@ impl Collector {
                 .flat_map(|one| list(&one, "spans"))
                 .collect()
         };
-        self.got().iter().flat_map(of).map(|span| Span(span)).collect()
+        self.got().iter().flat_map(of).map(Span).collect()
     }
 }
 
