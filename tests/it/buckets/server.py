@@ -2,7 +2,7 @@
 
 moto looks at a condition and writes in two steps. One request at a time makes of them one step,
 as a real server does. `--age SECONDS` makes every object look that much older. `GET /-/requests` answers
-how many requests there were before it.
+how many requests there were before it, and how many bytes of bodies came in and went out.
 """
 
 import argparse
@@ -29,15 +29,16 @@ def main() -> None:
         models.utcnow = lambda: real() - datetime.timedelta(seconds=arguments.age)
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     moto = DomainDispatcherApplication(create_backend_app)
-    requests = 0
+    seen = [0, 0, 0]
 
     def app(environ, start_response):
-        nonlocal requests
         if environ["PATH_INFO"] == "/-/requests":
             start_response("200 OK", [("Content-Type", "text/plain")])
-            return [str(requests).encode()]
-        requests += 1
-        return moto(environ, start_response)
+            return [" ".join(map(str, seen)).encode()]
+        answer = list(moto(environ, start_response))
+        counts = (1, int(environ.get("CONTENT_LENGTH") or 0), sum(map(len, answer)))
+        seen[:] = map(sum, zip(seen, counts))
+        return answer
 
     server = make_server("127.0.0.1", 0, app, threaded=False)
     print(server.server_port, flush=True)

@@ -5,6 +5,7 @@
 //! `RESTITCH_BLESS=1 cargo test --test it docs::` writes them anew.
 
 mod codes;
+mod compose;
 mod evidence;
 mod examples;
 mod links;

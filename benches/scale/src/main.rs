@@ -1,17 +1,12 @@
 //! Edits through one server: `restitch mcp --http` with 1, 8 and 64 clients, on a folder and on
 //! object storage, as one JSON object on stdout.
 //!
-//! `cargo bench --features mine,object-store --bench scale [-- SECONDS]`. Each client has a session,
-//! a connection and a file of its own, and sends its next edit when the last one is answered. The
-//! object store is moto (tests/it/buckets/install.sh), which answers one request at a time; without
-//! it that part is skipped. Server, clients and moto share this machine. `scripts/evidence scale`
-//! keeps what this prints.
-#![allow(
-    clippy::expect_used,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a benchmark prints, and ends where it cannot go on"
-)]
+//! `RESTITCH=COMMAND cargo run --release --manifest-path benches/scale/Cargo.toml [-- SECONDS]`, with
+//! a command that has the feature `object-store`. Each client has a session, a connection and a file
+//! of its own, and sends its next edit when the last one is answered. The object store is moto
+//! (tests/it/buckets/install.sh), which answers one request at a time; without it that part is
+//! skipped. Server, clients and moto share this machine. `scripts/evidence scale` keeps what this
+//! prints.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -27,6 +22,9 @@ const CLIENTS: [usize; 3] = [1, 8, 64];
 const LINES: usize = 600;
 /// Edits of each client that are not measured.
 const WARM: usize = 3;
+
+/// moto wants to see a signature on what was written with one, and does not look at it.
+const SIGNED: &str = "Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
 
 /// A program that ends with this one.
 struct Running(Child);
@@ -82,14 +80,20 @@ impl Connection {
                     break;
                 }
             }
+        } else if field("connection: close").is_some() {
+            self.stream.read_to_end(&mut bytes).expect("a body");
         }
         (status, head, String::from_utf8(bytes).expect("text"))
     }
 }
 
+fn repo() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
 /// moto, and the number of its port.
 fn moto() -> Option<(Running, u16)> {
-    let repo = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let repo = repo();
     let python = repo.join("target/s3/venv/bin/python");
     let mut child = Command::new(python)
         .arg(repo.join("tests/it/buckets/server.py"))
@@ -106,7 +110,8 @@ fn moto() -> Option<(Running, u16)> {
 
 fn to_moto(port: u16, line: &str, body: &str) -> String {
     let mut connection = Connection::open(SocketAddr::from(([127, 0, 0, 1], port)));
-    let (status, _, body) = connection.ask(line, "connection: close\r\n", body);
+    let head = format!("connection: close\r\n{SIGNED}\r\n");
+    let (status, _, body) = connection.ask(line, &head, body);
     assert_eq!(status, 200, "{line}: {body}");
     body
 }
@@ -145,8 +150,7 @@ impl Store {
     }
 
     fn server(&self, folder: &Path) -> (Running, SocketAddr, String) {
-        let program =
-            std::env::var("RESTITCH").unwrap_or_else(|_| env!("CARGO_BIN_EXE_restitch").into());
+        let program = std::env::var("RESTITCH").unwrap_or_else(|_| "restitch".into());
         let mut command = Command::new(program);
         command.args(["mcp", "--no-model", "--http", "127.0.0.1:0", "--root"]);
         match self {
@@ -243,10 +247,14 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
     let (server, address, token) = store.server(folder.path());
     let mut all: Vec<Client> =
         (0..clients).map(|number| Client::open(address, &token, number)).collect();
-    let requests = || match store {
-        Store::Folder(_) => 0,
-        Store::Bucket(port) => {
-            to_moto(*port, "GET /-/requests", "").parse::<u64>().expect("a number")
+    // Requests, bytes in and bytes out.
+    let counts = || -> Vec<f64> {
+        match store {
+            Store::Folder(_) => vec![0.0; 3],
+            Store::Bucket(port) => {
+                let said = to_moto(*port, "GET /-/requests", "");
+                said.split(' ').map(|number| number.parse().expect("a number")).collect()
+            }
         }
     };
     let barrier = Barrier::new(clients + 1);
@@ -271,7 +279,7 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
             })
             .collect();
         barrier.wait();
-        let (asked, spent) = (requests(), cpu(server.0.id()));
+        let (asked, spent) = (counts(), cpu(server.0.id()));
         let start = Instant::now();
         barrier.wait();
         let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<Duration>>| {
@@ -280,7 +288,9 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
         let times: Vec<Duration> = threads.into_iter().flat_map(join).collect();
         let seconds = start.elapsed();
         let spent = cpu(server.0.id()).zip(spent).map(|(after, before)| after - before);
-        (times, seconds, spent, requests() - asked)
+        let asked: Vec<f64> =
+            counts().iter().zip(asked).map(|(after, before)| after - before).collect();
+        (times, seconds, spent, asked)
     });
     for client in &all {
         let wanted = text(client.edits);
@@ -296,32 +306,51 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
     let at = |share: usize| millis(times[(times.len() * share / 100).min(times.len() - 1)]);
     let edits = times.len();
     let per_edit = |number: f64| (number / edits as f64 * 1000.0).round() / 1000.0;
+    let of_store = |at: usize| matches!(store, Store::Bucket(_)).then(|| per_edit(asked[at]));
     json!({
         "clients": clients, "edits": edits,
         "edits_a_second": (edits as f64 / seconds.as_secs_f64() * 10.0).round() / 10.0,
         "p50_ms": at(50), "p90_ms": at(90), "p99_ms": at(99),
         "server_cpu_ms_an_edit": spent.map(|spent| per_edit(spent.as_secs_f64() * 1000.0)),
-        "requests_an_edit": matches!(store, Store::Bucket(_)).then(|| per_edit(asked as f64)),
+        "requests_an_edit": of_store(0), "bytes_to_store_an_edit": of_store(1),
+        "bytes_from_store_an_edit": of_store(2),
     })
 }
 
-/// What the store alone answers a second, of what an edit asks: a read and two writes.
+/// What the store alone answers a second, asked by eight at once for what an edit asks: a read and
+/// two writes.
 fn bare(port: u16, length: Duration) -> f64 {
     let start = Instant::now();
-    let mut requests = 0;
-    while start.elapsed() < length {
-        to_moto(port, "GET /work/app/f0", "");
-        to_moto(port, "PUT /work/bare/f0", &text(0));
-        to_moto(port, "PUT /work/bare/f1", &text(0));
-        requests += 3;
-    }
+    let content = text(0);
+    let one = |number: usize| {
+        let mut requests = 0_u32;
+        while start.elapsed() < length {
+            to_moto(port, "GET /work/app/f0", "");
+            to_moto(port, &format!("PUT /work/bare/a{number}"), &content);
+            to_moto(port, &format!("PUT /work/bare/b{number}"), &content);
+            requests += 3;
+        }
+        requests
+    };
+    let requests: u32 = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8)
+            .map(|number| {
+                scope.spawn({
+                    let one = &one;
+                    move || one(number)
+                })
+            })
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("a client")).sum()
+    });
     (f64::from(requests) / start.elapsed().as_secs_f64()).round()
 }
 
 fn main() {
     let given = std::env::args().skip(1).find_map(|argument| argument.parse().ok());
     let length = Duration::from_secs(given.unwrap_or(20));
-    let temp = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("folder");
+    // On a disk: where temporary files are, there may be none.
+    let temp = tempfile::tempdir_in(repo().join("target")).expect("folder");
     let folder = Store::Folder(temp.path().join("root"));
     std::fs::create_dir(temp.path().join("root")).expect("folder");
     let rows = |store: &Store| -> Vec<Value> {

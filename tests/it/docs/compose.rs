@@ -1,0 +1,72 @@
+//! The compose file: taken by Compose itself, its server's command taken by restitch, and shown in
+//! the book as it is.
+
+use std::process::Command;
+
+use super::{check_part, repo, text_of};
+
+const FOLDER: &str = "examples/compose";
+
+#[test]
+fn the_page_shows_the_compose_file() {
+    let file = text_of(&format!("{FOLDER}/compose.yaml"));
+    check_part("docs/guide/many-machines.md", "compose", &format!("```yaml\n{file}```"));
+}
+
+/// `config` reads and checks the file; it needs no engine.
+#[test]
+fn compose_takes_the_file() {
+    let known = [&["docker-compose"][..], &["docker", "compose"]];
+    let asked = known.iter().find_map(|words| {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]);
+        let is_there = Command::new(words[0]).args(&words[1..]).arg("version").output();
+        is_there.is_ok_and(|done| done.status.success()).then_some(command)
+    });
+    let Some(mut compose) = asked else {
+        println!("SKIPPED: 1 test needs Compose (apt-get install docker-compose)");
+        return;
+    };
+    let said = compose
+        .args(["-f", "compose.yaml", "config"])
+        .current_dir(repo(FOLDER))
+        .output()
+        .expect("Compose runs");
+    let config = String::from_utf8_lossy(&said.stdout).into_owned();
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    for part in ["network_mode: service:restitch", "--allow-host edits.example.com"] {
+        assert!(config.contains(part), "{part}: {config}");
+    }
+}
+
+/// What the container runs, with the same configuration; only the port and the folder are other.
+#[cfg(unix)]
+#[test]
+fn restitch_takes_what_the_container_runs() {
+    use std::io::{BufRead as _, BufReader};
+
+    let root = tempfile::tempdir().expect("folder");
+    let config = text_of(&format!("{FOLDER}/restitch.toml"));
+    assert!(config.contains("\"/srv/app\""), "{config}");
+    let config = config.replace("/srv/app", &root.path().to_string_lossy());
+    let beside = tempfile::tempdir().expect("folder");
+    let file = beside.path().join("restitch.toml");
+    std::fs::write(&file, config).expect("file");
+    let compose = text_of(&format!("{FOLDER}/compose.yaml"));
+    let line = compose.lines().find_map(|line| line.trim().strip_prefix("command: mcp "));
+    let line = line.expect("the server's command").replace("${HOST_NAME:-edits.example.com}", "x");
+    let line = line.replace("8484", "0").replace("/etc/restitch.toml", &file.to_string_lossy());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_restitch"))
+        .arg("mcp")
+        .args(line.split(' '))
+        .env("CI_TOKEN", "a-token-that-is-long-enough")
+        .env("RESTITCH_STATE_DIR", root.path().join("state"))
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let mut said = String::new();
+    BufReader::new(child.stderr.take().expect("piped")).read_line(&mut said).expect("a line");
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(said.starts_with("listening on http://127.0.0.1:"), "{said}");
+}
