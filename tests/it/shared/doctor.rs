@@ -25,7 +25,7 @@ fn texts<'a>(findings: &'a [Value]) -> Vec<(&'a str, &'a str, &'a str)> {
 fn what_the_server_is_like() {
     let Some(redis) = Redis::start("what_the_server_is_like") else { return };
     let (model, sandbox) = (good_model(), Sandbox::new());
-    let config = "[shared]\nkeep = 7200\ncalls_per_minute = 500\ncalls_per_minute_per_key = 60\n";
+    let config = "[shared]\ntimeout = 30\nkeep = 7200\ncalls_per_minute = 500\ncalls_per_minute_per_key = 60\n";
     let said = || findings(&mut sandbox.configured(&model, &redis.url(), config)).0;
     let configure = |name: &str, value: &str| {
         redis::cmd("CONFIG").arg(&["SET", name, value]).exec(&mut redis.other()).expect("set");
@@ -70,7 +70,7 @@ fn what_is_wrong_with_it() {
     let Some(mut redis) = Redis::with(test, &["--requirepass", "right-password"]) else { return };
     let (model, sandbox) = (good_model(), Sandbox::new());
     let said = |url: &str| {
-        let (found, text) = findings(&mut sandbox.command(&model, Some(url)));
+        let (found, text) = findings(&mut sandbox.configured(&model, url, ""));
         assert!(!text.contains("hunter2") && !text.contains(SECRET), "{text}");
         let [("warning", detail, next)] = texts(&found)[..] else { panic!("{found:?}") };
         format!("{detail} | {next}")
@@ -107,7 +107,7 @@ fn the_rights_that_it_needs() {
     };
     set(&words);
     let (model, url) = (good_model(), format!("{}?user=restitch&pass=pass-word", redis.url()));
-    let limits = "[shared]\ncalls_per_minute = 1000\n";
+    let limits = "[shared]\ntimeout = 30\ncalls_per_minute = 1000\n";
     for asked in [2, 2] {
         let sandbox = Sandbox::new();
         let mut command = sandbox.configured(&model, &url, limits);

@@ -68,7 +68,7 @@ impl Replay {
                     roots.join(", ")
                 );
                 if let Some(url) = shared {
-                    config.push_str(&format!("[shared]\nurl = \"{url}\"\nsecret = \"{SECRET}\"\n"));
+                    config.push_str(&format!("[shared]\nurl = \"{url}\"\nsecret = \"{SECRET}\"\ntimeout = 30\n"));
                 }
                 Server::start(&own, &config)
             })

@@ -109,7 +109,8 @@ fn nobody_waits_past_its_own_deadline() {
     let (url, first, second) = (redis.url(), Sandbox::new(), Sandbox::new());
     let mut owner = first.start(&model, Some(&url), "bonus");
     until("the owner asks", || model.seen().len() == 1);
-    let mut command = second.configured(&model, &url, "[model]\ntimeout = 1.5\n");
+    let mut command =
+        second.configured(&model, &url, "[model]\ntimeout = 1.5\n[shared]\ntimeout = 30\n");
     let start = Instant::now();
     let (reply, log) = ended(edit(&mut command, "bonus").spawn().expect("starts"));
     let took = start.elapsed();

@@ -89,7 +89,7 @@ fn storm(shared: &str, processes: usize) -> (Vec<Instant>, Vec<Value>, Instant, 
         log.lock().expect("log").push(Instant::now());
         good(seen)
     });
-    let config = "[shared]\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 30\n";
+    let config = "[shared]\ntimeout = 30\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 30\n";
     let sandboxes: Vec<Sandbox> = (0..processes)
         .map(|number| {
             let sandbox = Sandbox::new();

@@ -24,6 +24,8 @@ use super::model::server::{Answer, ModelServer, Seen};
 /// How many tests need the server.
 const NEED_SERVER: usize = 22;
 const SECRET: &str = "the-secret-of-the-tests-0123456789abcdef";
+/// A busy machine may keep a server waiting for longer than a user would.
+const PATIENT: &str = "[shared]\ntimeout = 30\n";
 const MODEL_KEY: &str = "sk-test-canary-0f1e2d3c4b5a69788796";
 
 /// A server of its own, on a socket in a folder of its own.
@@ -239,6 +241,17 @@ impl Sandbox {
 
     /// The command with that model, and with what the agents of the test share.
     fn command(&self, model: &ModelServer, shared: Option<&str>) -> Command {
+        self.with(model, shared, PATIENT)
+    }
+
+    /// The command with a configuration of its own too.
+    fn configured(&self, model: &ModelServer, shared: &str, config: &str) -> Command {
+        self.with(model, Some(shared), config)
+    }
+
+    fn with(&self, model: &ModelServer, shared: Option<&str>, config: &str) -> Command {
+        let path = self.folder.path().join("config.toml");
+        fs::write(&path, config).expect("config");
         let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
         command
             .env_clear()
@@ -250,19 +263,12 @@ impl Sandbox {
             .env("RESTITCH_MODEL", "m")
             .stdin(Stdio::null())
             .arg("--root")
-            .arg(self.folder.path().join("root"));
+            .arg(self.folder.path().join("root"))
+            .arg("--config")
+            .arg(path);
         if let Some(url) = shared {
             command.env("RESTITCH_REDIS_URL", url).env("RESTITCH_SHARED_SECRET", SECRET);
         }
-        command
-    }
-
-    /// The command with a configuration of its own too.
-    fn configured(&self, model: &ModelServer, shared: &str, config: &str) -> Command {
-        let path = self.folder.path().join("config.toml");
-        fs::write(&path, config).expect("config");
-        let mut command = self.command(model, Some(shared));
-        command.arg("--config").arg(path);
         command
     }
 

@@ -119,7 +119,8 @@ fn nothing_there_can_be_read() {
     let Some(redis) = Redis::start("nothing_there_can_be_read") else { return };
     let (model, url) = (good_model(), redis.url());
     let sandbox = Sandbox::new();
-    let limits = "[shared]\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 1000\n";
+    let limits =
+        "[shared]\ntimeout = 30\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 1000\n";
     let mut command = sandbox.configured(&model, &url, limits);
     let end = "the-end-of-the-test";
     let mut line = UnixStream::connect(redis.folder.path().join("socket")).expect("connected");

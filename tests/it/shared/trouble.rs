@@ -11,7 +11,7 @@ const EDITS: [&str; 4] = ["invoice", "refund", "voucher", "dividend"];
 /// Edits without the server's help: the file, what the model was asked, and what was told.
 fn alone(url: &str, told: &str) {
     let (model, sandbox) = (good_model(), Sandbox::new());
-    let (replies, log) = sandbox.batch(sandbox.command(&model, Some(url)), &EDITS);
+    let (replies, log) = sandbox.batch(sandbox.configured(&model, url, ""), &EDITS);
     assert!(replies.iter().all(|reply| reply["ok"] == true), "{replies:?}\n{log}");
     assert_eq!(sandbox.text(), edited(&EDITS), "{log}");
     assert_eq!(model.seen().len(), 2 * EDITS.len(), "each question is asked");
@@ -146,9 +146,13 @@ fn gone_in_the_middle_of_a_question() {
         let Some(mut redis) = Redis::start(test) else { return };
         let (model, go) = model_that_waits();
         let (url, first, second) = (redis.url(), Sandbox::new(), Sandbox::new());
-        let owner = first.start(&model, Some(&url), "pension");
+        let start = |sandbox: &Sandbox| {
+            let mut command = sandbox.configured(&model, &url, "");
+            edit(&mut command, "pension").spawn().expect("starts")
+        };
+        let owner = start(&first);
         until("the owner asks", || model.seen().len() == 1);
-        let waits = second.start(&model, Some(&url), "pension");
+        let waits = start(&second);
         until("the other one waits", || redis.waiting() > 0);
         redis.signal(how);
         if how == Signal::KILL {
