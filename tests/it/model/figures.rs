@@ -173,8 +173,8 @@ fn a_recording_replays_without_a_network() {
         bench.read("lib.rs")
     };
     let path = tape.display();
-    assert_eq!(run(format!("[model]\nrecord = \"{path}\"\n"), Some(&server.base_url())), after());
+    assert_eq!(run(format!("[model]\nrecord = '{path}'\n"), Some(&server.base_url())), after());
     let asked = server.seen().len();
-    assert_eq!(run(format!("[model]\nreplay = \"{path}\"\n"), None), after());
+    assert_eq!(run(format!("[model]\nreplay = '{path}'\n"), None), after());
     assert_eq!(server.seen().len(), asked);
 }
