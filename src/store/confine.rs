@@ -87,7 +87,9 @@ impl Folder {
             | OFlags::NOFOLLOW
             | OFlags::NOCTTY
             | OFlags::CLOEXEC;
-        Ok(File::from(rustix::fs::openat(self, name, flags, Mode::from_raw_mode(mode))?))
+        // A Mac's modes have 16 bits.
+        let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
+        Ok(File::from(rustix::fs::openat(self, name, flags, mode)?))
     }
 
     pub(super) fn unlink(&self, name: &OsStr) -> io::Result<()> {

@@ -84,7 +84,7 @@ impl Metadata {
                 .map_err(|error| format!("the absence of an access list ({error})"))?;
         }
         // Last, because changing owner or access list changes the mode.
-        rustix::fs::fchmod(copy, Mode::from_raw_mode(self.mode))
+        rustix::fs::fchmod(copy, Mode::from_raw_mode(self.mode as rustix::fs::RawMode))
             .map_err(|error| format!("its mode {:o} ({error})", self.mode))
     }
 }
