@@ -54,8 +54,7 @@ pub fn apply_many(text: &str, calls: &[EditRequest]) -> Result<Applied, Refusal>
     apply_text(None, text, calls)
 }
 
-/// Applies calls to the text of the file at `path`, which is not looked at: it names the
-/// language and is in the diff.
+/// Applies calls to a text. `path` is not opened: it gives the language and the name in the diff.
 pub fn apply_text(
     path: Option<&str>,
     text: &str,

@@ -9,9 +9,9 @@
 //! # Ok::<(), restitch::Refusal>(())
 //! ```
 //!
-//! [`apply`] and [`apply_many`] know texts. An [`engine::Engine`] edits files below a root, or in a
-//! store of your own, and asks a model of your own where there is one. [`tools::Toolbox`] is all of it
-//! by names and JSON, as models call it.
+//! [`apply`] and [`apply_many`] work on text. An [`engine::Engine`] edits files below a root or in
+//! a custom store, and can ask a model. [`tools::Toolbox`] offers all of this by tool name and
+//! JSON, as models call it.
 //!
 //! The modules are listed in the order in which an edit flows through them.
 

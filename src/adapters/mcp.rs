@@ -2,10 +2,10 @@
 //! names rmcp.
 //!
 //! One handler serves both lifecycles (`initialize`, and the stateless one of
-//! 2026-07-28). A refusal is an answer with `isError`, never a protocol error, since
-//! clients hide those from the model. Sampling is not used. The answer is text, which is
-//! what a model is to read: several clients show it the structured form instead, as one
-//! line of escaped JSON, so that one is for who asks for it.
+//! 2026-07-28). A refusal is an answer with `isError`, never a protocol error, since clients hide
+//! those from the model. Sampling is not used. The answer is text, which is meant for the model:
+//! several clients would show it structured content instead, as one line of escaped JSON, so that
+//! is sent only on request.
 
 mod budget;
 mod doors;
@@ -79,7 +79,7 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     let transport = AsyncRwTransport::new_server(requests, answers);
     let service = match server.serve(transport).await {
         Ok(service) => service,
-        // A client that leaves before it says anything is no fault of anyone.
+        // A client that disconnects before its first message is not an error.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(format!("the MCP session did not start: {error}")),
     };
@@ -122,7 +122,7 @@ impl Counted {
         let wait = self.calls.as_ref()?.take().err()?;
         let seconds = wait.as_secs() + 1;
         let reply = ToolReply::refused(
-            Refusal::new(EditCode::Blocked, "this token has made as many calls as it may for now")
+            Refusal::new(EditCode::Blocked, "this token has reached its limit of calls per minute")
                 .hint(format!("Nothing was done. Send the same call again in {seconds} s.")),
         );
         self.metrics.answered(&self.access, "", &reply, Duration::ZERO);
@@ -499,7 +499,7 @@ fn answer(reply: ToolReply, answers: Answers) -> CallToolResult {
 }
 
 fn describe(spec: &ToolSpec, answers: Answers) -> Tool {
-    // What is not said here is what the protocol takes for granted: each byte costs a model.
+    // Only differences from the defaults of the protocol are sent, because each byte costs tokens.
     let annotations = ToolAnnotations::new().read_only(!spec.writes).open_world(false);
     let annotations = if spec.writes { annotations.destructive(true) } else { annotations };
     let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))

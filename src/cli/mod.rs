@@ -99,7 +99,7 @@ async fn run(cli: Cli) -> Exit {
         && matches!(cli.command, Command::Init(_) | Command::Harness(_))
     {
         return Exit::usage(format!(
-            "this command works with files of this machine, and the root {url} is none"
+            "this command works only with local files, but the root {url} is in object storage"
         ));
     }
     match cli.command {

@@ -296,7 +296,7 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
         }
         // The default file is optional: if it cannot be read, there is no model.
         Err(error) if !asked_for => {
-            tracing::warn!(file = %path.display(), %error, "the configuration cannot be read and is left out");
+            tracing::warn!(file = %path.display(), %error, "the configuration cannot be read and is ignored");
             return Ok((ConfigFile::default(), path));
         }
         Err(error) => {
@@ -306,7 +306,7 @@ fn config(common: &Common) -> Result<(ConfigFile, PathBuf), Exit> {
     if !asked_for && is_below(&path, common.root()) {
         tracing::warn!(
             file = %path.display(),
-            "the configuration lies in the workspace and is left out; --config names another"
+            "the configuration is inside the workspace and is ignored; name another with --config"
         );
         return Ok((ConfigFile::default(), path));
     }

@@ -79,7 +79,7 @@ impl<C> Limited<C> {
         self.circuit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses while a pause lasts; afterwards one ask at a time finds out.
+    /// Refuses during a pause; afterwards lets one ask at a time through as a test.
     fn enter(&self, bytes: usize) -> Result<(), CorrectorError> {
         let mut circuit = self.circuit();
         let now = Instant::now();
@@ -98,7 +98,7 @@ impl<C> Limited<C> {
         {
             if now < until {
                 return Err(CorrectorError::Skipped(format!(
-                    "the model gave no answer in time {} times in a row; questions of this size are left out for another {} s. Send the call again then, or raise model.timeout",
+                    "the model gave no answer in time {} times in a row; questions of this size are skipped for another {} s. Send the call again after that, or raise model.timeout",
                     circuit.slow,
                     seconds(until)
                 )));
@@ -107,7 +107,7 @@ impl<C> Limited<C> {
         }
         match circuit.closed_until {
             Some(until) if now < until => Err(CorrectorError::Skipped(format!(
-                "there was no usable answer {} times in a row, and the endpoint is left alone for another {} s; send the call again then",
+                "there was no usable answer {} times in a row, and no request is sent for another {} s; send the call again after that",
                 circuit.failures,
                 seconds(until)
             ))),

@@ -63,7 +63,8 @@ pub struct CallOptions {
     pub request_id: Option<RequestId>,
     /// Which edit an undo without a revision takes back.
     pub undoes: Undoes,
-    /// What the caller had been told when it sent the call: its line numbers mean that.
+    /// Which answers the caller had received when it sent the call; its line numbers refer to
+    /// those.
     pub heard: Heard,
     /// The trace that the call is part of.
     pub trace: Option<TraceContext>,
@@ -95,7 +96,7 @@ pub struct Engine {
     ledger: Arc<Ledger>,
     unread: Unread,
     encoding: Option<Encoding>,
-    /// The call under way, with whose answer the caller is told.
+    /// The current call, whose answer reports what is shown and written.
     call: Option<CallId>,
     heard: Heard,
 }
@@ -217,7 +218,7 @@ impl Engine {
         Self { corrector: Arc::new(corrector), observer: Some(observer), ..self.clone() }
     }
 
-    /// The same engine, asking through what `wrap` makes of its corrector.
+    /// The same engine, with its corrector wrapped by `wrap`.
     #[must_use]
     pub fn asking_through(
         &self,
@@ -270,7 +271,7 @@ impl Engine {
         &self.ledger
     }
 
-    /// The same engine during one call, whose caller has heard so much.
+    /// The same engine during one call, with the answers that its caller has received.
     pub(crate) fn during(&self, call: CallId, heard: Heard) -> Self {
         Self { call: Some(call), heard, ..self.clone() }
     }

@@ -35,7 +35,7 @@ impl Engine {
         let nothing = || {
             Refusal::new(
                 EditCode::NoChange,
-                "there is nothing to undo: every edit of this session was undone, or there is none",
+                "there is nothing to undo: this session made no edits, or all of them were undone",
             )
             .hint("To take back an older edit, name its revision.")
         };

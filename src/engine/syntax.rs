@@ -1,6 +1,6 @@
-//! What syntax has to say between a decision and the commit: a warning for every edit, and a
-//! veto where a lenient reading or a model would bring an error that the call itself does not.
-//! It never decides what is written: it can only take outcomes away.
+//! The syntax check between a decision and the commit: a warning for any edit that adds an error,
+//! and a veto if a lenient reading or a model adds one that the call itself would not. It never
+//! decides what is written: it can only remove outcomes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub enum SyntaxMode {
     Off,
     /// It is told.
     Warn,
-    /// It is told; and an edit is refused where only the reading of the call brings it.
+    /// It is reported, and an edit is refused if only the reading of the call adds the error.
     #[default]
     Veto,
 }
@@ -185,7 +185,7 @@ impl Veto {
         let Some(first) = brought.new_errors.first() else { return Ok(()) };
         let as_sent = splice_check(&**syntax, &self.path, snapshot, &plain);
         if !as_sent.checked || !as_sent.new_errors.is_empty() {
-            // The call itself brings one; it is told, not forbidden.
+            // The call itself adds one; it is reported, not refused.
             return Ok(());
         }
         let line = |splice: &Splice| snapshot.lines().number_at(splice.range.start);

@@ -1,5 +1,5 @@
-//! Which answers a client had been given when it sent something, told by its stream: what
-//! was there before an answer went out knows nothing of that answer.
+//! Which answers a client had received when it sent a call. This is derived from its stream: bytes
+//! that had arrived before an answer went out were sent without knowing that answer.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ pub(crate) enum Received {
     /// So many bytes.
     #[cfg_attr(not(unix), allow(dead_code, reason = "nothing tells there what waits in a pipe"))]
     Bytes(u64),
-    /// More than is known: the client is still writing, and not reading.
+    /// Unknown: the client is still writing.
     Writing,
     /// This system does not tell what waits in a pipe.
     #[cfg(not(unix))]
@@ -21,8 +21,8 @@ pub(crate) enum Received {
 /// The answers of a session beside the offsets of its client's stream.
 #[derive(Debug, Default)]
 pub(crate) struct Hearing {
-    /// Answers not heard yet at the last offset that was asked for, with the first offset
-    /// that can know of them.
+    /// Answers that the client had not received at the last offset asked for, each with the first
+    /// offset of the stream at which it may have received it; `None` while that is not known.
     given: VecDeque<(Option<u64>, Answers)>,
     heard: Answers,
     #[cfg(not(unix))]
@@ -46,7 +46,7 @@ impl Hearing {
         }
     }
 
-    /// The client was found not to be writing any more, with so much received.
+    /// The client has stopped writing after this many bytes.
     pub(crate) fn rested(&mut self, bytes: u64) {
         for (from, _) in self.given.iter_mut().filter(|(from, _)| from.is_none()) {
             *from = Some(bytes);
@@ -70,7 +70,7 @@ impl Hearing {
     }
 }
 
-/// A pipe that holds so much is as good as full: its writer may be waiting to write more.
+/// A pipe with this many bytes counts as full: its writer may be waiting to write more.
 #[cfg(unix)]
 pub(crate) const FULL: u64 = 60 << 10;
 

@@ -174,7 +174,7 @@ pub fn find(name: &str) -> Option<&'static ToolSpec> {
 
 /// An answer that its caller has not been given yet.
 #[derive(Debug)]
-#[must_use = "until it is told, later calls speak in the numbers from before this one"]
+#[must_use = "until it is told, line numbers in later calls refer to the state before this answer"]
 pub struct Telling {
     ledger: Arc<Ledger>,
     call: CallId,
@@ -214,7 +214,7 @@ impl Toolbox {
         Self { guard: Some(GuardedCalls::new(policy)), ..self }
     }
 
-    /// The same tools, of which so many are offered.
+    /// The same tools, offering only those of `offer`.
     #[must_use]
     pub fn offering(self, offer: Offer) -> Self {
         Self { offer, ..self }
@@ -280,8 +280,8 @@ impl Toolbox {
         reply
     }
 
-    /// Runs one tool for a caller that is told later: until [`Telling::told`] says so, calls
-    /// that come in speak in the numbers from before it.
+    /// Runs one tool whose answer is delivered later. Until [`Telling::told`] is called, line
+    /// numbers in other calls refer to the state before this answer.
     pub async fn call_untold(
         &self,
         name: &str,

@@ -38,7 +38,7 @@ impl Corrector for Budgeted {
         Box::pin(async move {
             if let Err(wait) = self.asks.take() {
                 return Err(CorrectorError::Skipped(format!(
-                    "this token's budget of questions to the model is used up for {} s",
+                    "this token may ask the model no more questions for {} s",
                     wait.as_secs() + 1
                 )));
             }

@@ -109,7 +109,7 @@ pub async fn serve_http(
             return Err(format!("the bearer token{who} is shorter than 16 characters"));
         }
         if accesses[..number].iter().any(|other| other.token.trim() == access.token.trim()) {
-            return Err(format!("the bearer token{who} is another's as well; give each its own"));
+            return Err(format!("the bearer token{who} is used twice; give each access its own"));
         }
     }
     let listener = tokio::net::TcpListener::bind(options.address)
@@ -212,7 +212,7 @@ impl House {
         };
         if is_closing {
             let later = [(header::RETRY_AFTER, "1")];
-            let text = "the server is going down; send it again to the next one\n";
+            let text = "the server is shutting down; retry later\n";
             return (StatusCode::SERVICE_UNAVAILABLE, later, text).into_response();
         }
         enter(target, request).await

@@ -280,7 +280,8 @@ impl OpenAi {
         usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<ChatReply, ChatError> {
         let mut manner = self.manner();
-        // A form that is left out by guess has to be proven wrong by one that is taken.
+        // If the reason of a rejection is a guess, the simpler form is remembered only once the
+        // server accepts it.
         let mut guessed = false;
         // A model that rambled once says nothing about its server.
         let mut rambled = false;
@@ -307,7 +308,7 @@ impl OpenAi {
                     continue;
                 }
             };
-            // Whatever the model made of it: the server takes this form, and not the last one.
+            // Whatever the model answered, the server accepts this form and not the previous one.
             if guessed && !rambled {
                 self.learnt(manner);
             }
@@ -350,7 +351,7 @@ const CUT_OFF: &str = "the model's answer was cut off: it is longer than any ans
 enum Failure {
     /// The server may take another one.
     Lacks(Lack, String),
-    /// That was it.
+    /// No other form will help.
     Final(ChatError),
 }
 

@@ -159,7 +159,7 @@ fn state() -> Finding {
             "state",
             if state_folder().is_some() { Level::Bad } else { Level::Warning },
             format!("{why}; undo, locks and caches are off"),
-            "Set RESTITCH_STATE_DIR to a folder that is yours alone, or is not there yet.",
+            "Set RESTITCH_STATE_DIR to a folder that only you can access, or that does not exist yet.",
         ),
     }
 }

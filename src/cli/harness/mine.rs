@@ -27,8 +27,8 @@ use crate::text::ContentHash;
 
 #[derive(Debug, Args)]
 pub(crate) struct MineArgs {
-    /// A transcript, a database of opencode, or a folder of them; without it, where the clients
-    /// keep theirs.
+    /// A transcript, a database of opencode, or a folder of them; by default the folders in which
+    /// the clients keep theirs.
     path: Option<PathBuf>,
     /// Whose transcripts: claude, codex, gemini, opencode or aider. Told by their shape otherwise.
     #[arg(long, value_parser = client)]

@@ -31,7 +31,7 @@ pub(crate) struct HarnessArgs {
 enum HarnessCommand {
     /// Replay the cases below a folder; exit 1 when any verdict is not the expected one.
     Run(run::RunArgs),
-    /// Make what the engine does now the expectation of cases that do something else.
+    /// Record the current results as the expected ones.
     Bless(run::RunArgs),
     /// Run the same cases through other tools, installed into a scratch folder.
     Compare(compare::CompareArgs),
@@ -39,11 +39,11 @@ enum HarnessCommand {
     Report(compare::ReportArgs),
     /// Find the failed edits in an agent's transcripts and replay them.
     Mine(mine::MineArgs),
-    /// Replay failed edits, without a model and with one that answers as the agent went on.
+    /// Replay failed edits without a model, and with one that answers from the agent's next call.
     Replay(replay::ReplayArgs),
     /// Make cases from two versions of a package or from a git history.
     Generate(generate::GenerateArgs),
-    /// Generate spoiled edits, decide them in memory, and count by way.
+    /// Generate edits with mistakes, decide them in memory, and count results by kind of mistake.
     Measure(measure::MeasureArgs),
     /// Put the parts of a run together: the same figures as in one run.
     Merge(merge::MergeArgs),

@@ -50,8 +50,8 @@ pub(crate) struct RunArgs {
     /// Write a JUnit report, which forges and CI servers show.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// Print GitHub's annotations on stderr: what is not as it should be, and what changed
-    /// since the baseline.
+    /// Print GitHub annotations on stderr for unexpected results and for changes since the
+    /// baseline.
     #[arg(long)]
     annotations: bool,
     #[command(flatten)]
