@@ -210,12 +210,15 @@ impl IndentMap {
         let lost = |(from, to): &(String, String)| {
             from.is_empty() || deeper && columns(from, 4) <= columns(to, 4)
         };
-        // The levels of old_str explain all, and those of new_str are others: nothing was lost.
-        let scaled = || {
-            common.is_some() && !self::rules(&pairs, Levels { call: common, ..levels }).is_empty()
+        // A first line that is as deep as in the file, and levels of old_str that explain the others:
+        // nothing was lost, and new_str has other levels.
+        let scaled = |first: &(String, String)| {
+            let levels = Levels { call: common, ..levels };
+            first.0 == first.1 && common.is_some() && !self::rules(&pairs, levels).is_empty()
         };
-        let first_apart =
-            rules.is_empty() && pairs.len() > 1 && pairs.first().is_some_and(lost) && !scaled();
+        let first_apart = rules.is_empty()
+            && pairs.len() > 1
+            && pairs.first().is_some_and(|first| lost(first) && !scaled(first));
         if first_apart {
             let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
             let call = rest.call.or(levels.call.filter(|_| tabs));

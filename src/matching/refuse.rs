@@ -285,7 +285,7 @@ mod tests {
             not_found(&EditRequest::new("from b;", "from c;"), &File::new(&snapshot, None));
         assert_eq!(
             refusal.message,
-            "old_str is not in the file; line 2 has it with other letter case"
+            "old_str is not in the file; line 2 has it in different letter case"
         );
     }
 }

@@ -540,7 +540,7 @@ mod tests {
         assert!(
             read("edit_file", wrong)
                 .expect_err("type")
-                .contains("is an array, and shall be a string")
+                .contains("is an array, but must be a string")
         );
     }
 }

@@ -174,7 +174,7 @@ fn each_token_opens_its_own_roots_with_its_own_tools_and_budget() {
     assert!(read.contains("\"isError\":true") && !read.contains("edited"), "not offered: {read}");
     server.edit("/mcp", &web, "edited", "again");
     let spent = server.edit("/mcp", &web, "again", "once more");
-    assert!(spent.contains("as many calls as it may") && text("web") == "again\n", "{spent}");
+    assert!(spent.contains("limit of calls per minute") && text("web") == "again\n", "{spent}");
     let free = server.edit("/mcp", &app, "edited", "free");
     assert!(free.contains("\"isError\":false"), "another token has its own budget: {free}");
 }

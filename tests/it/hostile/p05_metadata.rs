@@ -50,7 +50,7 @@ fn undo_does_not_follow_a_link_that_came_later() {
         let undone =
             &world.batch(&[undo(reply["report"]["revision"].as_u64().expect("number"))])[0];
         assert_eq!(undone["code"], "EDIT_CONFLICT", "{undone}");
-        assert!(undone["message"].as_str().is_some_and(|text| text.contains("a link leads to")));
+        assert!(undone["message"].as_str().is_some_and(|text| text.contains("through a link to")));
         assert_eq!(world.text(name), "two\n", "the other file stays");
     }
 }

@@ -61,7 +61,7 @@ async fn lines_move_within_a_file_and_the_answer_shows_both_places() {
     let reply = session.ok(call).await;
     assert_eq!(session.text("a.txt").as_deref(), Some("three\nfour\none\ntwo\nfive\n"));
     assert!(
-        reply.message.starts_with("Moved lines 1-2 of a.txt to a.txt, lines 3-4 now."),
+        reply.message.starts_with("Moved lines 1-2 of a.txt to a.txt; now at lines 3-4."),
         "{}",
         reply.message
     );

@@ -142,7 +142,7 @@ fn seed_000_4_the_prompts_guide_safe_editing() {
         "never from memory",
         "Search hits carry line numbers",
         "One call for all edits",
-        "the version that you last saw before the call",
+        "the version that you last saw",
         "bottom up",
         "Verify by the answer",
     ] {
