@@ -167,6 +167,24 @@ const RUNGS: &[Row] = rows! {
 };
 
 /// The name, the language of its files, the rows.
+/// Text that is no program, where fences, numbers, blanks and depth are content.
+const MARKUP: &[Row] = rows! {
+    commands_of_a_right_new_str: "Let $\\alpha \\in \\R$ and $\\nu > 0$.\n", "Let $\\\\alpha \\\\in \\\\R$ and $\\\\nu > 0$.", "Let $\\beta \\in \\R$ and $\\nu \\ge 0$." => After("unescaped", "Let $\\beta \\in \\R$ and $\\nu \\ge 0$.\n");
+    a_path_in_a_right_new_str: "path = C:\\src\\app\n", "path = C:\\\\src\\\\app", "path = C:\\new\\tmp" => After("unescaped", "path = C:\\new\\tmp\n");
+    text_behind_a_fence: "```sh\nnpm i\n```\n", "```bash\nnpm i\n```", "```bash\nnpm i\n```\n\n> Needs Node." => Refused(EditCode::NoOccurrence);
+    another_language_of_a_fence: "```sh\nnpm i\n```\n", "```bash\nnpm i\n```", "```console\n$ npm i\n```" => Refused(EditCode::NoOccurrence);
+    a_fence_that_goes: "```sh\nnpm i\n```\n", "```bash\nnpm i\n```", "Run `npm i`." => Refused(EditCode::NoOccurrence);
+    codes_behind_line_numbers: "200: fine\n404: missing\n", "13: 200: fine\n14: 404: missing", "13: 200: fine\n14: 404: not found\n401: denied" => After("line_numbers", "200: fine\n404: not found\n401: denied\n");
+    hard_breaks_of_kept_lines: "Roses are red,  \nviolets are blue,  \nsugar is sweet,  \n", "are red,\nviolets are blue,\nsugar is", "are red,\nviolets are white,\nsugar is" => After("trailing_blanks", "Roses are red,  \nviolets are white,  \nsugar is sweet,  \n");
+    keys_put_under_another: "db:\n  host: x\n  port: 1\n", "db:\n    host: x\n    port: 1\n", "prod:\n  db:\n    host: x\n    port: 1\n" => Refused(EditCode::Ambiguous);
+    a_list_item_and_a_key: "steps:\n  - uses: x\n    with: 1\nother:\n    uses: x\n    with: 1\n", "uses: x\nwith: 1", "uses: x\nwith: 2" => Refused(EditCode::OccurrenceMismatch);
+    an_elided_part_of_another_block: "a:\n  x: 1\nb:\n  y: 2\n", "a:\n  ...\n  y: 2\n", "a:\n  ...\n  y: 3\n" => Refused(EditCode::NoOccurrence);
+    an_entity_that_no_escaping_makes: "<code>x</code>\n", "&lt;code&gt;x&lt;/code&gt;", "&lt;code&gt;x&lt;/code&gt;&nbsp;" => After("html_entities", "<code>x</code>&nbsp;\n");
+    a_change_that_the_rung_forgives: "~~~js\nrun()\n~~~\n", "```js\nrun()\n```", "```ts\nrun()\n```" => Refused(EditCode::NoOccurrence);
+    a_full_stop_behind_the_place: "It\u{2019}s tried twice. Then it fails.\n", "It's tried twice", "It's tried again" => After("look_alikes", "It\u{2019}s tried again. Then it fails.\n");
+    comments_do_not_choose_between_equals: "a:\n  # step 1: test\n  - os: ubuntu\n    n: 1\nb:\n  # step 2: build\n  - os: ubuntu\n    n: 1\n", "  # step 1: build\n  - os: ubuntu\n    n: 1\n", "  # step 1: build\n  - os: ubuntu\n    n: 2\n" => Refused(EditCode::NoOccurrence);
+};
+
 const COLLECTIONS: &[(&str, &str, &[Row])] = &[
     ("basics", "javascript", BASICS),
     ("rungs", "javascript", RUNGS),
@@ -174,6 +192,7 @@ const COLLECTIONS: &[(&str, &str, &[Row])] = &[
     ("endings", "none", ENDINGS),
     ("unicode", "none", UNICODE),
     ("escapes", "none", ESCAPES),
+    ("markup", "yaml", MARKUP),
     ("refusals", "javascript", REFUSALS),
     ("regressions", "python", REGRESSIONS),
 ];
