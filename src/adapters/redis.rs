@@ -1,7 +1,7 @@
 //! Shared values in Redis or Valkey. The only module that names the library.
 //!
 //! One connection for all requests, made when it is first needed. A request that fails, or
-//! that nobody waits for any more, ends it, and the next one makes another.
+//! whose caller has left, ends it, and the next one makes another.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -132,7 +132,7 @@ impl RedisValues {
             return Ok((*number, connection.clone()));
         }
         *kept = None;
-        // Whoever calls us has a time of its own.
+        // The caller has a deadline of its own.
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let fresh = self.client.get_multiplexed_async_connection_with_config(&config).await?;
@@ -178,7 +178,7 @@ impl RedisValues {
     }
 }
 
-/// What a failure means for whoever shares.
+/// What a failure means for sharing.
 fn trouble(error: RedisError) -> SharedTrouble {
     match error.code() {
         // No memory left, no disk left, or a copy that takes no writes.

@@ -59,7 +59,7 @@ pub(crate) trait Chat: Send + Sync {
     ) -> BoxFuture<'a, Result<Turn, String>>;
 }
 
-/// What happens, for whoever watches.
+/// What happens, for an observer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum Event<'a> {

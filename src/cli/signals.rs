@@ -35,7 +35,7 @@ pub(crate) fn heed() {
         tokio::spawn(async move { while file_size.recv().await.is_some() {} });
     }
     for kind in [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()] {
-        // Whoever started us may want it ignored: nohup, or a job in the background.
+        // The parent process may want it ignored: nohup, or a job in the background.
         if is_ignored(kind.as_raw_value()) {
             continue;
         }

@@ -194,7 +194,7 @@ impl<C: Corrector> Corrector for Record<C> {
     }
 }
 
-/// Identifies an ask, whoever answers it.
+/// Identifies an ask, independent of who answers it.
 fn key_of(ask: &Ask) -> String {
     ContentHash::of(&ask_digest(ask)).to_string()
 }

@@ -104,7 +104,7 @@ impl Engine {
             }
         }
         let anchored = match snapshot {
-            // Whoever names the version has read it.
+            // A caller that names the version has read it.
             Some(_) => Seen::Whole,
             None => Seen::Lines(Vec::new()),
         };

@@ -1,4 +1,4 @@
-//! What came of a call, for whoever counts: names and codes, never a path or a text.
+//! The result of a call, for statistics: names and codes, never a path or a text.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ const MAX_BYTES: u64 = 150_000;
 const MAX_FILES: usize = 4_000;
 const MAX_COMMITS: &str = "200";
 
-/// Which packages of a corpus to use. Whoever tunes a matcher looks at one half only.
+/// Which packages of a corpus to use. The matcher is tuned on one half only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Half {
     /// Every second package, to develop with.

@@ -95,7 +95,7 @@ pub trait Gate: Send + Sync {
 pub struct SharedCounts {
     /// Answers that another process had, or was just getting.
     pub hits: AtomicU64,
-    /// Questions that nobody had an answer to.
+    /// Questions without a shared answer.
     pub misses: AtomicU64,
     /// Questions that waited for another process.
     pub waits: AtomicU64,

@@ -48,7 +48,7 @@ struct Terms {
 
 const MOST_TERMS: usize = 64;
 
-/// Longer keywords and terms are refused: nobody searches for so much of a line, and an automaton
+/// Longer keywords and terms are refused: no search needs so much of a line, and an automaton
 /// of many long terms takes long to build.
 const MOST_TERM: usize = 1_000;
 

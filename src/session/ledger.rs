@@ -510,7 +510,7 @@ mod tests {
         let read = ledger.now();
         let call = ledger.begin();
         ledger.wrote(&file, Some(&old), &now, &[], Some(call));
-        // Not answered yet: whoever speaks now speaks of the read.
+        // Not answered yet: numbers in a call now refer to the read.
         assert_eq!(of(&ledger, &now, Heard::All), Basis::Of(vec![At::Version(0)]));
         ledger.answered(call);
         assert_eq!(of(&ledger, &now, Heard::All), Basis::Of(vec![At::Now]));

@@ -20,7 +20,7 @@ pub fn state_folder() -> Option<PathBuf> {
         .or_else(|| folder("HOME").map(|home| home.join(".local/state/restitch")))
 }
 
-/// The path without links, as callers write it. Windows says `\\?\C:\…`, which nobody does.
+/// The path without links, as callers write it. Windows says `\\?\C:\…`, which callers do not.
 #[cfg(any(feature = "cli", not(unix), test))]
 pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
     let path = path.canonicalize()?;

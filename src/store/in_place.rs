@@ -178,7 +178,7 @@ fn locked_draft(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Whether the file is still in its folder. Whoever removes one holds its lock.
+/// Whether the file is still in its folder. A process that removes one holds its lock.
 fn has_name(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }

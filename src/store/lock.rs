@@ -3,7 +3,7 @@
 //!
 //! The lock sits on the file, not on a name, so symlinks, hard links and bind mounts
 //! cannot get around it, and the system frees it when its holder dies. Because a commit
-//! puts a new file under the name, whoever gets the lock must check that the name
+//! puts a new file under the name, a process that gets the lock must check that the name
 //! still means the file that was locked; `disk.rs` does that and starts over if not.
 
 use std::collections::HashSet;

@@ -364,7 +364,7 @@ impl Disk {
             .collect()
     }
 
-    /// Marks a commit of several files, so that whoever comes after a crash takes it back.
+    /// Marks a commit of several files, so that the next process takes it back after a crash.
     pub(super) fn mark_batch(&self, files: usize, revision: u64) -> Option<BatchMark> {
         let history = self.history.as_ref().filter(|_| files > 1)?;
         match history.mark_open(revision) {

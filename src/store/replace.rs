@@ -157,7 +157,7 @@ impl Displaced {
         &self.new.file
     }
 
-    /// Gives the displaced file to whoever keeps it, under `path`, for its owner only.
+    /// Moves the displaced file to `path`, where only its owner can read it.
     pub(super) fn move_to(self, path: &Path) -> Result<(), (Self, io::Error)> {
         let folder = &*self.new.folder;
         // With a second name it is also another program's file.

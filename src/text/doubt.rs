@@ -6,7 +6,7 @@
 //! another is damage. So a character that is new to the file is written only if
 //! every encoding that the file's bytes plausibly are would write the same bytes for it.
 //!
-//! An encoding is implausible if it decodes the file to text that nobody would write: a capital
+//! An encoding is implausible if it decodes the file to improbable text: a capital
 //! after a small letter, two scripts in one word, a drawing character inside a word, rare
 //! ideographs. One such place proves nothing; several do.
 

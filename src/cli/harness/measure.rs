@@ -1,4 +1,4 @@
-//! `restitch harness measure`: the corpus without files, for whoever works on the matcher.
+//! `restitch harness measure`: the corpus in memory, for work on the matcher.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

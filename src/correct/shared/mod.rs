@@ -1,12 +1,12 @@
 //! Answers that machines share: a second tier behind the cache of the process.
 //!
-//! Of those who ask an identical question at once, wherever they run, one asks the model.
-//! It holds a lease under the question's name, and renews it for as long as it waits for the
-//! model; the others look again and again. A lease that stands still is taken over, so that
-//! nobody waits for the dead. Only an answer that passed the checks takes the lease's place.
+//! Of the processes that ask an identical question at once, one asks the model. It holds a lease
+//! under the question's name and renews it while it waits for the model; the others poll. A lease
+//! that is not renewed is taken over, so that no process waits for a dead one. Only an answer that
+//! passed the checks replaces the lease.
 //!
-//! Everything there is sealed for its name, a lease too. Who can write to the server can
-//! remove or repeat what stood under a name, and no more.
+//! Every value is sealed for its name, leases too. A program that can write to the server can
+//! remove or repeat a value of a name, and no more.
 
 mod limits;
 mod line;
@@ -28,7 +28,7 @@ pub use limits::SharedLimits;
 pub use line::{Line, LineOptions};
 pub use seal::{Seal, ShortSecret};
 
-/// A lease that is not renewed for so long is nobody's.
+/// A lease that is not renewed for this long is free.
 const LEASE: Duration = Duration::from_secs(5);
 /// How often it is renewed.
 const BEAT: Duration = Duration::from_secs(1);
@@ -44,13 +44,13 @@ const VAIN: u32 = 3;
 /// Answers whose call was given up before they were checked are kept in mind no longer.
 const UNCHECKED: Duration = Duration::from_secs(60);
 
-/// What stands under the name of a question.
+/// The value under the name of a question.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Kept {
-    /// An answer that passed the checks of whoever asked.
+    /// An answer that passed the checks of the process that asked.
     Answer(Reply),
-    /// Somebody is asking.
+    /// A process is asking.
     Lease {
         /// Which flight it is.
         flight: String,
@@ -107,7 +107,7 @@ struct Lease {
     name: String,
     flight: String,
     beat: u32,
-    /// As it stands on the server.
+    /// The value on the server.
     sealed: Vec<u8>,
     is_held: bool,
 }
@@ -125,7 +125,7 @@ impl Drop for Lease {
 }
 
 impl Lease {
-    /// Renews it for as long as it is polled, or until somebody else has it.
+    /// Renews it for as long as it is polled, or until another process has it.
     async fn keep(&mut self) {
         while self.is_held {
             sleep(BEAT).await;
@@ -135,7 +135,7 @@ impl Lease {
             match self.line.replace(&self.name, &self.sealed, Some((&next, LEASE))).await {
                 Some(true) => self.sealed = next,
                 Some(false) => self.is_held = false,
-                // Nobody knows which of the two stands there, if any: it runs out by itself.
+                // It is not known which of the two is there, if any: it expires by itself.
                 None => {}
             }
         }
@@ -152,7 +152,7 @@ fn sealed(seal: &Seal, name: &str, kept: &Kept) -> Option<Vec<u8>> {
     seal.close(name, &serde_json::to_vec(kept).ok()?)
 }
 
-/// Whether a lease that somebody else holds is alive.
+/// Whether a lease of another process is alive.
 struct Watch {
     flight: String,
     beat: u32,
@@ -160,8 +160,8 @@ struct Watch {
 }
 
 impl Watch {
-    /// Only a renewal that was not seen before is a sign of life: old ones can be repeated, by
-    /// whoever can write there, and so can the leases of many flights.
+    /// Only a renewal that was not seen before is a sign of life: old ones can be repeated by
+    /// a program that can write there, and so can the leases of many flights.
     fn is_alive(seen: &mut Vec<Self>, flight: &str, beat: u32) -> bool {
         let (since, most) = (Instant::now(), seen.len() >= FLIGHTS);
         match seen.iter_mut().find(|watch| watch.flight == flight) {
@@ -252,7 +252,7 @@ impl<C> Shared<C> {
                     Some(Kept::Rejected { .. } | Kept::Lease { .. }) => {
                         self.line.replace(name, bytes, Some((&lease, LEASE))).await
                     }
-                    // Nothing that anybody with the secret put here.
+                    // Not put here by a holder of the secret.
                     None => {
                         if counts.strange.fetch_add(1, Ordering::Relaxed) == 0 {
                             tracing::warn!(
@@ -308,7 +308,7 @@ impl<C: Corrector> Shared<C> {
                 () = &mut keeping => asking.await,
             }
         };
-        // An error is nobody else's: dropping the lease lets the next one try.
+        // An error is not shared: dropping the lease lets the next process try.
         let reply = answer?;
         self.note(name, lease.into_sealed(), &reply);
         Ok(reply)

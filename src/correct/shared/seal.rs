@@ -1,10 +1,10 @@
-//! What stands on a shared server: names that say nothing, and values that only a holder of
-//! the secret can read or make, each for one name.
+//! Names and values on a shared server: names that say nothing, and values that only a holder
+//! of the secret can read or make, each for one name.
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::{aead, hkdf, hmac};
 
-/// Shorter ones could be guessed by whoever can read the server.
+/// Shorter ones could be guessed by a reader of the server.
 const SHORTEST: usize = 32;
 const LABEL: &[u8] = b"restitch shared 1";
 
@@ -44,8 +44,8 @@ impl Seal {
         Ok(Self { names, keys, random: SystemRandom::new() })
     }
 
-    /// The name under which something is kept. Without the secret nobody can tell what it
-    /// stands for, not even by trying.
+    /// The name under which something is kept. Without the secret it cannot be told
+    /// what it stands for, not even by trying.
     pub fn name(&self, kind: &str, parts: &[&[u8]]) -> String {
         let mut mac = hmac::Context::with_key(&self.names);
         for part in [kind.as_bytes()].iter().chain(parts) {
@@ -64,14 +64,14 @@ impl Seal {
         Some(aead::LessSafeKey::new(key.into()))
     }
 
-    /// A word that nobody else has. `None`: the system gives no random bytes.
+    /// A random word. `None`: the system gives no random bytes.
     pub fn word(&self) -> Option<String> {
         let mut bytes = [0_u8; 16];
         self.random.fill(&mut bytes).ok()?;
         Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The value as it may stand under that name. `None`: the system gives no random bytes.
+    /// The value sealed for that name. `None`: the system gives no random bytes.
     pub fn close(&self, name: &str, plain: &[u8]) -> Option<Vec<u8>> {
         let mut nonce = [0; aead::NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;

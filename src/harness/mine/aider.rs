@@ -2,7 +2,7 @@
 //! user said begins with `#### `, what aider said with `> `, and the rest is the model's.
 //!
 //! Edits are SEARCH/REPLACE blocks. A block counts when aider said that it was applied or that
-//! it failed; one that nobody confirmed, in a question or an interrupted answer, does not. The
+//! it failed; one that was not confirmed, in a question or an interrupted answer, does not. The
 //! history has the time of a session's start alone, in local time, which is taken for UTC.
 
 use std::collections::BTreeSet;
