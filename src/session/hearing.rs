@@ -9,7 +9,7 @@ use super::ledger::{Answers, Heard};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
     /// So many bytes.
-    #[cfg_attr(not(unix), allow(dead_code, reason = "nothing tells there what waits in a pipe"))]
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix can ask how much waits in a pipe"))]
     Bytes(u64),
     /// Unknown: the client is still writing.
     Writing,

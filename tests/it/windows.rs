@@ -311,8 +311,8 @@ fn batch_edits_reads_and_undoes() {
     batch.end();
 }
 
-/// Nothing tells here what a client had heard when it sent a call, so a number that can mean two
-/// lines is never guessed at.
+/// Windows cannot tell which answers a client had read when it sent a call, so a number that can
+/// mean two lines is refused.
 #[test]
 fn a_number_that_can_mean_two_lines_is_refused() {
     let work = Work::new();

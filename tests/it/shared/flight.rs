@@ -103,8 +103,8 @@ fn when_the_owner_stands_still_another_asks() {
 
 /// Whoever waits has a deadline of its own, and does not pass on that of the one that asks.
 #[test]
-fn nobody_waits_past_its_own_deadline() {
-    let Some(redis) = Redis::start("nobody_waits_past_its_own_deadline") else { return };
+fn no_call_waits_past_its_own_deadline() {
+    let Some(redis) = Redis::start("no_call_waits_past_its_own_deadline") else { return };
     let model = ModelServer::start(|_, _| Answer::Stall(Vec::new()));
     let (url, first, second) = (redis.url(), Sandbox::new(), Sandbox::new());
     let mut owner = first.start(&model, Some(&url), "bonus");
@@ -122,7 +122,7 @@ fn nobody_waits_past_its_own_deadline() {
     let _ = owner.wait();
 }
 
-/// An answer that does not pass is nobody's, and the next one asks again.
+/// An answer that does not pass is not shared, and the next process asks again.
 #[test]
 fn an_answer_that_is_rejected_is_not_kept() {
     let Some(redis) = Redis::start("an_answer_that_is_rejected_is_not_kept") else { return };

@@ -60,7 +60,7 @@ fn a_bucket_never_gives_more_than_it_has() {
     assert!(taken.len() >= all.holds as usize);
 }
 
-/// What is under the bucket's name is somebody else's.
+/// Another program wrote the value under the bucket's name.
 #[test]
 fn a_spoiled_bucket_is_a_full_one() {
     let Some(redis) = Redis::start("a_spoiled_bucket_is_a_full_one") else { return };

@@ -124,7 +124,7 @@ impl Redis {
         assert!(self.listens(), "as before");
     }
 
-    /// What somebody else does there.
+    /// A connection as another client of the server.
     fn other(&self) -> redis::Connection {
         let client = redis::Client::open(self.url()).expect("address");
         client.get_connection().expect("connected")

@@ -1,4 +1,4 @@
-//! Somebody else writes to the server, and reads what is there.
+//! Another program writes to the server, and reads what is there.
 
 use std::io::{Read as _, Write as _};
 use std::os::unix::net::UnixStream;
@@ -16,7 +16,7 @@ fn model_with_a_switch() -> (ModelServer, Arc<AtomicBool>) {
     (model, stalls)
 }
 
-/// What somebody does to the values of these names.
+/// How another program changes the values of these names.
 type Way<'a> = (&'a str, &'a dyn Fn(&[String]));
 
 /// Two answers are there; each way to spoil them is tried, and an edit goes on as if there were

@@ -114,7 +114,7 @@ fn tls_is_spoken_and_certificates_are_checked() {
         assert_eq!(sandbox.text(), edited(&["bonus"]), "{reply}");
         assert_eq!((model.seen().len(), log.as_str()), (asked, ""));
     }
-    // Nobody vouches for it.
+    // Without the certificate the server is not trusted.
     alone(&url, "cannot be used");
 }
 
@@ -133,7 +133,7 @@ fn a_server_without_tls_gets_no_password() {
         }
     });
     alone(&format!("rediss://user:hunter2-secret@127.0.0.1:{port}"), "cannot be used");
-    let bytes = told.recv().expect("somebody came");
+    let bytes = told.recv().expect("a client connected");
     assert_eq!(bytes.first(), Some(&0x16), "a TLS handshake");
     assert!(!bytes.windows(7).any(|part| part == b"hunter2"));
 }
