@@ -44,7 +44,7 @@ impl Baseline {
         self.0.insert(id.to_owned(), verdict.word().to_owned());
     }
 
-    /// What `now` has in another way than this.
+    /// The verdicts in which `now` differs from this.
     pub(crate) fn changes(&self, now: &Self, scope: Scope) -> Vec<Difference> {
         let gone = self
             .0

@@ -10,8 +10,8 @@ use crate::edit::{EditCode, EditRequest, Expected};
 pub struct Case {
     /// The same in every run.
     pub id: String,
-    /// How it was spoiled, or the fixture's cause.
-    pub way: String,
+    /// The mutation that made it, or the fixture's cause: a row of the score.
+    pub cause: String,
     /// The group it is scored with.
     pub family: String,
     /// The file's language.

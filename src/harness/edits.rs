@@ -2,7 +2,7 @@
 //!
 //! A hunk becomes an edit with one to four lines of context on each side. Only
 //! hunks whose lines are unique in the file *even without white space, quotes,
-//! commas and semicolons* are taken, so that no spoiling that folds any of these
+//! commas and semicolons* are taken, so that no mutation that folds any of these
 //! can make another place as good as the right one.
 
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::language::Language;
 
 /// What an edit does with a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Row {
+pub(crate) enum DiffLine {
     /// The line stays.
-    Keep(String),
+    Context(String),
     /// The line goes.
-    Drop(String),
+    Removed(String),
     /// The line is new.
-    Add(String),
+    Added(String),
 }
 
 /// One hunk between two versions of a file.
@@ -39,7 +39,7 @@ pub(crate) struct RealEdit {
     /// Where its last line ends, without the line break.
     pub end: usize,
     /// Its lines.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffLine>,
 }
 
 const MAX_FILE: usize = 120_000;
@@ -98,11 +98,11 @@ pub(crate) fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
             if above == 0 && below == 0 || last == first {
                 return None;
             }
-            let mut rows: Vec<Row> = Vec::new();
-            rows.extend(old[first..gone.start].iter().map(|l| Row::Keep((*l).to_owned())));
-            rows.extend(old[gone.clone()].iter().map(|l| Row::Drop((*l).to_owned())));
-            rows.extend(new[come].iter().map(|l| Row::Add((*l).to_owned())));
-            rows.extend(old[gone.end..last].iter().map(|l| Row::Keep((*l).to_owned())));
+            let mut rows: Vec<DiffLine> = Vec::new();
+            rows.extend(old[first..gone.start].iter().map(|l| DiffLine::Context((*l).to_owned())));
+            rows.extend(old[gone.clone()].iter().map(|l| DiffLine::Removed((*l).to_owned())));
+            rows.extend(new[come].iter().map(|l| DiffLine::Added((*l).to_owned())));
+            rows.extend(old[gone.end..last].iter().map(|l| DiffLine::Context((*l).to_owned())));
             let edit = RealEdit {
                 id: format!("{}/{}:{}", pair.package, pair.path, first + 1),
                 path: pair.path.clone(),
@@ -127,14 +127,16 @@ fn room(op: Option<&DiffOp>) -> usize {
 impl RealEdit {
     fn is_sound(&self, folded_file: &str) -> bool {
         let region = folded(&self.file[self.start..self.end]);
-        let first = self.rows.iter().find(|r| !matches!(r, Row::Add(_)));
-        let blank = |row: Option<&Row>| match row {
-            Some(Row::Keep(line) | Row::Drop(line) | Row::Add(line)) => line.trim().is_empty(),
+        let first = self.rows.iter().find(|r| !matches!(r, DiffLine::Added(_)));
+        let blank = |row: Option<&DiffLine>| match row {
+            Some(DiffLine::Context(line) | DiffLine::Removed(line) | DiffLine::Added(line)) => {
+                line.trim().is_empty()
+            }
             None => true,
         };
         let changes = self.rows.iter().any(|row| match row {
-            Row::Drop(line) | Row::Add(line) => !line.trim().is_empty(),
-            Row::Keep(_) => false,
+            DiffLine::Removed(line) | DiffLine::Added(line) => !line.trim().is_empty(),
+            DiffLine::Context(_) => false,
         });
         // Both strings start and end with words, as a model's do, and the change is one of words.
         changes
@@ -151,8 +153,8 @@ impl RealEdit {
             self.rows
                 .iter()
                 .filter_map(|row| match row {
-                    Row::Drop(line) if drop => Some(folded(line)),
-                    Row::Add(line) if !drop => Some(folded(line)),
+                    DiffLine::Removed(line) if drop => Some(folded(line)),
+                    DiffLine::Added(line) if !drop => Some(folded(line)),
                     _ => None,
                 })
                 .collect()
@@ -214,8 +216,8 @@ mod tests {
         let edits = between(&pair(before, &after), 1);
         assert_eq!(edits.len(), 1);
         let edit = &edits[0];
-        assert!(edit.rows.contains(&Row::Drop("\tsecond()".into())));
-        assert!(edit.rows.contains(&Row::Add("\tzweite(1)".into())));
+        assert!(edit.rows.contains(&DiffLine::Removed("\tsecond()".into())));
+        assert!(edit.rows.contains(&DiffLine::Added("\tzweite(1)".into())));
         assert_eq!(edit.file[edit.start..edit.end].matches("second()").count(), 1);
     }
 

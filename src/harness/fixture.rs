@@ -389,7 +389,7 @@ impl Fixture {
             dir: root.join(slug(&case.id)),
             spec: Spec {
                 family: case.family.clone(),
-                cause: case.way.clone(),
+                cause: case.cause.clone(),
                 origin: origin.to_owned(),
                 language: case.language.clone(),
                 tool: edit_file(),

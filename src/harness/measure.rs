@@ -1,4 +1,4 @@
-//! Many generated cases at once, decided in parallel and counted by way.
+//! Many generated cases at once, decided in parallel and counted by mutation.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,10 +12,10 @@ use sha2::{Digest as _, Sha256};
 use super::case::Case;
 use super::edits::{Pair, RealEdit, between};
 use super::judge::{Judged, judge_by};
+use super::mutate::{MUTATIONS, Mutation};
 use super::rng::Rng;
 use super::score::{Score, Tally};
 use super::shard::Shard;
-use super::spoil::{WAYS, Way};
 use crate::adapters::syntax::TreeSitter;
 use crate::engine::{SyntaxGate, SyntaxMode};
 use crate::text::ContentHash;
@@ -25,26 +25,27 @@ use crate::text::ContentHash;
 pub(crate) struct Plan {
     /// The seed of everything.
     pub seed: u64,
-    /// Cases of each way, at most.
+    /// Cases of each mutation, at most.
     pub max: usize,
     /// Ways or families by the start of their name; empty for all.
-    pub ways: Vec<String>,
+    pub mutations: Vec<String>,
     /// Which part of it; all where it is left out.
     pub shard: Option<Shard>,
 }
 
 impl Plan {
-    /// The ways that the plan names, in the table's order.
-    pub(crate) fn chosen(&self) -> Vec<&'static Way> {
-        // An exact name is that one way; the start of a name is all that begin so.
-        let asks = |way: &Way, name: &String| {
-            way.id == name
-                || super::spoil::way(name).is_none()
-                    && (way.id.starts_with(name) || way.family.starts_with(name))
+    /// The mutations that the plan names, in the table's order.
+    pub(crate) fn selected(&self) -> Vec<&'static Mutation> {
+        // An exact name is that one mutation; the start of a name is all that begin so.
+        let asks = |mutation: &Mutation, name: &String| {
+            mutation.id == name
+                || super::mutate::by_id(name).is_none()
+                    && (mutation.id.starts_with(name) || mutation.family.starts_with(name))
         };
-        let named =
-            |way: &Way| self.ways.is_empty() || self.ways.iter().any(|name| asks(way, name));
-        WAYS.iter().filter(|way| named(way)).collect()
+        let named = |mutation: &Mutation| {
+            self.mutations.is_empty() || self.mutations.iter().any(|name| asks(mutation, name))
+        };
+        MUTATIONS.iter().filter(|mutation| named(mutation)).collect()
     }
 }
 
@@ -68,15 +69,15 @@ pub(crate) fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealE
     keyed.into_iter().take(count).map(|(_, edit)| edit).collect()
 }
 
-/// The cases of one way that belong to the part, each with its place in the way. Languages take
+/// The cases of one mutation that belong to the part, each with its place in the mutation. Languages take
 /// turns, so that a large package does not crowd out the others.
 pub(crate) fn cases<'e>(
-    way: &'static Way,
+    mutation: &'static Mutation,
     edits: &'e [RealEdit],
     plan: &Plan,
 ) -> impl Iterator<Item = (usize, Case)> + 'e {
     let (seed, shard) = (plan.seed, plan.shard);
-    let mut rng = Rng::new(seed, way.id);
+    let mut rng = Rng::new(seed, mutation.id);
     let mut turns: BTreeMap<&str, Vec<&RealEdit>> = BTreeMap::new();
     for edit in edits {
         turns.entry(edit.language.name).or_default().push(edit);
@@ -97,18 +98,18 @@ pub(crate) fn cases<'e>(
         .into_iter()
         .enumerate()
         .filter(move |(place, _)| !all || own(place))
-        .filter_map(move |(place, (_, edit))| Some((place, way.spoil(edit, seed)?)))
+        .filter_map(move |(place, (_, edit))| Some((place, mutation.apply(edit, seed)?)))
         .enumerate()
         .map(move |(nth, (place, case))| (if all { place } else { nth }, case))
         .take(plan.max)
         .filter(move |(place, _)| own(place))
 }
 
-/// A case with its place in its way and its verdict.
+/// A case with its place in its mutation and its verdict.
 pub(crate) type JudgedCase = (usize, Case, Judged);
 
 /// Generates and decides everything. `each` sees every case; `keep` says which of them to hand
-/// back; `advance` hears of each way that is done.
+/// back; `advance` hears of each mutation that is done.
 pub(crate) fn measure(
     edits: &[RealEdit],
     plan: &Plan,
@@ -117,14 +118,14 @@ pub(crate) fn measure(
     keep: fn(&Judged) -> bool,
     advance: &(dyn Fn() + Sync),
 ) -> (Score, Vec<JudgedCase>) {
-    let ways = plan.chosen();
-    let done = parallel(&ways, |way| {
+    let mutations = plan.selected();
+    let done = parallel(&mutations, |mutation| {
         let gate = SyntaxGate::new(TreeSitter::new(), syntax);
         let mut score = Score::default();
         let mut kept = Vec::new();
-        for (place, case) in cases(way, edits, plan) {
+        for (place, case) in cases(mutation, edits, plan) {
             let judged = judge_by(&case, &gate);
-            score.add(way.family, way.id, &judged);
+            score.add(mutation.family, mutation.id, &judged);
             each(&case, &judged);
             if keep(&judged) {
                 kept.push((place, case, judged));
@@ -148,7 +149,7 @@ pub(crate) struct Run {
     /// The program's version.
     pub(crate) restitch: String,
     pub(crate) seed: u64,
-    /// Cases of each way, at most.
+    /// Cases of each mutation, at most.
     pub(crate) max: usize,
     /// What may come of syntax errors.
     pub(crate) syntax: String,
@@ -156,24 +157,25 @@ pub(crate) struct Run {
     pub(crate) material: ContentHash,
     /// Real edits in it.
     pub(crate) edits: usize,
-    /// Families and ways, in the order in which they are shown.
-    pub(crate) ways: Vec<(String, String)>,
+    /// Families and mutations, in the order in which they are shown.
+    #[serde(rename = "ways")]
+    pub(crate) mutations: Vec<(String, String)>,
 }
 
 /// The counts of one part.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Counted {
-    /// The tally of each way that the part has a case of.
+    /// The tally of each mutation that the part has a case of.
     pub(crate) rows: BTreeMap<String, Tally>,
-    /// For the page: [`shown`] of each way, with their places.
+    /// For the page: [`shown`] of each mutation, with their places.
     #[serde(default)]
     pub(crate) cases: BTreeMap<String, Vec<(usize, Value)>>,
 }
 
-/// How many cases of each way a page of parts shows.
+/// How many cases of each mutation a page of parts shows.
 const SHOWN: usize = 20;
 
-/// Of the cases of a way that were not decided as wanted, those that a page shows: wrong ones
+/// Of the cases of a mutation that were not decided as wanted, those that a page shows: wrong ones
 /// first, then by place. Of all parts together these are the same as of one run.
 pub(crate) fn shown(mut cases: Vec<(usize, Value)>) -> Vec<(usize, Value)> {
     cases.sort_by_key(|(place, case)| (case["verdict"] != "wrong", *place));
@@ -185,11 +187,11 @@ pub(crate) fn shown(mut cases: Vec<(usize, Value)>) -> Vec<(usize, Value)> {
 pub(crate) fn merged(run: &Run, parts: &[Counted]) -> (Score, Vec<Value>) {
     let mut score = Score::default();
     let mut cases = Vec::new();
-    for (family, way) in &run.ways {
-        for tally in parts.iter().filter_map(|part| part.rows.get(way)) {
-            score.add_tally(family, way, tally);
+    for (family, mutation) in &run.mutations {
+        for tally in parts.iter().filter_map(|part| part.rows.get(mutation)) {
+            score.add_tally(family, mutation, tally);
         }
-        let own = parts.iter().filter_map(|part| part.cases.get(way)).flatten();
+        let own = parts.iter().filter_map(|part| part.cases.get(mutation)).flatten();
         cases.extend(shown(own.cloned().collect()).into_iter().map(|(_, case)| case));
     }
     (score, cases)
@@ -209,7 +211,7 @@ pub(crate) fn digest(pairs: &[Pair]) -> ContentHash {
 /// The digest of all counts, without the times: the same for the same figures.
 pub(crate) fn figures(rows: &BTreeMap<String, Tally>) -> String {
     let mut hash = Sha256::new();
-    for (way, tally) in rows {
+    for (mutation, tally) in rows {
         let counts = [
             tally.recoverable,
             tally.must_refuse,
@@ -225,7 +227,7 @@ pub(crate) fn figures(rows: &BTreeMap<String, Tally>) -> String {
             tally.breaks,
         ];
         let counts = counts.map(|count| count.to_string()).join(",");
-        hash.update(format!("{way}:{counts},{},{}\n", tally.model_calls, tally.prompt_bytes));
+        hash.update(format!("{mutation}:{counts},{},{}\n", tally.model_calls, tally.prompt_bytes));
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,7 +1,7 @@
 //! The regression harness: real edits, given known mistakes, replayed and counted.
 //!
 //! A [`case`] knows its truth. [`edits`] finds real edits between two versions of a
-//! package, [`spoil`] makes cases of them, [`judge`] replays a case through the engine in
+//! package, [`mutate`] makes cases of them, [`judge`] replays a case through the engine in
 //! memory, [`score`] counts right, refused, **silently wrong** and failed. A [`suite`] is what
 //! a team keeps: cases in folders ([`fixture`]) and in packs ([`pack`]), against a [`baseline`].
 
@@ -16,6 +16,7 @@ pub(crate) mod judge;
 pub(crate) mod material;
 pub(crate) mod measure;
 pub mod mine;
+pub(crate) mod mutate;
 pub(crate) mod pack;
 pub(crate) mod replay;
 pub(crate) mod report;
@@ -23,5 +24,4 @@ pub(crate) mod rng;
 pub(crate) mod rows;
 pub(crate) mod score;
 pub(crate) mod shard;
-pub(crate) mod spoil;
 pub mod suite;

@@ -32,10 +32,11 @@ struct Source {
 #[derive(Serialize, Deserialize)]
 struct Packed {
     id: String,
-    way: String,
+    #[serde(rename = "way")]
+    cause: String,
     family: String,
     of: String,
-    /// What the file has in another way than its source: bytes from, to, and the text.
+    /// Where the file differs from its source: start and end byte, and the text there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     patch: Option<(usize, usize, String)>,
     old: String,
@@ -81,7 +82,7 @@ pub(crate) fn write<'c>(
         };
         lines.push(Packed {
             id: case.id.clone(),
-            way: case.way.clone(),
+            cause: case.cause.clone(),
             family: case.family.clone(),
             of,
             patch: patch(&source.text, &before),
@@ -152,7 +153,7 @@ fn unpack(packed: Packed, source: &Source) -> Result<Entry, String> {
     };
     let case = Case {
         id: packed.id,
-        way: packed.way,
+        cause: packed.cause,
         family: packed.family,
         language: source.language.clone(),
         path: source.path.clone(),
@@ -194,7 +195,7 @@ mod tests {
     fn case(id: &str, before: &str) -> Case {
         Case {
             id: id.into(),
-            way: "exact".into(),
+            cause: "exact".into(),
             family: "control".into(),
             language: "go".into(),
             path: "a.go".into(),

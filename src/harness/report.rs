@@ -55,14 +55,14 @@ pub(crate) fn page_of(
 }
 
 /// A generated case for the page.
-pub(crate) fn generated(spoiled: Case, judged: &Judged) -> Value {
+pub(crate) fn generated(mutated: Case, judged: &Judged) -> Value {
     let entry = Entry {
-        id: spoiled.id.clone(),
-        family: spoiled.family.clone(),
-        cause: spoiled.way.clone(),
-        language: spoiled.language.clone(),
+        id: mutated.id.clone(),
+        family: mutated.family.clone(),
+        cause: mutated.cause.clone(),
+        language: mutated.language.clone(),
         status: Status::Pass,
-        kind: Origin::Packed(Box::new(spoiled), PathBuf::new()),
+        kind: Origin::Packed(Box::new(mutated), PathBuf::new()),
     };
     case(&entry, judged, &Tree::new())
 }

@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub(crate) struct Rng(u64);
 
 impl Rng {
-    /// A stream of its own for each seed and label, so that a new way or a new
+    /// A stream of its own for each seed and label, so that a new mutation or a new
     /// package does not change the cases of the others.
     pub(crate) fn new(seed: u64, label: &str) -> Self {
         Self(xxh3_64_with_seed(label.as_bytes(), seed))

@@ -20,7 +20,8 @@ pub(crate) struct Row<'a> {
     restitch: &'static str,
     id: &'a str,
     family: &'a str,
-    way: &'a str,
+    #[serde(rename = "way")]
+    cause: &'a str,
     language: &'a str,
     path: &'a str,
     aim: Option<&'static str>,
@@ -96,7 +97,7 @@ impl<'a> Row<'a> {
         Self {
             id: &case.id,
             family: &case.family,
-            way: &case.way,
+            cause: &case.cause,
             language: &case.language,
             path: &case.path,
             texts: if with_texts { Texts::of(case, judged) } else { Texts::default() },
@@ -130,7 +131,7 @@ impl<'a> Row<'a> {
         Self {
             id: &entry.id,
             family: &entry.family,
-            way: &entry.cause,
+            cause: &entry.cause,
             language: &entry.language,
             path,
             texts: if with_texts { texts } else { Texts::default() },
@@ -150,7 +151,7 @@ impl<'a> Row<'a> {
             restitch: env!("CARGO_PKG_VERSION"),
             id: &failure.id,
             family: "mined",
-            way: "",
+            cause: "",
             language,
             path: &failure.path,
             verdict,

@@ -1,4 +1,4 @@
-//! Counting verdicts, by way and in all.
+//! Counting verdicts, by mutation and in all.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -187,7 +187,7 @@ fn packed(path: &Path) -> io::Result<Vec<Entry>> {
         .map(|(case, known)| Entry {
             id: case.id.clone(),
             family: case.family.clone(),
-            cause: case.way.clone(),
+            cause: case.cause.clone(),
             language: case.language.clone(),
             status: pack::status(known.as_deref()),
             kind: Origin::Packed(Box::new(case), path.to_owned()),

@@ -1,4 +1,4 @@
-//! `restitch harness generate`: the spoiled-edit corpus as cases to keep.
+//! `restitch harness generate`: real edits with generated mistakes, as cases to keep.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -40,9 +40,9 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
         Err(exit) => return exit,
     };
     let plan =
-        Plan { seed: args.material.seed, max: args.max, ways: args.ways.clone(), shard: None };
-    let ways = plan.chosen();
-    if ways.is_empty() {
+        Plan { seed: args.material.seed, max: args.max, mutations: args.ways.clone(), shard: None };
+    let mutations = plan.selected();
+    if mutations.is_empty() {
         return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
     }
     let mut edits = edits(&pairs, plan.seed);
@@ -52,11 +52,12 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     if args.around > 0 {
         edits = parallel(&edits, |edit| edit.excerpt(args.around));
     }
-    let made: Vec<Case> = parallel(&ways, |way| cases(way, &edits, &plan).collect::<Vec<_>>())
-        .into_iter()
-        .flatten()
-        .map(|(_, case)| case)
-        .collect();
+    let made: Vec<Case> =
+        parallel(&mutations, |mutation| cases(mutation, &edits, &plan).collect::<Vec<_>>())
+            .into_iter()
+            .flatten()
+            .map(|(_, case)| case)
+            .collect();
     if made.is_empty() {
         return Exit::usage("the material has no edit that these ways can spoil");
     }
@@ -68,7 +69,7 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
                 "{} cases from {} real edits, {} ways, in {}",
                 made.len(),
                 edits.len(),
-                ways.len(),
+                mutations.len(),
                 out.display()
             );
             match writeln!(io::stdout().lock(), "{said}") {

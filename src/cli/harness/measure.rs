@@ -88,10 +88,10 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     let plan = Plan {
         seed: args.material.seed,
         max: args.max,
-        ways: args.ways.clone(),
+        mutations: args.ways.clone(),
         shard: args.shard,
     };
-    if plan.chosen().is_empty() {
+    if plan.selected().is_empty() {
         return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
     }
     let edits = edits(&pairs, plan.seed);
@@ -103,7 +103,7 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         Some(Show::Breaks) => |judged| judged.breaks == Some(true),
         Some(_) => |judged| !judged.verdict.is_good(),
     };
-    let progress = Progress::new("ways", plan.chosen().len());
+    let progress = Progress::new("ways", plan.selected().len());
     let syntax = common.syntax.map(SyntaxMode::from).unwrap_or_default();
     let rows = match args.rows.open(common) {
         Ok(rows) => rows,
@@ -120,7 +120,8 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         return exit;
     }
     if let Some(shard) = args.shard {
-        let ways = plan.chosen().into_iter().map(|way| (way.family.to_owned(), way.id.to_owned()));
+        let mutations =
+            plan.selected().into_iter().map(|way| (way.family.to_owned(), way.id.to_owned()));
         let run = Run {
             restitch: env!("CARGO_PKG_VERSION").to_owned(),
             seed: plan.seed,
@@ -128,14 +129,14 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
             syntax: format!("{syntax:?}").to_lowercase(),
             material: digest(&pairs),
             edits: edits.len(),
-            ways: ways.collect(),
+            mutations: mutations.collect(),
         };
         let mut cases: BTreeMap<String, Vec<(usize, serde_json::Value)>> = BTreeMap::new();
         for (place, case, judged) in seen {
-            let own = cases.entry(case.way.clone()).or_default();
+            let own = cases.entry(case.cause.clone()).or_default();
             own.push((place, report::generated(case, &judged)));
         }
-        let cases = cases.into_iter().map(|(way, own)| (way, shown(own))).collect();
+        let cases = cases.into_iter().map(|(mutation, own)| (mutation, shown(own))).collect();
         let found = Counted { rows: score.by_row().clone(), cases };
         let part = AnyPart::Measure(Part { run, shard, found });
         return super::print(&serde_json::to_string(&part).unwrap_or_default());
@@ -184,9 +185,9 @@ pub(super) fn merged(
 fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_json::Value {
     let rows: Vec<_> = score
         .rows()
-        .map(|(family, way, t)| {
+        .map(|(family, mutation, t)| {
             json!({
-                "family": family, "way": way, "recoverable": t.recoverable,
+                "family": family, "way": mutation, "recoverable": t.recoverable,
                 "must_refuse": t.must_refuse, "right": t.right, "refused": t.refused, "wrong": t.wrong,
                 "ambiguous": t.ambiguous, "missed": t.missed, "other_code": t.other_code, "broken": t.broken,
                 "parsed": t.parsed, "new_syntax_errors": t.breaks,
@@ -209,7 +210,7 @@ fn ended(written: io::Result<()>, score: &Score) -> Exit {
 fn record(case: &Case, judged: &Judged) -> serde_json::Value {
     let text = |bytes: Option<Vec<u8>>| bytes.map(|b| String::from_utf8_lossy(&b).into_owned());
     json!({
-        "id": case.id, "way": case.way, "language": case.language, "path": case.path,
+        "id": case.id, "way": case.cause, "language": case.language, "path": case.path,
         "before": String::from_utf8_lossy(&case.before), "old_str": case.old, "new_str": case.new,
         "wanted": text(case.wanted()), "got": text(judged.got.clone()),
         "verdict": judged.verdict.word(), "breaks": judged.breaks, "by": judged.by, "refusal": judged.refusal,

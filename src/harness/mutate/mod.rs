@@ -1,19 +1,19 @@
-//! The kinds of mistake that the generator adds to real edits ("ways to spoil"), as a table.
+//! The kinds of mistake that the generator adds to real edits, as a table of mutations.
 //!
-//! A way takes an edit whose result is known and changes what the model says, or
+//! A mutation takes an edit whose result is known and changes what the model says, or
 //! what the file holds, or both. It keeps four versions of each line side by side
 //! (the file's, `old_str`'s, `new_str`'s and the result's), so the truth is made
 //! together with the mistake and never computed by the code under test.
 //!
 //! Why the truth of a recoverable case is the only right answer:
 //! - the edit's lines are unique in the file even when everything that a reading
-//!   folds is removed (see [`edits`](super::edits)), checked again after spoiling;
+//!   folds is removed (see [`edits`](super::edits)), checked again after mutating;
 //! - a mistake that touches `new_str` touches it where the same line of `old_str` is
 //!   touched, or in a way that can be undone without knowing the file;
 //! - lines that only the file knows about are placed between two kept lines, never
 //!   next to a change;
-//! - a way gives up (`None`) where its mistake cannot be told from meaning, for
-//!   example quotes beside backslashes; and a case whose spoiled `old_str` occurs
+//! - a mutation does not apply (`None`) where its mistake cannot be told from meaning, for
+//!   example quotes beside backslashes; and a case whose mutated `old_str` occurs
 //!   exactly in the file is dropped unless the literal result is the truth.
 
 mod decorate;
@@ -25,60 +25,60 @@ mod table;
 mod unicode;
 mod wording;
 
-pub(crate) use table::WAYS;
+pub(crate) use table::MUTATIONS;
 
 use super::case::{Case, Truth};
-use super::edits::{RealEdit, Row, folded};
+use super::edits::{DiffLine, RealEdit, folded};
 use super::rng::Rng;
 use crate::edit::{EditCode, Expected};
 
-/// What must come of a way.
+/// What the engine must do with a mutated call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Expectation {
     /// The bytes that the edit meant.
     Right,
     /// A refusal with one of these codes.
     Refused(&'static [EditCode]),
 }
 
-/// One step of a way.
+/// One step of a mutation.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Spoil {
+pub(crate) enum Step {
     /// Changes lines, where their roles are still known.
-    Rows(fn(&mut Draft<'_>, &mut Rng) -> Option<()>),
+    Lines(fn(&mut EditDraft<'_>, &mut Rng) -> Option<()>),
     /// Changes whole strings.
-    Text(fn(&mut Call, &mut Rng) -> Option<()>),
+    Strings(fn(&mut CallDraft, &mut Rng) -> Option<()>),
 }
 
-/// One way to spoil an edit.
+/// One kind of mistake that a model makes in an edit.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
+pub(crate) struct Mutation {
     /// Its stable name.
     pub id: &'static str,
     /// The group it is scored with.
     pub family: &'static str,
     /// What must come of it.
-    pub wanted: Wanted,
+    pub expectation: Expectation,
     /// What it does.
-    pub steps: &'static [Spoil],
+    pub steps: &'static [Step],
 }
 
 /// What an edit does with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum LineRole {
     /// Context.
-    Keep,
+    Context,
     /// Removed or rewritten.
-    Drop,
+    Removed,
     /// Written.
-    Add,
+    Added,
 }
 
 /// One line in its four versions. `None` where a version does not have it.
 #[derive(Debug, Clone)]
-pub(crate) struct Cell {
+pub(crate) struct DraftLine {
     /// Its role in the real edit.
-    pub kind: Kind,
+    pub role: LineRole,
     /// In the file before.
     pub file: Option<String>,
     /// In `old_str`.
@@ -90,16 +90,16 @@ pub(crate) struct Cell {
     /// The line break, in the file.
     pub ending: &'static str,
     /// Another line, with its break, that is as right as `after`.
-    pub also: Option<(String, &'static str)>,
+    pub alternative: Option<(String, &'static str)>,
 }
 
-/// An edit while its lines are being spoiled.
+/// An edit while its lines are being mutated.
 #[derive(Debug, Clone)]
-pub(crate) struct Draft<'e> {
+pub(crate) struct EditDraft<'e> {
     /// The real edit.
     pub edit: &'e RealEdit,
     /// The lines.
-    pub cells: Vec<Cell>,
+    pub lines: Vec<DraftLine>,
     /// The file above, ending in a line break unless empty.
     pub head: String,
     /// The file below, starting with the line break of the last line.
@@ -108,7 +108,7 @@ pub(crate) struct Draft<'e> {
 
 /// A call in the making: strings, no more lines.
 #[derive(Debug, Clone)]
-pub(crate) struct Call {
+pub(crate) struct CallDraft {
     /// The file above the edit.
     pub head: String,
     /// What the edit replaces.
@@ -118,7 +118,7 @@ pub(crate) struct Call {
     /// What is in the region's place afterwards.
     pub after: String,
     /// What may be there as well.
-    pub also: Option<String>,
+    pub alternative: Option<String>,
     /// `old_str`
     pub old: String,
     /// `new_str`
@@ -129,7 +129,7 @@ pub(crate) struct Call {
     pub near_line: Option<usize>,
 }
 
-impl Call {
+impl CallDraft {
     /// The file.
     pub(crate) fn before(&self) -> String {
         [self.head.as_str(), &self.region, &self.tail].concat()
@@ -141,71 +141,73 @@ impl Call {
     }
 }
 
-impl Cell {
-    fn keep(line: &str) -> Self {
+impl DraftLine {
+    fn context(line: &str) -> Self {
         let line = Some(line.to_owned());
         Self {
-            kind: Kind::Keep,
+            role: LineRole::Context,
             file: line.clone(),
             old: line.clone(),
             new: line.clone(),
             after: line,
             ending: "\n",
-            also: None,
+            alternative: None,
         }
     }
 
-    fn of(row: &Row) -> Self {
-        match row {
-            Row::Keep(line) => Self::keep(line),
-            Row::Drop(line) => {
-                Self { kind: Kind::Drop, new: None, after: None, ..Self::keep(line) }
+    fn from_diff(diff_line: &DiffLine) -> Self {
+        match diff_line {
+            DiffLine::Context(line) => Self::context(line),
+            DiffLine::Removed(line) => {
+                Self { role: LineRole::Removed, new: None, after: None, ..Self::context(line) }
             }
-            Row::Add(line) => Self { kind: Kind::Add, file: None, old: None, ..Self::keep(line) },
+            DiffLine::Added(line) => {
+                Self { role: LineRole::Added, file: None, old: None, ..Self::context(line) }
+            }
         }
     }
 
     /// Whether it is a context line with words in it.
-    pub(crate) fn is_kept_text(&self) -> bool {
-        self.kind == Kind::Keep && self.file.as_ref().is_some_and(|l| !l.trim().is_empty())
+    pub(crate) fn is_context_text(&self) -> bool {
+        self.role == LineRole::Context && self.file.as_ref().is_some_and(|l| !l.trim().is_empty())
     }
 
     /// Whether it is a blank context line.
-    pub(crate) fn is_kept_blank(&self) -> bool {
-        self.kind == Kind::Keep && self.file.as_ref().is_some_and(|l| l.trim().is_empty())
+    pub(crate) fn is_blank_context(&self) -> bool {
+        self.role == LineRole::Context && self.file.as_ref().is_some_and(|l| l.trim().is_empty())
     }
 
     /// Changes what the model says of the line, in both strings.
-    pub(crate) fn say(&mut self, change: impl Fn(&str) -> String) {
+    pub(crate) fn change_in_call(&mut self, change: impl Fn(&str) -> String) {
         for line in [&mut self.old, &mut self.new].into_iter().flatten() {
             *line = change(line);
         }
     }
 
     /// Changes what the file holds, before and after.
-    pub(crate) fn hold(&mut self, change: impl Fn(&str) -> String) {
+    pub(crate) fn change_in_file(&mut self, change: impl Fn(&str) -> String) {
         for line in [&mut self.file, &mut self.after].into_iter().flatten() {
             *line = change(line);
         }
     }
 }
 
-impl<'e> Draft<'e> {
+impl<'e> EditDraft<'e> {
     fn new(edit: &'e RealEdit) -> Self {
         Self {
             edit,
-            cells: edit.rows.iter().map(Cell::of).collect(),
+            lines: edit.rows.iter().map(DraftLine::from_diff).collect(),
             head: edit.head().to_owned(),
             tail: edit.tail().to_owned(),
         }
     }
 
     /// Shows more of the file above and below as context, up to blank ends.
-    pub(crate) fn widen(&mut self, above: usize, below: usize) {
+    pub(crate) fn widen_context(&mut self, above: usize, below: usize) {
         for _ in 0..above {
             let Some(body) = self.head.strip_suffix('\n') else { break };
-            let start = body.rfind('\n').map_or(0, |feed| feed + 1);
-            self.cells.insert(0, Cell::keep(&body[start..]));
+            let start = body.rfind('\n').map_or(0, |at| at + 1);
+            self.lines.insert(0, DraftLine::context(&body[start..]));
             self.head.truncate(start);
         }
         for _ in 0..below {
@@ -213,56 +215,58 @@ impl<'e> Draft<'e> {
                 break;
             };
             let end = rest.find('\n').unwrap_or(rest.len());
-            self.cells.push(Cell::keep(&rest[..end]));
+            self.lines.push(DraftLine::context(&rest[..end]));
             self.tail = rest[end..].to_owned();
         }
-        while self.cells.first().is_some_and(Cell::is_kept_blank) {
-            self.cells.remove(0);
+        while self.lines.first().is_some_and(DraftLine::is_blank_context) {
+            self.lines.remove(0);
             self.head.push('\n');
         }
-        while self.cells.last().is_some_and(Cell::is_kept_blank) {
-            self.cells.pop();
+        while self.lines.last().is_some_and(DraftLine::is_blank_context) {
+            self.lines.pop();
             self.tail.insert(0, '\n');
         }
     }
 
-    /// The indexes of cells that a test accepts.
-    pub(crate) fn which(&self, test: impl Fn(&Cell) -> bool) -> Vec<usize> {
-        (0..self.cells.len()).filter(|&at| test(&self.cells[at])).collect()
+    /// The indexes of lines that a test accepts.
+    pub(crate) fn positions(&self, test: impl Fn(&DraftLine) -> bool) -> Vec<usize> {
+        (0..self.lines.len()).filter(|&at| test(&self.lines[at])).collect()
     }
 
-    /// Whether a cell and both its neighbours are context, none of them the edge.
+    /// Whether a line and both its neighbours are context, none of them the edge.
     pub(crate) fn is_inside_context(&self, at: usize) -> bool {
         at > 0
-            && at + 1 < self.cells.len()
-            && self.cells[at - 1..=at + 1].iter().all(|cell| cell.kind == Kind::Keep)
+            && at + 1 < self.lines.len()
+            && self.lines[at - 1..=at + 1]
+                .iter()
+                .all(|draft_line| draft_line.role == LineRole::Context)
     }
 
     /// The file's own lines of the edit.
     pub(crate) fn file_lines(&self) -> Vec<&str> {
-        self.cells.iter().filter_map(|cell| cell.file.as_deref()).collect()
+        self.lines.iter().filter_map(|draft_line| draft_line.file.as_deref()).collect()
     }
 
     /// How many lines of the edit have words.
-    pub(crate) fn weight(&self) -> usize {
+    pub(crate) fn nonblank_lines(&self) -> usize {
         self.file_lines().iter().filter(|line| !line.trim().is_empty()).count()
     }
 
     /// Whether a line that goes or comes has a twin that stays, and the file tells them
     /// apart only by what the call does not know: then either may be the one that stays.
-    fn is_open_which_goes(&self) -> bool {
-        let is_twin = |kept: &Cell, other: &Cell| {
+    fn has_interchangeable_line(&self) -> bool {
+        let is_twin = |kept: &DraftLine, other: &DraftLine| {
             let line = other.old.as_ref().or(other.new.as_ref());
             line.zip(kept.old.as_ref()).is_some_and(|(a, b)| a.trim_end() == b.trim_end())
         };
-        let (kept, others): (Vec<&Cell>, Vec<&Cell>) =
-            self.cells.iter().partition(|cell| cell.kind == Kind::Keep);
-        let apart = kept.into_iter().filter(|cell| cell.file != cell.old);
+        let (kept, others): (Vec<&DraftLine>, Vec<&DraftLine>) =
+            self.lines.iter().partition(|draft_line| draft_line.role == LineRole::Context);
+        let apart = kept.into_iter().filter(|draft_line| draft_line.file != draft_line.old);
         apart.into_iter().any(|kept| others.iter().any(|other| is_twin(kept, other)))
     }
 
     /// Every line of the file outside the edit.
-    pub(crate) fn elsewhere(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn lines_outside(&self) -> impl Iterator<Item = &str> {
         self.head.lines().chain(self.tail.lines())
     }
 
@@ -291,43 +295,44 @@ impl<'e> Draft<'e> {
         share
     }
 
-    fn into_call(self, closing: Closing) -> Call {
-        let join = |pick: fn(&Cell) -> Option<&str>, endings: Endings| {
+    fn into_call(self, final_break: FinalBreak) -> CallDraft {
+        let join = |pick: fn(&DraftLine) -> Option<&str>, endings: LineBreaks| {
             let mut out = String::new();
             let mut last = "";
-            for cell in &self.cells {
-                if let Some(line) = pick(cell) {
+            for draft_line in &self.lines {
+                if let Some(line) = pick(draft_line) {
                     out.push_str(last);
                     out.push_str(line);
                     last = match endings {
-                        Endings::Plain => "\n",
-                        Endings::File => cell.ending,
+                        LineBreaks::Lf => "\n",
+                        LineBreaks::AsInFile => draft_line.ending,
                     };
                 }
             }
             out
         };
-        let also = self.cells.iter().any(|cell| cell.also.is_some()).then(|| {
-            let mut other = self.clone();
-            for cell in &mut other.cells {
-                if let Some((line, ending)) = cell.also.take() {
-                    (cell.after, cell.ending) = (Some(line), ending);
+        let alternative =
+            self.lines.iter().any(|draft_line| draft_line.alternative.is_some()).then(|| {
+                let mut other = self.clone();
+                for draft_line in &mut other.lines {
+                    if let Some((line, ending)) = draft_line.alternative.take() {
+                        (draft_line.after, draft_line.ending) = (Some(line), ending);
+                    }
                 }
-            }
-            other.into_call(closing).after
-        });
-        let mut call = Call {
-            also,
-            region: join(|cell| cell.file.as_deref(), Endings::File),
-            after: join(|cell| cell.after.as_deref(), Endings::File),
-            old: join(|cell| cell.old.as_deref(), Endings::Plain),
-            new: join(|cell| cell.new.as_deref(), Endings::Plain),
+                other.into_call(final_break).after
+            });
+        let mut call = CallDraft {
+            alternative,
+            region: join(|draft_line| draft_line.file.as_deref(), LineBreaks::AsInFile),
+            after: join(|draft_line| draft_line.after.as_deref(), LineBreaks::AsInFile),
+            old: join(|draft_line| draft_line.old.as_deref(), LineBreaks::Lf),
+            new: join(|draft_line| draft_line.new.as_deref(), LineBreaks::Lf),
             head: self.head,
             tail: self.tail,
             expected: Expected::default(),
             near_line: None,
         };
-        if closing == Closing::Included && call.tail.starts_with('\n') {
+        if final_break == FinalBreak::Included && call.tail.starts_with('\n') {
             call.tail.remove(0);
             for text in [&mut call.region, &mut call.after, &mut call.old, &mut call.new] {
                 text.push('\n');
@@ -338,38 +343,38 @@ impl<'e> Draft<'e> {
 }
 
 #[derive(Clone, Copy)]
-enum Endings {
-    Plain,
-    File,
+enum LineBreaks {
+    Lf,
+    AsInFile,
 }
 
 /// Whether the strings of the call include the last line's break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Closing {
-    Left,
+enum FinalBreak {
+    Omitted,
     Included,
 }
 
-impl Way {
-    /// The case that this way makes of an edit, or `None` where it does not apply
+impl Mutation {
+    /// The case that this mutation makes of an edit, or `None` where it does not apply
     /// or where the truth would not be certain.
-    pub(crate) fn spoil(&self, edit: &RealEdit, seed: u64) -> Option<Case> {
+    pub(crate) fn apply(&self, edit: &RealEdit, seed: u64) -> Option<Case> {
         let mut rng = Rng::new(seed, &format!("{}\n{}", self.id, edit.id));
-        let mut draft = Draft::new(edit);
-        let real = draft.clone().into_call(Closing::Left);
+        let mut draft = EditDraft::new(edit);
+        let real = draft.clone().into_call(FinalBreak::Omitted);
         for step in self.steps {
-            if let Spoil::Rows(change) = step {
+            if let Step::Lines(change) = step {
                 change(&mut draft, &mut rng)?;
             }
         }
-        if draft.is_open_which_goes() {
+        if draft.has_interchangeable_line() {
             return None;
         }
-        let closing = if rng.chance(30) { Closing::Included } else { Closing::Left };
-        let mut call = draft.into_call(closing);
+        let final_break = if rng.chance(30) { FinalBreak::Included } else { FinalBreak::Omitted };
+        let mut call = draft.into_call(final_break);
         let plain = (call.old.clone(), call.new.clone(), call.before());
         for step in self.steps {
-            if let Spoil::Text(change) = step {
+            if let Step::Strings(change) = step {
                 change(&mut call, &mut rng)?;
             }
         }
@@ -378,7 +383,7 @@ impl Way {
             && call.before() == *edit.file
             && call.expected == Expected::default()
             && call.near_line.is_none();
-        let idle = self.steps.iter().any(|step| matches!(step, Spoil::Text(_)))
+        let idle = self.steps.iter().any(|step| matches!(step, Step::Strings(_)))
             && plain == (call.old.clone(), call.new.clone(), call.before())
             && call.expected == Expected::default()
             && call.near_line.is_none();
@@ -388,16 +393,18 @@ impl Way {
         self.is_certain(&call).then(|| self.case(edit, call))
     }
 
-    fn is_certain(&self, call: &Call) -> bool {
+    fn is_certain(&self, call: &CallDraft) -> bool {
         let before = call.before();
         let literal: Vec<usize> = before.match_indices(&call.old).map(|(at, _)| at).collect();
-        match self.wanted {
+        match self.expectation {
             // A text that is in the file after all is not absent.
-            Wanted::Refused(codes) => codes != [EditCode::NoOccurrence] || literal.is_empty(),
-            Wanted::Right if call.expected != Expected::default() || call.near_line.is_some() => {
+            Expectation::Refused(codes) => codes != [EditCode::NoOccurrence] || literal.is_empty(),
+            Expectation::Right
+                if call.expected != Expected::default() || call.near_line.is_some() =>
+            {
                 call.region != call.after
             }
-            Wanted::Right => {
+            Expectation::Right => {
                 let region = folded(&call.region);
                 let unique =
                     memchr::memmem::find_iter(folded(&before).as_bytes(), region.as_bytes())
@@ -416,11 +423,11 @@ impl Way {
         }
     }
 
-    fn case(&self, edit: &RealEdit, call: Call) -> Case {
+    fn case(&self, edit: &RealEdit, call: CallDraft) -> Case {
         let range = call.head.len()..call.head.len() + call.region.len();
         Case {
             id: format!("{}@{}", self.id, edit.id),
-            way: self.id.to_owned(),
+            cause: self.id.to_owned(),
             family: self.family.to_owned(),
             language: edit.language.name.to_owned(),
             path: edit.path.clone(),
@@ -429,18 +436,18 @@ impl Way {
             new: call.new,
             expected: call.expected,
             near_line: call.near_line,
-            truth: match self.wanted {
-                Wanted::Right => Truth::Right {
+            truth: match self.expectation {
+                Expectation::Right => Truth::Right {
                     range,
-                    texts: [Some(call.after), call.also].into_iter().flatten().collect(),
+                    texts: [Some(call.after), call.alternative].into_iter().flatten().collect(),
                 },
-                Wanted::Refused(codes) => Truth::Refused(codes.to_vec()),
+                Expectation::Refused(codes) => Truth::Refused(codes.to_vec()),
             },
         }
     }
 }
 
-/// The way with this id.
-pub(crate) fn way(id: &str) -> Option<&'static Way> {
-    WAYS.iter().find(|way| way.id == id)
+/// The mutation with this id.
+pub(crate) fn by_id(id: &str) -> Option<&'static Mutation> {
+    MUTATIONS.iter().find(|mutation| mutation.id == id)
 }

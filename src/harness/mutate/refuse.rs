@@ -5,9 +5,9 @@ use std::num::NonZeroUsize;
 
 use super::super::edits::folded;
 use super::super::rng::Rng;
-use super::indent::unit;
+use super::indent::indent_unit;
 use super::wording::{names, words};
-use super::{Call, Cell, Draft, Kind};
+use super::{CallDraft, DraftLine, EditDraft, LineRole};
 use crate::edit::Expected;
 
 fn swap(line: &str, (from, to): (usize, usize), word: &str) -> String {
@@ -16,18 +16,18 @@ fn swap(line: &str, (from, to): (usize, usize), word: &str) -> String {
 
 /// A removed or rewritten line for which `find` names a word, and that word.
 fn removed_word(
-    draft: &Draft<'_>,
+    draft: &EditDraft<'_>,
     rng: &mut Rng,
     find: impl Fn(&str) -> Vec<(usize, usize)>,
 ) -> Option<(usize, (usize, usize))> {
     let places: Vec<(usize, (usize, usize))> = draft
-        .which(|cell| cell.kind == Kind::Drop)
+        .positions(|draft_line| draft_line.role == LineRole::Removed)
         .into_iter()
         .filter(|&at| {
-            draft.cells[at].file.as_deref().is_some_and(|l| !draft.edit.language.is_comment(l))
+            draft.lines[at].file.as_deref().is_some_and(|l| !draft.edit.language.is_comment(l))
         })
         .flat_map(|at| {
-            let line = draft.cells[at].file.as_deref().unwrap_or("");
+            let line = draft.lines[at].file.as_deref().unwrap_or("");
             find(line).into_iter().map(move |word| (at, word)).collect::<Vec<_>>()
         })
         .collect();
@@ -35,28 +35,28 @@ fn removed_word(
 }
 
 /// Puts another word into the removed line, and into new lines that carry the word.
-fn believe(draft: &mut Draft<'_>, at: usize, span: (usize, usize), word: &str) -> Option<()> {
-    let line = draft.cells[at].file.clone()?;
+fn believe(draft: &mut EditDraft<'_>, at: usize, span: (usize, usize), word: &str) -> Option<()> {
+    let line = draft.lines[at].file.clone()?;
     let real = line[span.0..span.1].to_owned();
     (real != word && !draft.edit.file.contains(&swap(&line, span, word))).then_some(())?;
-    draft.cells[at].old = Some(swap(&line, span, word));
-    for cell in &mut draft.cells {
-        if cell.kind == Kind::Add
-            && let Some(new) = &cell.new
+    draft.lines[at].old = Some(swap(&line, span, word));
+    for draft_line in &mut draft.lines {
+        if draft_line.role == LineRole::Added
+            && let Some(new) = &draft_line.new
             && let Some(&found) = words(new).iter().find(|&&(from, to)| new[from..to] == real)
         {
-            cell.new = Some(swap(new, found, word));
+            draft_line.new = Some(swap(new, found, word));
         }
     }
     // What the model believes must still be an edit.
-    let side = |pick: fn(&Cell) -> &Option<String>| -> Vec<String> {
-        draft.cells.iter().filter_map(|cell| pick(cell).clone()).collect()
+    let side = |pick: fn(&DraftLine) -> &Option<String>| -> Vec<String> {
+        draft.lines.iter().filter_map(|draft_line| pick(draft_line).clone()).collect()
     };
-    (side(|cell| &cell.old) != side(|cell| &cell.new)).then_some(())
+    (side(|draft_line| &draft_line.old) != side(|draft_line| &draft_line.new)).then_some(())
 }
 
 /// A rewritten line has another number in the file.
-pub(super) fn other_number(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn other_number(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let number = |line: &str| -> Vec<(usize, usize)> {
         words(line)
             .into_iter()
@@ -69,10 +69,10 @@ pub(super) fn other_number(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
 }
 
 /// A rewritten line has another name in the file.
-pub(super) fn other_name(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn other_name(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let (at, span) = removed_word(draft, rng, |line| names(line, 4))?;
     let all: Vec<String> = draft
-        .elsewhere()
+        .lines_outside()
         .flat_map(|line| {
             names(line, 4).into_iter().map(|(a, b)| line[a..b].to_owned()).collect::<Vec<_>>()
         })
@@ -82,7 +82,7 @@ pub(super) fn other_name(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
 }
 
 /// A rewritten line has another string in the file.
-pub(super) fn other_string(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn other_string(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let in_string = |line: &str| -> Vec<(usize, usize)> {
         names(line, 3)
             .into_iter()
@@ -94,80 +94,96 @@ pub(super) fn other_string(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     believe(draft, at, span, word)
 }
 
-fn alien_lines(draft: &Draft<'_>, rng: &mut Rng, count: usize) -> Option<Vec<String>> {
+fn alien_lines(draft: &EditDraft<'_>, rng: &mut Rng, count: usize) -> Option<Vec<String>> {
     let own: Vec<String> = draft.file_lines().iter().map(|line| folded(line)).collect();
-    let lines: Vec<&str> =
-        draft.elsewhere().filter(|l| folded(l).len() > 8 && !own.contains(&folded(l))).collect();
+    let lines: Vec<&str> = draft
+        .lines_outside()
+        .filter(|l| folded(l).len() > 8 && !own.contains(&folded(l)))
+        .collect();
     (0..count).map(|_| rng.pick(&lines).map(|line| (*line).to_owned())).collect()
 }
 
 /// First and last line are right, everything between is from elsewhere.
-pub(super) fn middle_rewritten(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
-    draft.widen(2, 2);
-    let olds = draft.which(|cell| cell.old.is_some());
+pub(super) fn middle_rewritten(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen_context(2, 2);
+    let olds = draft.positions(|draft_line| draft_line.old.is_some());
     let inner = olds.get(1..olds.len().checked_sub(1)?)?.to_vec();
-    (inner.len() >= 3 && inner.iter().any(|&at| draft.cells[at].kind == Kind::Drop))
+    (inner.len() >= 3 && inner.iter().any(|&at| draft.lines[at].role == LineRole::Removed))
         .then_some(())?;
     let lines = alien_lines(draft, rng, inner.len())?;
     for (at, line) in inner.into_iter().zip(lines) {
-        draft.cells[at].old = Some(line);
+        draft.lines[at].old = Some(line);
     }
     Some(())
 }
 
 /// The inner lines are in the file, at another depth; the outer ones are not there.
-pub(super) fn ends_alien(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
-    draft.widen(1, 1);
-    let last = draft.cells.len().checked_sub(1)?;
-    (draft.cells[0].is_kept_text() && draft.cells[last].is_kept_text()).then_some(())?;
+pub(super) fn ends_alien(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen_context(1, 1);
+    let last = draft.lines.len().checked_sub(1)?;
+    (draft.lines[0].is_context_text() && draft.lines[last].is_context_text()).then_some(())?;
     let lines = alien_lines(draft, rng, 2)?;
-    for cell in &mut draft.cells {
-        cell.say(|line| if line.is_empty() { String::new() } else { format!("\t{line}") });
+    for draft_line in &mut draft.lines {
+        draft_line.change_in_call(|line| {
+            if line.is_empty() { String::new() } else { format!("\t{line}") }
+        });
     }
     for (at, line) in [0, last].into_iter().zip(lines) {
-        draft.cells[at].say(|_| line.clone());
+        draft.lines[at].change_in_call(|_| line.clone());
     }
     // The strange ends may be the right ones of another place.
-    let said: String = draft.cells.iter().filter_map(|cell| cell.old.clone()).collect();
+    let said: String = draft.lines.iter().filter_map(|draft_line| draft_line.old.clone()).collect();
     (!folded(&draft.edit.file).contains(&folded(&said))).then_some(())
 }
 
 /// The file has a line more inside what the edit removes.
-pub(super) fn file_has_more(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let at = inside_removed(draft, rng)?;
     let line = alien_lines(draft, rng, 1)?.pop()?;
-    let cell = Cell { kind: Kind::Drop, old: None, new: None, after: None, ..Cell::keep(&line) };
-    draft.cells.insert(at, cell);
+    let draft_line = DraftLine {
+        role: LineRole::Removed,
+        old: None,
+        new: None,
+        after: None,
+        ..DraftLine::context(&line)
+    };
+    draft.lines.insert(at, draft_line);
     Some(())
 }
 
 /// `old_str` has a line more inside what the edit removes.
-pub(super) fn old_has_more(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn old_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let at = inside_removed(draft, rng)?;
     let line = alien_lines(draft, rng, 1)?.pop()?;
-    let cell = Cell { kind: Kind::Drop, file: None, new: None, after: None, ..Cell::keep(&line) };
-    draft.cells.insert(at, cell);
+    let draft_line = DraftLine {
+        role: LineRole::Removed,
+        file: None,
+        new: None,
+        after: None,
+        ..DraftLine::context(&line)
+    };
+    draft.lines.insert(at, draft_line);
     Some(())
 }
 
-fn inside_removed(draft: &Draft<'_>, rng: &mut Rng) -> Option<usize> {
+fn inside_removed(draft: &EditDraft<'_>, rng: &mut Rng) -> Option<usize> {
     // What the new text has again is not removed, whatever the diff says.
     let stays: Vec<String> =
-        draft.cells.iter().filter_map(|cell| cell.new.as_deref()).map(folded).collect();
-    let removed = |cell: &Cell| {
-        let line = cell.file.as_deref().map(folded).unwrap_or_default();
-        cell.kind == Kind::Drop && (line.is_empty() || !stays.contains(&line))
+        draft.lines.iter().filter_map(|draft_line| draft_line.new.as_deref()).map(folded).collect();
+    let removed = |draft_line: &DraftLine| {
+        let line = draft_line.file.as_deref().map(folded).unwrap_or_default();
+        draft_line.role == LineRole::Removed && (line.is_empty() || !stays.contains(&line))
     };
     let places: Vec<usize> =
-        (1..draft.cells.len()).filter(|&at| draft.cells[at - 1..=at].iter().all(removed)).collect();
+        (1..draft.lines.len()).filter(|&at| draft.lines[at - 1..=at].iter().all(removed)).collect();
     rng.pick(&places).copied()
 }
 
 /// What the model wants to change is nowhere: the newer version's lines, which this
 /// file does not have yet.
-pub(super) fn absent(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
-    let adds = draft.which(|cell| cell.kind == Kind::Add);
-    let lines: Vec<String> = adds.iter().filter_map(|&at| draft.cells[at].new.clone()).collect();
+pub(super) fn absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    let adds = draft.positions(|draft_line| draft_line.role == LineRole::Added);
+    let lines: Vec<String> = adds.iter().filter_map(|&at| draft.lines[at].new.clone()).collect();
     let file = folded(&draft.edit.file);
     let known = lines.iter().filter(|line| file.contains(&folded(line))).count();
     (lines.len() >= 2 && known * 2 <= lines.len() && !file.contains(&folded(&lines.concat())))
@@ -176,21 +192,26 @@ pub(super) fn absent(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     let &span = rng.pick(&names(&lines[at], 3))?;
     let mut new = lines.clone();
     new[at] = swap(&lines[at], span, "changed");
-    for cell in &mut draft.cells {
-        (cell.old, cell.new) = (None, None);
+    for draft_line in &mut draft.lines {
+        (draft_line.old, draft_line.new) = (None, None);
     }
     for (line, new) in lines.into_iter().zip(new) {
-        let cell =
-            Cell { file: None, old: Some(line), new: Some(new), after: None, ..Cell::keep("") };
-        draft.cells.push(cell);
+        let draft_line = DraftLine {
+            file: None,
+            old: Some(line),
+            new: Some(new),
+            after: None,
+            ..DraftLine::context("")
+        };
+        draft.lines.push(draft_line);
     }
     Some(())
 }
 
 /// Every name of the call is one that the file does not have.
-pub(super) fn absent_renamed(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn absent_renamed(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     let mut changed = 0;
-    for cell in &mut draft.cells {
+    for draft_line in &mut draft.lines {
         let rename = |line: &str| {
             let mut line = line.to_owned();
             for (from, to) in names(&line.clone(), 4).into_iter().rev() {
@@ -199,46 +220,52 @@ pub(super) fn absent_renamed(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
             }
             line
         };
-        changed += cell.old.as_deref().map_or(0, |line| names(line, 4).len());
-        cell.say(rename);
+        changed += draft_line.old.as_deref().map_or(0, |line| names(line, 4).len());
+        draft_line.change_in_call(rename);
     }
     (changed >= 3).then_some(())
 }
 
 /// The edit has been made before.
-pub(super) fn already_applied(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn already_applied(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     let fresh = draft
-        .cells
+        .lines
         .iter()
-        .any(|c| c.kind == Kind::Add && c.new.as_ref().is_some_and(|l| folded(l).len() > 6));
-    let drops = draft.cells.iter().any(|c| c.kind == Kind::Drop);
-    let inside = draft.cells.first()?.kind == Kind::Keep && draft.cells.last()?.kind == Kind::Keep;
+        .any(|c| c.role == LineRole::Added && c.new.as_ref().is_some_and(|l| folded(l).len() > 6));
+    let drops = draft.lines.iter().any(|c| c.role == LineRole::Removed);
+    let inside = draft.lines.first()?.role == LineRole::Context
+        && draft.lines.last()?.role == LineRole::Context;
     (fresh && (drops || inside)).then_some(())?;
-    for cell in &mut draft.cells {
-        cell.file = cell.after.clone();
+    for draft_line in &mut draft.lines {
+        draft_line.file = draft_line.after.clone();
     }
     // The old text must be gone, and not be elsewhere either.
-    let text = |pick: fn(&Cell) -> &Option<String>| -> String {
-        draft.cells.iter().filter_map(|cell| pick(cell).as_deref()).map(folded).collect()
+    let text = |pick: fn(&DraftLine) -> &Option<String>| -> String {
+        draft
+            .lines
+            .iter()
+            .filter_map(|draft_line| pick(draft_line).as_deref())
+            .map(folded)
+            .collect()
     };
     let file: String = [folded(&draft.head), text(|c| &c.file), folded(&draft.tail)].concat();
     (!file.contains(&text(|c| &c.old))).then_some(())
 }
 
 /// Nothing would change.
-pub(super) fn no_change(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn no_change(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.new = call.old.clone();
     Some(())
 }
 
 /// An empty `old_str` on a file that has content.
-pub(super) fn empty_old(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn empty_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old.clear();
     Some(())
 }
 
 /// A bare marker is not enough to find anything.
-pub(super) fn bare_elision(call: &mut Call, rng: &mut Rng) -> Option<()> {
+pub(super) fn bare_elision(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     let mark = rng.pick(&["...", "…", "... existing code ..."])?;
     let before = call.before();
     (!before.contains("...") && !before.contains('…')).then_some(())?;
@@ -247,12 +274,12 @@ pub(super) fn bare_elision(call: &mut Call, rng: &mut Rng) -> Option<()> {
 }
 
 /// More places expected than there are.
-pub(super) fn expects_too_many(call: &mut Call, rng: &mut Rng) -> Option<()> {
+pub(super) fn expects_too_many(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     call.expected = Expected::Exactly(NonZeroUsize::new(2 + rng.below(3))?);
     Some(())
 }
 
-fn append_copy(call: &mut Call, change: impl Fn(&str) -> String) {
+fn append_copy(call: &mut CallDraft, change: impl Fn(&str) -> String) {
     // Blank lines at its end are a part of the text.
     let copy = change(call.region.strip_suffix('\n').unwrap_or(&call.region));
     let gap = if call.tail.ends_with('\n') { "\n" } else { "\n\n" };
@@ -260,13 +287,13 @@ fn append_copy(call: &mut Call, change: impl Fn(&str) -> String) {
 }
 
 /// The text is in the file twice.
-pub(super) fn twice(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn twice(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     append_copy(call, str::to_owned);
     Some(())
 }
 
-/// Twice, and copied with blanks at the end of its first line.
-pub(super) fn twice_folded(call: &mut Call, _: &mut Rng) -> Option<()> {
+/// Twice, and copied with spaces at the end of its first line.
+pub(super) fn twice_folded(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     append_copy(call, str::to_owned);
     call.old.contains('\n').then_some(())?;
     call.old = call.old.replacen('\n', "  \n", 1);
@@ -280,14 +307,14 @@ fn deeper(text: &str, step: &str) -> String {
 }
 
 /// Twice, at two depths, and the call shows a third: neither is nearer in kind.
-pub(super) fn two_depths(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn two_depths(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     let lines = |text: &str| {
         text.lines().filter(|l| !l.trim().is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
     let step = if lines(&call.old).iter().all(|line| line.starts_with('\t')) {
         "\t".to_owned()
     } else {
-        let unit = unit(&call.before());
+        let unit = indent_unit(&call.before());
         (unit > 0).then_some(())?;
         " ".repeat(unit)
     };
@@ -305,32 +332,32 @@ pub(super) fn two_depths(call: &mut Call, _: &mut Rng) -> Option<()> {
 }
 
 /// Two places that differ from the call in one context word each.
-pub(super) fn twins_equally_near(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     // Comments may differ in a kept line, so that a word of one makes no twin.
     let language = draft.edit.language;
-    draft.widen(3, 3);
-    (draft.weight() >= 6).then_some(())?;
+    draft.widen_context(3, 3);
+    (draft.nonblank_lines() >= 6).then_some(())?;
     let kept: Vec<usize> = draft
-        .which(Cell::is_kept_text)
+        .positions(DraftLine::is_context_text)
         .into_iter()
         .filter(|&at| {
-            draft.cells[at]
+            draft.lines[at]
                 .file
                 .as_deref()
                 .is_some_and(|line| !names(language.code_of(line), 4).is_empty())
         })
         .collect();
     let at = *rng.pick(&kept)?;
-    let line = draft.cells[at].file.clone()?;
+    let line = draft.lines[at].file.clone()?;
     let &span = rng.pick(&names(language.code_of(&line), 4))?;
     let name = line[span.0..span.1].to_owned();
-    draft.cells[at].hold(|_| swap(&line, span, &format!("{name}One")));
+    draft.lines[at].change_in_file(|_| swap(&line, span, &format!("{name}One")));
     let twin: String = draft
-        .cells
+        .lines
         .iter()
         .enumerate()
-        .filter_map(|(place, cell)| {
-            let held = cell.file.as_deref()?;
+        .filter_map(|(place, draft_line)| {
+            let held = draft_line.file.as_deref()?;
             let text = if place == at {
                 swap(&line, span, &format!("{name}Two"))
             } else {
@@ -344,12 +371,12 @@ pub(super) fn twins_equally_near(draft: &mut Draft<'_>, rng: &mut Rng) -> Option
 }
 
 /// `new_str` leaves the rest to the reader.
-pub(super) fn omission(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
-    draft.widen(4, 4);
+pub(super) fn omission(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+    draft.widen_context(4, 4);
     let open =
         draft.edit.language.comment_marks().next().filter(|mark| !mark.starts_with(['<', '-']))?;
-    let last = draft.cells.iter().rposition(|cell| cell.kind != Kind::Keep)?;
-    let rest: Vec<usize> = (last + 1..draft.cells.len()).collect();
+    let last = draft.lines.iter().rposition(|draft_line| draft_line.role != LineRole::Context)?;
+    let rest: Vec<usize> = (last + 1..draft.lines.len()).collect();
     (rest.len() >= 3).then_some(())?;
     let words = rng.pick(&[
         "... rest of the code ...",
@@ -358,23 +385,23 @@ pub(super) fn omission(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
     ])?;
     (!draft.edit.file.contains(words)).then_some(())?;
     for &at in &rest {
-        draft.cells[at].new = None;
+        draft.lines[at].new = None;
     }
-    let line = draft.cells[rest[0]].old.clone()?;
-    let lead = &line[..line.len() - line.trim_start().len()];
-    draft.cells[rest[0]].new = Some(format!("{lead}{open} {words}"));
+    let line = draft.lines[rest[0]].old.clone()?;
+    let indentation = &line[..line.len() - line.trim_start().len()];
+    draft.lines[rest[0]].new = Some(format!("{indentation}{open} {words}"));
     Some(())
 }
 
 /// The line hint picks one of two equal places.
-pub(super) fn near_line(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn near_line(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     append_copy(call, str::to_owned);
     call.near_line = Some(call.first_line());
     Some(())
 }
 
 /// Every occurrence of a name, by number or by `All`.
-pub(super) fn every_name(call: &mut Call, rng: &mut Rng) -> Option<()> {
+pub(super) fn every_name(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     let before = call.before();
     let found = names(&call.region, 6);
     let &(from, to) = rng.pick(&found)?;
@@ -392,7 +419,7 @@ pub(super) fn every_name(call: &mut Call, rng: &mut Rng) -> Option<()> {
 }
 
 /// One place expected where a name has several.
-pub(super) fn name_repeats(call: &mut Call, rng: &mut Rng) -> Option<()> {
+pub(super) fn name_repeats(call: &mut CallDraft, rng: &mut Rng) -> Option<()> {
     every_name(call, rng)?;
     call.expected = Expected::default();
     Some(())

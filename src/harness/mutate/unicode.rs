@@ -2,7 +2,7 @@
 //! the call they are in both strings, and the file's plain ones are right.
 
 use super::super::rng::Rng;
-use super::{Cell, Draft, Kind};
+use super::{DraftLine, EditDraft, LineRole};
 
 type Pairs = &'static [(&'static str, &'static str)];
 
@@ -20,50 +20,58 @@ fn apply(line: &str, pairs: Pairs) -> String {
     pairs.iter().fold(line.to_owned(), |line, (from, to)| line.replace(from, to))
 }
 
-fn ascii(draft: &Draft<'_>) -> Option<()> {
-    let texts = |cell: &Cell| {
-        [cell.file.clone(), cell.after.clone()].into_iter().flatten().all(|l| l.is_ascii())
+fn ascii(draft: &EditDraft<'_>) -> Option<()> {
+    let texts = |draft_line: &DraftLine| {
+        [draft_line.file.clone(), draft_line.after.clone()]
+            .into_iter()
+            .flatten()
+            .all(|l| l.is_ascii())
     };
-    draft.cells.iter().all(texts).then_some(())
+    draft.lines.iter().all(texts).then_some(())
 }
 
-fn shown(draft: &Draft<'_>, pairs: Pairs, test: impl Fn(&Cell) -> bool) -> bool {
-    draft.cells.iter().any(|cell| {
-        test(cell)
-            && cell
+fn shown(draft: &EditDraft<'_>, pairs: Pairs, test: impl Fn(&DraftLine) -> bool) -> bool {
+    draft.lines.iter().any(|draft_line| {
+        test(draft_line)
+            && draft_line
                 .file
                 .as_deref()
                 .is_some_and(|line| pairs.iter().any(|(from, _)| line.contains(from)))
     })
 }
 
-fn in_file(draft: &mut Draft<'_>, pairs: Pairs) -> Option<()> {
-    shown(draft, pairs, Cell::is_kept_text).then_some(())?;
-    for cell in &mut draft.cells {
-        if cell.kind == Kind::Keep {
-            cell.hold(|line| apply(line, pairs));
+fn in_file(draft: &mut EditDraft<'_>, pairs: Pairs) -> Option<()> {
+    shown(draft, pairs, DraftLine::is_context_text).then_some(())?;
+    for draft_line in &mut draft.lines {
+        if draft_line.role == LineRole::Context {
+            draft_line.change_in_file(|line| apply(line, pairs));
         }
     }
     Some(())
 }
 
 /// The file has typographic characters in context lines, the model types plain ones.
-pub(super) fn typographic_file(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn typographic_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     ascii(draft)?;
-    let kinds: Vec<Pairs> =
-        KINDS.iter().copied().filter(|pairs| shown(draft, pairs, Cell::is_kept_text)).collect();
+    let kinds: Vec<Pairs> = KINDS
+        .iter()
+        .copied()
+        .filter(|pairs| shown(draft, pairs, DraftLine::is_context_text))
+        .collect();
     in_file(draft, rng.pick(&kinds)?)
 }
 
 /// The file has them in the changed line too, left and right of the change.
-pub(super) fn typographic_change(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     ascii(draft)?;
-    let only = |draft: &Draft<'_>, kind| match draft.which(|cell| cell.kind == kind)[..] {
+    let only = |draft: &EditDraft<'_>, kind| match draft
+        .positions(|draft_line| draft_line.role == kind)[..]
+    {
         [at] => Some(at),
         _ => None,
     };
-    let (drop, add) = (only(draft, Kind::Drop)?, only(draft, Kind::Add)?);
-    let (old, new) = (draft.cells[drop].file.clone()?, draft.cells[add].after.clone()?);
+    let (drop, add) = (only(draft, LineRole::Removed)?, only(draft, LineRole::Added)?);
+    let (old, new) = (draft.lines[drop].file.clone()?, draft.lines[add].after.clone()?);
     let same = |a: u8, b: u8| a == b;
     let word = |text: &str, at: usize| {
         text.as_bytes().get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
@@ -102,104 +110,108 @@ pub(super) fn typographic_change(draft: &mut Draft<'_>, _: &mut Rng) -> Option<(
         (chars[..head].to_vec(), chars[chars.len() - tail..].to_vec())
     };
     (kept(&file) == kept(&after)).then_some(())?;
-    draft.cells[drop].file = Some(file);
-    draft.cells[add].after = Some(after);
+    draft.lines[drop].file = Some(file);
+    draft.lines[add].after = Some(after);
     Some(())
 }
 
 /// The model types typographic characters, the file is plain.
-pub(super) fn typographic_call(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn typographic_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     ascii(draft)?;
     let kinds: Vec<Pairs> =
         KINDS.iter().copied().filter(|pairs| shown(draft, pairs, |_| true)).collect();
     let pairs = *rng.pick(&kinds)?;
-    for cell in &mut draft.cells {
-        cell.say(|line| apply(line, pairs));
+    for draft_line in &mut draft.lines {
+        draft_line.change_in_call(|line| apply(line, pairs));
     }
     Some(())
 }
 
 /// No-break spaces in the file's context.
-pub(super) fn nbsp_in_file(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn nbsp_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     ascii(draft)?;
     let places: Vec<usize> = draft
-        .which(Cell::is_kept_text)
+        .positions(DraftLine::is_context_text)
         .into_iter()
-        .filter(|&at| draft.cells[at].file.as_deref().is_some_and(|line| line.trim().contains(' ')))
+        .filter(|&at| draft.lines[at].file.as_deref().is_some_and(|line| line.trim().contains(' ')))
         .collect();
     let at = *rng.pick(&places)?;
-    draft.cells[at].hold(|line| inner_blanks(line, "\u{a0}"));
+    draft.lines[at].change_in_file(|line| replace_inner_spaces(line, "\u{a0}"));
     Some(())
 }
 
 /// No-break spaces in what the model copies.
-pub(super) fn nbsp_in_call(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn nbsp_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     ascii(draft)?;
-    shown(draft, &[(" ", "")], |cell| cell.file.as_deref().is_some_and(|l| l.trim().contains(' ')))
-        .then_some(())?;
-    for cell in &mut draft.cells {
-        cell.say(|line| inner_blanks(line, "\u{a0}"));
+    shown(draft, &[(" ", "")], |draft_line| {
+        draft_line.file.as_deref().is_some_and(|l| l.trim().contains(' '))
+    })
+    .then_some(())?;
+    for draft_line in &mut draft.lines {
+        draft_line.change_in_call(|line| replace_inner_spaces(line, "\u{a0}"));
     }
     Some(())
 }
 
-fn inner_blanks(line: &str, with: &str) -> String {
-    let lead = line.len() - line.trim_start().len();
-    format!("{}{}", &line[..lead], line[lead..].replace(' ', with))
+fn replace_inner_spaces(line: &str, with: &str) -> String {
+    let indent = line.len() - line.trim_start().len();
+    format!("{}{}", &line[..indent], line[indent..].replace(' ', with))
 }
 
 const INVISIBLE: &[&str] = &["\u{200b}", "\u{feff}", "\u{200d}", "\u{2060}"];
 
 fn insert_inside(line: &str, mark: &str) -> String {
-    let lead = line.len() - line.trim_start().len();
-    let middle = lead + (line.len() - lead) / 2;
+    let indent = line.len() - line.trim_start().len();
+    let middle = indent + (line.len() - indent) / 2;
     let at = (0..=middle).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
     format!("{}{mark}{}", &line[..at], &line[at..])
 }
 
 /// An invisible character in one context line of the file.
-pub(super) fn invisible_in_file(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn invisible_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     ascii(draft)?;
-    let at = *rng.pick(&draft.which(Cell::is_kept_text))?;
+    let at = *rng.pick(&draft.positions(DraftLine::is_context_text))?;
     let mark = rng.pick(INVISIBLE)?;
-    draft.cells[at].hold(|line| insert_inside(line, mark));
+    draft.lines[at].change_in_file(|line| insert_inside(line, mark));
     Some(())
 }
 
 /// An invisible character in one copied line, in both strings where both have it.
-pub(super) fn invisible_in_call(draft: &mut Draft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn invisible_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     ascii(draft)?;
-    let all = draft.which(|cell| cell.old.as_ref().is_some_and(|line| !line.trim().is_empty()));
+    let all = draft.positions(|draft_line| {
+        draft_line.old.as_ref().is_some_and(|line| !line.trim().is_empty())
+    });
     let at = *rng.pick(&all)?;
     let mark = rng.pick(INVISIBLE)?;
-    draft.cells[at].say(|line| insert_inside(line, mark));
+    draft.lines[at].change_in_call(|line| insert_inside(line, mark));
     Some(())
 }
 
-fn accent(draft: &mut Draft<'_>, file: &'static str, said: &'static str) -> Option<()> {
+fn accent(draft: &mut EditDraft<'_>, file: &'static str, said: &'static str) -> Option<()> {
     ascii(draft)?;
-    shown(draft, &[("e", "")], Cell::is_kept_text).then_some(())?;
-    for cell in &mut draft.cells {
-        if cell.kind == Kind::Keep {
-            cell.hold(|line| line.replacen('e', file, 2));
-            cell.say(|line| line.replacen('e', said, 2));
+    shown(draft, &[("e", "")], DraftLine::is_context_text).then_some(())?;
+    for draft_line in &mut draft.lines {
+        if draft_line.role == LineRole::Context {
+            draft_line.change_in_file(|line| line.replacen('e', file, 2));
+            draft_line.change_in_call(|line| line.replacen('e', said, 2));
         }
     }
     Some(())
 }
 
 /// Composed letters in the file, decomposed ones in the call.
-pub(super) fn nfd_in_call(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn nfd_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     accent(draft, "\u{e9}", "e\u{301}")
 }
 
 /// Decomposed letters in the file, composed ones in the call.
-pub(super) fn nfc_in_call(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn nfc_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     accent(draft, "e\u{301}", "\u{e9}")
 }
 
 /// Full-width punctuation in the file's context.
-pub(super) fn fullwidth_in_file(draft: &mut Draft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn fullwidth_in_file(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     ascii(draft)?;
     in_file(draft, WIDE)
 }

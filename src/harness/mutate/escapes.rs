@@ -1,10 +1,10 @@
 //! One level of escaping too many, in all its partial forms.
 //!
 //! Partial forms are undone only where no backslash of the code's own could be
-//! meant, so those ways leave out edits that have one.
+//! meant, so those mutations leave out edits that have one.
 
 use super::super::rng::Rng;
-use super::Call;
+use super::CallDraft;
 
 fn json_body(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
@@ -20,11 +20,11 @@ fn json_body(text: &str) -> String {
     out
 }
 
-fn no_backslash(call: &Call) -> Option<()> {
+fn no_backslash(call: &CallDraft) -> Option<()> {
     (!call.old.contains('\\') && !call.new.contains('\\')).then_some(())
 }
 
-fn both(call: &mut Call, from: &str, to: &str) -> Option<()> {
+fn both(call: &mut CallDraft, from: &str, to: &str) -> Option<()> {
     no_backslash(call)?;
     call.old.contains(from).then_some(())?;
     call.old = call.old.replace(from, to);
@@ -33,41 +33,41 @@ fn both(call: &mut Call, from: &str, to: &str) -> Option<()> {
 }
 
 /// Both strings as JSON string bodies: the one form a careless client produces.
-pub(super) fn level(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn level(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old = json_body(&call.old);
     call.new = json_body(&call.new);
     Some(())
 }
 
 /// Only `old_str`; the raw line breaks of `new_str` prove that it is not escaped.
-pub(super) fn level_of_old(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn level_of_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     (call.new.contains('\n') && !call.new.contains('\\')).then_some(())?;
     call.old = json_body(&call.old);
     Some(())
 }
 
-pub(super) fn line_breaks(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn line_breaks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "\n", "\\n")
 }
 
-pub(super) fn tabs(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn tabs(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "\t", "\\t")
 }
 
-pub(super) fn double_quotes(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn double_quotes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "\"", "\\\"")
 }
 
-pub(super) fn single_quotes(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn single_quotes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "'", "\\'")
 }
 
-pub(super) fn backticks(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn backticks(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, "`", "\\`")
 }
 
 /// Every backslash doubled: all runs are even, in both strings, and the file's are not.
-pub(super) fn backslashes(call: &mut Call, _: &mut Rng) -> Option<()> {
+pub(super) fn backslashes(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     let odd = |text: &str| text.split(|c| c != '\\').any(|run| run.len() % 2 == 1);
     odd(&call.old).then_some(())?;
     call.old = call.old.replace('\\', "\\\\");

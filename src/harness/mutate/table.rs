@@ -1,0 +1,292 @@
+//! The mutations, in families.
+
+use super::Expectation::{Refused, Right};
+use super::Step::{Lines, Strings};
+use super::{
+    Expectation, Mutation, Step, decorate, escapes, indent, lines, refuse, unicode, wording,
+};
+use crate::edit::EditCode::{
+    self, AlreadyApplied, CreateExisting, InvalidArguments, NoChange, NoOccurrence,
+    OccurrenceMismatch, Omission,
+};
+
+const fn mutation(
+    id: &'static str,
+    family: &'static str,
+    expectation: Expectation,
+    steps: &'static [Step],
+) -> Mutation {
+    Mutation { id, family, expectation, steps }
+}
+
+const ABSENT: Expectation = Refused(&[NoOccurrence]);
+const MANY: Expectation = Refused(&[OccurrenceMismatch]);
+/// The call is wrong in more than one way, and either reason helps.
+const ANY: Expectation = Refused(NOT_THERE);
+const NOT_THERE: &[EditCode] = &[NoOccurrence, OccurrenceMismatch];
+
+/// Every mutation of the generator. Ids are stable; the order is that of the tables.
+pub(crate) const MUTATIONS: &[Mutation] = &[
+    // Calls that are right already and must stay so.
+    mutation("exact", "control", Right, &[]),
+    mutation("exact-trimmed", "control", Right, &[Strings(decorate::trimmed)]),
+    mutation("exact-every-name", "control", Right, &[Strings(refuse::every_name)]),
+    mutation("exact-near-line", "control", Right, &[Strings(refuse::near_line)]),
+    // Indentation.
+    mutation("tab-few", "indentation", Right, &[Strings(indent::tab_few)]),
+    mutation("tab-few-but-new", "indentation", Right, &[Lines(indent::tab_few_but_new)]),
+    mutation("tab-many", "indentation", Right, &[Strings(indent::tab_many)]),
+    mutation("level-few", "indentation", Right, &[Strings(indent::level_few)]),
+    mutation("shift-many", "indentation", Right, &[Strings(indent::shift_many)]),
+    mutation("shift-odd", "indentation", Right, &[Strings(indent::shift_odd)]),
+    mutation("dedented", "indentation", Right, &[Strings(indent::dedented)]),
+    mutation("first-lost", "indentation", Right, &[Strings(indent::first_lost)]),
+    mutation("2-spaces-for-tabs", "indentation", Right, &[Strings(indent::spaces_for_tabs::<2>)]),
+    mutation("4-spaces-for-tabs", "indentation", Right, &[Strings(indent::spaces_for_tabs::<4>)]),
+    mutation("8-spaces-for-tabs", "indentation", Right, &[Strings(indent::spaces_for_tabs::<8>)]),
+    mutation("tabs-for-spaces", "indentation", Right, &[Strings(indent::tabs_for_spaces)]),
+    mutation("2-for-4-spaces", "indentation", Right, &[Strings(indent::two_for_four)]),
+    mutation("4-for-2-spaces", "indentation", Right, &[Strings(indent::four_for_two)]),
+    // Escapes.
+    mutation("escaped", "escapes", Right, &[Strings(escapes::level)]),
+    mutation("escaped-old", "escapes", Right, &[Strings(escapes::level_of_old)]),
+    mutation("escaped-line-breaks", "escapes", Right, &[Strings(escapes::line_breaks)]),
+    mutation("escaped-tabs", "escapes", Right, &[Strings(escapes::tabs)]),
+    mutation("escaped-double-quotes", "escapes", Right, &[Strings(escapes::double_quotes)]),
+    mutation("escaped-single-quotes", "escapes", Right, &[Strings(escapes::single_quotes)]),
+    mutation("escaped-backticks", "escapes", Right, &[Strings(escapes::backticks)]),
+    mutation("escaped-backslashes", "escapes", Right, &[Strings(escapes::backslashes)]),
+    // Line endings and blanks at line ends.
+    mutation("crlf-in-call", "endings", Right, &[Strings(decorate::crlf_in_call)]),
+    mutation("crlf-in-file", "endings", Right, &[Strings(decorate::crlf_in_file)]),
+    mutation("crlf-around", "endings", Right, &[Strings(decorate::crlf_around)]),
+    mutation("mixed-endings", "endings", Right, &[Lines(lines::mixed_endings)]),
+    mutation("newline-at-end", "endings", Right, &[Strings(decorate::newline_at_end)]),
+    mutation("trailing-in-file", "trailing blanks", Right, &[Lines(lines::trailing_in_file)]),
+    mutation("trailing-at-change", "trailing blanks", Right, &[Lines(lines::trailing_at_change)]),
+    mutation("trailing-in-call", "trailing blanks", Right, &[Lines(lines::trailing_in_call)]),
+    mutation("trailing-in-old", "trailing blanks", Right, &[Lines(lines::trailing_in_old)]),
+    mutation(
+        "blank-lines-hold-blanks",
+        "trailing blanks",
+        Right,
+        &[Lines(lines::blank_lines_hold_blanks)],
+    ),
+    // What a view, a chat or a diff puts around text.
+    mutation("numbers-pipe", "decoration", Right, &[Strings(decorate::numbers::<0>)]),
+    mutation("numbers-arrow", "decoration", Right, &[Strings(decorate::numbers::<1>)]),
+    mutation("numbers-colon", "decoration", Right, &[Strings(decorate::numbers::<2>)]),
+    mutation("numbers-tab", "decoration", Right, &[Strings(decorate::numbers::<3>)]),
+    mutation("numbers-angle", "decoration", Right, &[Strings(decorate::numbers::<4>)]),
+    mutation("numbers-hashline", "decoration", Right, &[Strings(decorate::numbers::<5>)]),
+    mutation("numbers-l", "decoration", Right, &[Strings(decorate::numbers::<6>)]),
+    mutation("numbers-cat", "decoration", Right, &[Strings(decorate::numbers::<7>)]),
+    mutation("numbers-pipe-old", "decoration", Right, &[Strings(decorate::numbers_of_old::<0>)]),
+    mutation("numbers-arrow-old", "decoration", Right, &[Strings(decorate::numbers_of_old::<1>)]),
+    mutation("numbers-tab-old", "decoration", Right, &[Strings(decorate::numbers_of_old::<3>)]),
+    mutation(
+        "numbers-hashline-old",
+        "decoration",
+        Right,
+        &[Strings(decorate::numbers_of_old::<5>)],
+    ),
+    mutation("diff-markers", "decoration", Right, &[Lines(decorate::diff_markers)]),
+    mutation("diff-sides", "decoration", Right, &[Lines(decorate::diff_sides)]),
+    mutation("fence", "decoration", Right, &[Strings(decorate::fence)]),
+    mutation("fence-old", "decoration", Right, &[Strings(decorate::fence_of_old)]),
+    mutation("html", "decoration", Right, &[Strings(decorate::html)]),
+    mutation("html-angles", "decoration", Right, &[Strings(decorate::html_angles)]),
+    mutation("outer-blanks", "decoration", Right, &[Strings(decorate::outer_blanks)]),
+    mutation("outer-blanks-old", "decoration", Right, &[Strings(decorate::outer_blanks_of_old)]),
+    // Characters that look alike.
+    mutation("typographic-file", "unicode", Right, &[Lines(unicode::typographic_file)]),
+    mutation("typographic-change", "unicode", Right, &[Lines(unicode::typographic_change)]),
+    mutation("typographic-call", "unicode", Right, &[Lines(unicode::typographic_call)]),
+    mutation("nbsp-in-file", "unicode", Right, &[Lines(unicode::nbsp_in_file)]),
+    mutation("nbsp-in-call", "unicode", Right, &[Lines(unicode::nbsp_in_call)]),
+    mutation("invisible-in-file", "unicode", Right, &[Lines(unicode::invisible_in_file)]),
+    mutation("invisible-in-call", "unicode", Right, &[Lines(unicode::invisible_in_call)]),
+    mutation("nfd-in-call", "unicode", Right, &[Lines(unicode::nfd_in_call)]),
+    mutation("nfc-in-call", "unicode", Right, &[Lines(unicode::nfc_in_call)]),
+    mutation("fullwidth-in-file", "unicode", Right, &[Lines(unicode::fullwidth_in_file)]),
+    // Lines that come, go and break elsewhere.
+    mutation("blank-dropped", "lines", Right, &[Lines(lines::blank_dropped)]),
+    mutation("blank-added", "lines", Right, &[Lines(lines::blank_added)]),
+    mutation("joined", "lines", Right, &[Lines(lines::joined)]),
+    mutation("wrapped", "lines", Right, &[Lines(lines::wrapped)]),
+    mutation("elided-context", "lines", Right, &[Lines(lines::elided_context)]),
+    mutation("elided-removed", "lines", Right, &[Lines(lines::elided_removed)]),
+    // Spelling.
+    mutation("spacing-lost", "wording", Right, &[Lines(wording::spacing_lost)]),
+    mutation("spacing-doubled", "wording", Right, &[Lines(wording::spacing_doubled)]),
+    mutation("quotes-swapped", "wording", Right, &[Lines(wording::quotes_swapped)]),
+    mutation("semicolons-lost", "wording", Right, &[Lines(wording::semicolons_lost)]),
+    mutation("end-lost", "wording", Right, &[Lines(wording::end_lost)]),
+    mutation("end-added", "wording", Right, &[Lines(wording::end_added)]),
+    mutation("comment-misremembered", "wording", Right, &[Lines(wording::comment_misremembered)]),
+    mutation("context-stale", "refuse: stale", ABSENT, &[Lines(wording::context_stale)]),
+    // Two at once.
+    mutation(
+        "tab-few+numbers",
+        "two at once",
+        Right,
+        &[Strings(indent::tab_few), Strings(decorate::numbers::<1>)],
+    ),
+    mutation(
+        "tab-few+escaped",
+        "two at once",
+        Right,
+        &[Strings(indent::tab_few), Strings(escapes::level)],
+    ),
+    mutation(
+        "tab-few+crlf",
+        "two at once",
+        Right,
+        &[Strings(indent::tab_few), Strings(decorate::crlf_in_file)],
+    ),
+    mutation(
+        "tab-few+typographic",
+        "two at once",
+        Right,
+        &[Lines(unicode::typographic_file), Strings(indent::tab_few)],
+    ),
+    mutation(
+        "tab-few+trailing",
+        "two at once",
+        Right,
+        &[Lines(lines::trailing_in_file), Strings(indent::tab_few)],
+    ),
+    mutation(
+        "tab-few+blank-dropped",
+        "two at once",
+        Right,
+        &[Lines(lines::blank_dropped), Strings(indent::tab_few)],
+    ),
+    mutation(
+        "4-spaces-for-tabs+dedented",
+        "two at once",
+        Right,
+        &[Strings(indent::spaces_for_tabs::<4>), Strings(indent::dedented)],
+    ),
+    mutation(
+        "tabs-for-spaces+dedented",
+        "two at once",
+        Right,
+        &[Strings(indent::tabs_for_spaces), Strings(indent::dedented)],
+    ),
+    mutation(
+        "2-for-4-spaces+dedented",
+        "two at once",
+        Right,
+        &[Strings(indent::two_for_four), Strings(indent::dedented)],
+    ),
+    mutation(
+        "4-for-2-spaces+dedented",
+        "two at once",
+        Right,
+        &[Strings(indent::four_for_two), Strings(indent::dedented)],
+    ),
+    mutation(
+        "dedented+fence",
+        "two at once",
+        Right,
+        &[Strings(indent::dedented), Strings(decorate::fence)],
+    ),
+    mutation(
+        "level-few+html",
+        "two at once",
+        Right,
+        &[Strings(indent::level_few), Strings(decorate::html)],
+    ),
+    mutation(
+        "fence+numbers",
+        "two at once",
+        Right,
+        &[Strings(decorate::numbers::<0>), Strings(decorate::fence)],
+    ),
+    mutation(
+        "crlf+trailing",
+        "two at once",
+        Right,
+        &[Lines(lines::trailing_in_call), Strings(decorate::crlf_in_call)],
+    ),
+    mutation(
+        "quotes+semicolons",
+        "two at once",
+        Right,
+        &[Lines(wording::quotes_swapped), Lines(wording::semicolons_lost)],
+    ),
+    mutation(
+        "4-spaces-for-tabs+end",
+        "two at once",
+        Right,
+        &[Lines(wording::end_lost), Strings(indent::spaces_for_tabs::<4>)],
+    ),
+    mutation(
+        "typographic+trailing",
+        "two at once",
+        Right,
+        &[Lines(unicode::typographic_call), Lines(lines::trailing_in_call)],
+    ),
+    // Calls that must be refused.
+    mutation("absent", "refuse: absent", ABSENT, &[Lines(refuse::absent)]),
+    mutation("absent-renamed", "refuse: absent", ABSENT, &[Lines(refuse::absent_renamed)]),
+    mutation("bare-elision", "refuse: absent", ANY, &[Strings(refuse::bare_elision)]),
+    mutation("ends-alien", "refuse: absent", ABSENT, &[Lines(refuse::ends_alien)]),
+    mutation("middle-rewritten", "refuse: stale", ABSENT, &[Lines(refuse::middle_rewritten)]),
+    mutation("other-number", "refuse: stale", ABSENT, &[Lines(refuse::other_number)]),
+    mutation("other-name", "refuse: stale", ABSENT, &[Lines(refuse::other_name)]),
+    mutation("other-string", "refuse: stale", ABSENT, &[Lines(refuse::other_string)]),
+    mutation(
+        "other-name+tab-few",
+        "refuse: stale",
+        ABSENT,
+        &[Lines(refuse::other_name), Strings(indent::tab_few)],
+    ),
+    mutation(
+        "other-number+shift",
+        "refuse: stale",
+        ABSENT,
+        &[Lines(refuse::other_number), Strings(indent::shift_many)],
+    ),
+    mutation("file-has-more", "refuse: stale", ABSENT, &[Lines(refuse::file_has_more)]),
+    mutation("old-has-more", "refuse: stale", ABSENT, &[Lines(refuse::old_has_more)]),
+    mutation("twice", "refuse: ambiguous", MANY, &[Strings(refuse::twice)]),
+    mutation("twice-folded", "refuse: ambiguous", MANY, &[Strings(refuse::twice_folded)]),
+    mutation("two-depths", "refuse: ambiguous", ANY, &[Strings(refuse::two_depths)]),
+    mutation("twins-equally-near", "refuse: ambiguous", ANY, &[Lines(refuse::twins_equally_near)]),
+    mutation("name-repeats", "refuse: count", MANY, &[Strings(refuse::name_repeats)]),
+    mutation("expects-too-many", "refuse: count", MANY, &[Strings(refuse::expects_too_many)]),
+    mutation(
+        "already-applied",
+        "refuse: nothing to do",
+        Refused(&[AlreadyApplied, NoChange]),
+        &[Lines(refuse::already_applied)],
+    ),
+    mutation(
+        "no-change",
+        "refuse: nothing to do",
+        Refused(&[NoChange]),
+        &[Strings(refuse::no_change)],
+    ),
+    mutation(
+        "empty-old",
+        "refuse: arguments",
+        Refused(&[CreateExisting, InvalidArguments]),
+        &[Strings(refuse::empty_old)],
+    ),
+    mutation("omission", "refuse: arguments", Refused(&[Omission]), &[Lines(refuse::omission)]),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique() {
+        let mut ids: Vec<_> = MUTATIONS.iter().map(|mutation| mutation.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), MUTATIONS.len());
+    }
+}
