@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::edit::Splice;
-use crate::text::counted;
+use crate::text::pluralize;
 
 /// Whether a path names a notebook.
 pub(crate) fn is_notebook(path: &str) -> bool {
@@ -153,9 +153,9 @@ impl<'a> Notebook<'a> {
             }
             let outputs = match cell.output_count {
                 0 => String::new(),
-                count => format!(", {}", counted(count, "output")),
+                count => format!(", {}", pluralize(count, "output")),
             };
-            let lines = counted(cell.source.lines().count(), "line");
+            let lines = pluralize(cell.source.lines().count(), "line");
             let _ = writeln!(out, "--- cell {} ({}, {lines}{outputs})", cell.id, cell.kind);
             out.push_str(&cell.source);
             if !cell.source.is_empty() && !cell.source.ends_with('\n') {

@@ -14,7 +14,7 @@ use crate::adapters::openai::{OpenAi, WireLimits};
 use crate::agent::{Agent, Event};
 use crate::port::CommitOptions;
 use crate::session::Policy;
-use crate::text::{redact_all, redacted};
+use crate::text::{redact_json, redact};
 
 /// A turn of an agent takes longer than a correction.
 const TURN: Duration = Duration::from_secs(300);
@@ -53,7 +53,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
     let mut out = super::out::words();
     let written = if common.json {
         let mut outcome = json!(outcome);
-        redact_all(&mut outcome);
+        redact_json(&mut outcome);
         writeln!(out, "{outcome}")
     } else {
         let status = outcome.error.as_deref().unwrap_or("completed");
@@ -92,7 +92,7 @@ fn progress(event: Event<'_>) {
 /// The beginning of a text in one line. A secret goes before the text is cut, so that no
 /// half of it stays.
 fn clip(text: &str) -> String {
-    let text = redacted(text);
+    let text = redact(text);
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(100) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -11,7 +11,7 @@ use super::{model, settings};
 use crate::adapters::syntax::TreeSitter;
 use crate::edit::{EditRequest, Expected};
 use crate::engine::{CallOptions, SyntaxGate};
-use crate::text::visible;
+use crate::text::escape_for_terminal;
 use crate::tools::{self, ToolReply};
 
 pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
@@ -75,7 +75,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
 fn show(reply: &ToolReply) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     for line in reply.message.lines().filter(|line| !line.starts_with("<<")) {
-        writeln!(out, "{}", visible(line))?;
+        writeln!(out, "{}", escape_for_terminal(line))?;
     }
     let diff = reply.report["diff"].as_str().unwrap_or_default();
     for line in diff.lines() {
@@ -86,7 +86,7 @@ fn show(reply: &ToolReply) -> io::Result<()> {
             Some(b'@') => AnsiColor::Cyan.on_default(),
             _ => Style::new(),
         };
-        writeln!(out, "{style}{}{style:#}", visible(line))?;
+        writeln!(out, "{style}{}{style:#}", escape_for_terminal(line))?;
     }
     Ok(())
 }

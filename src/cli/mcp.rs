@@ -16,7 +16,7 @@ use super::root::Root;
 use super::{settings, shared, signals};
 use crate::adapters::mcp::{self, Access, Budgeted, HttpOptions, McpServer, Opener, Rate};
 use crate::session::Policy;
-use crate::text::keep_secret;
+use crate::text::register_secret;
 use crate::tools::{Offer, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
@@ -106,7 +106,7 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
             .map_err(|_| wrong(format!("the environment variable {variable} is not set")))?,
         _ => return Err(wrong("give either token_file or token_env".into())),
     };
-    keep_secret(token.trim());
+    register_secret(token.trim());
     if section.roots.is_empty() {
         return Err(wrong("it has no roots; give roots = { NAME = \"FOLDER\" }".into()));
     }

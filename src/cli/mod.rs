@@ -86,7 +86,7 @@ pub fn main() -> ExitCode {
 fn quotes_controls() -> bool {
     std::env::args_os()
         .map(|argument| argument.to_string_lossy().into_owned())
-        .any(|argument| matches!(crate::text::visible(&argument), Cow::Owned(_)))
+        .any(|argument| matches!(crate::text::escape_for_terminal(&argument), Cow::Owned(_)))
 }
 
 fn is_hook() -> bool {

@@ -29,7 +29,7 @@ use crate::language::Language;
 use crate::port::Corrector;
 use crate::resolve::{Adjust, Choice, Policy};
 use crate::store::usable_state_folder;
-use crate::text::{keep_secret, keep_secrets_of};
+use crate::text::{register_secret, register_url_credentials};
 
 /// The user's configuration file.
 #[derive(Debug, Default, Deserialize)]
@@ -212,10 +212,10 @@ pub(crate) fn settings(common: &Common) -> Result<ModelSettings, Exit> {
         ],
     );
     if let Some(key) = &key {
-        keep_secret(key);
+        register_secret(key);
     }
     if let Some(url) = &base_url {
-        keep_secrets_of(url);
+        register_url_credentials(url);
     }
     let wanted = base_url.is_some() || name.is_some() || key.is_some() || section.replay.is_some();
     let off = common.no_model || section.enabled == Some(false);

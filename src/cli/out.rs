@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::text::{redacted, visible};
+use crate::text::{redact, escape_for_terminal};
 
 /// Standard output.
 pub(crate) fn stdout() -> Out<io::StdoutLock<'static>> {
@@ -32,7 +32,7 @@ impl<W: Write> Write for Out<W> {
         if !self.is_terminal {
             return self.to.write(bytes);
         }
-        self.to.write_all(visible(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        self.to.write_all(escape_for_terminal(&String::from_utf8_lossy(bytes)).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -50,8 +50,8 @@ pub(crate) struct Words<W> {
 impl<W: Write> Write for Words<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        let text = redacted(&text);
-        let text = if self.is_terminal { visible(&text) } else { text };
+        let text = redact(&text);
+        let text = if self.is_terminal { escape_for_terminal(&text) } else { text };
         self.to.write_all(text.as_bytes())?;
         Ok(bytes.len())
     }

@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::settings;
 use crate::engine::CallOptions;
 use crate::port::Revision;
-use crate::text::quoted;
+use crate::text::quote_name;
 use crate::tools::ToolReply;
 
 pub(crate) async fn undo(common: &Common, args: &UndoArgs) -> Exit {
@@ -57,7 +57,7 @@ fn describe(revision: &Revision) -> String {
             (_, None) => "removed",
             _ => "edited",
         };
-        let _ = write!(line, "  {what} {}", quoted(&file.path));
+        let _ = write!(line, "  {what} {}", quote_name(&file.path));
     }
     if let Some(of) = revision.undoes {
         let _ = write!(line, "  (undoes {of})");

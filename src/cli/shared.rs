@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 
 use super::exit::Exit;
-use crate::text::{keep_secret, keep_secrets_of};
+use crate::text::{register_secret, register_url_credentials};
 
 /// The configuration's part about it.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -40,14 +40,14 @@ impl SharedSection {
     /// The server's address, when there is one.
     pub(crate) fn url(&self) -> Option<String> {
         let url = Self::var(URL).or_else(|| self.url.clone())?;
-        keep_secrets_of(&url);
+        register_url_credentials(&url);
         Some(url)
     }
 
     fn secret(&self) -> Option<String> {
         let named = || self.secret_env.as_deref().and_then(Self::var);
         let secret = Self::var(SECRET).or_else(named).or_else(|| self.secret.clone())?;
-        keep_secret(&secret);
+        register_secret(&secret);
         Some(secret)
     }
 }

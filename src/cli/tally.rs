@@ -17,7 +17,7 @@ use super::exit::Exit;
 use super::past;
 use crate::engine::{Note, Notes};
 use crate::store::state_folder;
-use crate::text::counted;
+use crate::text::pluralize;
 
 /// A file of lines is put aside at this size, and the one before it is dropped.
 const MOST_BYTES: u64 = 1 << 20;
@@ -145,7 +145,7 @@ impl Group {
             "{} by {}: {}, {} applied, {} refused\n",
             self.tool,
             self.client,
-            counted(usize::try_from(self.calls).unwrap_or(usize::MAX), "call"),
+            pluralize(usize::try_from(self.calls).unwrap_or(usize::MAX), "call"),
             self.applied,
             self.refused
         );

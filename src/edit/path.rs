@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::Serialize;
 
 use super::{EditCode, Refusal};
-use crate::text::quoted;
+use crate::text::quote_name;
 
 /// A path relative to the root, with `/` between its parts and no `.` or `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -93,7 +93,7 @@ fn folded_below(path: &Path, root: &Path) -> Option<PathBuf> {
 /// For texts: a name with control characters is in quotes.
 impl fmt::Display for WorkPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&quoted(&self.0))
+        f.write_str(&quote_name(&self.0))
     }
 }
 

@@ -9,7 +9,7 @@ use super::syntax::FormatNote;
 use super::verify::{After, VerifiedEdit};
 use super::{Attempt, Conflict, Rewrite, Rung, SyntaxCheck};
 use crate::hashline::tag;
-use crate::text::{ContentHash, LineSpan, Snapshot, counted, quoted};
+use crate::text::{ContentHash, LineSpan, Snapshot, pluralize, quote_name};
 
 /// How an edit was understood: which rung matched and what was rewritten.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -299,16 +299,16 @@ impl EditReport {
         let v = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => {
-                format!("Created {} ({}).", quoted(&self.path), counted(v.total_lines, "line"))
+                format!("Created {} ({}).", quote_name(&self.path), pluralize(v.total_lines, "line"))
             }
-            (_, None) => format!("Removed {}.", quoted(&self.path)),
+            (_, None) => format!("Removed {}.", quote_name(&self.path)),
             _ => format!(
                 "{verb} {} at {}: {} replaced by {}, file now has {}.",
-                quoted(&self.path),
+                quote_name(&self.path),
                 LineSpan { start: v.start_line, end: v.end_line },
-                counted(v.lines_replaced, "line"),
+                pluralize(v.lines_replaced, "line"),
                 v.lines_inserted,
-                counted(v.total_lines, "line")
+                pluralize(v.total_lines, "line")
             ),
         };
         let e = &self.explanation;
@@ -337,10 +337,10 @@ impl EditReport {
             (Some(_), Some(_)) => format!(
                 "{} {}: {} replaced by {}, file now has {}.",
                 self.verb(),
-                quoted(&self.path),
-                counted(v.lines_replaced, "line"),
+                quote_name(&self.path),
+                pluralize(v.lines_replaced, "line"),
                 v.lines_inserted,
-                counted(v.total_lines, "line")
+                pluralize(v.total_lines, "line")
             ),
             _ => return self.text(),
         };
@@ -379,7 +379,7 @@ impl EditReport {
                 let ranges: Vec<String> = ranges.collect();
                 out.push_str(&format!(
                     "\n… {} not shown; to check them, read ranges {}",
-                    counted(rest.len(), "edit"),
+                    pluralize(rest.len(), "edit"),
                     ranges.join(", ")
                 ));
                 return;

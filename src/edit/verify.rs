@@ -54,7 +54,7 @@ impl VerifiedEdit {
             return Err(refuse(EditCode::InvalidArguments, "new_str holds a NUL character")
                 .hint("Remove the NUL; text files have none."));
         }
-        let doubts = before.doubts(&written);
+        let doubts = before.ambiguous_encodings(&written);
         if !doubts.is_empty() {
             return Err(uncertain(&doubts, &written, before).at(path.as_str()));
         }
@@ -69,7 +69,7 @@ impl VerifiedEdit {
         }
         if before.encoding().name() != "utf-8" || before.has_invalid_bytes() {
             let wanted = plan.text_after();
-            let back = before.encoding().decode_again(&after);
+            let back = before.encoding().decode_strict(&after);
             if !before.has_invalid_bytes() && back.as_deref() != Some(&wanted) {
                 return Err(refuse(
                     EditCode::Unencodable,

@@ -316,7 +316,7 @@ impl Engine {
         };
         decoded.map_err(|why| {
             let hint = match why {
-                NotText::NotThat(_) => "Give another `encoding`, or leave it out.",
+                NotText::WrongEncoding(_) => "Give another `encoding`, or leave it out.",
                 _ => "Only text files can be edited here.",
             };
             Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))

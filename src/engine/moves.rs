@@ -9,7 +9,7 @@ use crate::hashline::anchors::Anchor;
 use crate::language::Language;
 use crate::line_edit::moves::{self, Side, Transfer};
 use crate::line_edit::{LineChange, splices};
-use crate::text::{LineSpan, Snapshot, quoted};
+use crate::text::{LineSpan, Snapshot, quote_name};
 
 /// Lines of a file, and where they go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl Engine {
     ) -> Result<Moved, Refusal> {
         let bodies = fitted(request, source, span, &Snapshot::from_text(""), 0)?;
         let ending = match source.ending_near(source.lines().start(span.start)) {
-            crate::text::Ending::CrLf => "\r\n",
+            crate::text::LineEnding::CrLf => "\r\n",
             _ => "\n",
         };
         let content: String = bodies.iter().flat_map(|body| [body.as_str(), ending]).collect();
@@ -191,7 +191,7 @@ impl Engine {
             explanation.rung = Rung::Carried;
             explanation.warnings.push(format!(
                 "{} changed since you were shown it: what was {} is {} now",
-                quoted(path.as_str()),
+                quote_name(path.as_str()),
                 found.named,
                 found.span
             ));

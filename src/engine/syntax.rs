@@ -16,7 +16,7 @@ use crate::edit::{
 };
 use crate::matching::{Explained, Verdict};
 use crate::port::{Definition, NoSyntax, Syntax};
-use crate::text::{Snapshot, counted};
+use crate::text::{Snapshot, pluralize};
 
 /// What may come of a new syntax error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -150,7 +150,7 @@ impl SyntaxGate {
         let Some(first) = errors.iter().flatten().next().filter(|_| sound > 0) else {
             return Verdict::Ambiguous { outcomes, refusal };
         };
-        let gone = counted(errors.len() - sound, "other reading");
+        let gone = pluralize(errors.len() - sound, "other reading");
         let why = format!("{gone} of the call would bring a syntax error at {first}");
         let mut keep = errors.iter().map(Option::is_none);
         outcomes.retain(|_| keep.next().unwrap_or(true));

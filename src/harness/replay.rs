@@ -8,7 +8,7 @@ use serde::Deserialize;
 use crate::edit::{EditPlan, EditRequest, Refusal};
 use crate::port::{Ask, Reply};
 use crate::resolve::{Model, Policy, Resolution, Step};
-use crate::text::{Snapshot, counted};
+use crate::text::{Snapshot, pluralize};
 
 /// A call that an edit tool refused, as a line of JSON.
 #[derive(Debug, Clone, Deserialize)]
@@ -267,7 +267,7 @@ pub(crate) fn table(runs: &[Replayed]) -> String {
     };
     let alone: Vec<&Run> = runs.iter().map(|run| &run.alone).collect();
     let model: Vec<&Run> = runs.iter().filter_map(|run| run.with_model.as_ref()).collect();
-    let _ = writeln!(out, "{}", counted(runs.len(), "failed edit"));
+    let _ = writeln!(out, "{}", pluralize(runs.len(), "failed edit"));
     let _ = writeln!(out, "without a model: {}", count(&alone));
     let _ =
         writeln!(out, "of those refused, with a model that knows the next edit: {}", count(&model));

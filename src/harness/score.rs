@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Aim, CaseVerdict, Judged};
-use crate::text::counted;
+use crate::text::pluralize;
 
 /// The counts of one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,7 +196,7 @@ impl Score {
                 "\nmodel: {} calls and {} prompt bytes for {} recovered by it ({:.1} calls, {} bytes each)",
                 total.model_calls,
                 total.prompt_bytes,
-                counted(total.by_model, "edit"),
+                pluralize(total.by_model, "edit"),
                 total.model_calls as f64 / total.by_model.max(1) as f64,
                 total.prompt_bytes / u64::try_from(total.by_model.max(1)).unwrap_or(1),
             );

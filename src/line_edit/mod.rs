@@ -9,7 +9,7 @@ pub(crate) mod moves;
 mod repair;
 
 use crate::edit::{EditCode, Refusal, Splice};
-use crate::text::{Ending, LineSpan, Snapshot, each_line};
+use crate::text::{LineEnding, LineSpan, Snapshot, each_line};
 
 use decide::changes_of;
 pub(crate) use decide::{Decided, Draft, decide};
@@ -82,7 +82,7 @@ pub(crate) fn splices(
         check_span(change.span, total)?;
     }
     let end = snapshot.lines().line(snapshot.text(), total);
-    let open = end.is_some_and(|line| line.ending == Ending::None);
+    let open = end.is_some_and(|line| line.ending == LineEnding::None);
     let touches_open_end = open && changes.iter().any(|change| change.span.end >= total);
     let merged = merge(changes, touches_open_end)?;
     Ok(merged.iter().filter_map(|change| splice(snapshot, change)).collect())
@@ -138,11 +138,11 @@ fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
     let from = index.start(start);
     let open = end == total
         && total > 0
-        && index.line(snapshot.text(), total).is_some_and(|line| line.ending == Ending::None);
+        && index.line(snapshot.text(), total).is_some_and(|line| line.ending == LineEnding::None);
     // Line by line the endings of the replaced lines, then the last of them.
     let near = match snapshot.ending_near(from) {
-        Ending::CrLf => "\r\n",
-        Ending::Lf | Ending::None => "\n",
+        LineEnding::CrLf => "\r\n",
+        LineEnding::Lf | LineEnding::None => "\n",
     };
     let own = |number: usize| {
         let line = index.line(snapshot.text(), number).filter(|_| number <= end);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::edit::Splice;
 use crate::language::{Kind, Language};
 use crate::matching::{indent_of, reindented};
-use crate::text::{Ending, LineSpan, Snapshot};
+use crate::text::{LineEnding, LineSpan, Snapshot};
 
 /// What becomes of the lines where they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -48,10 +48,10 @@ pub(crate) fn within(
     let mut endings: Vec<&str> =
         (span.start..=span.end).filter_map(|n| line(n).map(|line| line.ending.as_str())).collect();
     let total = index.total();
-    let open = line(total).is_some_and(|last| last.ending == Ending::None);
+    let open = line(total).is_some_and(|last| last.ending == LineEnding::None);
     let near = match snapshot.ending_near(index.start(gap + 1)) {
-        Ending::CrLf => "\r\n",
-        Ending::Lf | Ending::None => "\n",
+        LineEnding::CrLf => "\r\n",
+        LineEnding::Lf | LineEnding::None => "\n",
     };
     let mut head = "";
     let mut gone = index.start(span.start)..index.start(span.end + 1);

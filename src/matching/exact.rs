@@ -18,7 +18,7 @@ use super::reading;
 use super::refuse;
 use super::{Explained, Verdict};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
-use crate::text::Ending;
+use crate::text::LineEnding;
 
 /// `None` where `old_str` occurs nowhere.
 pub(super) fn decide(request: &EditRequest, file: &File<'_>) -> Option<Verdict> {
@@ -180,10 +180,10 @@ fn is_plain(text: &str) -> bool {
 /// Line breaks of `new` in the ending that the file has around a place.
 pub(super) fn with_endings(file: &File<'_>, at: usize, new: &str) -> String {
     match file.snapshot.ending_near(at) {
-        Ending::Lf if new.contains("\r\n") && is_plain(file.text) => {
+        LineEnding::Lf if new.contains("\r\n") && is_plain(file.text) => {
             return new.replace("\r\n", "\n");
         }
-        Ending::CrLf if new.contains('\n') => {}
+        LineEnding::CrLf if new.contains('\n') => {}
         _ => return new.to_owned(),
     }
     let mut out = String::with_capacity(new.len() + 16);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::fold::{self, Fold};
 use super::indent;
 use crate::language::{Language, Lexed};
-use crate::text::{Ending, Snapshot};
+use crate::text::{LineEnding, Snapshot};
 
 /// How much two lines may differ and still count as the same, strictest first. Each
 /// forgives what the ones above it do, but look-alikes and indentation are two separate
@@ -101,7 +101,7 @@ pub(super) const BLANK: u64 = 0;
 pub(super) struct Line {
     pub(super) start: usize,
     pub(super) end: usize,
-    pub(super) ending: Ending,
+    pub(super) ending: LineEnding,
 }
 
 impl Line {

@@ -11,7 +11,7 @@ use super::{
     reflow, refuse, veto,
 };
 use crate::edit::{EditRequest, Expected, Explanation, OutcomeDiff, Rewrite, Rung, Splice};
-use crate::text::{Ending, Snapshot};
+use crate::text::{LineEnding, Snapshot};
 
 /// A call on its way down the ladder.
 #[derive(Clone, Copy)]
@@ -333,7 +333,7 @@ impl Call<'_, '_> {
         if other
             || self.request.old.ends_with('\n')
                 && place.lines().end == self.file.lines().len()
-                && self.file.lines().last().is_some_and(|last| last.ending == Ending::None)
+                && self.file.lines().last().is_some_and(|last| last.ending == LineEnding::None)
         {
             out.push(Rewrite::LineEndings);
         }

@@ -41,7 +41,7 @@ mod veto;
 use crate::edit::{
     Corrected, EditCode, EditRequest, Explanation, Near, Refusal, Rewrite, Rung, Splice,
 };
-use crate::text::{Snapshot, counted};
+use crate::text::{Snapshot, pluralize};
 
 use effort::Effort;
 use file::File;
@@ -242,7 +242,7 @@ const MARK: char = '\u{feff}';
 /// An empty `old_str` fills an empty file and overwrites nothing.
 fn fill(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if !snapshot.text().is_empty() {
-        let lines = counted(snapshot.lines().total(), "line");
+        let lines = pluralize(snapshot.lines().total(), "line");
         let refusal = Refusal::new(
             EditCode::CreateExisting,
             format!("old_str is empty, but the file exists and has {lines}"),

@@ -3,7 +3,7 @@
 use super::{Hunk, HunkLine, headers};
 use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
 use crate::matching::{Explained, explain};
-use crate::text::{Ending, LineSpan, Snapshot};
+use crate::text::{LineEnding, LineSpan, Snapshot};
 
 /// Places every hunk against the same version of the file. All or nothing.
 pub(crate) fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
@@ -145,7 +145,7 @@ fn splices(snapshot: &Snapshot, hunk: &Hunk, start: usize) -> Vec<Splice> {
 
 fn ending(snapshot: &Snapshot, at: usize) -> &'static str {
     match snapshot.ending_near(at) {
-        Ending::CrLf => "\r\n",
+        LineEnding::CrLf => "\r\n",
         _ => "\n",
     }
 }

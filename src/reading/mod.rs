@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::edit::{EditCode, Refusal};
 use crate::hashline::stale::{merge_ranges, short_id};
 use crate::hashline::tag::Width;
-use crate::text::{ContentHash, LineSpan, Snapshot, quoted};
+use crate::text::{ContentHash, LineSpan, Snapshot, quote_name};
 
 /// How lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -162,7 +162,7 @@ impl Reading {
             (total, true) => format!("all {total} lines"),
             (total, false) => format!("lines {} of {total}", ranges(&self.ranges)),
         };
-        out.push_str(&format!("[{}: {what}; snapshot {}", quoted(&self.path), short_id(snapshot)));
+        out.push_str(&format!("[{}: {what}; snapshot {}", quote_name(&self.path), short_id(snapshot)));
         if let Some(next) = self.next_offset {
             out.push_str(&format!("; cut for size, go on with offset {next}"));
         }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{ReadRequest, Select, Style, Windowed};
 use crate::hashline::tag;
-use crate::text::{LineSpan, Snapshot, counted};
+use crate::text::{LineSpan, Snapshot, pluralize};
 
 pub(super) struct Shown {
     pub(super) text: String,
@@ -29,7 +29,7 @@ pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadReq
             let before = wanted[k - 1].end;
             out.text.push_str(ending);
             let _ =
-                writeln!(out.text, "… {} not shown …", counted(span.start - before - 1, "line"));
+                writeln!(out.text, "… {} not shown …", pluralize(span.start - before - 1, "line"));
             ending = "";
         }
         for number in span.start..=span.end {

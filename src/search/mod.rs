@@ -18,7 +18,7 @@ mod walk;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::text::{counted, quoted};
+use crate::text::{pluralize, quote_name};
 
 pub(crate) use exclude::{Excluded, MOST_RULES, left_out};
 pub(crate) use query::{Case, Query};
@@ -189,15 +189,15 @@ impl SearchReport {
     pub fn message(&self) -> String {
         let mut out = format!(
             "{} in {} of {} searched ({}).",
-            counted(self.total_matches, "line"),
-            counted(self.total_files, "file"),
+            pluralize(self.total_matches, "line"),
+            pluralize(self.total_files, "file"),
             self.searched,
             self.skipped.note()
         );
         if !self.paths.is_empty() {
             out.push_str(&format!(
                 "\nPaths that match: {}",
-                self.paths.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(", ")
+                self.paths.iter().map(|path| quote_name(path)).collect::<Vec<_>>().join(", ")
             ));
             if self.total_paths > self.paths.len() {
                 out.push_str(&format!(" and {} more", self.total_paths - self.paths.len()));
@@ -207,9 +207,9 @@ impl SearchReport {
         for file in with_hits.clone() {
             out.push_str(&format!(
                 "\n\n{} ({}, {}, snapshot {})",
-                quoted(&file.path),
-                counted(file.match_count, "match"),
-                counted(file.total_lines, "line"),
+                quote_name(&file.path),
+                pluralize(file.match_count, "match"),
+                pluralize(file.total_lines, "line"),
                 file.snapshot
             ));
             for hit in &file.matches {
@@ -252,7 +252,7 @@ impl ListReport {
         let mut out = format!("{} files ({})", self.total, self.skipped.note());
         for file in &self.files {
             out.push('\n');
-            out.push_str(&quoted(&file.path));
+            out.push_str(&quote_name(&file.path));
         }
         if self.truncated {
             out.push_str(&format!(

@@ -144,7 +144,7 @@ fn matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
                     EditCode::InvalidArguments,
                     format!(
                         "the glob `{}` is malformed: {}",
-                        crate::text::quoted(&deep),
+                        crate::text::quote_name(&deep),
                         error.kind()
                     ),
                 )

@@ -186,7 +186,7 @@ impl Disk {
         let is_as_left = now.as_deref().map(ContentHash::of) == file.after;
         match (&file.before, now) {
             (None, Some(now)) if is_as_left => {
-                let edit = restored(Some(Snapshot::of_any(now)), After::Removed);
+                let edit = restored(Some(Snapshot::decode_lossy(now)), After::Removed);
                 Ok(Order { edit, metadata: None, folders: file.made.clone() })
             }
             (Some(before), None) if is_as_left => {
@@ -196,7 +196,7 @@ impl Disk {
             }
             (Some(before), Some(now)) if is_as_left => {
                 let bytes = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
-                Ok(restored(Some(Snapshot::of_any(now)), After::Content(bytes.into())).into())
+                Ok(restored(Some(Snapshot::decode_lossy(now)), After::Content(bytes.into())).into())
             }
             (Some(before), Some(now)) => {
                 let Some(after) = file.after else {
@@ -209,7 +209,7 @@ impl Disk {
                     .ok_or_else(|| first_later().in_the_way(entry.revision, &path))?;
                 let bytes = take_out(&old, &new, &versions)
                     .map_err(|maker| maker.in_the_way(entry.revision, &path))?;
-                Ok(restored(Some(Snapshot::of_any(now)), After::Content(bytes.into())).into())
+                Ok(restored(Some(Snapshot::decode_lossy(now)), After::Content(bytes.into())).into())
             }
             _ => Err(first_later().in_the_way(entry.revision, &path)),
         }
@@ -335,7 +335,7 @@ impl Disk {
                     history.bytes(hash, now.as_deref()).map_err(|error| unreadable(&error))
                 };
                 let before = match &file.before {
-                    Some(version) => Some(Snapshot::of_any(read(version.sha256)?)),
+                    Some(version) => Some(Snapshot::decode_lossy(read(version.sha256)?)),
                     None => None,
                 };
                 let (after, method) = match (file.after, &file.before) {

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use super::confine::NotAFile;
 use crate::edit::{EditCode, Refusal, WorkPath};
-use crate::text::quoted;
+use crate::text::quote_name;
 
 fn errno(error: &io::Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw_os_error)
@@ -144,6 +144,6 @@ pub(super) fn blocked(path: &WorkPath, real: &str, why: &str) -> Refusal {
     };
     Refusal::new(EditCode::Blocked, what).at(path.as_str()).hint(format!(
         "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
-        quoted(real)
+        quote_name(real)
     ))
 }

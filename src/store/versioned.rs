@@ -246,7 +246,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
                 None => After::Removed,
             };
             let explanation = Explanation::plain(Rung::Undo);
-            let before = now.map(Snapshot::of_any);
+            let before = now.map(Snapshot::decode_lossy);
             batch.push(VerifiedEdit::restore(change.path.clone(), before, after, explanation));
         }
         if how == UndoHow::Rehearse {

@@ -1,6 +1,6 @@
-//! Which encoding a file is in, and the strict way there and back.
+//! Which encoding a file is in, and strict decoding and encoding.
 //!
-//! Order of the guess: byte order mark, UTF-8 (a few invalid bytes are kept as
+//! Order of detection: byte order mark, UTF-8 (a few invalid bytes are kept as
 //! they are), UTF-16 by its zero bytes, then a legacy encoding by detection, which
 //! counts only if encoding the decoded text gives the very same bytes.
 
@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::tables::Table;
+use super::code_pages::CodePage;
 
 /// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +31,12 @@ pub enum Encoding {
     },
     /// A legacy encoding that was detected and survives a strict round trip.
     Legacy(&'static encoding_rs::Encoding),
-    /// A code page of one byte a character, which a caller has named.
-    Table(&'static Table),
+    /// A code page, which a caller has named.
+    CodePage(&'static CodePage),
 }
 
 impl Encoding {
-    /// The encoding that a caller means by a name.
+    /// The encoding of that name.
     pub fn named(name: &str) -> Option<Self> {
         let name = name.trim();
         let plain = name.to_ascii_lowercase().replace(['_', ' '], "-");
@@ -45,8 +45,8 @@ impl Encoding {
             "utf-8-bom" | "utf-8-sig" => Self::Utf8 { bom: true },
             "utf-16le" | "utf-16-le" => Self::Utf16Le { bom: false },
             "utf-16be" | "utf-16-be" => Self::Utf16Be { bom: false },
-            _ => match Table::of(&plain) {
-                Some(table) => Self::Table(table),
+            _ => match CodePage::by_name(&plain) {
+                Some(code_page) => Self::CodePage(code_page),
                 None => {
                     let web = encoding_rs::Encoding::for_label(plain.as_bytes());
                     let web = web.or_else(|| {
@@ -89,7 +89,7 @@ impl Encoding {
             Self::Utf16Le { .. } => "utf-16le",
             Self::Utf16Be { .. } => "utf-16be",
             Self::Legacy(encoding) => encoding.name(),
-            Self::Table(table) => table.name,
+            Self::CodePage(code_page) => code_page.name,
         }
     }
 
@@ -99,21 +99,21 @@ impl Encoding {
             Self::Utf8 { .. } => Ok(text.as_bytes().to_vec()),
             Self::Utf16Le { .. } => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
             Self::Utf16Be { .. } => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
-            Self::Legacy(encoding) => strict_legacy(encoding, text).ok_or_else(|| Unencodable {
+            Self::Legacy(encoding) => encode_legacy_strict(encoding, text).ok_or_else(|| Unencodable {
                 character: text
                     .chars()
-                    .find(|c| strict_legacy(encoding, c.encode_utf8(&mut [0; 4])).is_none())
+                    .find(|c| encode_legacy_strict(encoding, c.encode_utf8(&mut [0; 4])).is_none())
                     .unwrap_or(char::REPLACEMENT_CHARACTER),
                 encoding: encoding.name(),
             }),
-            Self::Table(table) => table
+            Self::CodePage(code_page) => code_page
                 .encode(text)
-                .map_err(|character| Unencodable { character, encoding: table.name }),
+                .map_err(|character| Unencodable { character, encoding: code_page.name }),
         }
     }
 
-    /// Reads bytes in this very encoding, or not at all.
-    pub(crate) fn decode_again(self, bytes: &[u8]) -> Option<String> {
+    /// Decodes bytes in this encoding; `None` if any of them is invalid.
+    pub(crate) fn decode_strict(self, bytes: &[u8]) -> Option<String> {
         let body = bytes.get(self.bom_len()..)?;
         let units = |unit: fn([u8; 2]) -> u16| {
             let units: Vec<u16> =
@@ -127,7 +127,7 @@ impl Encoding {
             Self::Legacy(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(body)
                 .map(std::borrow::Cow::into_owned),
-            Self::Table(table) => table.decode(body),
+            Self::CodePage(code_page) => code_page.decode(body),
         }
     }
 
@@ -137,7 +137,7 @@ impl Encoding {
             Self::Utf8 { .. } => text.len(),
             Self::Utf16Le { .. } | Self::Utf16Be { .. } => text.encode_utf16().count() * 2,
             Self::Legacy(encoding) => encoding.encode(text).0.len(),
-            Self::Table(_) => text.chars().count(),
+            Self::CodePage(_) => text.chars().count(),
         }
     }
 }
@@ -148,7 +148,7 @@ impl Serialize for Encoding {
     }
 }
 
-pub(super) fn strict_legacy(
+pub(super) fn encode_legacy_strict(
     encoding: &'static encoding_rs::Encoding,
     text: &str,
 ) -> Option<Vec<u8>> {
@@ -169,16 +169,16 @@ pub enum NotText {
     },
     /// UTF-16 with half a surrogate pair or an odd number of bytes.
     #[error("the file looks like UTF-16 but is malformed")]
-    BrokenUtf16,
-    /// Not what the caller said it is.
+    MalformedUtf16,
+    /// Not in the encoding that the caller named.
     #[error("its bytes are not valid {0}")]
-    NotThat(&'static str),
+    WrongEncoding(&'static str),
 }
 
-/// Text that the file's encoding cannot hold.
+/// Text that the file's encoding cannot represent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unencodable {
-    /// The first character that has no place in the encoding.
+    /// The first character that the encoding does not have.
     pub character: char,
     /// The encoding.
     pub encoding: &'static str,
@@ -196,7 +196,7 @@ impl std::error::Error for Unencodable {}
 /// A file's bytes as text, before the offset map is made.
 pub(crate) enum Decoded {
     /// Valid UTF-8 without a byte order mark: the bytes are the text.
-    Same(String),
+    Utf8(String),
     /// Anything else that converts without loss.
     Converted { bytes: Vec<u8>, text: String, encoding: Encoding },
     /// UTF-8 with invalid bytes; each is U+FFFD in the text, and
@@ -213,7 +213,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
         });
         let units: Option<Vec<u16>> = units.collect();
         let text = units.and_then(|units| String::from_utf16(&units).ok());
-        let text = text.ok_or(NotText::BrokenUtf16)?;
+        let text = text.ok_or(NotText::MalformedUtf16)?;
         if let Some(offset) = memchr::memchr(0, text.as_bytes()) {
             return Err(NotText::Nul { offset });
         }
@@ -228,7 +228,7 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
         return utf16(bytes, 2, true);
     }
     if let Some(offset) = memchr::memchr(0, &bytes) {
-        return match zero_parity(&bytes) {
+        return match utf16_endianness(&bytes) {
             Some(big) => utf16(bytes, 0, big).map_err(|_| NotText::Nul { offset }),
             None => Err(NotText::Nul { offset }),
         };
@@ -240,29 +240,29 @@ pub(crate) fn decode(bytes: Vec<u8>) -> Result<Decoded, NotText> {
                 let text = text.to_owned();
                 Decoded::Converted { bytes, text, encoding: Encoding::Utf8 { bom } }
             }
-            Err(_) => damaged(bytes, bom),
+            Err(_) => decode_damaged(bytes, bom),
         });
     }
     match String::from_utf8(bytes) {
-        Ok(text) => Ok(Decoded::Same(text)),
-        Err(error) => Ok(legacy(error.into_bytes())),
+        Ok(text) => Ok(Decoded::Utf8(text)),
+        Err(error) => Ok(decode_legacy(error.into_bytes())),
     }
 }
 
-/// Reads bytes in the encoding that a caller names, strictly there and back.
+/// Decodes bytes in the encoding that a caller names, if they survive a strict round trip.
 pub(crate) fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, NotText> {
-    // A mark says more than a name: the family is the caller's, the mark the file's.
+    // The caller names the family; whether there is a byte order mark, the file says.
     let encoding = match encoding {
         Encoding::Utf8 { .. } => Encoding::Utf8 { bom: bytes.starts_with(b"\xEF\xBB\xBF") },
         Encoding::Utf16Le { .. } => Encoding::Utf16Le { bom: bytes.starts_with(b"\xFF\xFE") },
         Encoding::Utf16Be { .. } => Encoding::Utf16Be { bom: bytes.starts_with(b"\xFE\xFF") },
         other => other,
     };
-    let not_that = NotText::NotThat(encoding.name());
-    let text = encoding.decode_again(&bytes).ok_or(not_that)?;
+    let wrong_encoding = NotText::WrongEncoding(encoding.name());
+    let text = encoding.decode_strict(&bytes).ok_or(wrong_encoding)?;
     let back = encoding.encode(&text).ok();
     if back.as_deref() != bytes.get(encoding.bom_len()..) {
-        return Err(not_that);
+        return Err(wrong_encoding);
     }
     match memchr::memchr(0, text.as_bytes()) {
         Some(offset) => Err(NotText::Nul { offset }),
@@ -270,16 +270,17 @@ pub(crate) fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Decoded, N
     }
 }
 
-/// Reads bytes in any case, for showing them: what is not text appears as in UTF-8.
-pub(crate) fn decode_anyhow(bytes: Vec<u8>) -> Decoded {
+/// Decodes any bytes, for display: what is not text is read as damaged UTF-8.
+pub(crate) fn decode_lossy(bytes: Vec<u8>) -> Decoded {
     match decode(bytes.clone()) {
         Ok(decoded) => decoded,
-        Err(_) => damaged(bytes, false),
+        Err(_) => decode_damaged(bytes, false),
     }
 }
 
-/// UTF-16 without a mark shows as zeroes on one side of the pairs only.
-fn zero_parity(bytes: &[u8]) -> Option<bool> {
+/// UTF-16 without a byte order mark has zeroes on one side of the pairs only: `Some(true)` for
+/// big-endian, `Some(false)` for little-endian.
+fn utf16_endianness(bytes: &[u8]) -> Option<bool> {
     if !bytes.len().is_multiple_of(2) {
         return None;
     }
@@ -292,8 +293,8 @@ fn zero_parity(bytes: &[u8]) -> Option<bool> {
     }
 }
 
-fn legacy(bytes: Vec<u8>) -> Decoded {
-    if !mostly_utf8(&bytes) {
+fn decode_legacy(bytes: Vec<u8>) -> Decoded {
+    if !is_mostly_utf8(&bytes) {
         let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
         detector.feed(&bytes, true);
         let encoding = detector.guess(None, chardetng::Utf8Detection::Deny);
@@ -306,11 +307,11 @@ fn legacy(bytes: Vec<u8>) -> Decoded {
             return Decoded::Converted { bytes, text, encoding: Encoding::Legacy(encoding) };
         }
     }
-    damaged(bytes, false)
+    decode_damaged(bytes, false)
 }
 
-/// A UTF-8 file with a few broken bytes is not a legacy file.
-fn mostly_utf8(bytes: &[u8]) -> bool {
+/// Whether this is UTF-8 with a few broken bytes, and not a legacy encoding.
+fn is_mostly_utf8(bytes: &[u8]) -> bool {
     let (mut good, mut bad) = (0_usize, 0_usize);
     for chunk in bytes.utf8_chunks() {
         good += chunk.valid().chars().filter(|c| !c.is_ascii()).count();
@@ -319,7 +320,7 @@ fn mostly_utf8(bytes: &[u8]) -> bool {
     good > bad
 }
 
-fn damaged(bytes: Vec<u8>, bom: bool) -> Decoded {
+fn decode_damaged(bytes: Vec<u8>, bom: bool) -> Decoded {
     let start = if bom { 3 } else { 0 };
     let mut text = String::with_capacity(bytes.len());
     let mut jumps = Vec::new();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// How one line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub enum LineEnding {
     /// `\n`
     Lf,
     /// `\r\n`
@@ -19,7 +19,7 @@ pub enum Ending {
     None,
 }
 
-impl Ending {
+impl LineEnding {
     /// The characters of the ending.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -51,8 +51,8 @@ impl fmt::Display for LineSpan {
     }
 }
 
-/// A number and what it counts: `1 line`, `3 lines`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+/// A count with its noun: `1 line`, `3 lines`.
+pub(crate) fn pluralize(count: usize, what: &str) -> String {
     let ending = match (count, what.ends_with("ch")) {
         (1, _) => "",
         (_, true) => "es",
@@ -67,7 +67,7 @@ pub struct Line {
     /// The offsets of the content, without the ending.
     pub body: Range<usize>,
     /// The ending.
-    pub ending: Ending,
+    pub ending: LineEnding,
 }
 
 impl Line {
@@ -82,8 +82,7 @@ impl Line {
 pub struct LineIndex {
     starts: Vec<usize>,
     len: usize,
-    /// Whether the last line has an ending.
-    closed: bool,
+    ends_with_newline: bool,
 }
 
 impl LineIndex {
@@ -98,7 +97,7 @@ impl LineIndex {
         if next < text.len() {
             starts.push(next);
         }
-        Self { starts, len: text.len(), closed: text.ends_with('\n') }
+        Self { starts, len: text.len(), ends_with_newline: text.ends_with('\n') }
     }
 
     /// The number of lines; 0 for an empty text.
@@ -111,7 +110,7 @@ impl LineIndex {
         self.starts.get(number - 1).copied().unwrap_or(self.len)
     }
 
-    /// Line `number` (1-based) of the text this index was made from.
+    /// Line `number` (1-based) of the text this index was built from.
     pub fn line(&self, text: &str, number: usize) -> Option<Line> {
         let start = *self.starts.get(number.checked_sub(1)?)?;
         let end = self.start(number + 1);
@@ -121,7 +120,7 @@ impl LineIndex {
     /// The 1-based number of the line that holds `offset`. The end of a text that
     /// ends in a newline counts as line `total() + 1`.
     pub fn number_at(&self, offset: usize) -> usize {
-        if offset >= self.len && self.closed {
+        if offset >= self.len && self.ends_with_newline {
             return self.total() + 1;
         }
         self.starts.partition_point(|&start| start <= offset).max(1)
@@ -131,9 +130,9 @@ impl LineIndex {
 fn split_ending(text: &str, full: Range<usize>) -> Line {
     let bytes = &text.as_bytes()[full.clone()];
     let ending = match bytes {
-        [.., b'\r', b'\n'] => Ending::CrLf,
-        [.., b'\n'] => Ending::Lf,
-        _ => Ending::None,
+        [.., b'\r', b'\n'] => LineEnding::CrLf,
+        [.., b'\n'] => LineEnding::Lf,
+        _ => LineEnding::None,
     };
     Line { body: full.start..full.end - ending.as_str().len(), ending }
 }
@@ -174,7 +173,7 @@ mod tests {
             bodies,
             [Some("one".into()), Some("two".into()), Some(String::new()), Some("last".into())]
         );
-        assert_eq!(index.line(text, 1).map(|l| l.ending), Some(Ending::CrLf));
+        assert_eq!(index.line(text, 1).map(|l| l.ending), Some(LineEnding::CrLf));
         assert_eq!(index.number_at(0), 1);
         assert_eq!(index.number_at(4), 1);
         assert_eq!(index.number_at(5), 2);

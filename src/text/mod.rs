@@ -8,22 +8,22 @@
 //! Limits: a file that holds NUL bytes (and is not UTF-16) is not text. In stateful
 //! encodings (ISO-2022-JP, HZ) only ASCII is written, unless the caller names the encoding.
 
+mod ambiguity;
+mod code_pages;
 mod content;
-mod doubt;
 mod encoding;
+mod escape;
 mod hash;
 mod lines;
 mod redact;
-mod shown;
 mod snapshot;
-mod tables;
 
 pub use content::Content;
 pub use encoding::{Encoding, NotText, Unencodable};
 pub use hash::ContentHash;
-pub use lines::{Ending, Line, LineIndex, LineSpan};
-pub(crate) use lines::{counted, lines as each_line};
-pub use redact::{keep_secret, keep_secrets_of, redact_all, redacted};
-pub use shown::{quoted, visible};
+pub use lines::{LineEnding, Line, LineIndex, LineSpan};
+pub(crate) use lines::{pluralize, lines as each_line};
+pub use redact::{register_secret, register_url_credentials, redact_json, redact};
+pub use escape::{quote_name, escape_for_terminal};
 pub use snapshot::Snapshot;
-pub use tables::Table;
+pub use code_pages::CodePage;

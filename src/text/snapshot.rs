@@ -1,12 +1,12 @@
-//! One version of a file: its bytes, its text, and the way between their offsets.
+//! One version of a file: its bytes, its text, and the mapping between their offsets.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::doubt::{doubts, stateful};
-use super::encoding::{Decoded, decode, decode_anyhow, decode_as};
-use super::{ContentHash, Encoding, Ending, LineIndex, NotText, Unencodable, lines};
+use super::ambiguity::{ambiguous_encodings, stateful_encoding};
+use super::encoding::{Decoded, decode, decode_lossy, decode_as};
+use super::{ContentHash, Encoding, LineEnding, LineIndex, NotText, Unencodable, lines};
 
 /// An immutable version of a file. Cloning is cheap.
 ///
@@ -26,7 +26,7 @@ struct Inner {
     bytes: Option<Vec<u8>>,
     text: String,
     encoding: Encoding,
-    told: Told,
+    encoding_source: EncodingSource,
     /// (text offset, byte offset) after each invalid byte.
     jumps: Vec<(usize, usize)>,
     lines: OnceLock<LineIndex>,
@@ -35,40 +35,40 @@ struct Inner {
     line_bytes: OnceLock<Vec<usize>>,
 }
 
-/// Who says which encoding it is.
+/// How the encoding is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum EncodingSource {
     Detected,
-    ByCaller,
+    Declared,
 }
 
 impl Snapshot {
-    /// Reads bytes as text.
+    /// Decodes bytes in the encoding that they are detected to be in.
     pub fn decode(bytes: Vec<u8>) -> Result<Self, NotText> {
-        decode(bytes).map(|decoded| Self::of(decoded, Told::Detected))
+        decode(bytes).map(|decoded| Self::of(decoded, EncodingSource::Detected))
     }
 
-    /// Reads bytes as text in the encoding that the caller knows the file to be in.
+    /// Decodes bytes in the encoding that the caller names.
     pub fn decode_as(bytes: Vec<u8>, encoding: Encoding) -> Result<Self, NotText> {
-        decode_as(bytes, encoding).map(|decoded| Self::of(decoded, Told::ByCaller))
+        decode_as(bytes, encoding).map(|decoded| Self::of(decoded, EncodingSource::Declared))
     }
 
-    /// Reads another version of this file in the same way.
+    /// Decodes another version of this file: in the encoding that the caller named for it, if any.
     pub fn decode_alike(&self, bytes: Vec<u8>) -> Result<Self, NotText> {
-        match self.0.told {
-            Told::Detected => Self::decode(bytes),
-            Told::ByCaller => Self::decode_as(bytes, self.0.encoding),
+        match self.0.encoding_source {
+            EncodingSource::Detected => Self::decode(bytes),
+            EncodingSource::Declared => Self::decode_as(bytes, self.0.encoding),
         }
     }
 
-    /// Reads bytes whatever they are, text or not, to put other bytes in their place.
-    pub fn of_any(bytes: Vec<u8>) -> Self {
-        Self::of(decode_anyhow(bytes), Told::Detected)
+    /// Decodes any bytes, text or not, so that other bytes can replace them.
+    pub fn decode_lossy(bytes: Vec<u8>) -> Self {
+        Self::of(decode_lossy(bytes), EncodingSource::Detected)
     }
 
-    fn of(decoded: Decoded, told: Told) -> Self {
+    fn of(decoded: Decoded, encoding_source: EncodingSource) -> Self {
         let (bytes, text, encoding, jumps) = match decoded {
-            Decoded::Same(text) => (None, text, Encoding::Utf8 { bom: false }, Vec::new()),
+            Decoded::Utf8(text) => (None, text, Encoding::Utf8 { bom: false }, Vec::new()),
             Decoded::Converted { bytes, text, encoding } => {
                 (Some(bytes), text, encoding, Vec::new())
             }
@@ -80,7 +80,7 @@ impl Snapshot {
             bytes,
             text,
             encoding,
-            told,
+            encoding_source,
             jumps,
             lines: OnceLock::new(),
             hash: OnceLock::new(),
@@ -94,7 +94,7 @@ impl Snapshot {
             bytes: None,
             text: text.into(),
             encoding: Encoding::Utf8 { bom: false },
-            told: Told::ByCaller,
+            encoding_source: EncodingSource::Declared,
             jumps: Vec::new(),
             lines: OnceLock::new(),
             hash: OnceLock::new(),
@@ -122,7 +122,7 @@ impl Snapshot {
         *self.0.hash.get_or_init(|| ContentHash::of(self.bytes()))
     }
 
-    /// The line index, made on first use.
+    /// The line index, built on first use.
     pub fn lines(&self) -> &LineIndex {
         self.0.lines.get_or_init(|| LineIndex::new(&self.0.text))
     }
@@ -132,7 +132,7 @@ impl Snapshot {
         self.lines().line(self.text(), number).map(|line| &self.text()[line.body])
     }
 
-    /// Whether some bytes are invalid, and U+FFFD in the text.
+    /// Whether some bytes are invalid; they are U+FFFD in the text.
     pub fn has_invalid_bytes(&self) -> bool {
         !self.0.jumps.is_empty()
     }
@@ -142,9 +142,9 @@ impl Snapshot {
         let (mut lf, mut crlf) = (0_usize, 0_usize);
         for line in lines::lines(self.text()) {
             match line.ending {
-                Ending::Lf => lf += 1,
-                Ending::CrLf => crlf += 1,
-                Ending::None => {}
+                LineEnding::Lf => lf += 1,
+                LineEnding::CrLf => crlf += 1,
+                LineEnding::None => {}
             }
         }
         match (lf, crlf) {
@@ -157,19 +157,19 @@ impl Snapshot {
 
     /// The ending that text inserted at `offset` should take: that of the line
     /// it goes into, else of the line before, else the file's first.
-    pub fn ending_near(&self, offset: usize) -> Ending {
+    pub fn ending_near(&self, offset: usize) -> LineEnding {
         let text = self.text();
         let offset = offset.min(text.len());
         let after = memchr::memchr(b'\n', &text.as_bytes()[offset..]).map(|feed| offset + feed);
         let feed = after.or_else(|| memchr::memrchr(b'\n', &text.as_bytes()[..offset]));
         match feed {
-            Some(0) | None => Ending::Lf,
-            Some(feed) if text.as_bytes()[feed - 1] == b'\r' => Ending::CrLf,
-            Some(_) => Ending::Lf,
+            Some(0) | None => LineEnding::Lf,
+            Some(feed) if text.as_bytes()[feed - 1] == b'\r' => LineEnding::CrLf,
+            Some(_) => LineEnding::Lf,
         }
     }
 
-    /// The bytes that stand for a range of the text. Offsets are on character boundaries.
+    /// The byte range of a range of the text. Offsets are on character boundaries.
     pub fn byte_range(&self, range: Range<usize>) -> Range<usize> {
         self.byte_at(range.start)..self.byte_at(range.end)
     }
@@ -202,14 +202,14 @@ impl Snapshot {
         byte + inner.encoding.encoded_len(&inner.text[text..offset])
     }
 
-    /// The encodings that the file may be in as well and that would write `new` otherwise;
-    /// empty when its encoding is certain enough for that text.
-    pub fn doubts(&self, new: &str) -> Vec<&'static str> {
+    /// The encodings that the file may be in and that would encode `new` differently; empty when
+    /// its encoding is certain enough for that text.
+    pub fn ambiguous_encodings(&self, new: &str) -> Vec<&'static str> {
         let inner = &*self.0;
         let is_ascii = inner.bytes.is_none() && inner.text.is_ascii();
-        let chosen = match (inner.told, inner.encoding) {
-            (Told::ByCaller, _) => return Vec::new(),
-            (_, Encoding::Legacy(_) | Encoding::Table(_)) => Some(inner.encoding),
+        let chosen = match (inner.encoding_source, inner.encoding) {
+            (EncodingSource::Declared, _) => return Vec::new(),
+            (_, Encoding::Legacy(_) | Encoding::CodePage(_)) => Some(inner.encoding),
             (_, Encoding::Utf8 { bom: false }) if self.has_invalid_bytes() => {
                 let broken = inner.jumps.len();
                 let whole = inner.text.chars().filter(|c| !c.is_ascii()).count() - broken;
@@ -219,13 +219,13 @@ impl Snapshot {
                 }
                 None
             }
-            (_, Encoding::Utf8 { bom: false }) if is_ascii => match stateful(self.bytes()) {
+            (_, Encoding::Utf8 { bom: false }) if is_ascii => match stateful_encoding(self.bytes()) {
                 Some(_) => None,
                 None => return Vec::new(),
             },
             _ => return Vec::new(),
         };
-        doubts(self.bytes(), self.text(), chosen, new)
+        ambiguous_encodings(self.bytes(), self.text(), chosen, new)
     }
 
     /// Encodes text for insertion into this file.
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn binary_is_refused_and_unmappable_text_too() {
         assert_eq!(Snapshot::decode(b"ab\0c".to_vec()), Err(NotText::Nul { offset: 2 }));
-        assert_eq!(Snapshot::decode(b"\xFF\xFEa".to_vec()), Err(NotText::BrokenUtf16));
+        assert_eq!(Snapshot::decode(b"\xFF\xFEa".to_vec()), Err(NotText::MalformedUtf16));
         let latin = snapshot(b"caf\xE9 cr\xE8me\n");
         assert_eq!(latin.encode("é").as_deref(), Ok(&b"\xE9"[..]));
         assert_eq!(latin.encode("a😀").map_err(|e| e.character), Err('😀'));
@@ -310,10 +310,10 @@ mod tests {
     #[test]
     fn inserted_lines_take_the_ending_of_their_neighbours() {
         let mixed = snapshot(b"a\r\nb\nc");
-        assert_eq!(mixed.ending_near(0), Ending::CrLf);
-        assert_eq!(mixed.ending_near(3), Ending::Lf);
-        assert_eq!(mixed.ending_near(6), Ending::Lf);
-        assert_eq!(snapshot(b"").ending_near(0), Ending::Lf);
+        assert_eq!(mixed.ending_near(0), LineEnding::CrLf);
+        assert_eq!(mixed.ending_near(3), LineEnding::Lf);
+        assert_eq!(mixed.ending_near(6), LineEnding::Lf);
+        assert_eq!(snapshot(b"").ending_near(0), LineEnding::Lf);
         assert_eq!(mixed.line_ending(), "mixed");
     }
 }

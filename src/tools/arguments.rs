@@ -125,7 +125,7 @@ pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encod
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if name.trim().is_empty() => None,
         Some(Value::String(name)) => Some(Encoding::named(&name).ok_or_else(|| {
-            invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quoted(&name)))
+            invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(&name)))
                 .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis or utf-8.")
         })?),
         Some(_) => {
@@ -385,14 +385,14 @@ fn unknown(place: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
         return invalid(format!(
             "`{}` takes no arguments, but `{}` was given",
             place.tool,
-            crate::text::quoted(name)
+            crate::text::quote_name(name)
         ))
         .hint("Send an empty object.");
     };
     invalid(format!(
         "`{}` has no argument `{}`{whole}; the nearest is `{nearest}`",
         place.tool,
-        crate::text::quoted(name)
+        crate::text::quote_name(name)
     ))
     .hint(example(schema))
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, Refusal, SyntaxError, Unchecked};
-use crate::text::{counted, quoted};
+use crate::text::{pluralize, quote_name};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "check",
@@ -103,12 +103,12 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
 fn message(report: &CheckReport) -> String {
     let mut out = format!(
         "{} in {}.",
-        counted(report.errors, "syntax error"),
-        counted(report.checked, "checked file")
+        pluralize(report.errors, "syntax error"),
+        pluralize(report.checked, "checked file")
     );
     let mut shown = 0;
     for file in &report.files {
-        let path = quoted(&file.path);
+        let path = quote_name(&file.path);
         if let Some(why) = file.why_not {
             let _ = write!(out, "\n{path} was not checked: {why}.");
         }

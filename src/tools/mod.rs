@@ -40,7 +40,7 @@ use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, Recalled};
 use crate::session::{Answers, CallId, Guard, Ledger, Policy};
 use crate::spans;
-use crate::text::{redact_all, redacted};
+use crate::text::{redact_json, redact};
 #[cfg(feature = "cli")]
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
@@ -373,8 +373,8 @@ impl Toolbox {
         let mut reply = self.dialect.reword(tool, &arguments, reply.capped());
         // A model's server may echo a key, so messages are masked. What is read from files is not.
         if tool.writes || !reply.ok {
-            reply.message = redacted(&reply.message).into_owned();
-            redact_all(&mut reply.report);
+            reply.message = redact(&reply.message).into_owned();
+            redact_json(&mut reply.report);
         }
         // A refusal is not remembered: the same request may succeed once its cause is gone.
         if let (Some(request), true) = (&request, reply.ok)
@@ -401,7 +401,7 @@ impl Toolbox {
         let nearest = arguments::nearest(name, &known).unwrap_or_default();
         Refusal::new(
             EditCode::InvalidArguments,
-            format!("there is no tool `{}`; the nearest is `{nearest}`", crate::text::quoted(name)),
+            format!("there is no tool `{}`; the nearest is `{nearest}`", crate::text::quote_name(name)),
         )
         .hint(format!("Use one of: {}.", known.join(", ")))
     }

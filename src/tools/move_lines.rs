@@ -9,7 +9,7 @@ use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, EditReport, Refusal};
 use crate::engine::{Depth, MoveRequest, Side, Transfer};
 use crate::hashline::anchors::Anchor;
-use crate::text::{LineSpan, quoted};
+use crate::text::{LineSpan, quote_name};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "move_lines",
@@ -185,8 +185,8 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
     let mut message = format!(
         "{verb} {} of {} to {}; now at {}.",
         moved.from,
-        quoted(from),
-        quoted(to),
+        quote_name(from),
+        quote_name(to),
         moved.to
     );
     for file in &moved.files {

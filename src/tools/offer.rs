@@ -38,7 +38,7 @@ impl Offer {
                         let known: Vec<_> = listed().map(|tool| tool.name).collect();
                         return Err(format!(
                             "there is no tool `{}`; use some of: {}, default, all",
-                            crate::text::quoted(name),
+                            crate::text::quote_name(name),
                             known.join(", ")
                         ));
                     }

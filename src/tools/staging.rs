@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::port::CommitOptions;
-use crate::text::counted;
+use crate::text::pluralize;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "staging",
@@ -73,9 +73,9 @@ async fn act(call: Call<'_>) -> Result<(String, StagingReport), Refusal> {
         .collect();
     let message = match given.action {
         Action::Diff if files.is_empty() => "Nothing is staged.".to_owned(),
-        Action::Diff => format!("{} staged:\n{diff}", counted(files.len(), "file")),
+        Action::Diff => format!("{} staged:\n{diff}", pluralize(files.len(), "file")),
         Action::Discard => {
-            format!("Discarded the staged changes of {}.", counted(staging.discard().await, "file"))
+            format!("Discarded the staged changes of {}.", pluralize(staging.discard().await, "file"))
         }
         Action::Commit => {
             let options = CommitOptions { request_id: call.options.request_id.clone() };
@@ -87,7 +87,7 @@ async fn act(call: Call<'_>) -> Result<(String, StagingReport), Refusal> {
                     file.revision = Some(done.revision);
                 }
             }
-            format!("Committed the staged changes of {}.", counted(committed.len(), "file"))
+            format!("Committed the staged changes of {}.", pluralize(committed.len(), "file"))
         }
     };
     Ok((message, StagingReport { files, diff }))

@@ -24,7 +24,7 @@ mod structure;
 use crate::edit::Rewrite;
 use crate::language::Language;
 use crate::matching::indent_of;
-use crate::text::{Snapshot, counted};
+use crate::text::{Snapshot, pluralize};
 
 use super::Draft;
 use echo::{echo_at_head, echo_at_tail, enclosed_body};
@@ -101,7 +101,7 @@ fn point_out(drafts: &[Draft], at: usize, file: &Snapshot, notes: &mut Notes) {
     {
         notes.warnings.push(format!(
             "edit {number}: its lines start at column 0, and those they replace were indented by {}; written as given",
-            counted(lost.chars().count(), "character")
+            pluralize(lost.chars().count(), "character")
         ));
     }
     let (head, tail) = (echo_at_head(drafts, at, file), echo_at_tail(drafts, at, file));

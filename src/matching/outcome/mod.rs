@@ -20,7 +20,7 @@ use super::indent::{self, IndentMap, Levels};
 use super::place::{ChunkKind, Place};
 use super::reading::NewText;
 use crate::edit::Splice;
-use crate::text::Ending;
+use crate::text::LineEnding;
 
 /// One text that the call can mean.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -225,7 +225,7 @@ enum Out {
         /// The line as it was sent, where the merge leaves open how it is written.
         sent: Option<String>,
         /// `None` takes the ending of its neighbours.
-        ending: Option<Ending>,
+        ending: Option<LineEnding>,
     },
     /// The conflict of this number.
     Hunk(usize),
@@ -259,7 +259,7 @@ impl Draft {
     }
 
     fn compose(&self, call: &Lines<'_, '_>, as_sent: bool, answers: &[String]) -> String {
-        let mut parts: Vec<(String, Option<Ending>)> = Vec::new();
+        let mut parts: Vec<(String, Option<LineEnding>)> = Vec::new();
         for line in &self.lines {
             match line {
                 Out::Line { text, sent, ending } => {
@@ -276,15 +276,15 @@ impl Draft {
         let all = call.file.lines();
         let own = |at: Option<usize>| at.and_then(|at| all.get(at)).map(|line| line.ending);
         let around = [own(Some(lines.start)), own(lines.start.checked_sub(1))];
-        let around = around.into_iter().flatten().find(|ending| *ending != Ending::None);
-        let around = around.unwrap_or(Ending::Lf);
+        let around = around.into_iter().flatten().find(|ending| *ending != LineEnding::None);
+        let around = around.unwrap_or(LineEnding::Lf);
         let range = call.range();
         let mut out = String::new();
         let count = parts.len();
         for (at, (text, ending)) in parts.into_iter().enumerate() {
             out.push_str(&text);
             if at + 1 < count {
-                let known = ending.filter(|ending| *ending != Ending::None);
+                let known = ending.filter(|ending| *ending != LineEnding::None);
                 out.push_str(known.unwrap_or(around).as_str());
             } else if call.closed && range.end > call.place.range().end {
                 // The region's own last line break.

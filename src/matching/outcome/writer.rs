@@ -13,7 +13,7 @@ use super::super::place::{Chunk, ChunkKind};
 use super::super::tokens::{self, Merged};
 use super::characters::look_alikes;
 use super::{Blank, Draft, Hunk, Lines, Out};
-use crate::text::Ending;
+use crate::text::LineEnding;
 
 pub(super) struct Writer<'c, 'a, 't> {
     call: &'c Lines<'a, 't>,
@@ -34,7 +34,7 @@ pub(super) struct Writer<'c, 'a, 't> {
 struct Gone<'a> {
     old: &'a str,
     file: &'a str,
-    ending: Ending,
+    ending: LineEnding,
 }
 
 impl Gone<'_> {
@@ -277,7 +277,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         self.call.place.lines().start + self.out.len()
     }
 
-    fn push(&mut self, text: String, ending: Option<Ending>) {
+    fn push(&mut self, text: String, ending: Option<LineEnding>) {
         self.out.push(Out::Line { text, sent: None, ending });
     }
 

@@ -12,7 +12,7 @@ use super::{Bucket, Now, REMOVAL};
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{Committed, RequestId};
 use crate::store::versioned::{committed, current, millis};
-use crate::text::{ContentHash, quoted};
+use crate::text::{ContentHash, quote_name};
 
 /// How long the last step of a removal may take; far less than [`REMOVAL`].
 const LAST_STEP: Duration = Duration::from_secs(60);
@@ -391,7 +391,7 @@ pub(super) fn busy(path: &WorkPath) -> Refusal {
 }
 
 pub(super) fn unwritten(path: &WorkPath, trouble: &Trouble) -> Refusal {
-    let name = quoted(path.as_str());
+    let name = quote_name(path.as_str());
     let (state, hint) = match trouble.unclear {
         true => (
             "it is not known whether it was written",

@@ -210,7 +210,7 @@ impl Bucket {
         before: Option<Vec<u8>>,
         after: Option<&[u8]>,
     ) -> bool {
-        let snapshot = after.map(|bytes| Snapshot::of_any(bytes.to_vec()));
+        let snapshot = after.map(|bytes| Snapshot::decode_lossy(bytes.to_vec()));
         let target = match before {
             Some(bytes) => After::Content(bytes.into()),
             None => After::Removed,

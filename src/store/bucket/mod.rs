@@ -33,7 +33,7 @@ use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Recalled,
     RequestId, Revision, UndoHow, Undone,
 };
-use crate::text::{ContentHash, quoted};
+use crate::text::{ContentHash, quote_name};
 use objects::{Listed, Object, Objects, PAGE, Trouble, Version};
 
 /// The folder for what is ours in the bucket.
@@ -206,7 +206,7 @@ impl Bucket {
             .at(text)
             .hint(format!(
                 "Do not work around this. Tell the user; they can allow it with --allow-protected {}",
-                quoted(text)
+                quote_name(text)
             ))),
             _ => Ok(()),
         }

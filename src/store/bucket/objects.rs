@@ -23,7 +23,7 @@ use object_store::{
     ObjectStoreExt as _, PutMode, PutOptions, PutPayload, RetryConfig, UpdateVersion,
 };
 
-use crate::text::keep_secret;
+use crate::text::register_secret;
 
 /// Names of the marks that files carry. Azure takes letters and digits only.
 const REVISION: &str = "restitchrevision";
@@ -132,7 +132,7 @@ impl Objects {
                 for (key, value) in settings {
                     let name = key.to_ascii_lowercase().parse().map_err(|_| unknown(key))?;
                     if ["key", "secret", "token"].iter().any(|word| key.contains(word)) {
-                        keep_secret(value);
+                        register_secret(value);
                     }
                     builder = builder.with_config(name, value);
                 }
@@ -142,7 +142,7 @@ impl Objects {
         for (name, value) in std::env::vars() {
             let is_secret = name.contains("SECRET") || name.contains("SESSION_TOKEN");
             if is_secret && (name.starts_with("AWS_") || name.starts_with("AZURE_")) {
-                keep_secret(&value);
+                register_secret(&value);
             }
         }
         let remote = |store: Arc<dyn ObjectStore>| Self {

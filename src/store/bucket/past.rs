@@ -270,7 +270,7 @@ impl Bucket {
                 Some(bytes) => After::Content(bytes.into()),
                 None => After::Removed,
             };
-            let before = before.map(Snapshot::of_any);
+            let before = before.map(Snapshot::decode_lossy);
             VerifiedEdit::restore(path.clone(), before, after, Explanation::plain(Rung::Undo))
         };
         if now.bytes == kept.after {

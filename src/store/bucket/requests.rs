@@ -94,7 +94,7 @@ impl Bucket {
                 Some(bytes) => After::Content(bytes.into()),
                 None => After::Removed,
             };
-            let before = bytes.before.map(Snapshot::of_any);
+            let before = bytes.before.map(Snapshot::decode_lossy);
             let explanation = Explanation::plain(Rung::Repeated);
             Some(VerifiedEdit::restore(path, before, after, explanation))
         });

@@ -397,7 +397,7 @@ fn encodings() {
     storm("encodings", 3_000, &seeds, |input| {
         let Ok(file) = Snapshot::decode(input.to_vec()) else { return };
         let mut shown = String::new();
-        let _ = write!(shown, "{:?}", file.doubts("é語ж"));
+        let _ = write!(shown, "{:?}", file.ambiguous_encodings("é語ж"));
         let all = file.byte_range(0..file.text().len());
         assert!(all.end == input.len() && all.start <= 3, "{all:?}");
     });

@@ -1,5 +1,5 @@
-//! Whether the encoding of a file without a mark is certain enough to write characters in
-//! it that the file does not have yet.
+//! Whether the encoding of a file without a byte order mark is certain enough to write
+//! characters in it that the file does not have yet.
 //!
 //! Detection names the likeliest encoding. The bytes of most files fit several, and those
 //! agree about the text that is there: an `é` written as one of them and read as
@@ -8,54 +8,53 @@
 //!
 //! An encoding is implausible if it decodes the file to improbable text: a capital
 //! after a small letter, two scripts in one word, a drawing character inside a word, rare
-//! ideographs. One such place proves nothing; several do.
+//! ideographs. One such anomaly proves nothing; several do.
 
 use std::collections::{BTreeSet, HashSet};
 
-use encoding_rs::Encoding as Web;
+use encoding_rs::Encoding as LegacyEncoding;
 
-use super::encoding::{Encoding, strict_legacy};
-use super::tables::TABLES;
+use super::encoding::{Encoding, encode_legacy_strict};
+use super::code_pages::CODE_PAGES;
 
 /// The most bytes of a file that are examined; more would not change the answer.
-const SAMPLE: usize = 256 << 10;
+const MAX_SAMPLE: usize = 256 << 10;
 
 /// The encodings that fit the file and would write `new` in different ways; empty when the
 /// encoding is certain enough for these characters.
-pub(super) fn doubts(
+pub(super) fn ambiguous_encodings(
     bytes: &[u8],
     text: &str,
     chosen: Option<Encoding>,
     new: &str,
 ) -> Vec<&'static str> {
-    let own: HashSet<char> = text.chars().filter(|c| !c.is_ascii()).collect();
-    let new: BTreeSet<char> = new.chars().filter(|c| !c.is_ascii() && !own.contains(c)).collect();
+    let known: HashSet<char> = text.chars().filter(|c| !c.is_ascii()).collect();
+    let new: BTreeSet<char> = new.chars().filter(|c| !c.is_ascii() && !known.contains(c)).collect();
     let new: String = new.into_iter().collect();
     if new.is_empty() {
         return Vec::new();
     }
-    if let Some(stateful) = stateful(bytes) {
-        return vec![stateful, "utf-8"];
+    if let Some(name) = stateful_encoding(bytes) {
+        return vec![name, "utf-8"];
     }
-    let fitting = fitting(bytes, chosen);
-    let mut ways: Vec<Vec<u8>> = Vec::new();
+    let mut encoded_forms: Vec<Vec<u8>> = Vec::new();
     let mut names = Vec::new();
-    for encoding in fitting {
-        let Ok(way) = encoding.encode(&new) else { continue };
+    for encoding in plausible_encodings(bytes, chosen) {
+        let Ok(encoded) = encoding.encode(&new) else { continue };
         names.push(encoding.name());
-        if !ways.contains(&way) {
-            ways.push(way);
+        if !encoded_forms.contains(&encoded) {
+            encoded_forms.push(encoded);
         }
     }
     // Bytes that are no text in any encoding we know: whatever is written is a guess.
-    if ways.len() > 1 || chosen.is_none() {
+    if encoded_forms.len() > 1 || chosen.is_none() {
         return names;
     }
     Vec::new()
 }
 
 /// An encoding that switches between sets by escape sequences, all in seven bits.
-pub(super) fn stateful(bytes: &[u8]) -> Option<&'static str> {
+pub(super) fn stateful_encoding(bytes: &[u8]) -> Option<&'static str> {
     let has = |needle: &[u8]| memchr::memmem::find(bytes, needle).is_some();
     if has(b"\x1b$B") || has(b"\x1b$@") || has(b"\x1b(J") || has(b"\x1b(I") {
         return Some("ISO-2022-JP");
@@ -72,20 +71,20 @@ pub(super) fn stateful(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// The encodings in which the bytes are plausible text, the chosen one first.
-fn fitting(bytes: &[u8], chosen: Option<Encoding>) -> Vec<Encoding> {
+fn plausible_encodings(bytes: &[u8], chosen: Option<Encoding>) -> Vec<Encoding> {
     // The sample ends at a line break, so that it does not cut a multi-byte character.
-    let sample = match bytes.get(..SAMPLE) {
+    let sample = match bytes.get(..MAX_SAMPLE) {
         Some(head) => &head[..memchr::memrchr(b'\n', head).unwrap_or(head.len())],
         None => bytes,
     };
-    let web = WEB.iter().copied().map(Encoding::Legacy);
-    let tables = TABLES.iter().map(Encoding::Table);
-    let others = web.chain(tables).filter(|other| Some(*other) != chosen);
+    let legacy = LEGACY_ENCODINGS.iter().copied().map(Encoding::Legacy);
+    let code_pages = CODE_PAGES.iter().map(Encoding::CodePage);
+    let others = legacy.chain(code_pages).filter(|other| Some(*other) != chosen);
     chosen.into_iter().chain(others.filter(|other| is_plausible(*other, sample))).collect()
 }
 
-/// The encodings of `encoding_rs` that are not in `TABLES`.
-static WEB: &[&Web] = &[
+/// The encodings of `encoding_rs` that are not in `CODE_PAGES`.
+static LEGACY_ENCODINGS: &[&LegacyEncoding] = &[
     encoding_rs::WINDOWS_1252,
     encoding_rs::WINDOWS_1250,
     encoding_rs::WINDOWS_1251,
@@ -122,9 +121,9 @@ static WEB: &[&Web] = &[
 ];
 
 fn is_plausible(encoding: Encoding, bytes: &[u8]) -> bool {
-    let Some(text) = encoding.decode_again(bytes) else { return false };
-    if let Encoding::Legacy(web) = encoding
-        && strict_legacy(web, &text).as_deref() != Some(bytes)
+    let Some(text) = encoding.decode_strict(bytes) else { return false };
+    if let Encoding::Legacy(legacy) = encoding
+        && encode_legacy_strict(legacy, &text).as_deref() != Some(bytes)
     {
         return false;
     }
@@ -132,8 +131,8 @@ fn is_plausible(encoding: Encoding, bytes: &[u8]) -> bool {
     if text.chars().any(|c| ('\u{80}'..'\u{a0}').contains(&c)) {
         return false;
     }
-    let odd = odd_places(&text) + rare_ideographs(encoding, &text);
-    odd < 2 || odd * 20 < foreign
+    let anomalies = count_anomalies(&text) + count_rare_ideographs(encoding, &text);
+    anomalies < 2 || anomalies * 20 < foreign
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,10 +170,10 @@ fn script(c: char) -> Option<Script> {
     })
 }
 
-/// Places that no writing has.
-fn odd_places(text: &str) -> usize {
+/// How many pairs of characters occur in no real text.
+fn count_anomalies(text: &str) -> usize {
     use Script::{HalfKana, Hangul, Ideographs, Kana};
-    let mut odd = 0;
+    let mut anomalies = 0;
     let mut before: Option<char> = None;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -184,11 +183,11 @@ fn odd_places(text: &str) -> usize {
             match (script(a), script(b)) {
                 (Some(x), Some(y)) if x == y => {
                     // One-byte kana come in words of their own.
-                    odd += usize::from(a.is_lowercase() && b.is_uppercase() || x == HalfKana);
+                    anomalies += usize::from(a.is_lowercase() && b.is_uppercase() || x == HalfKana);
                 }
                 (Some(Ideographs), Some(Kana | Hangul))
                 | (Some(Kana | Hangul), Some(Ideographs)) => {}
-                (Some(_), Some(_)) => odd += 1,
+                (Some(_), Some(_)) => anomalies += 1,
                 _ => {}
             }
         }
@@ -197,31 +196,30 @@ fn odd_places(text: &str) -> usize {
             let joins = "’‘'‐‑–—·…«»“”„‚\u{a0}、。，：；！？（）「」『』・ー〜";
             let between = is_letter(before) && is_letter(after) && !joins.contains(c);
             let draws = matches!(c, '\u{2200}'..='\u{22ff}' | '\u{2500}'..='\u{25ff}' | '\u{2300}'..='\u{23ff}' | 'ƒ' | '¬' | '¦' | '¤' | '¨' | '¸' | '¯' | '´' | '˛' | '˙' | '˝');
-            let beside = (is_letter(before) || is_letter(after)) && draws;
-            odd += usize::from(between || beside);
+            let adjacent = (is_letter(before) || is_letter(after)) && draws;
+            anomalies += usize::from(between || adjacent);
         }
         before = Some(c);
     }
-    odd
+    anomalies
 }
 
-/// Ideographs and letters that are rare in real text of this encoding, as far as they are
-/// too many.
-fn rare_ideographs(encoding: Encoding, text: &str) -> usize {
-    let Encoding::Legacy(web) = encoding else { return 0 };
+/// How many ideographs are rare in real text of this encoding; 0 while there are few of them.
+fn count_rare_ideographs(encoding: Encoding, text: &str) -> usize {
+    let Encoding::Legacy(legacy) = encoding else { return 0 };
     let count = |wanted: Script| text.chars().filter(|c| script(*c) == Some(wanted)).count();
     let ideographs = count(Script::Ideographs);
-    if web == encoding_rs::EUC_KR {
+    if legacy == encoding_rs::EUC_KR {
         // Korean is written with few of them.
         return if ideographs * 4 > count(Script::Hangul) { ideographs } else { 0 };
     }
-    if web == encoding_rs::EUC_JP || web == encoding_rs::SHIFT_JIS {
+    if legacy == encoding_rs::EUC_JP || legacy == encoding_rs::SHIFT_JIS {
         // Japanese is not written without kana.
         return if ideographs > 4 * count(Script::Kana) { ideographs / 2 } else { 0 };
     }
-    let (first, last) = if web == encoding_rs::GBK || web == encoding_rs::GB18030 {
+    let (first, last) = if legacy == encoding_rs::GBK || legacy == encoding_rs::GB18030 {
         (0xb0, 0xd7)
-    } else if web == encoding_rs::BIG5 {
+    } else if legacy == encoding_rs::BIG5 {
         (0xa4, 0xc6)
     } else {
         return 0;
@@ -231,10 +229,10 @@ fn rare_ideographs(encoding: Encoding, text: &str) -> usize {
         .filter(|c| script(*c) == Some(Script::Ideographs))
         .filter(|c| {
             let mut character = [0; 4];
-            let (bytes, _, _) = web.encode(c.encode_utf8(&mut character));
+            let (bytes, _, _) = legacy.encode(c.encode_utf8(&mut character));
             let lead = bytes.first().copied().unwrap_or(0);
             let trail_is_common =
-                web != encoding_rs::GBK || bytes.get(1).is_some_and(|b| *b >= 0xa1);
+                legacy != encoding_rs::GBK || bytes.get(1).is_some_and(|b| *b >= 0xa1);
             !(first..=last).contains(&lead) || !trail_is_common
         })
         .count();
@@ -246,20 +244,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_that_switch_by_escapes_are_known() {
-        assert_eq!(stateful(b"a \x1b$B$3$l\x1b(B b"), Some("ISO-2022-JP"));
-        assert_eq!(stateful(b"text ~{<:Ky2;R*~} text"), Some("HZ-GB-2312"));
+    fn stateful_encodings_are_detected() {
+        assert_eq!(stateful_encoding(b"a \x1b$B$3$l\x1b(B b"), Some("ISO-2022-JP"));
+        assert_eq!(stateful_encoding(b"text ~{<:Ky2;R*~} text"), Some("HZ-GB-2312"));
         for plain in [&b"~{x} and ~} "[..], b"\x1b[31mred\x1b[0m", b"plain", b"~{abc~}"] {
-            assert_eq!(stateful(plain), None, "{plain:?}");
+            assert_eq!(stateful_encoding(plain), None, "{plain:?}");
         }
     }
 
     #[test]
-    fn writing_is_told_from_garbage() {
+    fn text_is_told_from_mojibake() {
         let french = "déjà vu à côté du café crème";
-        assert_eq!(odd_places(french), 0);
+        assert_eq!(count_anomalies(french), 0);
         let bytes = encoding_rs::WINDOWS_1252.encode(french).0.into_owned();
         let as_mac = encoding_rs::MACINTOSH.decode(&bytes).0.into_owned();
-        assert!(odd_places(&as_mac) >= 2, "{as_mac}");
+        assert!(count_anomalies(&as_mac) >= 2, "{as_mac}");
     }
 }
