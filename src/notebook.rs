@@ -132,7 +132,7 @@ impl<'a> Notebook<'a> {
     pub(crate) fn name_of(&self, cell: &Cell<'_>) -> String {
         let ending = match (cell.kind.as_str(), self.language.as_str()) {
             ("code", "python" | "ipython" | "") => "py",
-            ("code", language) => crate::language::Language::named(language)
+            ("code", language) => crate::language::Language::from_name(language)
                 .and_then(|language| language.extensions.first().copied())
                 .unwrap_or("unknown"),
             ("markdown", _) => "md",

@@ -54,7 +54,7 @@ impl Commands {
 impl Formatter for Commands {
     fn format<'a>(&'a self, path: &'a str, text: &'a str) -> BoxFuture<'a, Option<Formatted>> {
         Box::pin(async move {
-            let language = Language::of_path(path)?;
+            let language = Language::from_path(path)?;
             let one = self.by_language.get(language.name)?;
             let by = one.command.first().cloned().unwrap_or_default();
             let text = match tokio::time::timeout(one.time, run(self, one, path, text)).await {

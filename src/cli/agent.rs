@@ -14,7 +14,7 @@ use crate::adapters::openai::{OpenAi, WireLimits};
 use crate::agent::{Agent, Event};
 use crate::port::CommitOptions;
 use crate::session::Policy;
-use crate::text::{redact_json, redact};
+use crate::text::{redact, redact_json};
 
 /// A turn of an agent takes longer than a correction.
 const TURN: Duration = Duration::from_secs(300);

@@ -254,7 +254,7 @@ fn formatter(
     name: &str,
     section: FormatSection,
 ) -> Result<(&'static Language, FormatCommand), Exit> {
-    let Some(language) = Language::named(name) else {
+    let Some(language) = Language::from_name(name) else {
         return Err(Exit::usage(format!(
             "[format.{name}] in the configuration names no language; use a name such as rust, or a file ending such as rs"
         )));

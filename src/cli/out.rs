@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use crate::text::{redact, escape_for_terminal};
+use crate::text::{escape_for_terminal, redact};
 
 /// Standard output.
 pub(crate) fn stdout() -> Out<io::StdoutLock<'static>> {

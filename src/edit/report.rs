@@ -299,7 +299,11 @@ impl EditReport {
         let v = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => {
-                format!("Created {} ({}).", quote_name(&self.path), pluralize(v.total_lines, "line"))
+                format!(
+                    "Created {} ({}).",
+                    quote_name(&self.path),
+                    pluralize(v.total_lines, "line")
+                )
             }
             (_, None) => format!("Removed {}.", quote_name(&self.path)),
             _ => format!(

@@ -61,7 +61,7 @@ impl EditRequest {
     /// Takes the language from the file's name, unless it is known already.
     #[must_use]
     pub fn for_path(mut self, path: &str) -> Self {
-        self.language = self.language.or_else(|| Language::of_path(path));
+        self.language = self.language.or_else(|| Language::from_path(path));
         self
     }
 

@@ -120,7 +120,7 @@ impl Engine {
         mut explanation: Explanation,
         seen: &Seen,
     ) -> Result<VerifiedEdit, Refusal> {
-        let language = Language::of_path(path.as_str());
+        let language = Language::from_path(path.as_str());
         let Decided { changes, rewrites, warnings } = line_edit::decide(drafts, current, language)?;
         explanation.rewrites = rewrites;
         explanation.warnings.extend(warnings);

@@ -275,7 +275,7 @@ fn fitted(
         false => LineSpan { start: 1, end: 0 },
     };
     let depth = moves::depth_at(target, gap, request.side, skip);
-    let language = Language::of_path(request.from.as_str());
+    let language = Language::from_path(request.from.as_str());
     moves::reindent(source, span, language, target, &depth).ok_or_else(|| {
         Refusal::new(
             EditCode::Ambiguous,

@@ -65,7 +65,7 @@ impl Case {
             expected: self.expected,
             near_line: self.near_line,
             within: None,
-            language: crate::language::Language::of_path(&self.path),
+            language: crate::language::Language::from_path(&self.path),
         }
     }
 

@@ -63,7 +63,7 @@ pub(crate) struct Pair {
 
 /// The edits between the two versions.
 pub(crate) fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
-    let Some(language) = Language::of_path(&pair.path) else { return Vec::new() };
+    let Some(language) = Language::from_path(&pair.path) else { return Vec::new() };
     let usable = |text: &str| {
         text.len() <= MAX_FILE
             && text.ends_with('\n')

@@ -85,7 +85,7 @@ pub(crate) fn history(repository: &Path) -> io::Result<Vec<Pair>> {
             commit,
         ])?;
         for path in String::from_utf8_lossy(&files).split('\0').filter(|path| !path.is_empty()) {
-            if Language::of_path(path).is_none() || pairs.len() >= MAX_FILES {
+            if Language::from_path(path).is_none() || pairs.len() >= MAX_FILES {
                 continue;
             }
             let show = |version: &str| {
@@ -118,7 +118,7 @@ fn texts(root: &Path) -> io::Result<BTreeMap<String, String>> {
             let name = version_free(&below.to_string_lossy());
             if kind.is_file()
                 && found.len() < MAX_FILES
-                && Language::of_path(&name).is_some()
+                && Language::from_path(&name).is_some()
                 && entry.metadata()?.len() < MAX_BYTES
                 && let Ok(text) = String::from_utf8(std::fs::read(&path)?)
             {
@@ -137,7 +137,7 @@ fn version_free(path: &str) -> String {
             if version.contains('.')
                 && !part.contains(".dist-info")
                 && version.starts_with(|c: char| c == 'v' || c.is_ascii_digit())
-                && Language::of_path(part).is_none() =>
+                && Language::from_path(part).is_none() =>
         {
             name.to_owned()
         }

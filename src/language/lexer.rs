@@ -1,20 +1,20 @@
-//! The lexer: code, comments, literals, and whether brackets and literals are whole.
+//! The lexer: code, comments, literals, and whether brackets and literals are balanced.
 //!
 //! One pass, linear. What differs between languages beyond the table (lifetimes, raw
-//! strings, template holes, regular expressions, here-documents) is told apart by name.
+//! strings, template interpolations, regular expressions, here-documents) is told apart by name.
 
 use std::ops::Range;
 
-use super::{Escape, Extent, Language, Nesting, Quote};
+use super::{Language, Nesting, Quote, QuoteEscape, QuoteExtent};
 
 /// What a piece of text is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TokenKind {
     /// Neither of the others.
     Code,
-    /// A comment, marks included.
+    /// A comment, delimiters included.
     Comment,
-    /// A string, a character or a regular expression, marks included.
+    /// A string, a character or a regular expression, delimiters included.
     Literal,
 }
 
@@ -22,7 +22,7 @@ pub enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     /// What it is.
-    pub kind: Kind,
+    pub kind: TokenKind,
     /// Where it is, in bytes.
     pub range: Range<usize>,
 }
@@ -36,19 +36,19 @@ pub struct Lexed {
     pub closed: bool,
     /// Every bracket of the code has its partner.
     pub balanced: bool,
-    /// The brackets of the code that close none and those that are not closed.
-    pub open: Vec<u8>,
+    /// The brackets of the code that have no partner.
+    pub unmatched: Vec<u8>,
 }
 
 impl Lexed {
     /// What the byte at `offset` belongs to.
-    pub fn kind_at(&self, offset: usize) -> Kind {
+    pub fn kind_at(&self, offset: usize) -> TokenKind {
         let at = self.tokens.partition_point(|token| token.range.end <= offset);
-        self.tokens.get(at).map_or(Kind::Code, |token| token.kind)
+        self.tokens.get(at).map_or(TokenKind::Code, |token| token.kind)
     }
 
-    /// Whether literals, comments and brackets are all whole.
-    pub fn is_whole(&self) -> bool {
+    /// Whether literals and comments are closed and brackets balanced.
+    pub fn is_well_formed(&self) -> bool {
         self.closed && self.balanced
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn lex(language: &Language, text: &str) -> Lexed {
         closed: true,
         brackets: Vec::new(),
         balanced: true,
-        holes: Vec::new(),
+        interpolations: Vec::new(),
         heredocs: Vec::new(),
     };
     lexer.run();
@@ -81,13 +81,13 @@ struct Lexer<'a> {
     brackets: Vec<u8>,
     balanced: bool,
     /// For each open `${` of a template literal, how many brackets were open before it.
-    holes: Vec<usize>,
+    interpolations: Vec<usize>,
     /// The words that end here-documents begun on this line.
     heredocs: Vec<String>,
 }
 
 /// The longest lifetime or label after a single quote that is looked at.
-const LONGEST_CHAR: usize = 12;
+const MAX_CHAR_LITERAL: usize = 12;
 
 impl Lexer<'_> {
     fn run(&mut self) {
@@ -95,11 +95,11 @@ impl Lexer<'_> {
             let rest = &self.text[self.at..];
             let byte = rest.as_bytes()[0];
             if byte == b'\n' && !self.heredocs.is_empty() {
-                self.here_documents();
-            } else if self.starts_comment(rest, byte) || self.starts_literal(rest, byte) {
+                self.push_heredocs();
+            } else if self.push_comment(rest, byte) || self.push_literal(rest, byte) {
                 // The one that matched has advanced `self.at`.
             } else {
-                self.bracket(byte);
+                self.track_bracket(byte);
                 self.at += rest.chars().next().map_or(1, char::len_utf8);
             }
         }
@@ -107,25 +107,25 @@ impl Lexer<'_> {
 
     fn finish(mut self) -> Lexed {
         self.push_code(self.text.len());
-        let balanced = self.balanced && self.brackets.is_empty() && self.holes.is_empty();
-        Lexed { tokens: self.tokens, closed: self.closed, balanced, open: self.brackets }
+        let balanced = self.balanced && self.brackets.is_empty() && self.interpolations.is_empty();
+        Lexed { tokens: self.tokens, closed: self.closed, balanced, unmatched: self.brackets }
     }
 
     fn push_code(&mut self, to: usize) {
         if self.code < to {
-            self.tokens.push(Token { kind: Kind::Code, range: self.code..to });
+            self.tokens.push(Token { kind: TokenKind::Code, range: self.code..to });
         }
         self.code = to;
     }
 
-    fn push(&mut self, kind: Kind, end: usize) {
+    fn push(&mut self, kind: TokenKind, end: usize) {
         self.push_code(self.at);
         self.tokens.push(Token { kind, range: self.at..end });
         self.at = end;
         self.code = end;
     }
 
-    fn starts_comment(&mut self, rest: &str, byte: u8) -> bool {
+    fn push_comment(&mut self, rest: &str, byte: u8) -> bool {
         let language = self.language;
         for block in language.block_comments {
             if let Some(inside) = rest.strip_prefix(block.open) {
@@ -135,24 +135,24 @@ impl Lexer<'_> {
                 };
                 self.closed &= end.is_some();
                 let end = end.map_or(self.text.len(), |end| self.at + block.open.len() + end);
-                self.push(Kind::Comment, end);
+                self.push(TokenKind::Comment, end);
                 return true;
             }
         }
         for mark in language.line_comments {
-            if !rest.starts_with(mark) || byte == b'#' && !self.is_apart() {
+            if !rest.starts_with(mark) || byte == b'#' && !self.can_start_hash_comment() {
                 continue;
             }
             let end =
                 memchr::memchr(b'\n', rest.as_bytes()).map_or(self.text.len(), |n| self.at + n);
-            self.push(Kind::Comment, end);
+            self.push(TokenKind::Comment, end);
             return true;
         }
         false
     }
 
-    /// Whether a `#` can open a comment here: in a shell and its like, only apart from words.
-    fn is_apart(&self) -> bool {
+    /// Whether a `#` can open a comment here: in a shell and its like, not inside a word.
+    fn can_start_hash_comment(&self) -> bool {
         if matches!(self.language.name, "python" | "toml") {
             return true;
         }
@@ -160,40 +160,40 @@ impl Lexer<'_> {
         before.is_none_or(|c| c.is_whitespace() || matches!(c, ';' | '(' | ')'))
     }
 
-    fn starts_literal(&mut self, rest: &str, byte: u8) -> bool {
+    fn push_literal(&mut self, rest: &str, byte: u8) -> bool {
         match (self.language.name, byte) {
-            ("rust", b'r' | b'b' | b'c') if !self.is_amid_word() => {
-                return self.push_raw(raw_string(rest));
+            ("rust", b'r' | b'b' | b'c') if !self.is_inside_word() => {
+                return self.push_raw(rust_raw_string(rest));
             }
             ("rust", b'\'') => {
-                let len = char_literal(rest);
+                let len = char_literal_len(rest);
                 if let Some(len) = len {
-                    self.push(Kind::Literal, self.at + len);
+                    self.push(TokenKind::Literal, self.at + len);
                 } else {
                     self.at += 1;
                 }
                 return true;
             }
             ("javascript" | "typescript", b'/') if self.expects_value() => {
-                if let Some(len) = regular_expression(rest) {
-                    self.push(Kind::Literal, self.at + len);
+                if let Some(len) = regex_len(rest) {
+                    self.push(TokenKind::Literal, self.at + len);
                     return true;
                 }
                 return false;
             }
             ("javascript" | "typescript", b'}')
-                if self.holes.last() == Some(&self.brackets.len()) =>
+                if self.interpolations.last() == Some(&self.brackets.len()) =>
             {
-                self.holes.pop();
-                self.template(1);
+                self.interpolations.pop();
+                self.push_template(1);
                 return true;
             }
             ("javascript" | "typescript", b'`') => {
-                self.template(1);
+                self.push_template(1);
                 return true;
             }
             ("shell", b'<') => {
-                if let Some(word) = here_document(rest) {
+                if let Some(word) = heredoc_word(rest) {
                     self.heredocs.push(word);
                 }
                 return false;
@@ -202,11 +202,11 @@ impl Lexer<'_> {
                 self.at += 1 + rest[1..].chars().next().map_or(0, char::len_utf8);
                 return true;
             }
-            ("c++", b'R') if !self.is_amid_word() => {
-                return self.push_raw(raw_cpp(rest));
+            ("c++", b'R') if !self.is_inside_word() => {
+                return self.push_raw(cpp_raw_string(rest));
             }
             // A digit separator, not a character.
-            ("c++" | "c", b'\'') if self.is_amid_word() => {
+            ("c++" | "c", b'\'') if self.is_inside_word() => {
                 self.at += 1;
                 return true;
             }
@@ -216,13 +216,13 @@ impl Lexer<'_> {
         else {
             return false;
         };
-        match literal(rest, quote) {
-            Some(len) => self.push(Kind::Literal, self.at + len),
-            None if quote.extent == Extent::Lines => {
+        match literal_len(rest, quote) {
+            Some(len) => self.push(TokenKind::Literal, self.at + len),
+            None if quote.extent == QuoteExtent::Lines => {
                 self.closed = false;
-                self.push(Kind::Literal, self.text.len());
+                self.push(TokenKind::Literal, self.text.len());
             }
-            // An apostrophe, or a literal that is torn: the rest of the line is code.
+            // An apostrophe, or an unterminated literal: the rest of the line is code.
             None => {
                 self.closed = false;
                 self.at += quote.open.len();
@@ -231,7 +231,7 @@ impl Lexer<'_> {
         true
     }
 
-    /// A raw literal; one that is not closed goes on to the end.
+    /// A raw literal; one that is not closed extends to the end.
     fn push_raw(&mut self, found: Option<Raw>) -> bool {
         let Some(raw) = found else { return false };
         let len = match raw {
@@ -241,23 +241,23 @@ impl Lexer<'_> {
                 self.text.len() - self.at
             }
         };
-        self.push(Kind::Literal, self.at + len);
+        self.push(TokenKind::Literal, self.at + len);
         true
     }
 
-    fn is_amid_word(&self) -> bool {
+    fn is_inside_word(&self) -> bool {
         self.text[..self.at].chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '_')
     }
 
-    /// Whether a slash opens a regular expression: behind an operator, an opening bracket or
-    /// a word that wants a value.
+    /// Whether a slash opens a regular expression: after an operator, an opening bracket or a
+    /// keyword that expects a value.
     fn expects_value(&self) -> bool {
         let before = self.text[self.code..self.at].trim_end();
         if before.is_empty() {
-            // Behind a comment or a literal, or at the start.
-            let last = self.tokens.iter().rev().find(|token| token.kind != Kind::Comment);
+            // After a comment or a literal, or at the start.
+            let last = self.tokens.iter().rev().find(|token| token.kind != TokenKind::Comment);
             return last.is_none_or(|token| {
-                token.kind == Kind::Code && {
+                token.kind == TokenKind::Code && {
                     let code = self.text[token.range.clone()].trim_end();
                     code.ends_with(|c: char| "(,=:[!&|?{};+-*%~^<>".contains(c))
                 }
@@ -274,21 +274,21 @@ impl Lexer<'_> {
         )
     }
 
-    /// A template literal from its opening mark, or from the end of a hole, to the next hole
-    /// or its end.
-    fn template(&mut self, skip: usize) {
+    /// A template literal from its opening quote, or from the end of an interpolation, to the next
+    /// interpolation or its end.
+    fn push_template(&mut self, skip: usize) {
         let bytes = self.text.as_bytes();
         let mut at = self.at + skip;
         while at < bytes.len() {
             match bytes[at] {
                 b'\\' => at += 1,
                 b'`' => {
-                    self.push(Kind::Literal, at + 1);
+                    self.push(TokenKind::Literal, at + 1);
                     return;
                 }
                 b'$' if bytes.get(at + 1) == Some(&b'{') => {
-                    self.push(Kind::Literal, at + 2);
-                    self.holes.push(self.brackets.len());
+                    self.push(TokenKind::Literal, at + 2);
+                    self.interpolations.push(self.brackets.len());
                     return;
                 }
                 _ => {}
@@ -296,10 +296,10 @@ impl Lexer<'_> {
             at += 1;
         }
         self.closed = false;
-        self.push(Kind::Literal, bytes.len());
+        self.push(TokenKind::Literal, bytes.len());
     }
 
-    fn here_documents(&mut self) {
+    fn push_heredocs(&mut self) {
         self.at += 1;
         for word in std::mem::take(&mut self.heredocs) {
             let mut end = self.at;
@@ -312,11 +312,11 @@ impl Lexer<'_> {
                 }
             }
             self.closed &= found;
-            self.push(Kind::Literal, end);
+            self.push(TokenKind::Literal, end);
         }
     }
 
-    fn bracket(&mut self, byte: u8) {
+    fn track_bracket(&mut self, byte: u8) {
         let opening = match byte {
             b'(' | b'[' | b'{' => {
                 self.brackets.push(byte);
@@ -336,23 +336,23 @@ impl Lexer<'_> {
     }
 }
 
-/// The length of a literal that opens here; `None` where it is not closed.
-fn literal(rest: &str, quote: &Quote) -> Option<usize> {
+/// The length of a literal that opens here; `None` if it is not closed.
+fn literal_len(rest: &str, quote: &Quote) -> Option<usize> {
     let bytes = rest.as_bytes();
     let mut at = quote.open.len();
     while at < bytes.len() {
         match bytes[at] {
-            b'\\' if quote.escape == Escape::Backslash => {
+            b'\\' if quote.escape == QuoteEscape::Backslash => {
                 at += 2;
                 continue;
             }
-            b'\n' if quote.extent == Extent::Line => return None,
+            b'\n' if quote.extent == QuoteExtent::Line => return None,
             _ => {}
         }
         if rest.as_bytes()[at..].starts_with(quote.close.as_bytes()) {
             let end = at + quote.close.len();
-            let doubled =
-                quote.escape == Escape::Doubled && bytes[end..].starts_with(quote.close.as_bytes());
+            let doubled = quote.escape == QuoteEscape::Doubled
+                && bytes[end..].starts_with(quote.close.as_bytes());
             if !doubled {
                 return Some(end);
             }
@@ -391,7 +391,7 @@ enum Raw {
 }
 
 /// `r"…"`, `r#"…"#`, `br"…"`.
-fn raw_string(rest: &str) -> Option<Raw> {
+fn rust_raw_string(rest: &str) -> Option<Raw> {
     let body = rest.strip_prefix(['b', 'c']).unwrap_or(rest).strip_prefix('r')?;
     let hashes = body.len() - body.trim_start_matches('#').len();
     let inside = body[hashes..].strip_prefix('"')?;
@@ -400,20 +400,20 @@ fn raw_string(rest: &str) -> Option<Raw> {
     Some(inside.find(&close).map_or(Raw::Open, |end| Raw::Closed(start + end + close.len())))
 }
 
-/// A character of Rust; a lifetime or a label is none.
-fn char_literal(rest: &str) -> Option<usize> {
+/// The length of a Rust character literal; `None` for a lifetime or a label.
+fn char_literal_len(rest: &str) -> Option<usize> {
     let inside = &rest[1..];
     let mut chars = inside.char_indices();
     let (_, first) = chars.next()?;
     if first == '\\' {
-        let end = inside.char_indices().skip(2).take(LONGEST_CHAR).find(|(_, c)| *c == '\'')?.0;
+        let end = inside.char_indices().skip(2).take(MAX_CHAR_LITERAL).find(|(_, c)| *c == '\'')?.0;
         return Some(end + 2);
     }
     let (at, second) = chars.next()?;
     (second == '\'' && first != '\n').then_some(at + 2)
 }
 
-fn regular_expression(rest: &str) -> Option<usize> {
+fn regex_len(rest: &str) -> Option<usize> {
     let bytes = rest.as_bytes();
     if matches!(bytes.get(1), None | Some(b'/' | b'*' | b'\n')) {
         return None;
@@ -434,7 +434,7 @@ fn regular_expression(rest: &str) -> Option<usize> {
 }
 
 /// The word that ends a here-document, where one begins.
-fn here_document(rest: &str) -> Option<String> {
+fn heredoc_word(rest: &str) -> Option<String> {
     let rest = rest.strip_prefix("<<")?;
     if rest.starts_with('<') {
         return None;
@@ -446,7 +446,7 @@ fn here_document(rest: &str) -> Option<String> {
 }
 
 /// `R"tag(…)tag"`.
-fn raw_cpp(rest: &str) -> Option<Raw> {
+fn cpp_raw_string(rest: &str) -> Option<Raw> {
     let inside = rest.strip_prefix("R\"")?;
     let open = inside.bytes().take(17).position(|byte| byte == b'(')?;
     let close = format!("){}\"", &inside[..open]);
@@ -459,17 +459,17 @@ mod tests {
     use super::*;
 
     fn literals(language: &str, text: &str) -> Vec<String> {
-        let lexed = Language::named(language).expect("known").lex(text);
-        let literal = |token: &&Token| token.kind == Kind::Literal;
+        let lexed = Language::from_name(language).expect("known").lex(text);
+        let literal = |token: &&Token| token.kind == TokenKind::Literal;
         lexed.tokens.iter().filter(literal).map(|t| text[t.range.clone()].to_owned()).collect()
     }
 
-    fn is_whole(language: &str, text: &str) -> bool {
-        Language::named(language).expect("known").lex(text).is_whole()
+    fn is_well_formed(language: &str, text: &str) -> bool {
+        Language::from_name(language).expect("known").lex(text).is_well_formed()
     }
 
     #[test]
-    fn literals_are_told_from_code() {
+    fn literals_are_distinguished_from_code() {
         assert_eq!(literals("rust", "fn a<'a>(x: &'a str) -> char { '\\'' }"), ["'\\''"]);
         assert_eq!(literals("rust", "let s = r#\"a \"b\" c\"#; 'x'"), ["r#\"a \"b\" c\"#", "'x'"]);
         assert_eq!(literals("go", "a := `x\\` + \"y\" + 'z'"), ["`x\\`", "\"y\"", "'z'"]);
@@ -481,13 +481,13 @@ mod tests {
     }
 
     #[test]
-    fn wholeness_is_of_brackets_literals_and_comments() {
-        assert!(is_whole("rust", "fn a() { b(\"}\") } /* /* } */ */"));
-        assert!(!is_whole("rust", "fn a() { b(\"}\") "));
-        assert!(!is_whole("go", "a := \"b\n"));
-        assert!(!is_whole("c", "/* a"));
-        assert!(!is_whole("javascript", "f(]"));
-        assert!(is_whole("javascript", "`${a}` // }"));
+    fn well_formed_means_balanced_brackets_and_closed_literals_and_comments() {
+        assert!(is_well_formed("rust", "fn a() { b(\"}\") } /* /* } */ */"));
+        assert!(!is_well_formed("rust", "fn a() { b(\"}\") "));
+        assert!(!is_well_formed("go", "a := \"b\n"));
+        assert!(!is_well_formed("c", "/* a"));
+        assert!(!is_well_formed("javascript", "f(]"));
+        assert!(is_well_formed("javascript", "`${a}` // }"));
     }
 
     #[test]
@@ -497,7 +497,7 @@ mod tests {
             ("javascript", "x`a${1}b`/2"),
             ("shell", ""),
         ] {
-            let lexed = Language::named(language).expect("known").lex(text);
+            let lexed = Language::from_name(language).expect("known").lex(text);
             let all: String = lexed.tokens.iter().map(|t| &text[t.range.clone()]).collect();
             assert_eq!(all, text);
         }

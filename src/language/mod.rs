@@ -3,13 +3,13 @@
 //!
 //! An unknown language is not guessed: nothing is lexed, and fewer readings apply.
 
-mod layout;
+mod indentation;
 mod lexer;
 mod table;
 
-pub use lexer::{Kind, Lexed, Token};
+pub use lexer::{Lexed, Token, TokenKind};
 
-/// A language, as far as its lexical form goes.
+/// A language's lexical syntax.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Language {
     /// Its name, in lower case.
@@ -17,14 +17,14 @@ pub struct Language {
     pub(crate) extensions: &'static [&'static str],
     pub(crate) file_names: &'static [&'static str],
     pub(crate) line_comments: &'static [&'static str],
-    pub(crate) block_comments: &'static [Block],
+    pub(crate) block_comments: &'static [BlockComment],
     pub(crate) quotes: &'static [Quote],
-    pub(crate) syntax: Syntax,
+    pub(crate) lex_support: LexSupport,
 }
 
-/// A comment between two marks.
+/// A comment between two delimiters.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Block {
+pub(crate) struct BlockComment {
     pub(crate) open: &'static str,
     pub(crate) close: &'static str,
     pub(crate) nesting: Nesting,
@@ -36,38 +36,38 @@ pub(crate) enum Nesting {
     Nested,
 }
 
-/// A literal between two marks.
+/// A literal between two delimiters.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Quote {
     pub(crate) open: &'static str,
     pub(crate) close: &'static str,
-    pub(crate) escape: Escape,
-    pub(crate) extent: Extent,
+    pub(crate) escape: QuoteEscape,
+    pub(crate) extent: QuoteExtent,
 }
 
-/// How a literal holds its own closing mark.
+/// How the closing delimiter is escaped inside a literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Escape {
+pub(crate) enum QuoteEscape {
     Backslash,
-    /// The mark written twice.
+    /// The delimiter written twice.
     Doubled,
     None,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum QuoteExtent {
     Line,
     Lines,
 }
 
 /// How much of a language the lexer knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Syntax {
+pub(crate) enum LexSupport {
     /// Running text: no comments, no literals.
     Prose,
     /// Comments alone.
     Comments,
-    /// Comments, and that white space between tokens means nothing.
+    /// Comments, and that whitespace between tokens means nothing.
     Tokens,
     /// Comments, literals and brackets, well enough to prove something by them.
     Full,
@@ -79,10 +79,10 @@ impl Language {
     /// ```
     /// use restitch::language::Language;
     ///
-    /// assert_eq!(Language::of_path("src/lib.rs").map(|l| l.name), Some("rust"));
-    /// assert_eq!(Language::of_path("notes"), None);
+    /// assert_eq!(Language::from_path("src/lib.rs").map(|l| l.name), Some("rust"));
+    /// assert_eq!(Language::from_path("notes"), None);
     /// ```
-    pub fn of_path(path: &str) -> Option<&'static Self> {
+    pub fn from_path(path: &str) -> Option<&'static Self> {
         let name = path.rsplit(['/', '\\']).next()?;
         let by_name = |language: &&Self| language.file_names.contains(&name);
         if let Some(language) = table::LANGUAGES.iter().find(by_name) {
@@ -93,7 +93,7 @@ impl Language {
     }
 
     /// The language of that name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn from_name(name: &str) -> Option<&'static Self> {
         let name = name.to_ascii_lowercase();
         let named = |l: &&Self| {
             l.name == name
@@ -103,45 +103,46 @@ impl Language {
         table::LANGUAGES.iter().find(named)
     }
 
-    /// Whether it is code or data, and not running text.
+    /// Whether it is code or data, not prose.
     pub fn is_code(&self) -> bool {
-        self.syntax > Syntax::Prose
+        self.lex_support > LexSupport::Prose
     }
 
     /// Whether literals and brackets are known well enough to prove something by them.
     pub fn is_lexed(&self) -> bool {
-        self.syntax == Syntax::Full
+        self.lex_support == LexSupport::Full
     }
 
-    /// Whether indentation is its syntax.
-    pub(crate) fn has_layout(&self) -> bool {
+    /// Whether indentation is part of its syntax.
+    pub(crate) fn has_significant_indentation(&self) -> bool {
         self.name == "python"
     }
 
-    /// Whether literals, comments and brackets of a text are whole, and its indentation too
-    /// where that is syntax. Nothing is known of a language that is not lexed.
-    pub(crate) fn is_whole(&self, text: &str) -> bool {
+    /// Whether literals, comments and brackets of a text are balanced, and its indentation is well
+    /// formed where that is syntax. `false` for a language that is not lexed.
+    pub(crate) fn is_well_formed(&self, text: &str) -> bool {
         if !self.is_lexed() {
             return false;
         }
         let lexed = self.lex(text);
-        lexed.is_whole() && (!self.has_layout() || layout::holds(&lexed, text))
+        lexed.is_well_formed()
+            && (!self.has_significant_indentation() || indentation::is_well_formed(&lexed, text))
     }
 
-    /// Whether white space between tokens, and the kind of quotes, mean nothing.
+    /// Whether whitespace between tokens, and the kind of quotes, mean nothing.
     pub(crate) fn is_free_form(&self) -> bool {
-        self.syntax >= Syntax::Tokens
+        self.lex_support >= LexSupport::Tokens
     }
 
     /// Whether a text means the same between single and between double quotes.
-    pub(crate) fn has_alike_quotes(&self) -> bool {
-        let alike =
+    pub(crate) fn has_interchangeable_quotes(&self) -> bool {
+        let interchangeable =
             ["javascript", "typescript", "python", "css", "scss", "dart", "lua", "protobuf"];
-        alike.contains(&self.name)
+        interchangeable.contains(&self.name)
     }
 
-    /// The marks that a comment begins with.
-    pub fn comment_marks(&self) -> impl Iterator<Item = &'static str> {
+    /// The delimiters that open a comment.
+    pub fn comment_openers(&self) -> impl Iterator<Item = &'static str> {
         let blocks = self.block_comments.iter().map(|block| block.open);
         self.line_comments.iter().copied().chain(blocks)
     }
@@ -149,7 +150,7 @@ impl Language {
     /// Whether a line, seen alone, is a comment and nothing else.
     pub fn is_comment(&self, line: &str) -> bool {
         let line = line.trim();
-        if self.comment_marks().any(|mark| line.starts_with(mark)) {
+        if self.comment_openers().any(|mark| line.starts_with(mark)) {
             // A directive of the preprocessor, or code behind the comment's end.
             return !line.ends_with('\\')
                 && self.block_comments.iter().all(|block| {
@@ -164,10 +165,10 @@ impl Language {
         starred && (line == "*" || line.starts_with("* ") || line.starts_with("*/"))
     }
 
-    /// The part of a line before a comment that ends it, without blanks at its end.
-    pub fn without_comment<'a>(&self, line: &'a str) -> &'a str {
+    /// The line without a comment at its end, and without trailing whitespace.
+    pub fn strip_trailing_comment<'a>(&self, line: &'a str) -> &'a str {
         let lexed = self.lex(line);
-        let comment = lexed.tokens.iter().find(|token| token.kind == Kind::Comment);
+        let comment = lexed.tokens.iter().find(|token| token.kind == TokenKind::Comment);
         match comment {
             Some(token) if lexed.tokens.last().is_some_and(|last| last.range == token.range) => {
                 line[..token.range.start].trim_end()
@@ -176,10 +177,10 @@ impl Language {
         }
     }
 
-    /// The part of a line that is no comment.
+    /// The line without its comment; empty where it is only a comment.
     #[cfg(feature = "cli")]
-    pub(crate) fn code_of<'a>(&self, line: &'a str) -> &'a str {
-        if self.is_comment(line) { "" } else { self.without_comment(line) }
+    pub(crate) fn strip_comments<'a>(&self, line: &'a str) -> &'a str {
+        if self.is_comment(line) { "" } else { self.strip_trailing_comment(line) }
     }
 
     /// Cuts a text into code, comments and literals.
@@ -203,17 +204,23 @@ mod tests {
             ("a.unknown", None),
             ("noext", None),
         ] {
-            assert_eq!(Language::of_path(path).map(|l| l.name), name, "{path}");
+            assert_eq!(Language::from_path(path).map(|l| l.name), name, "{path}");
         }
     }
 
     #[test]
     fn comments_of_a_line() {
-        let of = |name: &str| Language::named(name).expect("known");
-        assert_eq!(of("rust").without_comment("let a = \"// b\"; // c"), "let a = \"// b\";");
-        assert_eq!(of("python").without_comment("x = '#' # y"), "x = '#'");
-        assert_eq!(of("c").without_comment("int a; /* b */"), "int a;");
-        assert_eq!(of("c").without_comment("int a; /* b */ int c;"), "int a; /* b */ int c;");
+        let of = |name: &str| Language::from_name(name).expect("known");
+        assert_eq!(
+            of("rust").strip_trailing_comment("let a = \"// b\"; // c"),
+            "let a = \"// b\";"
+        );
+        assert_eq!(of("python").strip_trailing_comment("x = '#' # y"), "x = '#'");
+        assert_eq!(of("c").strip_trailing_comment("int a; /* b */"), "int a;");
+        assert_eq!(
+            of("c").strip_trailing_comment("int a; /* b */ int c;"),
+            "int a; /* b */ int c;"
+        );
         assert!(of("rust").is_comment("  // a"));
         assert!(of("java").is_comment("   * a line of a block"));
         assert!(!of("java").is_comment("*p = 1;"));

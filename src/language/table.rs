@@ -1,26 +1,26 @@
 //! The languages.
 
-use super::{Block, Escape, Extent, Language, Nesting, Quote, Syntax};
+use super::{BlockComment, Language, LexSupport, Nesting, Quote, QuoteEscape, QuoteExtent};
 
-const fn quote(mark: &'static str, escape: Escape, extent: Extent) -> Quote {
+const fn quote(mark: &'static str, escape: QuoteEscape, extent: QuoteExtent) -> Quote {
     Quote { open: mark, close: mark, escape, extent }
 }
 
-const SLASH_STAR: Block = Block { open: "/*", close: "*/", nesting: Nesting::Flat };
-const NESTED: Block = Block { open: "/*", close: "*/", nesting: Nesting::Nested };
-const MARKUP: Block = Block { open: "<!--", close: "-->", nesting: Nesting::Flat };
+const SLASH_STAR: BlockComment = BlockComment { open: "/*", close: "*/", nesting: Nesting::Flat };
+const NESTED: BlockComment = BlockComment { open: "/*", close: "*/", nesting: Nesting::Nested };
+const MARKUP: BlockComment = BlockComment { open: "<!--", close: "-->", nesting: Nesting::Flat };
 
-const DOUBLE: Quote = quote("\"", Escape::Backslash, Extent::Line);
-const SINGLE: Quote = quote("'", Escape::Backslash, Extent::Line);
-const TRIPLE: Quote = quote("\"\"\"", Escape::Backslash, Extent::Lines);
-const TRIPLE_SINGLE: Quote = quote("'''", Escape::Backslash, Extent::Lines);
-const RAW_BACKTICK: Quote = quote("`", Escape::None, Extent::Lines);
-const TEMPLATE: Quote = quote("`", Escape::Backslash, Extent::Lines);
-const DOUBLE_LINES: Quote = quote("\"", Escape::Backslash, Extent::Lines);
-const SINGLE_RAW_LINES: Quote = quote("'", Escape::None, Extent::Lines);
-const SINGLE_LINES: Quote = quote("'", Escape::Backslash, Extent::Lines);
-const SINGLE_DOUBLED: Quote = quote("'", Escape::Doubled, Extent::Lines);
-const DOUBLE_DOUBLED: Quote = quote("\"", Escape::Doubled, Extent::Lines);
+const DOUBLE: Quote = quote("\"", QuoteEscape::Backslash, QuoteExtent::Line);
+const SINGLE: Quote = quote("'", QuoteEscape::Backslash, QuoteExtent::Line);
+const TRIPLE: Quote = quote("\"\"\"", QuoteEscape::Backslash, QuoteExtent::Lines);
+const TRIPLE_SINGLE: Quote = quote("'''", QuoteEscape::Backslash, QuoteExtent::Lines);
+const RAW_BACKTICK: Quote = quote("`", QuoteEscape::None, QuoteExtent::Lines);
+const TEMPLATE: Quote = quote("`", QuoteEscape::Backslash, QuoteExtent::Lines);
+const DOUBLE_LINES: Quote = quote("\"", QuoteEscape::Backslash, QuoteExtent::Lines);
+const SINGLE_RAW_LINES: Quote = quote("'", QuoteEscape::None, QuoteExtent::Lines);
+const SINGLE_LINES: Quote = quote("'", QuoteEscape::Backslash, QuoteExtent::Lines);
+const SINGLE_DOUBLED: Quote = quote("'", QuoteEscape::Doubled, QuoteExtent::Lines);
+const DOUBLE_DOUBLED: Quote = quote("\"", QuoteEscape::Doubled, QuoteExtent::Lines);
 
 const BASE: Language = Language {
     name: "",
@@ -29,13 +29,13 @@ const BASE: Language = Language {
     line_comments: &[],
     block_comments: &[],
     quotes: &[],
-    syntax: Syntax::Comments,
+    lex_support: LexSupport::Comments,
 };
 
 const SLASHES: Language = Language {
     line_comments: &["//"],
     block_comments: &[SLASH_STAR],
-    syntax: Syntax::Full,
+    lex_support: LexSupport::Full,
     ..BASE
 };
 const HASH: Language = Language { line_comments: &["#"], ..BASE };
@@ -54,7 +54,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         extensions: &["py", "pyi", "pyw", "bzl", "star"],
         file_names: &["BUILD", "WORKSPACE", "SConstruct"],
         quotes: &[TRIPLE, TRIPLE_SINGLE, DOUBLE, SINGLE],
-        syntax: Syntax::Full,
+        lex_support: LexSupport::Full,
         ..HASH
     },
     Language {
@@ -95,7 +95,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         extensions: &["scala", "sc"],
         block_comments: &[NESTED],
         quotes: &[TRIPLE, DOUBLE],
-        syntax: Syntax::Tokens,
+        lex_support: LexSupport::Tokens,
         ..SLASHES
     },
     Language {
@@ -109,7 +109,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         name: "c#",
         extensions: &["cs"],
         quotes: &[DOUBLE, SINGLE],
-        syntax: Syntax::Tokens,
+        lex_support: LexSupport::Tokens,
         ..SLASHES
     },
     Language {
@@ -122,14 +122,14 @@ pub(super) const LANGUAGES: &[Language] = &[
         name: "objective-c",
         extensions: &["m"],
         quotes: &[DOUBLE, SINGLE],
-        syntax: Syntax::Tokens,
+        lex_support: LexSupport::Tokens,
         ..SLASHES
     },
     Language {
         name: "php",
         extensions: &["php"],
         line_comments: &["//", "#"],
-        syntax: Syntax::Tokens,
+        lex_support: LexSupport::Tokens,
         quotes: &[DOUBLE_LINES, SINGLE_LINES],
         ..SLASHES
     },
@@ -147,14 +147,14 @@ pub(super) const LANGUAGES: &[Language] = &[
         extensions: &["css"],
         line_comments: &[],
         quotes: &[DOUBLE, SINGLE],
-        syntax: Syntax::Comments,
+        lex_support: LexSupport::Comments,
         ..SLASHES
     },
     Language {
         name: "scss",
         extensions: &["scss", "less", "sass"],
         quotes: &[DOUBLE, SINGLE],
-        syntax: Syntax::Comments,
+        lex_support: LexSupport::Comments,
         ..SLASHES
     },
     Language {
@@ -168,7 +168,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         extensions: &["sql"],
         line_comments: &["--"],
         quotes: &[SINGLE_DOUBLED, DOUBLE_DOUBLED],
-        syntax: Syntax::Tokens,
+        lex_support: LexSupport::Tokens,
         ..SLASHES
     },
     Language {
@@ -203,8 +203,8 @@ pub(super) const LANGUAGES: &[Language] = &[
     Language {
         name: "toml",
         extensions: &["toml"],
-        quotes: &[TRIPLE, TRIPLE_SINGLE, DOUBLE, quote("'", Escape::None, Extent::Line)],
-        syntax: Syntax::Full,
+        quotes: &[TRIPLE, TRIPLE_SINGLE, DOUBLE, quote("'", QuoteEscape::None, QuoteExtent::Line)],
+        lex_support: LexSupport::Full,
         ..HASH
     },
     Language {
@@ -237,23 +237,23 @@ pub(super) const LANGUAGES: &[Language] = &[
         extensions: &["tf", "tfvars", "hcl"],
         line_comments: &["#", "//"],
         quotes: &[DOUBLE],
-        syntax: Syntax::Comments,
+        lex_support: LexSupport::Comments,
         ..SLASHES
     },
     Language {
         name: "lua",
         extensions: &["lua"],
         line_comments: &["--"],
-        block_comments: &[Block { open: "--[[", close: "]]", nesting: Nesting::Flat }],
+        block_comments: &[BlockComment { open: "--[[", close: "]]", nesting: Nesting::Flat }],
         quotes: &[DOUBLE, SINGLE],
-        syntax: Syntax::Tokens,
+        lex_support: LexSupport::Tokens,
         ..BASE
     },
     Language {
         name: "haskell",
         extensions: &["hs"],
         line_comments: &["--"],
-        block_comments: &[Block { open: "{-", close: "-}", nesting: Nesting::Nested }],
+        block_comments: &[BlockComment { open: "{-", close: "-}", nesting: Nesting::Nested }],
         quotes: &[DOUBLE],
         ..BASE
     },
@@ -282,15 +282,20 @@ pub(super) const LANGUAGES: &[Language] = &[
     Language {
         name: "markdown",
         extensions: &["md", "mdx", "markdown", "rst", "adoc"],
-        syntax: Syntax::Prose,
+        lex_support: LexSupport::Prose,
         ..BASE
     },
     Language {
         name: "text",
         extensions: &["txt", "text", "log", "csv", "tsv"],
         file_names: &["LICENSE", "README", "CHANGES", "AUTHORS"],
-        syntax: Syntax::Prose,
+        lex_support: LexSupport::Prose,
         ..BASE
     },
-    Language { name: "diff", extensions: &["patch", "diff"], syntax: Syntax::Prose, ..BASE },
+    Language {
+        name: "diff",
+        extensions: &["patch", "diff"],
+        lex_support: LexSupport::Prose,
+        ..BASE
+    },
 ];

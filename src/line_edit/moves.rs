@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::edit::Splice;
-use crate::language::{Kind, Language};
+use crate::language::{Language, TokenKind};
 use crate::matching::{indent_of, reindented};
 use crate::text::{LineEnding, LineSpan, Snapshot};
 
@@ -128,8 +128,8 @@ pub(crate) fn reindent(
         let start = from.lines().start(span.start + at);
         lexed.as_ref().is_none_or(|lexed| {
             start == 0
-                || lexed.kind_at(start) != Kind::Literal
-                || lexed.kind_at(start - 1) != Kind::Literal
+                || lexed.kind_at(start) != TokenKind::Literal
+                || lexed.kind_at(start - 1) != TokenKind::Literal
         })
     };
     let code: Vec<usize> = (0..lines.len()).filter(|at| is_code(*at)).collect();
@@ -219,7 +219,7 @@ mod tests {
     fn literals_keep_their_blanks() {
         let from = Snapshot::from_text("fn a() {\n    let b = \"x\n  y\";\n    c(b);\n}\n");
         let to = Snapshot::from_text("mod m {\n    fn z() {\n        w();\n    }\n}\n");
-        let language = Language::named("rust");
+        let language = Language::from_name("rust");
         let span = LineSpan { start: 2, end: 4 };
         let lines = reindent(&from, span, language, &to, "        ").expect("one rule");
         assert_eq!(lines, ["        let b = \"x", "  y\";", "        c(b);"]);

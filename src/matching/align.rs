@@ -106,7 +106,7 @@ fn differs_in_comment(file: &File<'_>, place: &Place, old: &[&str], at: usize) -
         let only_words = |line: &str| language.is_comment(line) && !is_directive(line);
         return only_words(line) && only_words(found);
     }
-    language.without_comment(line).trim() == language.without_comment(found).trim()
+    language.strip_trailing_comment(line).trim() == language.strip_trailing_comment(found).trim()
 }
 
 /// Whether a comment is read by a tool: `//go:build`, `#!/bin/sh`.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::file::File;
 use super::reading::{unescape_all, unescape_quotes};
-use crate::language::{Kind, Language, Lexed};
+use crate::language::{Language, Lexed, TokenKind};
 use crate::text::Snapshot;
 
 /// Languages in which a backslash before `n`, `t` or a quote is a fault in code.
@@ -58,7 +58,7 @@ pub(super) fn review(file: &File<'_>, place: &Range<usize>, old: &str, new: &str
     {
         return Review::Fine;
     }
-    let proven = before.is_some_and(Lexed::is_whole) && !may_be_markup(language, new);
+    let proven = before.is_some_and(Lexed::is_well_formed) && !may_be_markup(language, new);
     match repaired(language, new, with, inside) {
         Some(text) if proven => Review::Proven(text),
         _ => Review::Suspicious,
@@ -101,7 +101,7 @@ fn repaired(
     candidates.into_iter().find(|text| {
         let whole = with(text);
         let lexed = language.lex(&whole);
-        lexed.is_whole() && !escapes_in_code(&lexed, &whole, inside(text))
+        lexed.is_well_formed() && !escapes_in_code(&lexed, &whole, inside(text))
     })
 }
 
@@ -129,7 +129,7 @@ fn escapes_in_code(lexed: &Lexed, text: &str, inside: Range<usize>) -> bool {
     let escaped = memchr::memchr_iter(b'\\', &text.as_bytes()[inside.clone()]);
     escaped.map(|at| inside.start + at).any(|at| {
         let next = text.as_bytes().get(at + 1).copied().unwrap_or(b' ');
-        matches!(next, b'n' | b't' | b'"' | b'\'' | b'`') && lexed.kind_at(at) == Kind::Code
+        matches!(next, b'n' | b't' | b'"' | b'\'' | b'`') && lexed.kind_at(at) == TokenKind::Code
     })
 }
 
@@ -139,7 +139,7 @@ mod tests {
 
     fn reviewed(language: &str, text: &str, old: &str, new: &str) -> Review {
         let snapshot = Snapshot::from_text(text);
-        let file = File::new(&snapshot, Language::named(language));
+        let file = File::new(&snapshot, Language::from_name(language));
         let at = text.find(old).expect("there");
         review(&file, &(at..at + old.len()), old, new)
     }

@@ -329,11 +329,11 @@ pub(super) fn beside(file: &File<'_>, text: &[&str], lines: Range<usize>) -> Reg
 fn like(file: &File<'_>, a: &str, b: &str) -> f64 {
     let whole = alike(a, b);
     let Some(language) = file.language.filter(|_| whole < 0.9) else { return whole };
-    let commented = |line: &str| language.comment_marks().any(|mark| line.contains(mark));
+    let commented = |line: &str| language.comment_openers().any(|mark| line.contains(mark));
     if !commented(a) && !commented(b) {
         return whole;
     }
-    let (a, b) = (language.without_comment(a), language.without_comment(b));
+    let (a, b) = (language.strip_trailing_comment(a), language.strip_trailing_comment(b));
     if a.is_empty() || b.is_empty() { whole } else { whole.max(0.9 * alike(a, b)) }
 }
 

@@ -127,8 +127,9 @@ fn place(
     }
     // A comment that ends with its line cannot be broken elsewhere.
     let broken = chunks.iter().filter(|c| c.old.len() != 1 || c.lines.len() != 1);
-    let comment =
-        |line: &str| file.language.is_some_and(|l| l.without_comment(line) != line.trim_end());
+    let comment = |line: &str| {
+        file.language.is_some_and(|l| l.strip_trailing_comment(line) != line.trim_end())
+    };
     let torn = broken.flat_map(|c| c.lines.clone()).any(|line| comment(file.body(line)));
     (!torn).then_some(Place { chunks, tolerance: Tolerance::Spacing })
 }

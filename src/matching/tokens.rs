@@ -164,7 +164,7 @@ pub(super) fn merge(
             out.push_str(n_tail);
         }
     }
-    let alike = language.is_some_and(Language::has_alike_quotes);
+    let alike = language.is_some_and(Language::has_interchangeable_quotes);
     let open = quotes_are_open(&o, &n, &own, &partner, file)
         || changes_within(&o, &n, &own, &partner, file, alike);
     Some(if open { Merged::Open(out, new.to_owned()) } else { Merged::Clear(out) })
@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     fn clear(old: &str, file: &str, new: &str, fold: Fold) -> Option<String> {
-        match merge(old, file, new, Some(fold), Language::named("js"))? {
+        match merge(old, file, new, Some(fold), Language::from_name("js"))? {
             Merged::Clear(text) => Some(text),
             Merged::Open(..) => None,
         }

@@ -9,15 +9,15 @@ use crate::language::Lexed;
 /// of a file that was broken before, or of a call that changes the count itself.
 pub(super) fn breaks(file: &File<'_>, splices: &[Splice], old: &str, new: &str) -> bool {
     let Some(language) = file.language.filter(|language| language.is_lexed()) else { return false };
-    if !file.lexed().is_some_and(Lexed::is_whole) {
+    if !file.lexed().is_some_and(Lexed::is_well_formed) {
         return false;
     }
     let after = applied(file.text, splices);
-    if language.lex(&after).is_whole() {
+    if language.lex(&after).is_well_formed() {
         return false;
     }
     let (old, new) = (language.lex(old), language.lex(new));
-    old.closed == new.closed && old.open == new.open
+    old.closed == new.closed && old.unmatched == new.unmatched
 }
 
 /// The text after sorted, disjoint splices.

@@ -162,7 +162,11 @@ impl Reading {
             (total, true) => format!("all {total} lines"),
             (total, false) => format!("lines {} of {total}", ranges(&self.ranges)),
         };
-        out.push_str(&format!("[{}: {what}; snapshot {}", quote_name(&self.path), short_id(snapshot)));
+        out.push_str(&format!(
+            "[{}: {what}; snapshot {}",
+            quote_name(&self.path),
+            short_id(snapshot)
+        ));
         if let Some(next) = self.next_offset {
             out.push_str(&format!("; cut for size, go on with offset {next}"));
         }

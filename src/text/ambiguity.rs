@@ -14,8 +14,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use encoding_rs::Encoding as LegacyEncoding;
 
-use super::encoding::{Encoding, encode_legacy_strict};
 use super::code_pages::CODE_PAGES;
+use super::encoding::{Encoding, encode_legacy_strict};
 
 /// The most bytes of a file that are examined; more would not change the answer.
 const MAX_SAMPLE: usize = 256 << 10;

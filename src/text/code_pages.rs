@@ -39,7 +39,12 @@ impl CodePage {
     pub(super) fn encode(&self, text: &str) -> Result<Vec<u8>, char> {
         let byte = |c: char| match u8::try_from(c) {
             Ok(byte) if byte < 0x80 => Ok(byte),
-            _ => self.upper_half().zip(0x80..=0xff).find(|(mapped, _)| *mapped == c).map(|(_, b)| b).ok_or(c),
+            _ => self
+                .upper_half()
+                .zip(0x80..=0xff)
+                .find(|(mapped, _)| *mapped == c)
+                .map(|(_, b)| b)
+                .ok_or(c),
         };
         text.chars().map(byte).collect()
     }
@@ -168,6 +173,9 @@ mod tests {
             assert_eq!(code_page.encode(&text), Ok(bytes), "{}", code_page.name);
         }
         assert_eq!(CodePage::by_name("CP850").and_then(|t| t.encode("é").ok()), Some(vec![0x82]));
-        assert_eq!(CodePage::by_name("x-mac-ce").and_then(|t| t.encode("ż").ok()), Some(vec![0xfd]));
+        assert_eq!(
+            CodePage::by_name("x-mac-ce").and_then(|t| t.encode("ż").ok()),
+            Some(vec![0xfd])
+        );
     }
 }

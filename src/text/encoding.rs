@@ -37,7 +37,7 @@ pub enum Encoding {
 
 impl Encoding {
     /// The encoding of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim();
         let plain = name.to_ascii_lowercase().replace(['_', ' '], "-");
         Some(match plain.as_str() {
@@ -99,13 +99,17 @@ impl Encoding {
             Self::Utf8 { .. } => Ok(text.as_bytes().to_vec()),
             Self::Utf16Le { .. } => Ok(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
             Self::Utf16Be { .. } => Ok(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
-            Self::Legacy(encoding) => encode_legacy_strict(encoding, text).ok_or_else(|| Unencodable {
-                character: text
-                    .chars()
-                    .find(|c| encode_legacy_strict(encoding, c.encode_utf8(&mut [0; 4])).is_none())
-                    .unwrap_or(char::REPLACEMENT_CHARACTER),
-                encoding: encoding.name(),
-            }),
+            Self::Legacy(encoding) => {
+                encode_legacy_strict(encoding, text).ok_or_else(|| Unencodable {
+                    character: text
+                        .chars()
+                        .find(|c| {
+                            encode_legacy_strict(encoding, c.encode_utf8(&mut [0; 4])).is_none()
+                        })
+                        .unwrap_or(char::REPLACEMENT_CHARACTER),
+                    encoding: encoding.name(),
+                })
+            }
             Self::CodePage(code_page) => code_page
                 .encode(text)
                 .map_err(|character| Unencodable { character, encoding: code_page.name }),

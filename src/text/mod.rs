@@ -18,12 +18,12 @@ mod lines;
 mod redact;
 mod snapshot;
 
+pub use code_pages::CodePage;
 pub use content::Content;
 pub use encoding::{Encoding, NotText, Unencodable};
+pub use escape::{escape_for_terminal, quote_name};
 pub use hash::ContentHash;
-pub use lines::{LineEnding, Line, LineIndex, LineSpan};
-pub(crate) use lines::{pluralize, lines as each_line};
-pub use redact::{register_secret, register_url_credentials, redact_json, redact};
-pub use escape::{quote_name, escape_for_terminal};
+pub use lines::{Line, LineEnding, LineIndex, LineSpan};
+pub(crate) use lines::{lines as each_line, pluralize};
+pub use redact::{redact, redact_json, register_secret, register_url_credentials};
 pub use snapshot::Snapshot;
-pub use code_pages::CodePage;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use super::ambiguity::{ambiguous_encodings, stateful_encoding};
-use super::encoding::{Decoded, decode, decode_lossy, decode_as};
+use super::encoding::{Decoded, decode, decode_as, decode_lossy};
 use super::{ContentHash, Encoding, LineEnding, LineIndex, NotText, Unencodable, lines};
 
 /// An immutable version of a file. Cloning is cheap.
@@ -219,7 +219,8 @@ impl Snapshot {
                 }
                 None
             }
-            (_, Encoding::Utf8 { bom: false }) if is_ascii => match stateful_encoding(self.bytes()) {
+            (_, Encoding::Utf8 { bom: false }) if is_ascii => match stateful_encoding(self.bytes())
+            {
                 Some(_) => None,
                 None => return Vec::new(),
             },

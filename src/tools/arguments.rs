@@ -124,7 +124,7 @@ pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encod
     let encoding = match taken {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if name.trim().is_empty() => None,
-        Some(Value::String(name)) => Some(Encoding::named(&name).ok_or_else(|| {
+        Some(Value::String(name)) => Some(Encoding::from_name(&name).ok_or_else(|| {
             invalid(format!("`{}` is not an encoding that restitch knows", crate::text::quote_name(&name)))
                 .hint("Give a name such as windows-1252, ISO-8859-15, macintosh, IBM850, shift_jis or utf-8.")
         })?),

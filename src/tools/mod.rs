@@ -40,7 +40,7 @@ use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, Recalled};
 use crate::session::{Answers, CallId, Guard, Ledger, Policy};
 use crate::spans;
-use crate::text::{redact_json, redact};
+use crate::text::{redact, redact_json};
 #[cfg(feature = "cli")]
 pub(crate) use apply_patch::prepare as prepare_patch;
 use guarded::GuardedCalls;
@@ -401,7 +401,10 @@ impl Toolbox {
         let nearest = arguments::nearest(name, &known).unwrap_or_default();
         Refusal::new(
             EditCode::InvalidArguments,
-            format!("there is no tool `{}`; the nearest is `{nearest}`", crate::text::quote_name(name)),
+            format!(
+                "there is no tool `{}`; the nearest is `{nearest}`",
+                crate::text::quote_name(name)
+            ),
         )
         .hint(format!("Use one of: {}.", known.join(", ")))
     }

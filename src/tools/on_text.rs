@@ -120,7 +120,7 @@ pub(crate) fn edit_bytes(
 
 /// The language that a caller names.
 pub(crate) fn language_named(name: &str) -> Result<&'static Language, Refusal> {
-    Language::named(name).ok_or_else(|| {
+    Language::from_name(name).ok_or_else(|| {
         Refusal::new(EditCode::InvalidArguments, format!("there is no language `{name}`"))
             .hint("Name it as in its file endings (`rs`, `py`, `go`), or leave it out.")
     })

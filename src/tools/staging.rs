@@ -75,7 +75,10 @@ async fn act(call: Call<'_>) -> Result<(String, StagingReport), Refusal> {
         Action::Diff if files.is_empty() => "Nothing is staged.".to_owned(),
         Action::Diff => format!("{} staged:\n{diff}", pluralize(files.len(), "file")),
         Action::Discard => {
-            format!("Discarded the staged changes of {}.", pluralize(staging.discard().await, "file"))
+            format!(
+                "Discarded the staged changes of {}.",
+                pluralize(staging.discard().await, "file")
+            )
         }
         Action::Commit => {
             let options = CommitOptions { request_id: call.options.request_id.clone() };

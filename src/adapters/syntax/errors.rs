@@ -113,7 +113,7 @@ fn with_article(noun: &str) -> String {
 
 /// A literal or comment that was opened and is not closed, where all were closed before.
 fn unclosed(path: &str, before: &Side<'_>, after: &Side<'_>) -> Option<SyntaxError> {
-    let language = Language::of_path(path).filter(|language| language.is_lexed())?;
+    let language = Language::from_path(path).filter(|language| language.is_lexed())?;
     if !language.lex(before.text).closed {
         return None;
     }

@@ -71,7 +71,7 @@ const fn row(
 
 /// The grammars of a path; none where its language has none.
 pub(super) fn of_path(path: &str) -> &'static [Grammar] {
-    let Some(language) = Language::of_path(path) else { return &[] };
+    let Some(language) = Language::from_path(path) else { return &[] };
     let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let fits = |row: &&Row| {
         row.language == language.name
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn every_row_is_of_a_language_and_every_grammar_loads() {
         for row in ROWS {
-            let language = Language::named(row.language).expect(row.language);
+            let language = Language::from_name(row.language).expect(row.language);
             assert_eq!(language.name, row.language);
             for ending in row.endings {
                 assert!(language.extensions.contains(ending), "{} {ending}", row.language);

@@ -129,7 +129,7 @@ fn material(found: &Findings) -> ContentHash {
 fn write_rows(failed: &[Failure], file: &Path) -> io::Result<()> {
     let rows = Rows::create(file)?;
     for failure in failed {
-        let language = Language::of_path(&failure.path).map_or("", |language| language.name);
+        let language = Language::from_path(&failure.path).map_or("", |language| language.name);
         rows.add(&Row::of_failure(failure, language));
     }
     rows.finish()
@@ -429,7 +429,7 @@ fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<
             family: "mined".into(),
             cause: String::new(),
             origin: format!("{} transcript, {}", failure.client.as_str(), notes.join("; ")),
-            language: Language::of_path(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
+            language: Language::from_path(&name).map(|l| l.name.to_owned()).unwrap_or_default(),
             tool: "edit_file".into(),
             path: Some(name.clone()),
             expected_replacements: None,

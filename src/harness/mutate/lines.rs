@@ -173,7 +173,7 @@ fn marker(draft: &EditDraft<'_>, like: &str, rng: &mut Rng) -> Option<String> {
         "...",
     ];
     let indent = &like[..like.len() - like.trim_start().len()];
-    let open = draft.edit.language.comment_marks().next().filter(|c| !c.ends_with(['*', '-']))?;
+    let open = draft.edit.language.comment_openers().next().filter(|c| !c.ends_with(['*', '-']))?;
     let words = rng.pick(WORDS)?;
     Some(if *words == "..." { format!("{indent}...") } else { format!("{indent}{open} {words}") })
 }

@@ -344,12 +344,12 @@ pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
             draft.lines[at]
                 .file
                 .as_deref()
-                .is_some_and(|line| !names(language.code_of(line), 4).is_empty())
+                .is_some_and(|line| !names(language.strip_comments(line), 4).is_empty())
         })
         .collect();
     let at = *rng.pick(&kept)?;
     let line = draft.lines[at].file.clone()?;
-    let &span = rng.pick(&names(language.code_of(&line), 4))?;
+    let &span = rng.pick(&names(language.strip_comments(&line), 4))?;
     let name = line[span.0..span.1].to_owned();
     draft.lines[at].change_in_file(|_| swap(&line, span, &format!("{name}One")));
     let twin: String = draft
@@ -374,7 +374,7 @@ pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
 pub(super) fn omission(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(4, 4);
     let open =
-        draft.edit.language.comment_marks().next().filter(|mark| !mark.starts_with(['<', '-']))?;
+        draft.edit.language.comment_openers().next().filter(|mark| !mark.starts_with(['<', '-']))?;
     let last = draft.lines.iter().rposition(|draft_line| draft_line.role != LineRole::Context)?;
     let rest: Vec<usize> = (last + 1..draft.lines.len()).collect();
     (rest.len() >= 3).then_some(())?;

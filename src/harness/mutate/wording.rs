@@ -208,7 +208,7 @@ pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
         .collect();
     let at = *rng.pick(&quiet)?;
     let line = draft.lines[at].file.clone()?;
-    let names = names(draft.edit.language.code_of(&line), 4);
+    let names = names(draft.edit.language.strip_comments(&line), 4);
     let &(from, to) = rng.pick(&names)?;
     let name = &line[from..to];
     let stale = format!("{}{}", rng.pick(&["old", "my", "the", "orig"])?, capitalised(name));

@@ -26,8 +26,9 @@ pub(super) fn enclosed_body(
     let opened = language.lex(&first);
     let worded =
         lines[..head].iter().any(|line| line.chars().filter(|c| c.is_alphanumeric()).count() > 3);
-    let enclose =
-        worded && !opened.open.is_empty() && language.lex(&format!("{first}\n{last}")).is_whole();
+    let enclose = worded
+        && !opened.unmatched.is_empty()
+        && language.lex(&format!("{first}\n{last}")).is_well_formed();
     if enclose {
         cut(drafts, at, (head, tail), notes);
     }

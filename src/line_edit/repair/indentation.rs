@@ -2,7 +2,7 @@
 //! lines that they replace.
 
 use crate::edit::Rewrite;
-use crate::language::{Kind, Language};
+use crate::language::{Language, TokenKind};
 use crate::matching::{indent_of, reindented};
 use crate::text::Snapshot;
 
@@ -72,7 +72,9 @@ pub(super) fn free_indentation(
     structure: &Structure<'_>,
     notes: &mut Notes,
 ) {
-    let Some(language) = structure.language.filter(|l| l.is_free_form() && !l.has_layout()) else {
+    let Some(language) =
+        structure.language.filter(|l| l.is_free_form() && !l.has_significant_indentation())
+    else {
         return;
     };
     let draft = &drafts[at];
@@ -84,7 +86,7 @@ pub(super) fn free_indentation(
     let copies = |line: &&String| solid.iter().any(|old| old.trim() == line.trim());
     // What is at the margin on purpose: a directive, a label, the end of a block that
     // begins elsewhere.
-    let closed = language.lex(&draft.lines.join("\n")).is_whole();
+    let closed = language.lex(&draft.lines.join("\n")).is_well_formed();
     let margin = |line: &&String| {
         let text = line.trim_start();
         text.starts_with(['#', '<'])
@@ -180,7 +182,7 @@ fn loose_lines(lines: &[String], language: Option<&'static Language>) -> Vec<boo
                 lexed
                     .tokens
                     .get(token)
-                    .is_none_or(|token| token.kind == Kind::Code || token.range.start == at)
+                    .is_none_or(|token| token.kind == TokenKind::Code || token.range.start == at)
             })
         })
         .collect()

@@ -2,7 +2,7 @@
 //! for, and several statements in the place of several lines.
 
 use crate::edit::Rewrite;
-use crate::language::{Kind, Language};
+use crate::language::{Language, TokenKind};
 use crate::line_edit::split_lines;
 use crate::matching::{ESCAPES_WARNING, EscapeReview, indent_of, review_escapes};
 use crate::text::Snapshot;
@@ -105,10 +105,10 @@ fn statements(language: &Language, line: &str) -> usize {
     let lexed = language.lex(line);
     let (mut depth, mut count, mut begun) = (0_i32, 0, false);
     for (at, c) in line.char_indices().filter(|(_, c)| !c.is_whitespace()) {
-        if lexed.kind_at(at) == Kind::Comment {
+        if lexed.kind_at(at) == TokenKind::Comment {
             continue;
         }
-        let is_code = lexed.kind_at(at) == Kind::Code;
+        let is_code = lexed.kind_at(at) == TokenKind::Code;
         match c {
             '(' | '[' | '{' if is_code => depth += 1,
             ')' | ']' | '}' if is_code => depth -= 1,

@@ -2,7 +2,7 @@
 //! way to undo a mistake leaves it whole.
 
 use crate::edit::{EditPlan, Rewrite};
-use crate::language::{Kind, Language, Lexed};
+use crate::language::{Language, Lexed, TokenKind};
 use crate::line_edit::{changes_of, splices};
 use crate::text::Snapshot;
 
@@ -30,7 +30,7 @@ impl<'a> Structure<'a> {
     ) -> Self {
         let language = language
             .filter(|_| !drafts.is_empty())
-            .filter(|language| language.is_lexed() && language.is_whole(file.text()));
+            .filter(|language| language.is_lexed() && language.is_well_formed(file.text()));
         let lexed = language.map(|language| language.lex(file.text()));
         Self { file, language, lexed, left: MOST_TRIALS }
     }
@@ -43,7 +43,7 @@ impl<'a> Structure<'a> {
             lexed
                 .tokens
                 .get(token)
-                .is_some_and(|token| token.kind != Kind::Code && token.range.start < start)
+                .is_some_and(|token| token.kind != TokenKind::Code && token.range.start < start)
         })
     }
 
@@ -53,7 +53,7 @@ impl<'a> Structure<'a> {
         self.left = self.left.checked_sub(1)?;
         let splices = splices(self.file, changes_of(drafts)).ok()?;
         let plan = EditPlan::new(self.file, splices).ok()?;
-        Some(language.is_whole(&plan.text_after()))
+        Some(language.is_well_formed(&plan.text_after()))
     }
 
     /// The same, with other lines for one draft.

@@ -41,7 +41,7 @@ fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
     let mut requests = Vec::new();
     let mut wanted = Vec::new();
     for (at, (name, text, new)) in FILES.iter().enumerate() {
-        let encoding = Encoding::named(name).unwrap_or_else(|| panic!("{name}"));
+        let encoding = Encoding::from_name(name).unwrap_or_else(|| panic!("{name}"));
         let encode = |text: &str| encoding.encode(text).unwrap_or_else(|e| panic!("{name}: {e}"));
         let first = text.split(' ').find(|word| !word.is_ascii()).expect("word");
         let mut sentences = vec![first, text];
@@ -92,7 +92,7 @@ fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
 #[test]
 fn characters_that_the_file_has_are_written_and_ascii_always() {
     let world = World::new();
-    let encoding = Encoding::named("macintosh").expect("known");
+    let encoding = Encoding::from_name("macintosh").expect("known");
     let text = |value: &str| encoding.encode(&format!("café {value}\n")).expect("fits");
     world.write("f", text("old"));
     let reply = &world
@@ -154,7 +154,7 @@ fn every_tool_that_writes_text_declares_the_encoding() {
         let writes = tool["annotations"]["readOnlyHint"] == false && tool["name"] != "undo";
         assert_eq!(named, writes, "{}", tool["name"]);
     }
-    let encoding = Encoding::named("ISO-8859-15").expect("known");
+    let encoding = Encoding::from_name("ISO-8859-15").expect("known");
     world.write("f", encoding.encode("prix = é\nnom = x\n").expect("fits"));
     let call = json!({ "path": "f", "old_str": "nom = x", "new_str": "nom = €", "encoding": "ISO-8859-15" });
     let reply = &world.batch(&[json!({ "arguments": call.to_string() })])[0];

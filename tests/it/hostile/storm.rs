@@ -389,7 +389,7 @@ fn walks_over_broken_ignore_files() {
 fn encodings() {
     let mut shift_jis = Vec::new();
     for name in ["shift_jis", "windows-1252", "utf-16le", "iso-2022-jp", "gbk"] {
-        let encoding = Encoding::named(name).expect("known");
+        let encoding = Encoding::from_name(name).expect("known");
         let text = if name == "windows-1252" { "déjà vu\n" } else { "日本語 text\n" };
         shift_jis.push(encoding.encode(text).expect("fits"));
     }

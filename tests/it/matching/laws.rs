@@ -209,7 +209,7 @@ fn exact_is_exact_in_a_hundred_thousand_calls() {
         }
         let snapshot = Snapshot::from_text(text);
         let call = EditRequest {
-            language: restitch::language::Language::named(language),
+            language: restitch::language::Language::from_name(language),
             ..EditRequest::new(old, new.clone())
         };
         let explained = match explain(&call, &snapshot) {

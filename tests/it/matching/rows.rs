@@ -204,7 +204,7 @@ fn every_row_holds() {
     for (collection, language, rows) in COLLECTIONS {
         for row in *rows {
             count += 1;
-            let language = Language::named(language);
+            let language = Language::from_name(language);
             let call = EditRequest { language, ..EditRequest::new(row.old, row.new) };
             let got = apply(row.file, &call);
             let fault = match (&row.want, got) {

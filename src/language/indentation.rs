@@ -1,11 +1,11 @@
 //! Whether the indentation of a text is well formed, for languages in which it is syntax.
 
-use super::{Kind, Lexed};
+use super::{Lexed, TokenKind};
 
-/// Whether every statement is where one can be: a line that opens a block is followed
-/// by a deeper one, no other line goes deeper, and a line that goes back meets a level that
-/// is open. Lines within brackets and literals have no indentation of their own.
-pub(super) fn holds(lexed: &Lexed, text: &str) -> bool {
+/// Whether every statement is where one can be: a line that opens a block is followed by a
+/// line that is indented further, no other line is, and a dedent returns to an open level.
+/// Lines within brackets and literals have no indentation of their own.
+pub(super) fn is_well_formed(lexed: &Lexed, text: &str) -> bool {
     let mut levels: Vec<&str> = vec![""];
     let mut depth = 0_usize;
     // The last character of code of the statement before.
@@ -22,11 +22,11 @@ pub(super) fn holds(lexed: &Lexed, text: &str) -> bool {
             lexed
                 .tokens
                 .get(token)
-                .is_some_and(|token| token.kind == Kind::Literal && token.range.start < start)
+                .is_some_and(|token| token.kind == TokenKind::Literal && token.range.start < start)
         };
         let is_blank = body.trim().is_empty();
-        let goes_on = inside_literal || depth > 0 || last == Some('\\');
-        if !goes_on && !is_blank && lexed.kind_at(first) != Kind::Comment {
+        let is_continuation = inside_literal || depth > 0 || last == Some('\\');
+        if !is_continuation && !is_blank && lexed.kind_at(first) != TokenKind::Comment {
             let top = levels.last().copied().unwrap_or_default();
             if last == Some(':') {
                 if indent.len() <= top.len() || !indent.starts_with(top) {
@@ -45,9 +45,9 @@ pub(super) fn holds(lexed: &Lexed, text: &str) -> bool {
         }
         for (offset, c) in line.char_indices().filter(|(_, c)| !c.is_whitespace()) {
             match lexed.kind_at(start + offset) {
-                Kind::Comment => {}
-                Kind::Literal => last = Some('"'),
-                Kind::Code => {
+                TokenKind::Comment => {}
+                TokenKind::Literal => last = Some('"'),
+                TokenKind::Code => {
                     match c {
                         '(' | '[' | '{' => depth += 1,
                         ')' | ']' | '}' => depth = depth.saturating_sub(1),
@@ -66,8 +66,8 @@ mod tests {
     use crate::language::Language;
 
     #[test]
-    fn statements_are_where_they_can_be() {
-        let python = Language::named("python").expect("known");
+    fn well_formed_indentation_is_recognised() {
+        let python = Language::from_name("python").expect("known");
         for text in [
             "a = 1\n",
             "def f():\n    a = 1\n\n    b = 2\nx = 1\n",
@@ -77,7 +77,7 @@ mod tests {
             "class A: ...\n",
             "",
         ] {
-            assert!(python.is_whole(text), "{text}");
+            assert!(python.is_well_formed(text), "{text}");
         }
         for text in [
             "def f():\na = 1\n",
@@ -87,7 +87,7 @@ mod tests {
             "def f():\n",
             "def f():\ndef f():\n    return 1\n",
         ] {
-            assert!(!python.is_whole(text), "{text}");
+            assert!(!python.is_well_formed(text), "{text}");
         }
     }
 }
