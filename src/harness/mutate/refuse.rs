@@ -373,8 +373,12 @@ pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
 /// `new_str` leaves the rest to the reader.
 pub(super) fn omission(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(4, 4);
-    let open =
-        draft.edit.language.comment_openers().next().filter(|mark| !mark.starts_with(['<', '-']))?;
+    let open = draft
+        .edit
+        .language
+        .comment_openers()
+        .next()
+        .filter(|mark| !mark.starts_with(['<', '-']))?;
     let last = draft.lines.iter().rposition(|draft_line| draft_line.role != LineRole::Context)?;
     let rest: Vec<usize> = (last + 1..draft.lines.len()).collect();
     (rest.len() >= 3).then_some(())?;
