@@ -1,0 +1,241 @@
+//! Claims and their tests: a comment behind a claim, which the page does not show, names what
+//! shows it: `<!-- shown by: disk::undo::the_history_stays_within_its_bounds, .ci/wine -->`.
+//!
+//! | form | what it names |
+//! | --- | --- |
+//! | `area::file::name` | a test of `tests/it` |
+//! | `unit module::tests::name` | a test of `src` |
+//! | `fixtures NAME` | a folder or a case below `fixtures` |
+//! | `python FILE::name`, `node FILE: name` | a test of the bindings; the name up to its first comma |
+//! | `FILE WORDS` | a file of the repository in which the words are |
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{pages, repo, text_of};
+
+const OPEN: &str = "<!-- shown by:";
+
+/// Pages of which each section needs a comment. A folder stands for all its pages.
+const REQUIRED: &[&str] = &["README.md"];
+
+/// Sections that only explain, or that say where to read on.
+const WITHOUT_CLAIMS: &[(&str, &str)] = &[("README.md", "Documentation"), ("README.md", "Licence")];
+
+/// Files of a folder and of those below it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{folder:?}: {error}"));
+    let paths = entries.map(|entry| entry.expect("entry").path());
+    let lists =
+        paths.map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect::<Vec<_>>();
+    lists.concat()
+}
+
+/// The text of a page with its fenced code left empty, so that lines keep their numbers.
+fn without_code(text: &str) -> String {
+    let mut fenced = false;
+    let lines = text.lines().map(|line| {
+        let is_fence = line.trim_start().starts_with("```");
+        let hidden = fenced || is_fence;
+        fenced ^= is_fence;
+        if hidden { "" } else { line }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Each name on the page, with the number of its line.
+fn names(page: &str) -> Vec<(usize, String)> {
+    let text = without_code(page);
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices(OPEN) {
+        let line = text[..at].matches('\n').count() + 1;
+        let inside = text[at + OPEN.len()..].split("-->").next().unwrap_or_default();
+        found.extend(inside.split(',').map(|name| (line, name.trim().to_owned())));
+    }
+    found
+}
+
+/// Whether the source has a function of that name with an attribute that makes it a test.
+fn has_test(source: &str, name: &str) -> bool {
+    source.match_indices(&format!("fn {name}(")).any(|(at, _)| {
+        let start = source[..at].rfind('\n').unwrap_or_default();
+        let above = source[..start].lines().rev().map(str::trim);
+        let mut attributes =
+            above.take_while(|line| !line.is_empty() && !line.ends_with(['}', ';', '{']));
+        attributes.any(|line| line.starts_with("#[test]") || line.contains("::test"))
+    })
+}
+
+/// A test by its path below a folder: modules are folders, files, or `mod` inside a file.
+fn is_rust_test(folder: &str, path: &str) -> bool {
+    let parts: Vec<&str> = path.split("::").collect();
+    let Some((name, modules)) = parts.split_last() else { return false };
+    (0..=modules.len()).rev().any(|count| {
+        let (outer, inner) = modules.split_at(count);
+        let file = outer.join("/");
+        let candidates = match outer {
+            [] => vec!["lib.rs".to_owned(), "main.rs".to_owned()],
+            _ => vec![format!("{file}.rs"), format!("{file}/mod.rs")],
+        };
+        candidates.iter().any(|file| {
+            let source = fs::read_to_string(repo(folder).join(file)).unwrap_or_default();
+            let has_modules = inner.iter().all(|name| source.contains(&format!("mod {name} {{")));
+            has_modules && has_test(&source, name)
+        })
+    })
+}
+
+/// A folder or case of the fixtures: by its path, by the last part of it, or by a pack's line.
+fn is_fixture(name: &str) -> bool {
+    if repo("fixtures").join(name).exists() {
+        return true;
+    }
+    let quoted = format!("\"{name}\"");
+    files(&repo("fixtures")).iter().any(|path| {
+        let is_folder = path.parent().is_some_and(|folder| folder.ends_with(name));
+        let is_pack = path.to_string_lossy().ends_with(".pack.jsonl");
+        is_folder || is_pack && fs::read_to_string(path).is_ok_and(|text| text.contains(&quoted))
+    })
+}
+
+/// A test of the bindings, in one of the folders.
+fn is_binding_test(folders: &[&str], file: &str, wanted: &[String]) -> bool {
+    folders.iter().any(|folder| {
+        let source = fs::read_to_string(repo(folder).join(file)).unwrap_or_default();
+        wanted.iter().any(|wanted| source.contains(wanted))
+    })
+}
+
+fn exists(name: &str) -> bool {
+    if let Some(path) = name.strip_prefix("unit ") {
+        return is_rust_test("src", path);
+    }
+    if let Some(case) = name.strip_prefix("fixtures ") {
+        return is_fixture(case);
+    }
+    if let Some(test) = name.strip_prefix("python ") {
+        let (file, test) = test.split_once("::").unwrap_or_default();
+        return is_binding_test(&["bindings/python/tests"], file, &[format!("def {test}(")]);
+    }
+    if let Some(test) = name.strip_prefix("node ") {
+        let (file, test) = test.split_once(": ").unwrap_or_default();
+        let folders = ["bindings/node/test", "bindings/wasm/test"];
+        let wanted = ["'", "\"", "`"].map(|quote| format!("test({quote}{test}"));
+        return !test.is_empty() && is_binding_test(&folders, file, &wanted);
+    }
+    let (file, words) = name.split_once(' ').unwrap_or((name, ""));
+    let is_path = file.contains(['/', '.']);
+    match is_path {
+        true => fs::read_to_string(repo(file)).is_ok_and(|text| text.contains(words)),
+        false => !file.is_empty() && words.is_empty() && is_rust_test("tests/it", file),
+    }
+}
+
+/// The sections of a page that have a text of their own: heading, and whether a comment is there.
+fn sections(text: &str) -> Vec<(String, bool)> {
+    let shown = without_code(text);
+    let mut sections = vec![(String::new(), String::new())];
+    for line in shown.lines() {
+        match line.strip_prefix('#') {
+            Some(rest) => sections.push((rest.trim_matches(['#', ' ']).to_owned(), String::new())),
+            None => {
+                let (_, body) = sections.last_mut().expect("the first is there");
+                body.push_str(line);
+                body.push('\n');
+            }
+        }
+    }
+    let with_text = sections.into_iter().filter(|(_, body)| !body.trim().is_empty());
+    with_text.map(|(heading, body)| (heading, body.contains(OPEN))).collect()
+}
+
+fn all_pages() -> Vec<String> {
+    let bindings = ["node", "python", "wasm"].map(|name| format!("bindings/{name}/README.md"));
+    pages().into_iter().chain(["README.md".to_owned()]).chain(bindings).collect()
+}
+
+fn is_required(page: &str) -> bool {
+    REQUIRED.iter().any(|part| page == *part || Path::new(page).starts_with(part))
+}
+
+#[test]
+fn every_name_behind_a_claim_is_a_test() {
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for page in all_pages() {
+        for (line, name) in names(&text_of(&page)) {
+            count += 1;
+            if !exists(&name) {
+                wrong.push(format!("{page}:{line}: there is no `{name}`"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}\nThe head of {} has the forms of a name.", file!());
+    assert!(count > 10, "only {count} names were seen");
+}
+
+#[test]
+fn every_section_names_its_tests_or_is_known_to_claim_nothing() {
+    let mut wrong = Vec::new();
+    let mut bare = Vec::new();
+    for page in all_pages() {
+        let is_required = is_required(&page);
+        for (heading, has_comment) in sections(&text_of(&page)) {
+            let is_known = WITHOUT_CLAIMS.contains(&(page.as_str(), heading.as_str()));
+            if is_required && !has_comment && !is_known {
+                wrong.push(format!("{page}: `{heading}` names no test"));
+            }
+            if !has_comment {
+                bare.push((page.clone(), heading));
+            }
+        }
+    }
+    let needless = WITHOUT_CLAIMS.iter().filter(|(page, heading)| {
+        !bare.iter().any(|(known, bare)| (known.as_str(), bare.as_str()) == (*page, *heading))
+    });
+    wrong.extend(needless.map(|(page, heading)| {
+        format!("{page}: there is no `{heading}` without tests: take it out of WITHOUT_CLAIMS")
+    }));
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_name_of_nothing_is_found() {
+    let known = [
+        "docs::claims::a_name_of_nothing_is_found",
+        "notebook::outputs_go_only_if_asked",
+        "unit matching::place::tests::overlapping_occurrences_are_all_found",
+        "fixtures refuse",
+        "fixtures one-tab-few",
+        "python test_api.py::test_counts",
+        "node pure.mjs: a refusal is a result",
+        "node runtimes.test.mjs: a Cloudflare worker",
+        ".ci/artefacts",
+        ".ci/artefacts musl",
+    ];
+    let unknown = [
+        "",
+        "docs::claims::exists",
+        "docs::claims::no_such_test",
+        "docs::no_such_file::a_name_of_nothing_is_found",
+        "unit no_such_module::tests::overlapping_occurrences_are_all_found",
+        "fixtures no-such-case",
+        "python test_api.py::test_nothing",
+        "node pure.mjs: no such test",
+        "node pure.mjs: ",
+        ".ci/no-such-file",
+        ".ci/artefacts no-such-step",
+    ];
+    for name in known {
+        assert!(exists(name), "{name}");
+    }
+    for name in unknown {
+        assert!(!exists(name), "{name}");
+    }
+    let page = "a <!-- shown by: b::c, unit d -->\n```text\n<!-- shown by: e -->\n```\n- f\n  <!-- shown by: .ci/g h -->\n";
+    let found = names(page);
+    assert_eq!(found, [(1, "b::c".into()), (1, "unit d".into()), (6, ".ci/g h".into())]);
+    let page =
+        "# A\n\nSays. <!-- shown by: b -->\n\n## C\n\n### D\n\nSays.\n\n```sh\n# no heading\n```\n";
+    assert_eq!(sections(page), [("A".to_owned(), true), ("D".to_owned(), false)]);
+}
