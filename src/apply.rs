@@ -176,7 +176,9 @@ pub(crate) fn decide_by(
             Ok(explained)
         });
         let explained = explained.map_err(|refusal| {
-            refusal.among(at, &call.old, calls.iter().enumerate()).of_edit(at, calls.len())
+            refusal
+                .hint_at_sibling_edit(at, &call.old, calls.iter().enumerate())
+                .with_edit_number(at, calls.len())
         })?;
         splices.extend(explained.splices);
         match &mut explanation {

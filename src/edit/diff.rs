@@ -28,7 +28,7 @@ pub(crate) fn unified_diff(
         }
         let old = (first.before.start_line, last.before.end_line);
         let new = (first.after.start_line, last.after.end_line);
-        hunk(&mut out, before, after, old, new);
+        push_hunk(&mut out, before, after, old, new);
     }
     out
 }
@@ -39,14 +39,14 @@ pub(crate) fn short_diff(before: &Snapshot, splices: &[super::Splice], after: &S
     let spans = super::spans::spans(before, after, &plan);
     let whole = unified_diff("", before, after, &spans);
     let body = whole.splitn(3, '\n').nth(2).unwrap_or_default();
-    let most = body.char_indices().nth(MOST_CHARACTERS).map_or(body.len(), |(at, _)| at);
-    body[..most].to_owned()
+    let max = body.char_indices().nth(MAX_CHARACTERS).map_or(body.len(), |(at, _)| at);
+    body[..max].to_owned()
 }
 
 /// Characters of a short diff.
-const MOST_CHARACTERS: usize = 1_500;
+const MAX_CHARACTERS: usize = 1_500;
 
-fn hunk(
+fn push_hunk(
     out: &mut String,
     before: &Snapshot,
     after: &Snapshot,

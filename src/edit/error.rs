@@ -111,7 +111,7 @@ impl EditCode {
         Self::ALL.iter().copied().find(|code| code.as_str() == wire)
     }
 
-    /// A fault of disk or network, which the caller cannot mend by another call.
+    /// Whether it is a failure of disk or network, which another call cannot repair.
     pub fn is_fault(self) -> bool {
         matches!(self, Self::ReadError | Self::WriteError)
     }
@@ -161,8 +161,8 @@ impl Near {
     }
 }
 
-/// One line of the call beside the line of the file, white space made visible
-/// (`→` a tab, `·` a blank at either end, `␍` a carriage return).
+/// One line of the call beside the line of the file, whitespace made visible
+/// (`→` a tab, `·` a space at either end, `␍` a carriage return).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Difference {
@@ -176,7 +176,7 @@ pub struct Difference {
     pub found: String,
 }
 
-/// Lines that the call rewrites, and that the file has otherwise.
+/// Lines that the call rewrites and that differ in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Conflict {
@@ -188,7 +188,7 @@ pub struct Conflict {
     pub believed: String,
     /// What is there.
     pub found: String,
-    /// What was written there, where the conflict was settled.
+    /// What was written there, if the conflict was resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub written: Option<String>,
 }
@@ -239,7 +239,7 @@ pub struct Refusal {
     /// What was tried to correct the call.
     pub attempts: Vec<Attempt>,
     /// What the model cost, when it was asked.
-    #[serde(skip_serializing_if = "ModelUse::is_nothing")]
+    #[serde(skip_serializing_if = "ModelUse::is_zero")]
     pub model: ModelUse,
     /// What to do next.
     pub hint: Option<String>,
@@ -252,7 +252,7 @@ pub struct Refusal {
 }
 
 /// Outcomes that the text for a model shows.
-const MOST_SHOWN: usize = 4;
+const MAX_OUTCOMES_SHOWN: usize = 4;
 
 impl Refusal {
     /// A refusal with a code and a sentence.
@@ -287,27 +287,27 @@ impl Refusal {
         self
     }
 
-    /// Says which of several edits of a call it is about; `at` counts from 0.
+    /// Says which of several edits of a call is refused; `at` counts from 0.
     #[must_use]
-    pub(crate) fn of_edit(mut self, at: usize, count: usize) -> Self {
+    pub(crate) fn with_edit_number(mut self, at: usize, count: usize) -> Self {
         if count > 1 {
             self.message = format!("edit {} of {count}: {}", at + 1, self.message);
         }
         self
     }
 
-    /// Says so where another edit of the same call writes the text that this one looks for.
-    /// `own` is the number of this edit. The edits come with their numbers, from 0.
+    /// Adds a hint if another edit of the same call writes the text that this one looks for.
+    /// `number` is this edit's; the edits come with their numbers, from 0.
     #[must_use]
-    pub(crate) fn among<'a>(
+    pub(crate) fn hint_at_sibling_edit<'a>(
         mut self,
-        own: usize,
+        number: usize,
         old: &str,
         edits: impl Iterator<Item = (usize, &'a EditRequest)>,
     ) -> Self {
         let old = old.trim();
         let mut writes =
-            edits.filter(|(at, edit)| *at != own && !old.is_empty() && edit.new.contains(old));
+            edits.filter(|(at, edit)| *at != number && !old.is_empty() && edit.new.contains(old));
         if let (EditCode::NoOccurrence, Some((at, _))) = (self.code, writes.next()) {
             self.hint = Some(format!(
                 "Edit {} of this call writes that text, but all edits of a call are matched against the file as it was before the call. Merge the two into one edit.",
@@ -328,7 +328,7 @@ impl Refusal {
                 LineSpan { start: near.start_line, end: near.end_line }, near.score * 100.0, d.line, d.expected, d.found
             ));
         }
-        for (number, outcome) in self.outcomes.iter().enumerate().take(MOST_SHOWN) {
+        for (number, outcome) in self.outcomes.iter().enumerate().take(MAX_OUTCOMES_SHOWN) {
             out.push_str(&format!(
                 "\n{}. {}:\n{}",
                 number + 1,

@@ -24,5 +24,5 @@ pub use rung::{Rewrite, Rung};
 pub(crate) use spans::spans_and_diff;
 pub use spans::{Extent, LineShift, Span};
 pub use syntax::{FormatNote, SyntaxCheck, SyntaxError, Unchecked};
-pub(crate) use verify::SyntaxCheckOf;
+pub(crate) use verify::SyntaxCheckFn;
 pub use verify::{After, Rebase, VerifiedEdit};

@@ -17,7 +17,7 @@ use crate::text::quote_name;
 pub struct WorkPath(String);
 
 impl WorkPath {
-    /// Reads what a caller gave, absolute below `root` or relative to it.
+    /// Parses a path that a caller gave, absolute below `root` or relative to it.
     pub fn parse(raw: &str, root: &Path) -> Result<Self, Refusal> {
         let refuse = |why: &str| {
             Refusal::new(EditCode::InvalidPath, format!("path `{}` {why}", raw.escape_debug()))
@@ -37,9 +37,9 @@ impl WorkPath {
         let folded;
         let path = match path.strip_prefix(root) {
             Ok(below) => below,
-            // Windows does not tell `c:\Work` from `C:\work`.
-            Err(_) if cfg!(windows) && folded_below(path, root).is_some() => {
-                folded = folded_below(path, root).unwrap_or_default();
+            // On Windows, `c:\Work` and `C:\work` are the same.
+            Err(_) if cfg!(windows) && strip_prefix_ignoring_case(path, root).is_some() => {
+                folded = strip_prefix_ignoring_case(path, root).unwrap_or_default();
                 &folded
             }
             Err(_) if path.is_absolute() => return Err(refuse("is outside the root")),
@@ -76,8 +76,8 @@ impl WorkPath {
     }
 }
 
-/// The part of `path` below `root`, where letters differ in case only.
-fn folded_below(path: &Path, root: &Path) -> Option<PathBuf> {
+/// The part of `path` below `root`, ignoring case.
+fn strip_prefix_ignoring_case(path: &Path, root: &Path) -> Option<PathBuf> {
     let mut parts = path.components();
     for wanted in root.components() {
         let same = |a: &std::ffi::OsStr, b: &std::ffi::OsStr| {
@@ -90,7 +90,7 @@ fn folded_below(path: &Path, root: &Path) -> Option<PathBuf> {
     Some(parts.as_path().to_owned())
 }
 
-/// For texts: a name with control characters is in quotes.
+/// For display: a name with control characters is quoted.
 impl fmt::Display for WorkPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&quote_name(&self.0))
@@ -102,8 +102,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_root_in_other_letters_is_the_same_on_windows() {
-        let below = |path: &str| folded_below(Path::new(path), Path::new("/Work/App"));
+    fn a_root_in_another_case_is_the_same_on_windows() {
+        let below =
+            |path: &str| strip_prefix_ignoring_case(Path::new(path), Path::new("/Work/App"));
         assert_eq!(below("/work/APP/src/A.rs").as_deref(), Some(Path::new("src/A.rs")));
         assert_eq!(below("/work/apple/a"), None);
         assert_eq!(below("/work"), None);

@@ -23,7 +23,7 @@ pub struct EditPlan {
 }
 
 impl EditPlan {
-    /// Sorts the splices. Refuses ranges that are none of this text, and any two splices that
+    /// Sorts the splices. Refuses ranges that are not in this text, and any two splices that
     /// touch the same text or insert at the same place.
     pub fn new(snapshot: &Snapshot, mut splices: Vec<Splice>) -> Result<Self, Refusal> {
         let text = snapshot.text();
@@ -96,8 +96,8 @@ impl EditPlan {
     /// The text after the splices.
     pub fn text_after(&self) -> String {
         let text = self.snapshot.text();
-        let grown: usize = self.splices.iter().map(|s| s.text.len()).sum();
-        let mut out = String::with_capacity(text.len() + grown);
+        let inserted: usize = self.splices.iter().map(|s| s.text.len()).sum();
+        let mut out = String::with_capacity(text.len() + inserted);
         let mut at = 0;
         for splice in &self.splices {
             out.push_str(&text[at..splice.range.start]);
@@ -112,8 +112,8 @@ impl EditPlan {
     pub fn bytes_after(&self) -> Result<Vec<u8>, Refusal> {
         let snapshot = &self.snapshot;
         let bytes = snapshot.bytes();
-        let grown: usize = self.splices.iter().map(|s| s.text.len()).sum();
-        let mut out = Vec::with_capacity(bytes.len() + grown);
+        let inserted: usize = self.splices.iter().map(|s| s.text.len()).sum();
+        let mut out = Vec::with_capacity(bytes.len() + inserted);
         let mut at = 0;
         for splice in &self.splices {
             let range = snapshot.byte_range(splice.range.clone());
@@ -185,9 +185,9 @@ mod tests {
     }
 
     #[test]
-    fn a_range_that_is_none_of_the_text_is_refused() {
+    fn a_range_outside_the_text_is_refused() {
         let snapshot = Snapshot::from_text("é\n");
-        #[expect(clippy::reversed_empty_ranges, reason = "a range that is none")]
+        #[expect(clippy::reversed_empty_ranges, reason = "an invalid range")]
         let bad = [0..9, 1..2, 2..1];
         for range in bad {
             let refused = plan(&snapshot, &[(range.clone(), "x")]).expect_err("no range");

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diff::unified_diff;
-use super::spans::{LineShift, Span, count, delta, line_shifts, sides};
+use super::spans::{LineShift, Span, before_and_after, line_count, line_delta, line_shifts};
 use super::syntax::FormatNote;
 use super::verify::{After, VerifiedEdit};
 use super::{Attempt, Conflict, Rewrite, Rung, SyntaxCheck};
@@ -59,8 +59,8 @@ impl Explanation {
 }
 
 impl Explanation {
-    /// The rewrites by their names, with commas.
-    pub fn rewrites_in_words(&self) -> String {
+    /// The names of the rewrites, separated by commas.
+    pub fn rewrite_list(&self) -> String {
         self.rewrites.iter().map(|rewrite| rewrite.as_str()).collect::<Vec<_>>().join(", ")
     }
 
@@ -112,7 +112,7 @@ pub struct ModelUse {
 
 impl ModelUse {
     /// Whether no model was asked.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_zero(&self) -> bool {
         *self == Self::default()
     }
 
@@ -168,7 +168,7 @@ pub struct Verification {
     pub total_lines: usize,
 }
 
-/// How a file was written. Each file gets the way that keeps what it is.
+/// How a file was written: links, owners and modes decide which method keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -219,23 +219,23 @@ pub struct EditReport {
 /// At most so many edits of a call are verified one by one.
 const MAX_VERIFICATIONS: usize = 100;
 /// And of each at most so many of the lines that were replaced.
-const MAX_ORIGINAL: usize = 20;
+const MAX_ORIGINAL_LINES: usize = 20;
 /// And of each line at most so many characters.
-const MAX_VERIFIED: usize = 2_000;
+const MAX_LINE_CHARS: usize = 2_000;
 /// The text for a model shows edits up to this many characters.
-const MAX_SHOWN: usize = 1_100;
+const MAX_EDITS_TEXT: usize = 1_100;
 /// Anchors that the text for a model shows.
 const MAX_ANCHORS_SHOWN: usize = 16;
 /// Anchors in the report.
 const MAX_ANCHORS: usize = 40;
 /// The text for a model stays below this many characters.
-const MAX_TEXT: usize = 1_500;
+const MAX_MODEL_TEXT: usize = 1_500;
 
 impl EditReport {
-    /// Describes a checked edit. The store's part (revision, durability, further
+    /// Describes a verified edit. The store's part (revision, durability, further
     /// warnings) is filled in after the commit.
     pub fn new(edit: &VerifiedEdit) -> Self {
-        let (before, shown, spans) = sides(edit);
+        let (before, shown, spans) = before_and_after(edit);
         let after_sha256 = match edit.after() {
             After::Content(content) => Some(content.hash()),
             After::Removed => None,
@@ -251,9 +251,9 @@ impl EditReport {
                 .take(MAX_VERIFICATIONS)
                 .map(|span| {
                     let whole = verification(&before, &shown, std::slice::from_ref(span));
-                    let clipped = |line: String| clip(&line, MAX_VERIFIED);
+                    let clipped = |line: String| clip(&line, MAX_LINE_CHARS);
                     Verification {
-                        line_delta: delta(span),
+                        line_delta: line_delta(span),
                         before_context: whole.before_context.map(clipped),
                         edited_preview: whole.edited_preview.into_iter().map(clipped).collect(),
                         after_context: whole.after_context.map(clipped),
@@ -273,18 +273,18 @@ impl EditReport {
 
     /// The text for a model: short, with numbers to check by.
     pub fn text(&self) -> String {
-        self.text_with(Originals::Left, self.verb())
+        self.text_with(OriginalLines::Omitted, self.verb())
     }
 
-    /// The text for a caller who has the new text in hand.
-    pub(crate) fn text_of_given(&self) -> String {
-        self.text_with(Originals::Left, "Edited")
+    /// The text for a caller that gets the new text with it, whether or not it was written.
+    pub(crate) fn text_as_edited(&self) -> String {
+        self.text_with(OriginalLines::Omitted, "Edited")
     }
 
     /// The text for a model that gave line numbers and no old text: the lines that were
     /// replaced are shown, too.
     pub fn numbered_text(&self) -> String {
-        self.text_with(Originals::Shown, self.verb())
+        self.text_with(OriginalLines::Shown, self.verb())
     }
 
     fn verb(&self) -> &'static str {
@@ -295,7 +295,7 @@ impl EditReport {
         }
     }
 
-    fn text_with(&self, originals: Originals, verb: &str) -> String {
+    fn text_with(&self, originals: OriginalLines, verb: &str) -> String {
         let v = &self.verification;
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => {
@@ -320,7 +320,7 @@ impl EditReport {
             out.push_str(&format!(" {} places.", e.replacements));
         }
         if e.rung != Rung::Exact && !e.rewrites.is_empty() {
-            let rewrites = e.rewrites_in_words();
+            let rewrites = e.rewrite_list();
             match rewrites == e.rung.as_str() {
                 true => out.push_str(&format!(" Matched by `{}`.", e.rung)),
                 false => out.push_str(&format!(" Matched by `{}` ({rewrites}).", e.rung)),
@@ -329,8 +329,8 @@ impl EditReport {
         self.push_edits(&mut out, originals);
         self.push_tail(&mut out);
         match originals {
-            Originals::Shown => self.with_version(&out),
-            Originals::Left => clip(&out, MAX_TEXT),
+            OriginalLines::Shown => self.with_version(&out),
+            OriginalLines::Omitted => clip(&out, MAX_MODEL_TEXT),
         }
     }
 
@@ -349,7 +349,7 @@ impl EditReport {
             _ => return self.text(),
         };
         for v in &self.verifications {
-            if out.len() > MAX_SHOWN / 2 {
+            if out.len() > MAX_EDITS_TEXT / 2 {
                 break;
             }
             push_originals(&mut out, v);
@@ -365,16 +365,16 @@ impl EditReport {
     /// The text, and the version whose numbers it has: what the next call may name.
     fn with_version(&self, text: &str) -> String {
         let written = self.after_sha256.filter(|_| self.durability != Durability::DryRun);
-        let Some(after) = written else { return clip(text, MAX_TEXT) };
+        let Some(after) = written else { return clip(text, MAX_MODEL_TEXT) };
         let version = format!("\nSnapshot {}.", &after.to_string()[..12]);
-        clip(text, MAX_TEXT - version.len()) + &version
+        clip(text, MAX_MODEL_TEXT - version.len()) + &version
     }
 
     /// Each edit: what was there, the line above, the first new lines, the line below.
-    fn push_edits(&self, out: &mut String, originals: Originals) {
+    fn push_edits(&self, out: &mut String, originals: OriginalLines) {
         let mut last = 0;
         for (at, v) in self.verifications.iter().enumerate() {
-            if at > 0 && out.len() > MAX_SHOWN {
+            if at > 0 && out.len() > MAX_EDITS_TEXT {
                 let rest = &self.spans[at..];
                 let ranges = rest.iter().take(12).map(|span| {
                     let (start, end) = (span.after.start_line, span.after.end_line);
@@ -388,7 +388,7 @@ impl EditReport {
                 ));
                 return;
             }
-            if originals == Originals::Shown {
+            if originals == OriginalLines::Shown {
                 push_originals(out, v);
             }
             let shown: Vec<&String> = v
@@ -429,20 +429,20 @@ impl EditReport {
 
 /// Whether the text for a model shows the lines that were replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Originals {
+enum OriginalLines {
     Shown,
-    Left,
+    Omitted,
 }
 
 /// The lines that an edit replaced, the first few of them.
 fn push_originals(out: &mut String, v: &Verification) {
-    const MOST: usize = 3;
-    for line in v.original_lines.iter().take(MOST) {
+    const MAX_LINES: usize = 3;
+    for line in v.original_lines.iter().take(MAX_LINES) {
         out.push_str("\nwas ");
         out.push_str(&clip(line, 100));
     }
-    if v.lines_replaced > MOST {
-        out.push_str(&format!("\nwas … {} more", v.lines_replaced - MOST));
+    if v.lines_replaced > MAX_LINES {
+        out.push_str(&format!("\nwas … {} more", v.lines_replaced - MAX_LINES));
     }
 }
 
@@ -454,7 +454,7 @@ fn number_of(line: &str) -> Option<usize> {
 }
 
 /// Numbered lines, each on a line of its own, `…` where some between them are not shown.
-fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, most: usize) {
+fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, max: usize) {
     let mut next = None;
     for line in lines {
         let number = number_of(line);
@@ -463,13 +463,13 @@ fn push_lines<'a>(out: &mut String, lines: impl Iterator<Item = &'a String>, mos
         }
         next = number.map(|number| number + 1);
         out.push('\n');
-        out.push_str(&clip(line, most));
+        out.push_str(&clip(line, max));
     }
 }
 
 /// Shortens a text for display, at a character boundary.
-fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn clip(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
@@ -496,13 +496,13 @@ fn verification(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Verifica
     let shown = first.after.start_line..=first.after.end_line;
     let replaced = spans.iter().flat_map(|span| span.before.start_line..=span.before.end_line);
     let original =
-        |n: usize| before.line(n).map(|text| clip(&format!("<<{n}>>{text}"), MAX_VERIFIED));
+        |n: usize| before.line(n).map(|text| clip(&format!("<<{n}>>{text}"), MAX_LINE_CHARS));
     Verification {
         start_line: first.before.start_line,
         end_line: last.before.end_line,
-        original_lines: replaced.take(MAX_ORIGINAL).filter_map(original).collect(),
-        lines_replaced: spans.iter().map(|s| count(&s.before)).sum(),
-        lines_inserted: spans.iter().map(|s| count(&s.after)).sum(),
+        original_lines: replaced.take(MAX_ORIGINAL_LINES).filter_map(original).collect(),
+        lines_replaced: spans.iter().map(|s| line_count(&s.before)).sum(),
+        lines_inserted: spans.iter().map(|s| line_count(&s.after)).sum(),
         line_delta: i64::try_from(grown).unwrap_or_default(),
         before_context: first.after.start_line.checked_sub(1).filter(|&n| n > 0).and_then(numbered),
         edited_preview: shown.take(3).filter_map(numbered).collect(),

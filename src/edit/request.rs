@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use super::{EditCode, Refusal};
 use crate::language::Language;
 
-/// How many places an edit shall change.
+/// How many occurrences an edit is expected to replace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Expected {
     /// Exactly this many; the default is one.
@@ -15,7 +15,7 @@ pub enum Expected {
 }
 
 impl Expected {
-    /// What two optional arguments say together; neither is one replacement.
+    /// From the two optional arguments; one replacement if neither is given.
     pub fn of(replace_all: Option<bool>, count: Option<usize>) -> Result<Self, Refusal> {
         match (replace_all.unwrap_or(false), count) {
             (true, None) => Ok(Self::All),
@@ -45,10 +45,9 @@ pub struct EditRequest {
     pub expected: Expected,
     /// A 1-based line that breaks a tie between equal candidates. It never makes a match.
     pub near_line: Option<usize>,
-    /// What the text is in, by a path of names such as `class Pool / fn open`: the search is
-    /// bounded by it.
+    /// A path of names, such as `class Pool / fn open`, that bounds the search.
     pub within: Option<String>,
-    /// The file's language, where it is known: what its comments and literals are.
+    /// The file's language, if known.
     pub language: Option<&'static Language>,
 }
 

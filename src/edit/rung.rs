@@ -58,18 +58,17 @@ macro_rules! wire_names {
 }
 
 wire_names! {
-    /// What found the place of an edit: a rung of the ladder, strictest first, or another
-    /// tool's way.
+    /// How an edit was located: by a rung of the ladder, strictest first, or by another tool.
     Rung {
         /// `old_str` is in the file, character for character.
         Exact = "exact",
-        /// Line endings of another kind.
+        /// Different line endings.
         LineEndings = "line_endings",
         /// One level of escaping too many.
         Unescaped = "unescaped",
         /// Line numbers copied from a view.
         LineNumbers = "line_numbers",
-        /// Marks copied from a diff.
+        /// Diff markers copied with the text.
         DiffMarkers = "diff_markers",
         /// A code fence around the text.
         CodeFence = "code_fence",
@@ -77,21 +76,21 @@ wire_names! {
         HtmlEntities = "html_entities",
         /// Blank lines around the text.
         OuterBlankLines = "outer_blank_lines",
-        /// Blanks at the ends of lines.
+        /// Trailing whitespace.
         TrailingBlanks = "trailing_blanks",
         /// Characters that look alike.
         LookAlikes = "look_alikes",
-        /// Lines too deep or too shallow.
+        /// Lines indented too much or too little.
         Indentation = "indentation",
         /// Look-alikes and indentation together.
         LookAlikesAndIndentation = "look_alikes_and_indentation",
-        /// Blank lines that come or go.
+        /// Blank lines added or left out.
         BlankLines = "blank_lines",
-        /// White space inside lines.
+        /// Whitespace inside lines.
         Spacing = "spacing",
         /// The kind of quotes; one `,` or `;` at the end of a line.
         Punctuation = "punctuation",
-        /// Line breaks in other places of a statement.
+        /// A statement wrapped differently.
         Reflowed = "reflowed",
         /// A placeholder for lines of the file.
         Elided = "elided",
@@ -99,23 +98,23 @@ wire_names! {
         Aligned = "aligned",
         /// A model corrected the call.
         Model = "model",
-        /// A line tool's numbers were carried over the session's own edits.
+        /// A line tool's numbers were mapped across the session's own edits.
         Carried = "carried",
-        /// A line tool's numbers were carried by the snapshot they were read from.
+        /// A line tool's numbers were mapped from the snapshot they were read from.
         Snapshot = "snapshot",
         /// A new file.
         Create = "create",
-        /// A file that is removed.
+        /// A removed file.
         Delete = "delete",
-        /// A file under another name.
+        /// A renamed file.
         Rename = "rename",
         /// A file in another place.
         Move = "move",
-        /// Text put in at a line.
+        /// Text inserted at a line.
         Insert = "insert",
-        /// An earlier edit taken back.
+        /// An earlier edit undone.
         Undo = "undo",
-        /// An answer given again for a request that was sent again.
+        /// The same answer for a request that was sent again.
         Repeated = "repeated",
         /// Edits that were held in memory until now.
         Staged = "staged",
@@ -165,35 +164,35 @@ wire_names! {
     Rewrite {
         /// One level of escaping undone.
         Unescape = "unescape",
-        /// Escapes of `new_str` alone undone, where the language has no place for them.
+        /// Escapes of `new_str` alone undone, where the language does not allow them.
         UnescapeNew = "unescape_new",
-        /// Line numbers taken off.
+        /// Line numbers removed.
         LineNumbers = "line_numbers",
-        /// Marks of a diff taken off.
+        /// Diff markers removed.
         DiffMarkers = "diff_markers",
-        /// A code fence taken off.
+        /// A code fence removed.
         CodeFence = "code_fence",
         /// HTML entities decoded.
         HtmlEntities = "html_entities",
-        /// Blank lines around the text taken off.
+        /// Blank lines around the text removed.
         OuterBlankLines = "outer_blank_lines",
         /// The file's line endings.
         LineEndings = "line_endings",
-        /// The file's blanks at line ends.
+        /// The file's trailing whitespace.
         TrailingBlanks = "trailing_blanks",
-        /// The file's characters for others that look like them.
+        /// The file's characters instead of look-alikes.
         LookAlikes = "look_alikes",
         /// The file's indentation.
         Indentation = "indentation",
         /// The file's blank lines.
         BlankLines = "blank_lines",
-        /// The file's white space inside lines.
+        /// The file's whitespace inside lines.
         Spacing = "spacing",
-        /// The file's quotes and marks at line ends.
+        /// The file's quotes, and `,` or `;` at line ends.
         Punctuation = "punctuation",
         /// The file's line breaks.
         Reflow = "reflow",
-        /// The file's lines for a placeholder.
+        /// The file's lines instead of a placeholder.
         Elision = "elision",
         /// The file's version of lines that the edit only keeps.
         StaleContext = "stale_context",
@@ -205,17 +204,17 @@ wire_names! {
         ModelEscapes = "model:escapes",
         /// A model's choice between outcomes.
         ModelChoice = "model:choice",
-        /// A line tool: carriage returns taken off.
+        /// A line tool: carriage returns removed.
         CarriageReturns = "strip-carriage-returns",
-        /// A line tool: marks copied from a view taken off.
+        /// A line tool: line prefixes copied from a view removed.
         LinePrefixes = "strip-line-prefixes",
-        /// A line tool: lost indentation put back.
+        /// A line tool: lost indentation restored.
         RestoreIndent = "restore-indent",
-        /// A line tool: marks of a diff taken off.
+        /// A line tool: diff markers removed.
         StripDiffMarkers = "strip-diff-markers",
         /// A line tool: merged lines split.
         ExpandMergedLines = "expand-merged-lines",
-        /// A line tool: copies of the lines next to the range taken off.
+        /// A line tool: copies of the lines next to the range removed.
         BoundaryEcho = "strip-boundary-echo",
     }
 }

@@ -43,7 +43,7 @@ pub struct LineShift {
 }
 
 /// The text before and after an edit, and what changed.
-pub(super) fn sides(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<Span>) {
+pub(super) fn before_and_after(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<Span>) {
     let before = edit.before().cloned().unwrap_or_else(|| Snapshot::from_text(""));
     let after = match edit.after() {
         After::Content(content) => content.snapshot(),
@@ -72,7 +72,7 @@ pub(super) fn sides(edit: &VerifiedEdit) -> (Snapshot, Snapshot, Vec<Span>) {
 
 /// What an edit changes, and the unified diff of it.
 pub(crate) fn spans_and_diff(edit: &VerifiedEdit) -> (Vec<Span>, String) {
-    let (before, after, spans) = sides(edit);
+    let (before, after, spans) = before_and_after(edit);
     let diff = unified_diff(edit.path().as_str(), &before, &after, &spans);
     (spans, diff)
 }
@@ -97,7 +97,7 @@ pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec
                 before: extent(before, old.clone(), bytes, whole_lines),
                 after: extent(after, new.clone(), after_start..after_start + inserted, whole_lines),
             };
-            if only_ends_the_line_before(before, &old, &splice.text) {
+            if only_changes_break_of_last_line(before, &old, &splice.text) {
                 // Whole lines go or come behind a last line without a newline, which
                 // itself stays: it only loses or gains its line break.
                 span.before.start_line = before.lines().number_at(old.start) + 1;
@@ -110,7 +110,11 @@ pub(super) fn spans(before: &Snapshot, after: &Snapshot, plan: &EditPlan) -> Vec
         .collect()
 }
 
-fn only_ends_the_line_before(before: &Snapshot, old: &std::ops::Range<usize>, new: &str) -> bool {
+fn only_changes_break_of_last_line(
+    before: &Snapshot,
+    old: &std::ops::Range<usize>,
+    new: &str,
+) -> bool {
     let text = before.text();
     let breaks = |part: &str| part.is_empty() || part.starts_with('\n') || part.starts_with("\r\n");
     old.end == text.len()
@@ -144,21 +148,21 @@ fn extent(
     Extent { start_line, end_line, start_byte: bytes.start, end_byte: bytes.end }
 }
 
-pub(super) fn count(extent: &Extent) -> usize {
+pub(super) fn line_count(extent: &Extent) -> usize {
     (extent.end_line + 1).saturating_sub(extent.start_line)
 }
 
-pub(super) fn delta(span: &Span) -> i64 {
-    i64::try_from(count(&span.after)).unwrap_or(i64::MAX)
-        - i64::try_from(count(&span.before)).unwrap_or(i64::MAX)
+pub(super) fn line_delta(span: &Span) -> i64 {
+    i64::try_from(line_count(&span.after)).unwrap_or(i64::MAX)
+        - i64::try_from(line_count(&span.before)).unwrap_or(i64::MAX)
 }
 
 pub(super) fn line_shifts(spans: &[Span]) -> Vec<LineShift> {
     let mut total = 0;
     let mut out = Vec::new();
     for span in spans {
-        total += delta(span);
-        if delta(span) != 0 {
+        total += line_delta(span);
+        if line_delta(span) != 0 {
             out.push(LineShift { from_line: span.before.end_line + 1, delta: total });
         }
     }

@@ -14,11 +14,11 @@ pub struct SyntaxCheck {
     /// Why not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not: Option<Unchecked>,
-    /// Errors that the edit brought, the first few of them.
+    /// Errors that the edit introduced, the first few of them.
     pub new_errors: Vec<SyntaxError>,
 }
 
-/// What the user's formatter made of the result.
+/// What the user's formatter did to the result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct FormatNote {
@@ -32,12 +32,12 @@ pub struct FormatNote {
 }
 
 impl FormatNote {
-    /// The text is in another form now.
+    /// It changed the text.
     pub fn formatted(by: String) -> Self {
         Self { by, changed: true, failed: None }
     }
 
-    /// The text was in its form already.
+    /// It left the text unchanged.
     pub fn unchanged(by: String) -> Self {
         Self { by, changed: false, failed: None }
     }
@@ -57,7 +57,7 @@ impl FormatNote {
     }
 }
 
-/// A place that does not parse.
+/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SyntaxError {
@@ -122,7 +122,7 @@ impl SyntaxCheck {
         Self { checked: true, why_not: None, new_errors }
     }
 
-    /// What was found out.
+    /// The check with this result.
     pub fn of(found: Result<Vec<SyntaxError>, Unchecked>) -> Self {
         match found {
             Ok(errors) => Self::found(errors),

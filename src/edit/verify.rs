@@ -10,8 +10,8 @@ use crate::text::{Content, ContentHash, Snapshot};
 /// Decides the same edit again on another version of the file. Pure: no model, no disk.
 pub type Rebase = Arc<dyn Fn(&Snapshot) -> Result<VerifiedEdit, Refusal> + Send + Sync>;
 
-/// What a parser says of an edit; nothing where there is no text to parse.
-pub(crate) type SyntaxCheckOf = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
+/// Parses an edit before and after; `None` where there is no text to parse.
+pub(crate) type SyntaxCheckFn = Arc<dyn Fn(&VerifiedEdit) -> Option<SyntaxCheck> + Send + Sync>;
 
 /// What is at the path afterwards.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,9 +54,9 @@ impl VerifiedEdit {
             return Err(refuse(EditCode::InvalidArguments, "new_str holds a NUL character")
                 .hint("Remove the NUL; text files have none."));
         }
-        let doubts = before.ambiguous_encodings(&written);
-        if !doubts.is_empty() {
-            return Err(uncertain(&doubts, &written, before).at(path.as_str()));
+        let encodings = before.ambiguous_encodings(&written);
+        if !encodings.is_empty() {
+            return Err(uncertain_encoding(&encodings, &written, before).at(path.as_str()));
         }
         let after = plan.bytes_after().map_err(|r| r.at(path.as_str()))?;
         if after == before.bytes() {
@@ -64,7 +64,7 @@ impl VerifiedEdit {
                 "The file already reads as new_str would have it; go on with the next step.",
             ));
         }
-        if !same_outside(before, &plan, &after) {
+        if !is_unchanged_outside(before, &plan, &after) {
             return Err(refuse(EditCode::Unencodable, "bytes outside the edit would change"));
         }
         if before.encoding().name() != "utf-8" || before.has_invalid_bytes() {
@@ -99,7 +99,7 @@ impl VerifiedEdit {
         Ok(Self { path, before: None, after, plan: None, explanation, rebase: None })
     }
 
-    /// A file with exactly these bytes, in the place of `before`: undo, rename and staging.
+    /// Replaces `before` by exactly these bytes: undo, rename and staging.
     pub(crate) fn restore(
         path: WorkPath,
         before: Option<Snapshot>,
@@ -109,14 +109,14 @@ impl VerifiedEdit {
         Self { path, before, after, plan: None, explanation, rebase: None }
     }
 
-    /// Says how to decide the edit again when the file changed elsewhere meanwhile.
+    /// Sets how to decide the edit again if the file changed elsewhere meanwhile.
     #[must_use]
     pub fn with_rebase(mut self, rebase: Rebase) -> Self {
         self.rebase = Some(rebase);
         self
     }
 
-    /// The same edit, with what became of its form.
+    /// The same edit, with the formatter's result.
     #[must_use]
     pub(crate) fn with_format(mut self, note: FormatNote) -> Self {
         self.explanation.warnings.extend(note.warning());
@@ -124,19 +124,18 @@ impl VerifiedEdit {
         self
     }
 
-    /// The same edit, with what a parser says of it: on the newer version too, if it is decided
-    /// again.
+    /// The same edit, with the result of the syntax check, also when it is rebased.
     #[must_use]
-    pub(crate) fn with_syntax(mut self, check: SyntaxCheckOf) -> Self {
+    pub(crate) fn with_syntax(mut self, check: SyntaxCheckFn) -> Self {
         // What was parsed as a part of the file is not parsed again as a whole.
         if self.explanation.syntax.is_some() {
             return self;
         }
-        let said = check(&self);
-        if let Some(warning) = said.as_ref().and_then(SyntaxCheck::warning) {
+        let result = check(&self);
+        if let Some(warning) = result.as_ref().and_then(SyntaxCheck::warning) {
             self.explanation.warnings.push(warning);
         }
-        self.explanation.syntax = said;
+        self.explanation.syntax = result;
         self.rebase = self.rebase.map(|rebase| -> Rebase {
             Arc::new(move |current| Ok(rebase(current)?.with_syntax(check.clone())))
         });
@@ -158,7 +157,7 @@ impl VerifiedEdit {
         self.before.as_ref().map(Snapshot::hash)
     }
 
-    /// What the file shall be.
+    /// The file's content after the edit.
     pub fn after(&self) -> &After {
         &self.after
     }
@@ -191,13 +190,13 @@ impl fmt::Debug for VerifiedEdit {
 }
 
 /// The refusal of characters that several encodings of the file would write differently.
-fn uncertain(doubts: &[&str], written: &str, before: &Snapshot) -> Refusal {
+fn uncertain_encoding(encodings: &[&str], written: &str, before: &Snapshot) -> Refusal {
     let is_new = |c: &char| !c.is_ascii() && !before.text().contains(*c);
     let mut new: Vec<char> = written.chars().filter(is_new).collect();
     new.dedup();
     let new: String = new.into_iter().take(8).collect();
-    let names = doubts.iter().take(12).copied().collect::<Vec<_>>().join(", ");
-    let message = match doubts.len() {
+    let names = encodings.iter().take(12).copied().collect::<Vec<_>>().join(", ");
+    let message = match encodings.len() {
         0 | 1 => format!(
             "the file's encoding is not known (it may be {names}), so `{new}` was not written"
         ),
@@ -210,7 +209,7 @@ fn uncertain(doubts: &[&str], written: &str, before: &Snapshot) -> Refusal {
     )
 }
 
-fn same_outside(before: &Snapshot, plan: &EditPlan, after: &[u8]) -> bool {
+fn is_unchanged_outside(before: &Snapshot, plan: &EditPlan, after: &[u8]) -> bool {
     let bytes = before.bytes();
     let head = plan.splices().first().map_or(0, |s| before.byte_range(s.range.clone()).start);
     let tail =

@@ -53,7 +53,8 @@ impl Engine {
         effort: &mut Effort,
     ) -> Result<VerifiedEdit, Refusal> {
         self.admit(path).await?;
-        let numbered = |number: usize, refusal: Refusal| refusal.of_edit(number, edits.len());
+        let numbered =
+            |number: usize, refusal: Refusal| refusal.with_edit_number(number, edits.len());
         let own = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
         let own: Vec<(usize, &EditRequest)> = own.map(|(n, (_, request))| (n, request)).collect();
         let snapshot = match self.snapshot(path).await {
@@ -97,7 +98,10 @@ impl Engine {
                         refusal.model.add(&part.spent);
                     }
                     let all = edits.iter().map(|(_, edit)| edit).enumerate();
-                    return Err(numbered(number, refusal.among(number, &request.old, all)));
+                    return Err(numbered(
+                        number,
+                        refusal.hint_at_sibling_edit(number, &request.old, all),
+                    ));
                 }
             }
         }

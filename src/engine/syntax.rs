@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::Engine;
 use crate::edit::{
-    After, EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckOf,
+    After, EditCode, EditPlan, EditRequest, Refusal, Rung, Splice, SyntaxCheck, SyntaxCheckFn,
     SyntaxError, Unchecked, VerifiedEdit, WorkPath,
 };
 use crate::matching::{Explained, Verdict};
@@ -122,7 +122,7 @@ impl SyntaxGate {
             SyntaxMode::Off => None,
             SyntaxMode::Warn | SyntaxMode::Veto => Some(self.syntax.clone()),
         };
-        let check: SyntaxCheckOf = Arc::new(move |edit: &VerifiedEdit| match &syntax {
+        let check: SyntaxCheckFn = Arc::new(move |edit: &VerifiedEdit| match &syntax {
             Some(syntax) => compared(&**syntax, edit),
             None => Some(SyntaxCheck::unchecked(Unchecked::Off)),
         });

@@ -225,7 +225,7 @@ async fn trial(engine: &Engine, wanted: &Wanted) -> Option<Trial> {
     let e = &report.explanation;
     let how = match e.rewrites.is_empty() {
         true => e.rung.to_string(),
-        false => format!("{}: {}", e.rung, e.rewrites_in_words()),
+        false => format!("{}: {}", e.rung, e.rewrite_list()),
     };
     Some(Trial::As { old, new, how })
 }

@@ -99,7 +99,7 @@ fn replied(
     let edit = decide_by(path.or(unnamed.as_deref()), before, std::slice::from_ref(call), gate)?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
     let report = EditReport::new(&edit);
-    Ok((edit, ToolReply::answered(report.text_of_given(), Report { edit: report, text })))
+    Ok((edit, ToolReply::answered(report.text_as_edited(), Report { edit: report, text })))
 }
 
 /// Decides a call on the bytes of a file; the bytes afterwards, and the reply.
