@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use restitch::internals::suite::{Standing, load};
+use restitch::internals::suite::{RunOutcome, load};
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
@@ -14,13 +14,13 @@ fn main() -> ExitCode {
     assert!(!entries.is_empty(), "there are no fixtures below {}", root.display());
     let trials = entries.into_iter().map(|entry| {
         Trial::test(entry.id.clone(), move || {
-            let (judged, files) = entry.judge_files();
-            match entry.standing(&judged.verdict) {
-                Standing::Good | Standing::Known => Ok(()),
-                Standing::Promote => Err(Failed::from(
+            let (judged, files) = entry.judge_with_files();
+            match entry.outcome(&judged.verdict) {
+                RunOutcome::Expected | RunOutcome::KnownFailure => Ok(()),
+                RunOutcome::FixedFailure => Err(Failed::from(
                     "known to fail, and it passes now: promote it (restitch harness bless)",
                 )),
-                Standing::Bad => Err(Failed::from(entry.explain(&judged, &files))),
+                RunOutcome::Unexpected => Err(Failed::from(entry.explain(&judged, &files))),
             }
         })
     });

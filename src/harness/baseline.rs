@@ -24,7 +24,7 @@ pub(crate) struct Difference {
 
 impl Difference {
     /// Whether something good was lost, or something became silently wrong.
-    pub(crate) fn is_loss(&self) -> bool {
+    pub(crate) fn is_regression(&self) -> bool {
         let good = |word: &Option<String>| matches!(word.as_deref(), Some("right" | "refused"));
         let wrong = |word: &Option<String>| word.as_deref() == Some("wrong");
         good(&self.was) && !good(&self.is) || wrong(&self.is) && !wrong(&self.was)
@@ -40,8 +40,8 @@ impl std::fmt::Display for Difference {
 
 impl Baseline {
     /// Remembers a verdict.
-    pub(crate) fn set(&mut self, id: &str, verdict: &CaseVerdict) {
-        self.0.insert(id.to_owned(), verdict.word().to_owned());
+    pub(crate) fn record(&mut self, id: &str, verdict: &CaseVerdict) {
+        self.0.insert(id.to_owned(), verdict.as_str().to_owned());
     }
 
     /// The verdicts in which `now` differs from this.
@@ -60,12 +60,12 @@ impl Baseline {
             })
         });
         let mut all: Vec<Difference> = gone.chain(changed).collect();
-        all.sort_by(|a, b| b.is_loss().cmp(&a.is_loss()).then_with(|| a.id.cmp(&b.id)));
+        all.sort_by(|a, b| b.is_regression().cmp(&a.is_regression()).then_with(|| a.id.cmp(&b.id)));
         all
     }
 
     /// Takes over the verdicts of a run.
-    pub(crate) fn absorb(&mut self, now: Self, scope: Scope) {
+    pub(crate) fn update(&mut self, now: Self, scope: Scope) {
         if scope == Scope::Whole {
             self.0 = now.0;
         } else {
@@ -103,10 +103,10 @@ mod tests {
         ]);
         let changes = was.changes(&now, Scope::Whole);
         let losses: Vec<_> =
-            changes.iter().filter(|c| c.is_loss()).map(|c| c.id.as_str()).collect();
+            changes.iter().filter(|c| c.is_regression()).map(|c| c.id.as_str()).collect();
         assert_eq!(losses, ["a", "d", "e"]);
         assert_eq!(changes.len(), 5);
-        assert_eq!(was.changes(&now, Scope::Part).iter().filter(|c| c.is_loss()).count(), 2);
+        assert_eq!(was.changes(&now, Scope::Part).iter().filter(|c| c.is_regression()).count(), 2);
         assert!(was.changes(&was, Scope::Whole).is_empty());
     }
 }

@@ -24,7 +24,7 @@ pub struct Case {
     pub old: String,
     /// `new_str`
     pub new: String,
-    /// How often.
+    /// How many occurrences to replace.
     pub expected: Expected,
     /// The tie breaker.
     pub near_line: Option<usize>,
@@ -70,15 +70,15 @@ impl Case {
     }
 
     /// The first right result; nothing for a case that must be refused.
-    pub fn wanted(&self) -> Option<Vec<u8>> {
-        self.all_wanted().into_iter().next()
+    pub fn right_result(&self) -> Option<Vec<u8>> {
+        self.right_results().into_iter().next()
     }
 
     /// Every right result.
-    pub fn all_wanted(&self) -> Vec<Vec<u8>> {
+    pub fn right_results(&self) -> Vec<Vec<u8>> {
         match &self.truth {
             Truth::Right { range, texts } => {
-                texts.iter().map(|text| self.with(range, text)).collect()
+                texts.iter().map(|text| self.replace(range, text)).collect()
             }
             Truth::Refused(_) => Vec::new(),
         }
@@ -96,7 +96,7 @@ impl Case {
         middle.is_some_and(|middle| texts.iter().any(|text| text.as_bytes() == middle))
     }
 
-    fn with(&self, range: &Range<usize>, text: &str) -> Vec<u8> {
+    fn replace(&self, range: &Range<usize>, text: &str) -> Vec<u8> {
         [&self.before[..range.start], text.as_bytes(), &self.before[range.end..]].concat()
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// One case of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct CiCase {
     /// Its id.
     pub id: String,
     /// The group it is scored with.
@@ -16,26 +16,26 @@ pub(crate) struct Row {
     /// Time to decide.
     pub took: Duration,
     /// What came of it.
-    pub end: End,
+    pub outcome: CiOutcome,
     /// The outcome that was last accepted, where it was another one.
-    pub was: Option<String>,
+    pub previous: Option<String>,
     /// What comes of it now.
-    pub is: String,
+    pub current: String,
 }
 
 /// The outcome of a case, and whether it needs attention.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum CiOutcome {
     /// As expected.
-    Good,
+    Passed,
     /// Known to fail, and it does.
-    Known,
+    KnownFailure,
     /// Not as expected; in words.
-    Bad(String),
+    Failed(String),
 }
 
 /// The report in JUnit's form, which forges and CI servers read.
-pub(crate) fn junit(rows: &[Row]) -> String {
+pub(crate) fn junit(rows: &[CiCase]) -> String {
     let mut families: Vec<&str> = rows.iter().map(|row| row.family.as_str()).collect();
     families.sort_unstable();
     families.dedup();
@@ -43,27 +43,27 @@ pub(crate) fn junit(rows: &[Row]) -> String {
     let _ = writeln!(out, "<testsuites name=\"restitch\" {}>", counts(rows.iter()));
     for family in families {
         let of = || rows.iter().filter(|row| row.family == family);
-        let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escaped(family), counts(of()));
+        let _ = writeln!(out, "  <testsuite name=\"{}\" {}>", escape_xml(family), counts(of()));
         for row in of() {
             let _ = write!(
                 out,
                 "    <testcase classname=\"{}\" name=\"{}\" file=\"{}\" time=\"{:.6}\"",
-                escaped(family),
-                escaped(&row.id),
-                escaped(&row.file),
+                escape_xml(family),
+                escape_xml(&row.id),
+                escape_xml(&row.file),
                 row.took.as_secs_f64()
             );
-            let _ = match &row.end {
-                End::Good => writeln!(out, "/>"),
-                End::Known => {
+            let _ = match &row.outcome {
+                CiOutcome::Passed => writeln!(out, "/>"),
+                CiOutcome::KnownFailure => {
                     writeln!(out, "><skipped message=\"a known failure\"/></testcase>")
                 }
-                End::Bad(why) => writeln!(
+                CiOutcome::Failed(why) => writeln!(
                     out,
                     "><failure type=\"{}\" message=\"{}\">{}</failure></testcase>",
-                    escaped(&row.is),
-                    escaped(why.lines().next().unwrap_or_default()),
-                    escaped(why)
+                    escape_xml(&row.current),
+                    escape_xml(why.lines().next().unwrap_or_default()),
+                    escape_xml(why)
                 ),
             };
         }
@@ -74,12 +74,12 @@ pub(crate) fn junit(rows: &[Row]) -> String {
 }
 
 /// The attributes that count.
-fn counts<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
+fn counts<'a>(rows: impl Iterator<Item = &'a CiCase>) -> String {
     let (mut tests, mut failures, mut skipped, mut time) = (0, 0, 0, Duration::ZERO);
     for row in rows {
         tests += 1;
-        failures += usize::from(matches!(row.end, End::Bad(_)));
-        skipped += usize::from(row.end == End::Known);
+        failures += usize::from(matches!(row.outcome, CiOutcome::Failed(_)));
+        skipped += usize::from(row.outcome == CiOutcome::KnownFailure);
         time += row.took;
     }
     format!(
@@ -89,7 +89,7 @@ fn counts<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
 }
 
 /// Text for XML, which has no place for most control characters.
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -113,26 +113,27 @@ const MOST_ANNOTATIONS: usize = 10;
 
 /// GitHub's workflow commands: an error for each case that is not as it should be, a notice
 /// for each whose outcome changed.
-pub(crate) fn annotations(rows: &[Row]) -> String {
-    let line = |kind: &str, row: &Row, title: &str, text: &str| {
+pub(crate) fn annotations(rows: &[CiCase]) -> String {
+    let line = |kind: &str, row: &CiCase, title: &str, text: &str| {
         format!(
             "::{kind} file={},title={}::{}\n",
-            property(&row.file),
-            property(title),
-            message(text)
+            escape_property(&row.file),
+            escape_property(title),
+            escape_message(text)
         )
     };
-    let bad = rows.iter().filter_map(|row| match &row.end {
-        End::Bad(why) => {
-            Some(line("error", row, &format!("restitch: {} is {}", row.id, row.is), why))
+    let bad = rows.iter().filter_map(|row| match &row.outcome {
+        CiOutcome::Failed(why) => {
+            Some(line("error", row, &format!("restitch: {} is {}", row.id, row.current), why))
         }
-        End::Good | End::Known => None,
+        CiOutcome::Passed | CiOutcome::KnownFailure => None,
     });
-    let changed = rows.iter().filter(|row| !matches!(row.end, End::Bad(_))).filter_map(|row| {
-        let was = row.was.as_ref()?;
-        let title = format!("restitch: the outcome of {} changed", row.id);
-        Some(line("notice", row, &title, &format!("it was {was} and is {}", row.is)))
-    });
+    let changed =
+        rows.iter().filter(|row| !matches!(row.outcome, CiOutcome::Failed(_))).filter_map(|row| {
+            let was = row.previous.as_ref()?;
+            let title = format!("restitch: the outcome of {} changed", row.id);
+            Some(line("notice", row, &title, &format!("it was {was} and is {}", row.current)))
+        });
     let (bad, changed): (Vec<String>, Vec<String>) = (bad.collect(), changed.collect());
     let mut out = String::new();
     for (kind, lines) in [("error", bad), ("notice", changed)] {
@@ -145,34 +146,38 @@ pub(crate) fn annotations(rows: &[Row]) -> String {
     out
 }
 
-fn message(text: &str) -> String {
+fn escape_message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-fn property(text: &str) -> String {
-    message(text).replace(':', "%3A").replace(',', "%2C")
+fn escape_property(text: &str) -> String {
+    escape_message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn row(id: &str, end: End, was: Option<&str>) -> Row {
-        Row {
+    fn row(id: &str, outcome: CiOutcome, was: Option<&str>) -> CiCase {
+        CiCase {
             id: id.into(),
             family: "a & b".into(),
             file: "cases/a,b.pack.jsonl".into(),
             took: Duration::from_micros(1500),
-            end,
-            was: was.map(str::to_owned),
-            is: "missed".into(),
+            outcome,
+            previous: was.map(str::to_owned),
+            current: "missed".into(),
         }
     }
 
     #[test]
     fn a_report_counts_and_escapes() {
-        let bad = End::Bad("wanted <x>\n\u{1b}[31m\"got\"".into());
-        let rows = [row("one", End::Good, None), row("two", End::Known, None), row("3", bad, None)];
+        let bad = CiOutcome::Failed("wanted <x>\n\u{1b}[31m\"got\"".into());
+        let rows = [
+            row("one", CiOutcome::Passed, None),
+            row("two", CiOutcome::KnownFailure, None),
+            row("3", bad, None),
+        ];
         let xml = junit(&rows);
         assert!(
             xml.contains("tests=\"3\" failures=\"1\" errors=\"0\" skipped=\"1\" time=\"0.004500\"")
@@ -186,8 +191,11 @@ mod tests {
 
     #[test]
     fn annotations_are_one_line_each_and_few() {
-        let mut rows = vec![row("one", End::Good, Some("right")), row("two", End::Good, None)];
-        rows.extend((0..12).map(|n| row(&format!("b{n}"), End::Bad("100 %\nno".into()), None)));
+        let mut rows =
+            vec![row("one", CiOutcome::Passed, Some("right")), row("two", CiOutcome::Passed, None)];
+        rows.extend(
+            (0..12).map(|n| row(&format!("b{n}"), CiOutcome::Failed("100 %\nno".into()), None)),
+        );
         let text = annotations(&rows);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 12);

@@ -39,7 +39,7 @@ pub(crate) struct RealEdit {
     /// Where its last line ends, without the line break.
     pub end: usize,
     /// Its lines.
-    pub rows: Vec<DiffLine>,
+    pub lines: Vec<DiffLine>,
 }
 
 const MAX_FILE: usize = 120_000;
@@ -50,7 +50,7 @@ const MIN_FOLDED: usize = 14;
 
 /// Both versions of one file.
 #[derive(Debug, Clone)]
-pub(crate) struct Pair {
+pub(crate) struct FileChange {
     /// The package it is from.
     pub package: String,
     /// The path in the package.
@@ -61,63 +61,65 @@ pub(crate) struct Pair {
     pub after: String,
 }
 
-/// The edits between the two versions.
-pub(crate) fn between(pair: &Pair, seed: u64) -> Vec<RealEdit> {
-    let Some(language) = Language::from_path(&pair.path) else { return Vec::new() };
+/// The edits that make the newer version of the older one.
+pub(crate) fn edits_in(change: &FileChange, seed: u64) -> Vec<RealEdit> {
+    let Some(language) = Language::of_path(&change.path) else { return Vec::new() };
     let usable = |text: &str| {
         text.len() <= MAX_FILE
             && text.ends_with('\n')
             && !text.contains(['\r', '\0', '\u{feff}', char::REPLACEMENT_CHARACTER])
             && text.lines().all(|line| line.len() <= MAX_LINE)
     };
-    if !usable(&pair.before) || !usable(&pair.after) || pair.before == pair.after {
+    if !usable(&change.before) || !usable(&change.after) || change.before == change.after {
         return Vec::new();
     }
-    let old: Vec<&str> = pair.before.lines().collect();
-    let new: Vec<&str> = pair.after.lines().collect();
+    let old: Vec<&str> = change.before.lines().collect();
+    let new: Vec<&str> = change.after.lines().collect();
     let ops = capture_diff_slices(Algorithm::Patience, &old, &new);
-    let file: Arc<str> = pair.before.as_str().into();
+    let file: Arc<str> = change.before.as_str().into();
     let folded_file = folded(&file);
     let mut starts = vec![0];
     starts.extend(file.match_indices('\n').map(|(at, _)| at + 1));
-    let mut rng = Rng::new(seed, &format!("{}/{}", pair.package, pair.path));
+    let mut rng = Rng::new(seed, &format!("{}/{}", change.package, change.path));
     ops.iter()
         .enumerate()
         .filter(|(_, op)| !matches!(op, DiffOp::Equal { .. }))
         .filter_map(|(at, op)| {
-            let (gone, come) = (op.old_range(), op.new_range());
-            if gone.len() > MAX_CHANGED || come.len() > MAX_CHANGED {
+            let (removed, added) = (op.old_range(), op.new_range());
+            if removed.len() > MAX_CHANGED || added.len() > MAX_CHANGED {
                 return None;
             }
-            let above = room(at.checked_sub(1).and_then(|at| ops.get(at)));
-            let below = room(ops.get(at + 1));
+            let above = equal_lines(at.checked_sub(1).and_then(|at| ops.get(at)));
+            let below = equal_lines(ops.get(at + 1));
             let above = above.min(1 + rng.below(4));
             let below = below.min(1 + rng.below(4));
-            let first = gone.start - above;
-            let last = gone.end + below;
+            let first = removed.start - above;
+            let last = removed.end + below;
             if above == 0 && below == 0 || last == first {
                 return None;
             }
-            let mut rows: Vec<DiffLine> = Vec::new();
-            rows.extend(old[first..gone.start].iter().map(|l| DiffLine::Context((*l).to_owned())));
-            rows.extend(old[gone.clone()].iter().map(|l| DiffLine::Removed((*l).to_owned())));
-            rows.extend(new[come].iter().map(|l| DiffLine::Added((*l).to_owned())));
-            rows.extend(old[gone.end..last].iter().map(|l| DiffLine::Context((*l).to_owned())));
+            let mut lines: Vec<DiffLine> = Vec::new();
+            lines.extend(
+                old[first..removed.start].iter().map(|l| DiffLine::Context((*l).to_owned())),
+            );
+            lines.extend(old[removed.clone()].iter().map(|l| DiffLine::Removed((*l).to_owned())));
+            lines.extend(new[added].iter().map(|l| DiffLine::Added((*l).to_owned())));
+            lines.extend(old[removed.end..last].iter().map(|l| DiffLine::Context((*l).to_owned())));
             let edit = RealEdit {
-                id: format!("{}/{}:{}", pair.package, pair.path, first + 1),
-                path: pair.path.clone(),
+                id: format!("{}/{}:{}", change.package, change.path, first + 1),
+                path: change.path.clone(),
                 language,
                 file: Arc::clone(&file),
                 start: starts[first],
                 end: starts[last] - 1,
-                rows,
+                lines,
             };
             edit.is_sound(&folded_file).then_some(edit)
         })
         .collect()
 }
 
-fn room(op: Option<&DiffOp>) -> usize {
+fn equal_lines(op: Option<&DiffOp>) -> usize {
     match op {
         Some(DiffOp::Equal { len, .. }) => *len,
         _ => 0,
@@ -127,34 +129,34 @@ fn room(op: Option<&DiffOp>) -> usize {
 impl RealEdit {
     fn is_sound(&self, folded_file: &str) -> bool {
         let region = folded(&self.file[self.start..self.end]);
-        let first = self.rows.iter().find(|r| !matches!(r, DiffLine::Added(_)));
-        let blank = |row: Option<&DiffLine>| match row {
+        let first = self.lines.iter().find(|r| !matches!(r, DiffLine::Added(_)));
+        let blank = |line: Option<&DiffLine>| match line {
             Some(DiffLine::Context(line) | DiffLine::Removed(line) | DiffLine::Added(line)) => {
                 line.trim().is_empty()
             }
             None => true,
         };
-        let changes = self.rows.iter().any(|row| match row {
+        let changes = self.lines.iter().any(|line| match line {
             DiffLine::Removed(line) | DiffLine::Added(line) => !line.trim().is_empty(),
             DiffLine::Context(_) => false,
         });
         // Both strings start and end with words, as a model's do, and the change is one of words.
         changes
             && !blank(first)
-            && !blank(self.rows.first())
-            && !blank(self.rows.last())
+            && !blank(self.lines.first())
+            && !blank(self.lines.last())
             && self.changes_words()
             && region.len() >= MIN_FOLDED
             && memchr::memmem::find_iter(folded_file.as_bytes(), region.as_bytes()).count() == 1
     }
 
     fn changes_words(&self) -> bool {
-        let side = |drop: bool| -> String {
-            self.rows
+        let side = |removed: bool| -> String {
+            self.lines
                 .iter()
-                .filter_map(|row| match row {
-                    DiffLine::Removed(line) if drop => Some(folded(line)),
-                    DiffLine::Added(line) if !drop => Some(folded(line)),
+                .filter_map(|line| match line {
+                    DiffLine::Removed(line) if removed => Some(folded(line)),
+                    DiffLine::Added(line) if !removed => Some(folded(line)),
                     _ => None,
                 })
                 .collect()
@@ -165,11 +167,12 @@ impl RealEdit {
     /// The same edit in a shorter file: so many lines above and below.
     #[must_use]
     pub(crate) fn excerpt(&self, around: usize) -> Self {
-        let feeds = |text: &str| text.match_indices('\n').map(|(at, _)| at + 1).collect::<Vec<_>>();
-        let above = feeds(self.head());
+        let line_starts =
+            |text: &str| text.match_indices('\n').map(|(at, _)| at + 1).collect::<Vec<_>>();
+        let above = line_starts(self.head());
         let from =
             above.len().checked_sub(around + 1).and_then(|at| above.get(at)).copied().unwrap_or(0);
-        let below = feeds(self.tail());
+        let below = line_starts(self.tail());
         let to = self.end + below.get(around).copied().unwrap_or(self.file.len() - self.end);
         Self {
             file: self.file[from..to].into(),
@@ -200,8 +203,8 @@ pub(crate) fn folded(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn pair(before: &str, after: &str) -> Pair {
-        Pair {
+    fn change(before: &str, after: &str) -> FileChange {
+        FileChange {
             package: "p".into(),
             path: "a.go".into(),
             before: before.into(),
@@ -213,11 +216,11 @@ mod tests {
     fn a_hunk_becomes_an_edit_with_context() {
         let before = "package main\n\nfunc alpha() {\n\tfirst()\n\tsecond()\n\tthird()\n}\n";
         let after = before.replace("second()", "zweite(1)");
-        let edits = between(&pair(before, &after), 1);
+        let edits = edits_in(&change(before, &after), 1);
         assert_eq!(edits.len(), 1);
         let edit = &edits[0];
-        assert!(edit.rows.contains(&DiffLine::Removed("\tsecond()".into())));
-        assert!(edit.rows.contains(&DiffLine::Added("\tzweite(1)".into())));
+        assert!(edit.lines.contains(&DiffLine::Removed("\tsecond()".into())));
+        assert!(edit.lines.contains(&DiffLine::Added("\tzweite(1)".into())));
         assert_eq!(edit.file[edit.start..edit.end].matches("second()").count(), 1);
     }
 
@@ -225,6 +228,6 @@ mod tests {
     fn a_hunk_that_could_be_elsewhere_is_left_out() {
         let before = "x := call(one)\ny := call(two)\n}\nx := call(one)\ny  :=  call(two);\n}\n";
         let after = before.replacen("(two)", "(three)", 1);
-        assert!(between(&pair(before, &after), 1).iter().all(|e| e.rows.len() > 4));
+        assert!(edits_in(&change(before, &after), 1).iter().all(|e| e.lines.len() > 4));
     }
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::case::{Case, Truth};
-use super::judge::{Aim, CaseVerdict, Judged, ModelCost};
+use super::judge::{Aim, CaseVerdict, Judgment, ModelCost};
 use crate::adapters::syntax::TreeSitter;
 use crate::correct::Replay;
 use crate::edit::{EditCode, Expected, WorkPath};
@@ -144,22 +144,22 @@ impl Fixture {
         let spec =
             fs::read_to_string(dir.join("case.toml")).map_err(|e| format!("case.toml: {e}"))?;
         let spec: Spec = toml::from_str(&spec).map_err(|e| format!("case.toml: {e}"))?;
-        let said = |e: io::Error| e.to_string();
+        let message = |e: io::Error| e.to_string();
         let mut after = Vec::new();
-        for entry in fs::read_dir(dir).map_err(said)? {
-            let entry = entry.map_err(said)?;
+        for entry in fs::read_dir(dir).map_err(message)? {
+            let entry = entry.map_err(message)?;
             if entry.file_name().to_string_lossy().starts_with("after") {
-                after.push((entry.file_name(), tree(&entry.path()).map_err(said)?));
+                after.push((entry.file_name(), read_tree(&entry.path()).map_err(message)?));
             }
         }
         after.sort();
         let fixture = Self {
-            before: tree(&dir.join("before")).map_err(said)?,
+            before: read_tree(&dir.join("before")).map_err(message)?,
             after: after.into_iter().map(|(_, tree)| tree).collect(),
-            old: optional(&dir.join("old.txt")).map_err(said)?,
-            new: optional(&dir.join("new.txt")).map_err(said)?,
-            replies: optional(&dir.join("replies.jsonl"))
-                .map_err(said)?
+            old: read_optional(&dir.join("old.txt")).map_err(message)?,
+            new: read_optional(&dir.join("new.txt")).map_err(message)?,
+            replies: read_optional(&dir.join("replies.jsonl"))
+                .map_err(message)?
                 .map(|bytes| String::from_utf8(bytes).map_err(|e| format!("replies.jsonl: {e}")))
                 .transpose()?,
             dir: dir.to_owned(),
@@ -184,7 +184,7 @@ impl Fixture {
     }
 
     /// Whether the expected files are still missing.
-    pub fn lacks_after(&self) -> bool {
+    pub fn is_after_missing(&self) -> bool {
         self.aim() == Aim::Right && self.after.is_empty()
     }
 
@@ -225,14 +225,14 @@ impl Fixture {
     }
 
     /// Runs the case and judges what came of it; also the files afterwards.
-    pub fn judge(&self) -> (Judged, Tree) {
+    pub fn judge(&self) -> (Judgment, Tree) {
         match self.run() {
-            Ok(done) => done,
-            Err(why) => (Judged::broken(self.aim(), why), Tree::new()),
+            Ok(result) => result,
+            Err(why) => (Judgment::broken(self.aim(), why), Tree::new()),
         }
     }
 
-    fn run(&self) -> Result<(Judged, Tree), String> {
+    fn run(&self) -> Result<(Judgment, Tree), String> {
         let store = Arc::new(MemoryStore::new());
         let path =
             |raw: &str| WorkPath::parse(raw, Path::new("/")).map_err(|refusal| refusal.to_string());
@@ -263,7 +263,7 @@ impl Fixture {
             (None, None) => self.spec.tool.clone(),
         };
         let verdict = self.verdict(reply.code, &by, model, &files);
-        let judged = Judged {
+        let judged = Judgment {
             verdict,
             aim: self.aim(),
             by,
@@ -271,7 +271,7 @@ impl Fixture {
             refusal: reply.code.map(|_| reply.message),
             took,
             model,
-            breaks: reply.report["syntax"]["checked"]
+            adds_syntax_errors: reply.report["syntax"]["checked"]
                 .as_bool()
                 .filter(|checked| *checked)
                 .map(|_| reply.report["syntax"]["new_errors"] != json!([])),
@@ -298,7 +298,7 @@ impl Fixture {
             Some(_) if *files != self.before => CaseVerdict::Wrong,
             Some(code) if self.aim() == Aim::Right => CaseVerdict::Missed(code),
             Some(code) if expect.refuse.iter().any(|wanted| wanted == code.as_str()) => {
-                self.priced(CaseVerdict::Refused(code), model)
+                self.check_model_calls(CaseVerdict::Refused(code), model)
             }
             Some(code) => CaseVerdict::OtherCode(code),
             None if self.aim() == Aim::Refusal => CaseVerdict::Wrong,
@@ -306,11 +306,11 @@ impl Fixture {
             None if expect.rung.as_ref().is_some_and(|rung| rung != by) => {
                 CaseVerdict::OtherRung(by.to_owned())
             }
-            None => self.priced(CaseVerdict::Right, model),
+            None => self.check_model_calls(CaseVerdict::Right, model),
         }
     }
 
-    fn priced(&self, verdict: CaseVerdict, model: ModelCost) -> CaseVerdict {
+    fn check_model_calls(&self, verdict: CaseVerdict, model: ModelCost) -> CaseVerdict {
         match self.spec.expect.model_calls {
             Some(wanted) if wanted != model.calls => CaseVerdict::Broken(format!(
                 "the model was asked {} times, and {wanted} are expected",
@@ -321,7 +321,7 @@ impl Fixture {
     }
 
     /// Makes what the engine does now the expectation. The caller shows it to a person.
-    pub fn bless(&mut self, judged: &Judged, files: &Tree) -> io::Result<()> {
+    pub fn bless(&mut self, judged: &Judgment, files: &Tree) -> io::Result<()> {
         self.spec.status = Status::Pass;
         self.spec.reason.clear();
         match &judged.verdict {
@@ -337,7 +337,7 @@ impl Fixture {
             CaseVerdict::OtherRung(rung) => self.spec.expect.rung = Some(rung.clone()),
             CaseVerdict::Wrong => {
                 // A new case keeps what its author expects beside the bytes.
-                if !self.lacks_after() {
+                if !self.is_after_missing() {
                     self.spec.expect = Expect {
                         ok: Some(true),
                         rung: Some(judged.by.clone()),
@@ -356,9 +356,9 @@ impl Fixture {
         fs::create_dir_all(&self.dir)?;
         let spec = toml::to_string(&self.spec).map_err(io::Error::other)?;
         fs::write(self.dir.join("case.toml"), spec)?;
-        put_tree(&self.dir.join("before"), &self.before)?;
+        write_tree(&self.dir.join("before"), &self.before)?;
         for (at, tree) in self.after.iter().enumerate() {
-            put_tree(&self.dir.join(after_name(at + 1)), tree)?;
+            write_tree(&self.dir.join(after_name(at + 1)), tree)?;
         }
         for (name, bytes) in [("old.txt", &self.old), ("new.txt", &self.new)] {
             if let Some(bytes) = bytes {
@@ -372,7 +372,7 @@ impl Fixture {
     }
 
     /// The folder of a generated case below `root`.
-    pub fn of_case(case: &Case, root: &Path, origin: &str) -> Self {
+    pub fn from_case(case: &Case, root: &Path, origin: &str) -> Self {
         let name = case.path.rsplit('/').next().unwrap_or(&case.path).to_owned();
         let one = |bytes: Vec<u8>| Tree::from([(name.clone(), bytes)]);
         let (expect, after) = match &case.truth {
@@ -382,7 +382,7 @@ impl Fixture {
             }
             Truth::Right { .. } => (
                 Expect { ok: Some(true), ..Expect::default() },
-                case.all_wanted().into_iter().map(one).collect(),
+                case.right_results().into_iter().map(one).collect(),
             ),
         };
         Self {
@@ -449,7 +449,7 @@ pub(crate) fn slug(id: &str) -> String {
     format!("{short}-{hash:06x}")
 }
 
-fn optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
+fn read_optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -457,10 +457,10 @@ fn optional(path: &Path) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-fn tree(root: &Path) -> io::Result<Tree> {
+fn read_tree(root: &Path) -> io::Result<Tree> {
     let mut found = Tree::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(dir) = open.pop() {
+    let mut pending = vec![root.to_owned()];
+    while let Some(dir) = pending.pop() {
         let entries = match fs::read_dir(&dir) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -469,7 +469,7 @@ fn tree(root: &Path) -> io::Result<Tree> {
         for entry in entries {
             let path = entry?.path();
             if path.is_dir() {
-                open.push(path);
+                pending.push(path);
             } else if let Ok(below) = path.strip_prefix(root) {
                 let name = below.to_string_lossy().replace('\\', "/");
                 found.insert(name, fs::read(&path)?);
@@ -479,7 +479,7 @@ fn tree(root: &Path) -> io::Result<Tree> {
     Ok(found)
 }
 
-fn put_tree(root: &Path, tree: &Tree) -> io::Result<()> {
+fn write_tree(root: &Path, tree: &Tree) -> io::Result<()> {
     if root.exists() {
         fs::remove_dir_all(root)?;
     }

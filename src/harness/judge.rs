@@ -58,7 +58,7 @@ impl CaseVerdict {
     }
 
     /// The stable word for tables, baselines and reports.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Right => "right",
             Self::Refused(_) => "refused",
@@ -74,7 +74,7 @@ impl CaseVerdict {
 
 /// A verdict with what led to it.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub struct Judgment {
     /// The verdict.
     pub verdict: CaseVerdict,
     /// What the case is there to show.
@@ -91,10 +91,10 @@ pub struct Judged {
     pub model: ModelCost,
     /// Whether the result has a syntax error that the file did not have; nothing where that
     /// is not known.
-    pub breaks: Option<bool>,
+    pub adds_syntax_errors: Option<bool>,
 }
 
-impl Judged {
+impl Judgment {
     /// The verdict on a case that could not be run.
     pub fn broken(aim: Aim, why: impl Into<String>) -> Self {
         Self {
@@ -105,7 +105,7 @@ impl Judged {
             refusal: None,
             took: Duration::ZERO,
             model: ModelCost::default(),
-            breaks: None,
+            adds_syntax_errors: None,
         }
     }
 }
@@ -113,7 +113,7 @@ impl Judged {
 /// Decides a case in memory: explain, plan, verify; no disk, no model. The gate has its say as
 /// in an engine.
 pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Refusal> {
-    let (path, snapshot) = read(case)?;
+    let (path, snapshot) = decode(case)?;
     let request = case.request();
     let matched = gate.vetted(&path, &snapshot, matching::decide(&request, &snapshot));
     let explained = matched.into_result()?;
@@ -122,12 +122,12 @@ pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Ref
 }
 
 /// Whether a result of the case has a syntax error that the file did not have.
-pub(crate) fn breaks(case: &Case, after: &[u8]) -> Option<bool> {
+pub(crate) fn adds_syntax_errors(case: &Case, after: &[u8]) -> Option<bool> {
     let (before, after) = (str::from_utf8(&case.before).ok()?, str::from_utf8(after).ok()?);
     let snapshot = Snapshot::from_text(before);
     let plan = EditPlan::whole_file(&snapshot, after);
-    let said = PARSER.with(|parser| parser.compare(&case.path, before, after, plan.splices()));
-    said.checked.then_some(!said.new_errors.is_empty())
+    let report = PARSER.with(|parser| parser.compare(&case.path, before, after, plan.splices()));
+    report.checked.then_some(!report.new_errors.is_empty())
 }
 
 thread_local! {
@@ -135,7 +135,7 @@ thread_local! {
     static PARSER: TreeSitter = TreeSitter::new();
 }
 
-fn read(case: &Case) -> Result<(WorkPath, Snapshot), Refusal> {
+fn decode(case: &Case) -> Result<(WorkPath, Snapshot), Refusal> {
     let path = WorkPath::parse(&case.path, Path::new("/"))?;
     let snapshot = Snapshot::decode(case.before.clone())
         .map_err(|why| Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}")))?;
@@ -147,7 +147,7 @@ fn verify(path: WorkPath, snapshot: &Snapshot, edit: Explained) -> Result<Verifi
     VerifiedEdit::new(path, snapshot, plan, edit.explanation)
 }
 
-fn content(edit: &VerifiedEdit) -> Vec<u8> {
+fn bytes_after(edit: &VerifiedEdit) -> Vec<u8> {
     match edit.after() {
         After::Content(content) => content.to_vec(),
         After::Removed => Vec::new(),
@@ -155,46 +155,52 @@ fn content(edit: &VerifiedEdit) -> Vec<u8> {
 }
 
 /// Whether an ambiguous case shows the right text.
-fn shows_right(case: &Case) -> bool {
-    let Ok((path, snapshot)) = read(case) else { return false };
+fn offers_right_text(case: &Case) -> bool {
+    let Ok((path, snapshot)) = decode(case) else { return false };
     let matching::Verdict::Ambiguous { outcomes, .. } =
         matching::decide(&case.request(), &snapshot)
     else {
         return false;
     };
     let mut edits = outcomes.into_iter().map(|edit| verify(path.clone(), &snapshot, edit));
-    edits.any(|edit| edit.is_ok_and(|edit| case.accepts(&content(&edit))))
+    edits.any(|edit| edit.is_ok_and(|edit| case.accepts(&bytes_after(&edit))))
 }
 
 /// Decides a case as an engine does by default, and judges what came of it.
-pub(crate) fn judge(case: &Case) -> Judged {
-    judge_by(case, &SyntaxGate::new(TreeSitter::new(), SyntaxMode::default()))
+pub(crate) fn judge(case: &Case) -> Judgment {
+    judge_with(case, &SyntaxGate::new(TreeSitter::new(), SyntaxMode::default()))
 }
 
 /// The same, with this gate.
-pub(crate) fn judge_by(case: &Case, gate: &SyntaxGate) -> Judged {
+pub(crate) fn judge_with(case: &Case, gate: &SyntaxGate) -> Judgment {
     let start = Instant::now();
     // A case that brings the engine down is a verdict like any other; the run goes on.
     let decided = catch_unwind(AssertUnwindSafe(|| decide(case, gate)));
     let took = start.elapsed();
     let aim = case.truth.aim();
-    let judged = Judged { took, ..Judged::broken(aim, "the engine panicked") };
+    let judged = Judgment { took, ..Judgment::broken(aim, "the engine panicked") };
     match decided {
         Ok(Ok(edit)) => {
-            let got = content(&edit);
+            let got = bytes_after(&edit);
             let verdict = if case.accepts(&got) { CaseVerdict::Right } else { CaseVerdict::Wrong };
             let by = edit.explanation().rung.to_string();
-            Judged { verdict, by, breaks: breaks(case, &got), got: Some(got), ..judged }
+            Judgment {
+                verdict,
+                by,
+                adds_syntax_errors: adds_syntax_errors(case, &got),
+                got: Some(got),
+                ..judged
+            }
         }
         Ok(Err(refusal)) => {
             let verdict = match verdict_of(&case.truth, refusal.code) {
-                CaseVerdict::Missed(EditCode::Ambiguous) if shows_right(case) => {
+                CaseVerdict::Missed(EditCode::Ambiguous) if offers_right_text(case) => {
                     CaseVerdict::Ambiguous
                 }
                 verdict => verdict,
             };
             let by = refusal.code.as_str().to_owned();
-            Judged { verdict, by, refusal: Some(refusal.text()), ..judged }
+            Judgment { verdict, by, refusal: Some(refusal.text()), ..judged }
         }
         Err(_) => judged,
     }

@@ -10,8 +10,8 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::case::Case;
-use super::edits::{Pair, RealEdit, between};
-use super::judge::{Judged, judge_by};
+use super::edits::{FileChange, RealEdit, edits_in};
+use super::judge::{Judgment, judge_with};
 use super::mutate::{MUTATIONS, Mutation};
 use super::rng::Rng;
 use super::score::{Score, Tally};
@@ -22,7 +22,7 @@ use crate::text::ContentHash;
 
 /// What to generate.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct MeasurePlan {
     /// The seed of everything.
     pub seed: u64,
     /// Cases of each mutation, at most.
@@ -33,7 +33,7 @@ pub(crate) struct Plan {
     pub shard: Option<Shard>,
 }
 
-impl Plan {
+impl MeasurePlan {
     /// The mutations that the plan names, in the table's order.
     pub(crate) fn selected(&self) -> Vec<&'static Mutation> {
         // An exact name is that one mutation; the start of a name is all that begin so.
@@ -49,9 +49,9 @@ impl Plan {
     }
 }
 
-/// All edits of the pairs.
-pub(crate) fn edits(pairs: &[Pair], seed: u64) -> Vec<RealEdit> {
-    parallel(pairs, |pair| between(pair, seed)).into_iter().flatten().collect()
+/// The real edits of all changes.
+pub(crate) fn real_edits(changes: &[FileChange], seed: u64) -> Vec<RealEdit> {
+    parallel(changes, |change| edits_in(change, seed)).into_iter().flatten().collect()
 }
 
 /// So many of the edits, languages taking turns.
@@ -69,12 +69,12 @@ pub(crate) fn sample(edits: Vec<RealEdit>, count: usize, seed: u64) -> Vec<RealE
     keyed.into_iter().take(count).map(|(_, edit)| edit).collect()
 }
 
-/// The cases of one mutation that belong to the part, each with its place in the mutation. Languages take
+/// The cases of one mutation that belong to the part, each with its index. Languages take
 /// turns, so that a large package does not crowd out the others.
-pub(crate) fn cases<'e>(
+pub(crate) fn generate<'e>(
     mutation: &'static Mutation,
     edits: &'e [RealEdit],
-    plan: &Plan,
+    plan: &MeasurePlan,
 ) -> impl Iterator<Item = (usize, Case)> + 'e {
     let (seed, shard) = (plan.seed, plan.shard);
     let mut rng = Rng::new(seed, mutation.id);
@@ -93,29 +93,29 @@ pub(crate) fn cases<'e>(
     order.sort_by_key(|(turn, _)| *turn);
     // Where no case can be over the most, a part makes no others than its own.
     let all = plan.max >= edits.len();
-    let own = move |place: &usize| shard.is_none_or(|shard| shard.has(*place));
+    let in_shard = move |index: &usize| shard.is_none_or(|shard| shard.contains(*index));
     order
         .into_iter()
         .enumerate()
-        .filter(move |(place, _)| !all || own(place))
-        .filter_map(move |(place, (_, edit))| Some((place, mutation.apply(edit, seed)?)))
+        .filter(move |(index, _)| !all || in_shard(index))
+        .filter_map(move |(index, (_, edit))| Some((index, mutation.apply(edit, seed)?)))
         .enumerate()
-        .map(move |(nth, (place, case))| (if all { place } else { nth }, case))
+        .map(move |(nth, (index, case))| (if all { index } else { nth }, case))
         .take(plan.max)
-        .filter(move |(place, _)| own(place))
+        .filter(move |(index, _)| in_shard(index))
 }
 
-/// A case with its place in its mutation and its verdict.
-pub(crate) type JudgedCase = (usize, Case, Judged);
+/// A case with its index in its mutation and its verdict.
+pub(crate) type JudgedCase = (usize, Case, Judgment);
 
 /// Generates and decides everything. `each` sees every case; `keep` says which of them to hand
 /// back; `advance` hears of each mutation that is done.
 pub(crate) fn measure(
     edits: &[RealEdit],
-    plan: &Plan,
+    plan: &MeasurePlan,
     syntax: SyntaxMode,
-    each: &(dyn Fn(&Case, &Judged) + Sync),
-    keep: fn(&Judged) -> bool,
+    each: &(dyn Fn(&Case, &Judgment) + Sync),
+    keep: fn(&Judgment) -> bool,
     advance: &(dyn Fn() + Sync),
 ) -> (Score, Vec<JudgedCase>) {
     let mutations = plan.selected();
@@ -123,12 +123,12 @@ pub(crate) fn measure(
         let gate = SyntaxGate::new(TreeSitter::new(), syntax);
         let mut score = Score::default();
         let mut kept = Vec::new();
-        for (place, case) in cases(mutation, edits, plan) {
-            let judged = judge_by(&case, &gate);
+        for (index, case) in generate(mutation, edits, plan) {
+            let judged = judge_with(&case, &gate);
             score.add(mutation.family, mutation.id, &judged);
             each(&case, &judged);
             if keep(&judged) {
-                kept.push((place, case, judged));
+                kept.push((index, case, judged));
             }
         }
         advance();
@@ -145,7 +145,7 @@ pub(crate) fn measure(
 
 /// What was measured: parts of the same run have the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Run {
+pub(crate) struct MeasureRun {
     /// The program's version.
     pub(crate) restitch: String,
     pub(crate) seed: u64,
@@ -164,27 +164,27 @@ pub(crate) struct Run {
 
 /// The counts of one part.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Counted {
+pub(crate) struct PartCounts {
     /// The tally of each mutation that the part has a case of.
     pub(crate) rows: BTreeMap<String, Tally>,
-    /// For the page: [`shown`] of each mutation, with their places.
+    /// For the page: [`select_for_page`] of each mutation, with their indexes.
     #[serde(default)]
     pub(crate) cases: BTreeMap<String, Vec<(usize, Value)>>,
 }
 
 /// How many cases of each mutation a page of parts shows.
-const SHOWN: usize = 20;
+const MAX_SHOWN: usize = 20;
 
 /// Of the cases of a mutation that were not decided as wanted, those that a page shows: wrong ones
-/// first, then by place. Of all parts together these are the same as of one run.
-pub(crate) fn shown(mut cases: Vec<(usize, Value)>) -> Vec<(usize, Value)> {
-    cases.sort_by_key(|(place, case)| (case["verdict"] != "wrong", *place));
-    cases.truncate(SHOWN);
+/// first, then by index. Of all parts together these are the same as of one run.
+pub(crate) fn select_for_page(mut cases: Vec<(usize, Value)>) -> Vec<(usize, Value)> {
+    cases.sort_by_key(|(index, case)| (case["verdict"] != "wrong", *index));
+    cases.truncate(MAX_SHOWN);
     cases
 }
 
 /// All parts of a run as one score, and the cases for the page.
-pub(crate) fn merged(run: &Run, parts: &[Counted]) -> (Score, Vec<Value>) {
+pub(crate) fn merge(run: &MeasureRun, parts: &[PartCounts]) -> (Score, Vec<Value>) {
     let mut score = Score::default();
     let mut cases = Vec::new();
     for (family, mutation) in &run.mutations {
@@ -192,16 +192,16 @@ pub(crate) fn merged(run: &Run, parts: &[Counted]) -> (Score, Vec<Value>) {
             score.add_tally(family, mutation, tally);
         }
         let own = parts.iter().filter_map(|part| part.cases.get(mutation)).flatten();
-        cases.extend(shown(own.cloned().collect()).into_iter().map(|(_, case)| case));
+        cases.extend(select_for_page(own.cloned().collect()).into_iter().map(|(_, case)| case));
     }
     (score, cases)
 }
 
 /// The digest of the material.
-pub(crate) fn digest(pairs: &[Pair]) -> ContentHash {
+pub(crate) fn digest(changes: &[FileChange]) -> ContentHash {
     let mut bytes = Vec::new();
-    for pair in pairs {
-        for text in [&pair.package, &pair.path, &pair.before, &pair.after] {
+    for change in changes {
+        for text in [&change.package, &change.path, &change.before, &change.after] {
             bytes.extend_from_slice(ContentHash::of(text.as_bytes()).as_bytes());
         }
     }
@@ -209,7 +209,7 @@ pub(crate) fn digest(pairs: &[Pair]) -> ContentHash {
 }
 
 /// The digest of all counts, without the times: the same for the same figures.
-pub(crate) fn figures(rows: &BTreeMap<String, Tally>) -> String {
+pub(crate) fn counts_digest(rows: &BTreeMap<String, Tally>) -> String {
     let mut hash = Sha256::new();
     for (mutation, tally) in rows {
         let counts = [

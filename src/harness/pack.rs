@@ -16,13 +16,13 @@ pub(crate) const SUFFIX: &str = ".pack.jsonl";
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Line {
-    Source(Source),
-    Case(Box<Packed>),
+enum PackLine {
+    Source(SourceLine),
+    Case(Box<CaseLine>),
 }
 
 #[derive(Serialize, Deserialize)]
-struct Source {
+struct SourceLine {
     source: String,
     language: String,
     path: String,
@@ -30,12 +30,13 @@ struct Source {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Packed {
+struct CaseLine {
     id: String,
     #[serde(rename = "way")]
     cause: String,
     family: String,
-    of: String,
+    #[serde(rename = "of")]
+    source_id: String,
     /// Where the file differs from its source: start and end byte, and the text there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     patch: Option<(usize, usize, String)>,
@@ -55,19 +56,20 @@ struct Packed {
 }
 
 /// A case of a pack, and why it is known to fail, if it is.
-pub(crate) type Entry = (Case, Option<String>);
+pub(crate) type PackedCase = (Case, Option<String>);
 
 /// Writes cases; `sources` gives the id of the source and the source of a case.
 pub(crate) fn write<'c>(
     entries: impl Iterator<Item = (&'c Case, Option<&'c str>)>,
 ) -> Result<String, serde_json::Error> {
-    let mut sources: BTreeMap<String, Source> = BTreeMap::new();
+    let mut sources: BTreeMap<String, SourceLine> = BTreeMap::new();
     let mut lines = Vec::new();
     for (case, known) in entries {
-        let of = case.id.split_once('@').map_or(case.id.as_str(), |(_, edit)| edit).to_owned();
+        let source_id =
+            case.id.split_once('@').map_or(case.id.as_str(), |(_, edit)| edit).to_owned();
         let before = String::from_utf8_lossy(&case.before).into_owned();
-        let source = sources.entry(of.clone()).or_insert_with(|| Source {
-            source: of.clone(),
+        let source = sources.entry(source_id.clone()).or_insert_with(|| SourceLine {
+            source: source_id.clone(),
             language: case.language.clone(),
             path: case.path.clone(),
             text: before.clone(),
@@ -80,11 +82,11 @@ pub(crate) fn write<'c>(
                 (None, codes.iter().map(|code| code.as_str().to_owned()).collect())
             }
         };
-        lines.push(Packed {
+        lines.push(CaseLine {
             id: case.id.clone(),
             cause: case.cause.clone(),
             family: case.family.clone(),
-            of,
+            source_id,
             patch: patch(&source.text, &before),
             old: case.old.clone(),
             new: case.new.clone(),
@@ -101,36 +103,36 @@ pub(crate) fn write<'c>(
     }
     let mut out = String::new();
     for source in sources.into_values() {
-        let _ = writeln!(out, "{}", serde_json::to_string(&Line::Source(source))?);
+        let _ = writeln!(out, "{}", serde_json::to_string(&PackLine::Source(source))?);
     }
     for line in lines {
-        let _ = writeln!(out, "{}", serde_json::to_string(&Line::Case(Box::new(line)))?);
+        let _ = writeln!(out, "{}", serde_json::to_string(&PackLine::Case(Box::new(line)))?);
     }
     Ok(out)
 }
 
 /// Reads a pack.
-pub(crate) fn read(text: &str) -> Result<Vec<Entry>, String> {
-    let mut sources: BTreeMap<String, Source> = BTreeMap::new();
+pub(crate) fn read(text: &str) -> Result<Vec<PackedCase>, String> {
+    let mut sources: BTreeMap<String, SourceLine> = BTreeMap::new();
     let mut entries = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |why: String| format!("line {}: {why}", at + 1);
-        match serde_json::from_str(line).map_err(|e| wrong(e.to_string()))? {
-            Line::Source(source) => {
+        let invalid = |why: String| format!("line {}: {why}", at + 1);
+        match serde_json::from_str(line).map_err(|e| invalid(e.to_string()))? {
+            PackLine::Source(source) => {
                 sources.insert(source.source.clone(), source);
             }
-            Line::Case(packed) => {
+            PackLine::Case(packed) => {
                 let source = sources
-                    .get(&packed.of)
-                    .ok_or_else(|| wrong(format!("no source `{}` above it", packed.of)))?;
-                entries.push(unpack(*packed, source).map_err(wrong)?);
+                    .get(&packed.source_id)
+                    .ok_or_else(|| invalid(format!("no source `{}` above it", packed.source_id)))?;
+                entries.push(unpack(*packed, source).map_err(invalid)?);
             }
         }
     }
     Ok(entries)
 }
 
-fn unpack(packed: Packed, source: &Source) -> Result<Entry, String> {
+fn unpack(packed: CaseLine, source: &SourceLine) -> Result<PackedCase, String> {
     let mut before = source.text.clone();
     if let Some((from, to, text)) = packed.patch {
         if before.get(from..to).is_none() {

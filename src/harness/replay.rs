@@ -12,7 +12,7 @@ use crate::text::{Snapshot, pluralize};
 
 /// A call that an edit tool refused, as a line of JSON.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Failed {
+pub(crate) struct FailedEdit {
     /// A name for the case.
     pub id: String,
     /// The file's name.
@@ -38,11 +38,11 @@ pub(crate) struct Retry {
 
 /// What became of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Ending {
+pub(crate) enum ReplayOutcome {
     /// The bytes of the agent's next edit.
     Right,
     /// The same but for white space.
-    Blanks,
+    OnlyWhitespace,
     /// Other bytes: a person has to look.
     Other,
     /// Applied, and the next call has another intention.
@@ -51,25 +51,28 @@ pub(crate) enum Ending {
     Refused,
 }
 
-impl Ending {
-    const ALL: [Self; 5] = [Self::Right, Self::Blanks, Self::Other, Self::Unknown, Self::Refused];
+impl ReplayOutcome {
+    const ALL: [Self; 5] =
+        [Self::Right, Self::OnlyWhitespace, Self::Other, Self::Unknown, Self::Refused];
 
     /// How a result compares with what the agent itself arrived at.
-    pub(crate) fn of(after: &str, truth: Option<&str>) -> Self {
-        let bare = |text: &str| text.split_whitespace().collect::<String>();
+    pub(crate) fn compare(after: &str, truth: Option<&str>) -> Self {
+        let without_whitespace = |text: &str| text.split_whitespace().collect::<String>();
         match truth {
             None => Self::Unknown,
             Some(truth) if after == truth => Self::Right,
-            Some(truth) if bare(after) == bare(truth) => Self::Blanks,
+            Some(truth) if without_whitespace(after) == without_whitespace(truth) => {
+                Self::OnlyWhitespace
+            }
             Some(_) => Self::Other,
         }
     }
 
     /// The word for tables.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Right => "right",
-            Self::Blanks => "right but for blanks",
+            Self::OnlyWhitespace => "right but for blanks",
             Self::Other => "other bytes",
             Self::Unknown => "applied, truth unknown",
             Self::Refused => "refused",
@@ -79,9 +82,9 @@ impl Ending {
 
 /// One run of a case.
 #[derive(Debug, Clone)]
-pub(crate) struct Run {
+pub(crate) struct ReplayRun {
     /// How it ended.
-    pub ending: Ending,
+    pub outcome: ReplayOutcome,
     /// The file afterwards.
     pub after: Option<String>,
     /// The questions, in their order.
@@ -92,19 +95,19 @@ pub(crate) struct Run {
 
 /// A case replayed.
 #[derive(Debug, Clone)]
-pub(crate) struct Replayed {
+pub(crate) struct ReplayedEdit {
     /// The case.
     pub id: String,
     /// Without a model.
-    pub alone: Run,
+    pub without_model: ReplayRun,
     /// With a model, where that refuses and the intention of the next call is the same.
-    pub with_model: Option<Run>,
+    pub with_model: Option<ReplayRun>,
 }
 
 /// The file after the agent's next call, where that has the same intention: its text occurs
 /// once, it is about the same place, and most of what the failed call adds, or else takes
 /// away, is in it.
-pub(crate) fn truth(case: &Failed) -> Option<String> {
+pub(crate) fn truth(case: &FailedEdit) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let once = case.before.matches(&retry.old_str).count() == 1;
     if !once || retry.old_str == retry.new_str || case.before.contains(&case.old_str) {
@@ -144,19 +147,19 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// Replays one case.
-pub(crate) fn replay(case: &Failed) -> Replayed {
+pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
     let truth = truth(case);
-    let alone = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
+    let without_model = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
     let with_model = truth
         .as_deref()
-        .filter(|_| alone.ending == Ending::Refused)
+        .filter(|_| without_model.outcome == ReplayOutcome::Refused)
         .map(|truth| with_model(case, truth));
-    Replayed { id: case.id.clone(), alone, with_model }
+    ReplayedEdit { id: case.id.clone(), without_model, with_model }
 }
 
 /// The model knows the truth and answers every question by it. Of several outcomes it takes
 /// the one that leads there.
-fn with_model(case: &Failed, truth: &str) -> Run {
+fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     let mut most = 1;
     let mut last = None;
     let mut choice = 1;
@@ -170,7 +173,8 @@ fn with_model(case: &Failed, truth: &str) -> Run {
                 })
             }
             Ask::AdjustNew { corrected_old, .. } => {
-                became(&case.before, truth, corrected_old).map_or(Reply::Declined, Reply::Text)
+                region_after(&case.before, truth, corrected_old)
+                    .map_or(Reply::Declined, Reply::Text)
             }
             Ask::Choose { outcomes, .. } => {
                 most = outcomes.len();
@@ -179,7 +183,7 @@ fn with_model(case: &Failed, truth: &str) -> Run {
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
         };
         let done = run(case, Some(truth), Model::Present(Policy::default()), &mut choose);
-        if matches!(done.ending, Ending::Right | Ending::Blanks) {
+        if matches!(done.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
             return done;
         }
         last = Some(done);
@@ -187,8 +191,12 @@ fn with_model(case: &Failed, truth: &str) -> Run {
     }
     // None of the outcomes is meant, and a model that knows says so.
     match last {
-        Some(last) if last.asked.contains(&"choose") && last.ending != Ending::Refused => {
-            Run { ending: Ending::Refused, why: "no outcome is the truth".into(), ..last }
+        Some(last) if last.asked.contains(&"choose") && last.outcome != ReplayOutcome::Refused => {
+            ReplayRun {
+                outcome: ReplayOutcome::Refused,
+                why: "no outcome is the truth".into(),
+                ..last
+            }
         }
         Some(last) => last,
         None => run(case, Some(truth), Model::Absent, &mut |_| Reply::Declined),
@@ -196,7 +204,7 @@ fn with_model(case: &Failed, truth: &str) -> Run {
 }
 
 /// What became of a region of a text, by whole lines.
-fn became(before: &str, after: &str, region: &str) -> Option<String> {
+fn region_after(before: &str, after: &str, region: &str) -> Option<String> {
     let start = before.find(region)?;
     let line = |at: usize| before[..at].matches('\n').count();
     let (first, last) = (line(start), line(start + region.trim_end_matches('\n').len()));
@@ -217,11 +225,11 @@ fn became(before: &str, after: &str, region: &str) -> Option<String> {
 }
 
 fn run(
-    case: &Failed,
+    case: &FailedEdit,
     truth: Option<&str>,
     model: Model,
     answer: &mut dyn FnMut(&Ask) -> Reply,
-) -> Run {
+) -> ReplayRun {
     let snapshot = Snapshot::from_text(case.before.clone());
     let request = EditRequest::new(&case.old_str, &case.new_str).for_path(&case.file);
     let mut asked = Vec::new();
@@ -235,14 +243,14 @@ fn run(
             }
             Step::Refused(refusal) => {
                 let why = why(&refusal);
-                return Run { ending: Ending::Refused, after: None, asked, why };
+                return ReplayRun { outcome: ReplayOutcome::Refused, after: None, asked, why };
             }
             Step::Done(resolved) => {
                 let rung = resolved.explained.explanation.rung.to_string();
                 let after = EditPlan::new(&snapshot, resolved.explained.splices);
                 let after = after.map(|plan| plan.text_after()).unwrap_or_default();
-                let ending = Ending::of(&after, truth);
-                return Run { ending, after: Some(after), asked, why: rung };
+                let outcome = ReplayOutcome::compare(&after, truth);
+                return ReplayRun { outcome, after: Some(after), asked, why: rung };
             }
         }
     }
@@ -256,22 +264,24 @@ fn why(refusal: &Refusal) -> String {
 }
 
 /// The table of a replay, and why the rest is refused.
-pub(crate) fn table(runs: &[Replayed]) -> String {
+pub(crate) fn table(runs: &[ReplayedEdit]) -> String {
     let mut out = String::new();
-    let count = |runs: &[&Run]| {
-        let words = Ending::ALL.iter().filter_map(|ending| {
-            let count = runs.iter().filter(|run| run.ending == *ending).count();
-            (count > 0).then(|| format!("{count} {}", ending.word()))
+    let count = |runs: &[&ReplayRun]| {
+        let words = ReplayOutcome::ALL.iter().filter_map(|outcome| {
+            let count = runs.iter().filter(|run| run.outcome == *outcome).count();
+            (count > 0).then(|| format!("{count} {}", outcome.label()))
         });
         words.collect::<Vec<_>>().join(", ")
     };
-    let alone: Vec<&Run> = runs.iter().map(|run| &run.alone).collect();
-    let model: Vec<&Run> = runs.iter().filter_map(|run| run.with_model.as_ref()).collect();
-    let _ = writeln!(out, "{}", pluralize(runs.len(), "failed edit"));
-    let _ = writeln!(out, "without a model: {}", count(&alone));
+    let without_model: Vec<&ReplayRun> = runs.iter().map(|run| &run.without_model).collect();
+    let model: Vec<&ReplayRun> = runs.iter().filter_map(|run| run.with_model.as_ref()).collect();
+    let _ = writeln!(out, "{}", counted(runs.len(), "failed edit"));
+    let _ = writeln!(out, "without a model: {}", count(&without_model));
     let _ =
         writeln!(out, "of those refused, with a model that knows the next edit: {}", count(&model));
-    let recovered = |run: &&&Run| matches!(run.ending, Ending::Right | Ending::Blanks);
+    let recovered = |run: &&&ReplayRun| {
+        matches!(run.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace)
+    };
     let calls: usize = model.iter().filter(recovered).map(|run| run.asked.len()).sum();
     let edits = model.iter().filter(recovered).count();
     if edits > 0 {
@@ -280,7 +290,9 @@ pub(crate) fn table(runs: &[Replayed]) -> String {
         let _ = writeln!(out, "questions for each edit that a model recovers: {each:.2}");
     }
     for run in runs {
-        if let Some(model) = run.with_model.as_ref().filter(|run| run.ending == Ending::Refused) {
+        if let Some(model) =
+            run.with_model.as_ref().filter(|run| run.outcome == ReplayOutcome::Refused)
+        {
             let _ = writeln!(out, "  {} refused: {}", run.id, model.why);
         }
     }

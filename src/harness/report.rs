@@ -7,30 +7,33 @@ use serde_json::{Value, json};
 use super::case::{Case, Truth};
 use super::compare;
 use super::fixture::{Status, Tree};
-use super::judge::{CaseVerdict, Judged};
+use super::judge::{CaseVerdict, Judgment};
 use super::score::Score;
-use super::suite::{Entry, Origin, Standing};
+use super::suite::{CaseSource, RunOutcome, SuiteCase};
 
 const PAGE: &str = include_str!("report.html");
 
 /// The page of these cases. `rivals` is what `harness compare` found, if it ran.
-pub(crate) fn page(seen: &[(Entry, Judged, Tree)], rivals: &[compare::Result]) -> String {
+pub(crate) fn render(
+    seen: &[(SuiteCase, Judgment, Tree)],
+    rivals: &[compare::ToolResult],
+) -> String {
     let mut score = Score::default();
     for (entry, judged, _) in seen {
         // Families may have causes of the same name.
         score.add(&entry.family, &format!("{}: {}", entry.family, entry.cause), judged);
     }
     let cases: Vec<Value> =
-        seen.iter().map(|(entry, judged, files)| case(entry, judged, files)).collect();
-    page_of(&score, &cases, true, rivals)
+        seen.iter().map(|(entry, judged, files)| case_json(entry, judged, files)).collect();
+    render_score(&score, &cases, true, rivals)
 }
 
 /// The page of a score, with all of its cases or with some.
-pub(crate) fn page_of(
+pub(crate) fn render_score(
     score: &Score,
     cases: &[Value],
     whole: bool,
-    rivals: &[compare::Result],
+    rivals: &[compare::ToolResult],
 ) -> String {
     let rows: Vec<Value> = score
         .rows()
@@ -55,29 +58,29 @@ pub(crate) fn page_of(
 }
 
 /// A generated case for the page.
-pub(crate) fn generated(mutated: Case, judged: &Judged) -> Value {
-    let entry = Entry {
+pub(crate) fn generated_case_json(mutated: Case, judged: &Judgment) -> Value {
+    let entry = SuiteCase {
         id: mutated.id.clone(),
         family: mutated.family.clone(),
         cause: mutated.cause.clone(),
         language: mutated.language.clone(),
         status: Status::Pass,
-        kind: Origin::Packed(Box::new(mutated), PathBuf::new()),
+        source: CaseSource::Packed(Box::new(mutated), PathBuf::new()),
     };
-    case(&entry, judged, &Tree::new())
+    case_json(&entry, judged, &Tree::new())
 }
 
-fn case(entry: &Entry, judged: &Judged, files: &Tree) -> Value {
+fn case_json(entry: &SuiteCase, judged: &Judgment, files: &Tree) -> Value {
     let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (old, new, before, wanted, got) = match &entry.kind {
-        Origin::Packed(case, _) => (
+    let (old, new, before, wanted, got) = match &entry.source {
+        CaseSource::Packed(case, _) => (
             case.old.clone(),
             case.new.clone(),
             lossy(&case.before),
-            case.wanted().map(|b| lossy(&b)),
+            case.right_result().map(|b| lossy(&b)),
             judged.got.as_deref().map(lossy),
         ),
-        Origin::Folder(fixture) => {
+        CaseSource::Folder(fixture) => {
             let text = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(lossy).unwrap_or_default();
             let name = fixture
                 .spec
@@ -95,25 +98,25 @@ fn case(entry: &Entry, judged: &Judged, files: &Tree) -> Value {
                 of(files).filter(|_| applied),
             )
         }
-        Origin::Unreadable(why) => {
+        CaseSource::Unreadable(why) => {
             (String::new(), String::new(), String::new(), None, Some(why.clone()))
         }
     };
-    let refuse = match &entry.kind {
-        Origin::Packed(case, _) => match &case.truth {
+    let refuse = match &entry.source {
+        CaseSource::Packed(case, _) => match &case.truth {
             Truth::Refused(codes) => codes.iter().map(|c| c.as_str().to_owned()).collect(),
             Truth::Right { .. } => Vec::new(),
         },
-        Origin::Folder(fixture) => fixture.spec.expect.refuse.clone(),
-        Origin::Unreadable(_) => Vec::new(),
+        CaseSource::Folder(fixture) => fixture.spec.expect.refuse.clone(),
+        CaseSource::Unreadable(_) => Vec::new(),
     };
     let (line, parts) = excerpt([Some(&before), wanted.as_ref(), got.as_ref()]);
     let [before, wanted, got] = parts;
     json!({
         "id": entry.id, "family": entry.family, "cause": entry.cause, "language": entry.language,
-        "verdict": judged.verdict.word(),
+        "verdict": judged.verdict.as_str(),
         "good": judged.verdict.is_good(),
-        "known": entry.standing(&judged.verdict) == Standing::Known,
+        "known": entry.outcome(&judged.verdict) == RunOutcome::KnownFailure,
         "why": if let CaseVerdict::Broken(why) = &judged.verdict { why.as_str() } else { "" },
         "by": judged.by, "aim": if refuse.is_empty() { "right" } else { "refuse" }, "refuse": refuse,
         "micros": u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX),

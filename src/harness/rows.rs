@@ -9,13 +9,13 @@ use std::sync::{Mutex, PoisonError};
 use serde::Serialize;
 
 use super::case::Case;
-use super::judge::{Aim, CaseVerdict, Judged};
-use super::mine::failures::{Failure, Replayed};
-use super::suite::{Entry, Origin};
+use super::judge::{Aim, CaseVerdict, Judgment};
+use super::mine::failures::{Failure, ReplayResult};
+use super::suite::{CaseSource, SuiteCase};
 
 /// One case and what came of it. docs/reference/rows.md says what each field means.
 #[derive(Debug, Clone, Default, Serialize)]
-pub(crate) struct Row<'a> {
+pub(crate) struct ResultRow<'a> {
     command: &'static str,
     restitch: &'static str,
     id: &'a str,
@@ -57,20 +57,20 @@ fn lossy(bytes: &[u8]) -> String {
 }
 
 impl Texts {
-    fn of(case: &Case, judged: &Judged) -> Self {
+    fn from_case(case: &Case, judged: &Judgment) -> Self {
         Self {
             old_str: Some(case.old.clone()),
             new_str: Some(case.new.clone()),
             before: Some(lossy(&case.before)),
-            wanted: case.wanted().as_deref().map(lossy),
+            wanted: case.right_result().as_deref().map(lossy),
             got: judged.got.as_deref().map(lossy),
             refusal: judged.refusal.clone(),
         }
     }
 }
 
-impl<'a> Row<'a> {
-    fn judged(command: &'static str, judged: &'a Judged) -> Self {
+impl<'a> ResultRow<'a> {
+    fn judged(command: &'static str, judged: &'a Judgment) -> Self {
         let is_refused = judged.refusal.is_some();
         let is_broken = matches!(judged.verdict, CaseVerdict::Broken(_));
         let by = Some(judged.by.as_str()).filter(|_| !is_broken);
@@ -81,10 +81,10 @@ impl<'a> Row<'a> {
                 Aim::Right => "right",
                 Aim::Refusal => "refuse",
             }),
-            verdict: judged.verdict.word(),
+            verdict: judged.verdict.as_str(),
             rung: by.filter(|_| !is_refused),
             code: by.filter(|_| is_refused),
-            new_syntax_errors: judged.breaks,
+            new_syntax_errors: judged.adds_syntax_errors,
             micros: Some(u64::try_from(judged.took.as_micros()).unwrap_or(u64::MAX)),
             model_calls: judged.model.calls,
             prompt_bytes: judged.model.prompt_bytes,
@@ -93,23 +93,27 @@ impl<'a> Row<'a> {
     }
 
     /// A generated case.
-    pub(crate) fn of_case(case: &'a Case, judged: &'a Judged, with_texts: bool) -> Self {
+    pub(crate) fn from_case(case: &'a Case, judged: &'a Judgment, with_texts: bool) -> Self {
         Self {
             id: &case.id,
             family: &case.family,
             cause: &case.cause,
             language: &case.language,
             path: &case.path,
-            texts: if with_texts { Texts::of(case, judged) } else { Texts::default() },
+            texts: if with_texts { Texts::from_case(case, judged) } else { Texts::default() },
             ..Self::judged("measure", judged)
         }
     }
 
     /// A case that is kept.
-    pub(crate) fn of_entry(entry: &'a Entry, judged: &'a Judged, with_texts: bool) -> Self {
-        let (path, texts) = match &entry.kind {
-            Origin::Packed(case, _) => (case.path.as_str(), Texts::of(case, judged)),
-            Origin::Folder(fixture) => {
+    pub(crate) fn from_suite_case(
+        entry: &'a SuiteCase,
+        judged: &'a Judgment,
+        with_texts: bool,
+    ) -> Self {
+        let (path, texts) = match &entry.source {
+            CaseSource::Packed(case, _) => (case.path.as_str(), Texts::from_case(case, judged)),
+            CaseSource::Folder(fixture) => {
                 let text = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(lossy);
                 let path = fixture.spec.path.as_deref().unwrap_or_default();
                 let texts = Texts {
@@ -126,7 +130,7 @@ impl<'a> Row<'a> {
                 };
                 (path, texts)
             }
-            Origin::Unreadable(_) => ("", Texts::default()),
+            CaseSource::Unreadable(_) => ("", Texts::default()),
         };
         Self {
             id: &entry.id,
@@ -140,11 +144,11 @@ impl<'a> Row<'a> {
     }
 
     /// A failed edit of an agent. Without its texts, which may hold secrets.
-    pub(crate) fn of_failure(failure: &'a Failure, language: &'a str) -> Self {
+    pub(crate) fn from_failure(failure: &'a Failure, language: &'a str) -> Self {
         let (verdict, rung, code) = match &failure.outcome {
             None => ("unknown", None, None),
-            Some(Replayed::Recovered { rung, .. }) => ("recovered", Some(rung.as_str()), None),
-            Some(Replayed::Refused(refusal)) => ("refused", None, Some(refusal.code.as_str())),
+            Some(ReplayResult::Recovered { rung, .. }) => ("recovered", Some(rung.as_str()), None),
+            Some(ReplayResult::Refused(refusal)) => ("refused", None, Some(refusal.code.as_str())),
         };
         Self {
             command: "mine",
@@ -159,7 +163,7 @@ impl<'a> Row<'a> {
             code,
             client: Some(failure.client.as_str()),
             agent_error: Some(failure.why),
-            agrees_with_retry: failure.agrees(),
+            agrees_with_retry: failure.agrees_with_retry(),
             turns: Some(failure.turns),
             tokens: Some(failure.tokens),
             ..Self::default()
@@ -169,17 +173,17 @@ impl<'a> Row<'a> {
 
 /// A file of rows, written by several threads.
 #[derive(Debug)]
-pub(crate) struct Rows {
+pub(crate) struct RowWriter {
     out: Mutex<io::Result<BufWriter<File>>>,
 }
 
-impl Rows {
+impl RowWriter {
     pub(crate) fn create(file: &Path) -> io::Result<Self> {
         Ok(Self { out: Mutex::new(Ok(BufWriter::new(File::create(file)?))) })
     }
 
-    /// Adds a row. What goes wrong is told at the end.
-    pub(crate) fn add(&self, row: &Row<'_>) {
+    /// Adds a row. An error is reported by `finish`.
+    pub(crate) fn add(&self, row: &ResultRow<'_>) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         if let Ok(file) = &mut *out {
             let mut line = serde_json::to_vec(row).unwrap_or_default();
@@ -190,7 +194,7 @@ impl Rows {
         }
     }
 
-    /// Everything is in the file, or this says why not.
+    /// Writes the rest, and reports the first error.
     pub(crate) fn finish(self) -> io::Result<()> {
         self.out.into_inner().unwrap_or_else(PoisonError::into_inner)?.flush()
     }

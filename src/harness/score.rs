@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::judge::{Aim, CaseVerdict, Judged};
-use crate::text::pluralize;
+use super::judge::{Aim, CaseVerdict, Judgment};
+use crate::text::counted;
 
 /// The counts of one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// Adds one verdict.
-    pub(crate) fn add(&mut self, judged: &Judged) {
+    pub(crate) fn add(&mut self, judged: &Judgment) {
         match judged.aim {
             Aim::Right => self.recoverable += 1,
             Aim::Refusal => self.must_refuse += 1,
@@ -66,8 +66,8 @@ impl Tally {
         self.prompt_bytes += judged.model.prompt_bytes;
         self.by_model +=
             usize::from(judged.verdict == CaseVerdict::Right && judged.model.calls > 0);
-        self.parsed += usize::from(judged.breaks.is_some());
-        self.breaks += usize::from(judged.breaks == Some(true));
+        self.parsed += usize::from(judged.adds_syntax_errors.is_some());
+        self.breaks += usize::from(judged.adds_syntax_errors == Some(true));
         self.time += judged.took;
         self.slowest = self.slowest.max(judged.took);
     }
@@ -111,7 +111,7 @@ pub(crate) struct Score {
 
 impl Score {
     /// Adds one verdict to a row of a family.
-    pub(crate) fn add(&mut self, family: &str, row: &str, judged: &Judged) {
+    pub(crate) fn add(&mut self, family: &str, row: &str, judged: &Judgment) {
         if !self.rows.contains_key(row) {
             self.order.push((family.to_owned(), row.to_owned()));
         }
@@ -127,7 +127,7 @@ impl Score {
     }
 
     /// The rows by their names.
-    pub(crate) fn by_row(&self) -> &BTreeMap<String, Tally> {
+    pub(crate) fn tallies(&self) -> &BTreeMap<String, Tally> {
         &self.rows
     }
 
@@ -186,10 +186,10 @@ impl Score {
                 let _ = writeln!(out, "{family}");
                 last = family;
             }
-            line(&mut out, &format!("  {row}"), tally);
+            write_row(&mut out, &format!("  {row}"), tally);
         }
         let total = self.total();
-        line(&mut out, "all", &total);
+        write_row(&mut out, "all", &total);
         if total.model_calls > 0 {
             let _ = writeln!(
                 out,
@@ -239,19 +239,19 @@ impl Score {
     }
 }
 
-fn line(out: &mut String, name: &str, tally: &Tally) {
+fn write_row(out: &mut String, name: &str, tally: &Tally) {
     let cases = tally.cases();
     let each = tally.time.as_micros() / cases.max(1) as u128;
-    let blank = |n: usize| if n == 0 { "·".to_owned() } else { n.to_string() };
+    let or_dot = |n: usize| if n == 0 { "·".to_owned() } else { n.to_string() };
     let _ = writeln!(
         out,
         "{name:<28}{cases:>7}{:>8}{:>9}{:>16}{:>11}{:>8}{:>12}{each:>10}",
-        blank(tally.right),
-        blank(tally.refused),
-        blank(tally.wrong),
-        blank(tally.ambiguous),
-        blank(tally.failed() - tally.ambiguous),
-        blank(tally.breaks),
+        or_dot(tally.right),
+        or_dot(tally.refused),
+        or_dot(tally.wrong),
+        or_dot(tally.ambiguous),
+        or_dot(tally.failed() - tally.ambiguous),
+        or_dot(tally.breaks),
     );
 }
 

@@ -18,9 +18,9 @@ pub struct Shard {
 }
 
 impl Shard {
-    /// Whether what has this place, from 0, belongs to the part.
-    pub fn has(self, place: usize) -> bool {
-        place % self.of == self.number - 1
+    /// Whether the item with this index, from 0, belongs to the part.
+    pub fn contains(self, index: usize) -> bool {
+        index % self.of == self.number - 1
     }
 }
 
@@ -49,9 +49,9 @@ pub(crate) struct Part<R, F> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "lowercase")]
 pub(crate) enum AnyPart {
-    Measure(Part<measure::Run, measure::Counted>),
-    Mine(Part<mine::parts::Run, mine::parts::Mined>),
-    Compare(Part<compare::Run, compare::Compared>),
+    Measure(Part<measure::MeasureRun, measure::PartCounts>),
+    Mine(Part<mine::summary::MineRun, mine::summary::MineSummary>),
+    Compare(Part<compare::CompareRun, compare::PartComparison>),
 }
 
 /// What all parts found, in their order, or why they are not one run. `same` says whether a part

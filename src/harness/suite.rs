@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use super::case::{Case, Truth};
 use super::fixture::{Fixture, Status, Tree};
-use super::judge::{Aim, CaseVerdict, Judged, judge};
+use super::judge::{Aim, CaseVerdict, Judgment, judge};
 use super::pack;
 use super::shard::Shard;
 
 /// One case of a suite.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct SuiteCase {
     /// The folder's path below the suite, or the id in a pack.
     pub id: String,
     /// The group it is scored with.
@@ -25,12 +25,12 @@ pub struct Entry {
     /// Whether it is expected to pass.
     pub status: Status,
     /// The case itself.
-    pub kind: Origin,
+    pub source: CaseSource,
 }
 
 /// Where a case is kept.
 #[derive(Debug, Clone)]
-pub enum Origin {
+pub enum CaseSource {
     /// In its own folder.
     Folder(Box<Fixture>),
     /// In a pack.
@@ -41,49 +41,49 @@ pub enum Origin {
 
 /// How a verdict compares with the expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum RunOutcome {
     /// As expected.
-    Good,
+    Expected,
     /// Not as expected.
-    Bad,
+    Unexpected,
     /// Known to fail, and it does.
-    Known,
+    KnownFailure,
     /// Known to fail, and it passes: promote it.
-    Promote,
+    FixedFailure,
 }
 
-impl Entry {
+impl SuiteCase {
     /// Runs the case.
-    pub fn judge(&self) -> Judged {
-        self.judge_files().0
+    pub fn judge(&self) -> Judgment {
+        self.judge_with_files().0
     }
 
     /// Runs the case; with the files afterwards, for cases in folders.
-    pub fn judge_files(&self) -> (Judged, Tree) {
-        match &self.kind {
-            Origin::Folder(fixture) => fixture.judge(),
-            Origin::Packed(case, _) => (judge(case), Tree::new()),
-            Origin::Unreadable(why) => (Judged::broken(Aim::Right, why.clone()), Tree::new()),
+    pub fn judge_with_files(&self) -> (Judgment, Tree) {
+        match &self.source {
+            CaseSource::Folder(fixture) => fixture.judge(),
+            CaseSource::Packed(case, _) => (judge(case), Tree::new()),
+            CaseSource::Unreadable(why) => (Judgment::broken(Aim::Right, why.clone()), Tree::new()),
         }
     }
 
-    /// How a verdict on this case is to be taken.
-    pub fn standing(&self, verdict: &CaseVerdict) -> Standing {
+    /// How a verdict on this case compares with what is expected of it.
+    pub fn outcome(&self, verdict: &CaseVerdict) -> RunOutcome {
         if *verdict == CaseVerdict::Wrong {
             // Wrong bytes are never known and green.
-            return Standing::Bad;
+            return RunOutcome::Unexpected;
         }
         match (self.status, verdict.is_good()) {
-            (Status::Pass, true) => Standing::Good,
-            (Status::Pass, false) => Standing::Bad,
-            (Status::KnownFailure, true) => Standing::Promote,
-            (Status::KnownFailure, false) => Standing::Known,
+            (Status::Pass, true) => RunOutcome::Expected,
+            (Status::Pass, false) => RunOutcome::Unexpected,
+            (Status::KnownFailure, true) => RunOutcome::FixedFailure,
+            (Status::KnownFailure, false) => RunOutcome::KnownFailure,
         }
     }
 
     /// What is wrong, for a person: wanted against got.
-    pub fn explain(&self, judged: &Judged, files: &Tree) -> String {
-        let mut out = format!("{}: {}", self.id, judged.verdict.word());
+    pub fn explain(&self, judged: &Judgment, files: &Tree) -> String {
+        let mut out = format!("{}: {}", self.id, judged.verdict.as_str());
         if let CaseVerdict::Broken(why) = &judged.verdict {
             out.push_str(&format!(" ({why})"));
         } else {
@@ -94,30 +94,35 @@ impl Entry {
             let diff = similar::TextDiff::from_lines(a.as_ref(), b.as_ref());
             format!("\n{title}\n{}", diff.unified_diff().context_radius(2))
         };
-        match &self.kind {
-            Origin::Folder(fixture) if fixture.lacks_after() => out.push_str(
+        match &self.source {
+            CaseSource::Folder(fixture) if fixture.is_after_missing() => out.push_str(
                 "\nafter/ is missing: write the result by hand, or let `harness bless` write it",
             ),
-            Origin::Folder(fixture) => {
+            CaseSource::Folder(fixture) => {
                 let wanted = fixture.after.first().unwrap_or(&fixture.before);
                 for (name, bytes) in files {
-                    let was = wanted.get(name).map_or(&[][..], Vec::as_slice);
-                    if was != bytes.as_slice() && !matches!(judged.verdict, CaseVerdict::Missed(_))
+                    let expected = wanted.get(name).map_or(&[][..], Vec::as_slice);
+                    if expected != bytes.as_slice()
+                        && !matches!(judged.verdict, CaseVerdict::Missed(_))
                     {
-                        out.push_str(&diff(&format!("{name}: wanted → got"), was, bytes));
+                        out.push_str(&diff(&format!("{name}: wanted → got"), expected, bytes));
                     }
                 }
             }
-            Origin::Packed(case, _) => match (&judged.got, &case.truth) {
+            CaseSource::Packed(case, _) => match (&judged.got, &case.truth) {
                 (Some(got), Truth::Right { .. }) if !case.accepts(got) => {
-                    out.push_str(&diff("wanted → got", &case.wanted().unwrap_or_default(), got));
+                    out.push_str(&diff(
+                        "wanted → got",
+                        &case.right_result().unwrap_or_default(),
+                        got,
+                    ));
                 }
                 (Some(got), Truth::Refused(_)) => {
                     out.push_str(&diff("must be refused; the file → got", &case.before, got));
                 }
                 _ => {}
             },
-            Origin::Unreadable(_) => {}
+            CaseSource::Unreadable(_) => {}
         }
         if let Some(refusal) = &judged.refusal {
             out.push_str(&format!("\n{refusal}"));
@@ -127,12 +132,12 @@ impl Entry {
 }
 
 /// The cases below a folder, by id.
-pub fn load(root: &Path) -> io::Result<Vec<Entry>> {
+pub fn load(root: &Path) -> io::Result<Vec<SuiteCase>> {
     let mut entries = Vec::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(dir) = open.pop() {
+    let mut pending = vec![root.to_owned()];
+    while let Some(dir) = pending.pop() {
         if dir.join("case.toml").is_file() {
-            entries.push(folder(root, &dir));
+            entries.push(load_folder(root, &dir));
             continue;
         }
         for entry in fs::read_dir(&dir)? {
@@ -140,9 +145,9 @@ pub fn load(root: &Path) -> io::Result<Vec<Entry>> {
             let name =
                 path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
             if path.is_dir() && !name.starts_with('.') {
-                open.push(path);
+                pending.push(path);
             } else if name.ends_with(pack::SUFFIX) {
-                entries.extend(packed(&path)?);
+                entries.extend(load_pack(&path)?);
             }
         }
     }
@@ -150,7 +155,7 @@ pub fn load(root: &Path) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-fn folder(root: &Path, dir: &Path) -> Entry {
+fn load_folder(root: &Path, dir: &Path) -> SuiteCase {
     let id = dir.strip_prefix(root).unwrap_or(dir).to_string_lossy().replace('\\', "/");
     let id = if id.is_empty() {
         dir.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default()
@@ -158,46 +163,50 @@ fn folder(root: &Path, dir: &Path) -> Entry {
         id
     };
     match Fixture::load(dir) {
-        Ok(fixture) => Entry {
+        Ok(fixture) => SuiteCase {
             id,
             family: fixture.spec.family.clone(),
             cause: fixture.spec.cause.clone(),
             language: fixture.spec.language.clone(),
             status: fixture.spec.status,
-            kind: Origin::Folder(Box::new(fixture)),
+            source: CaseSource::Folder(Box::new(fixture)),
         },
-        Err(why) => Entry {
+        Err(why) => SuiteCase {
             id,
             family: "unreadable".into(),
             cause: String::new(),
             language: String::new(),
             status: Status::Pass,
-            kind: Origin::Unreadable(why),
+            source: CaseSource::Unreadable(why),
         },
     }
 }
 
-fn packed(path: &Path) -> io::Result<Vec<Entry>> {
+fn load_pack(path: &Path) -> io::Result<Vec<SuiteCase>> {
     let text = fs::read_to_string(path)?;
     let cases = pack::read(&text).map_err(|why| {
         io::Error::new(io::ErrorKind::InvalidData, format!("{}: {why}", path.display()))
     })?;
     Ok(cases
         .into_iter()
-        .map(|(case, known)| Entry {
+        .map(|(case, known)| SuiteCase {
             id: case.id.clone(),
             family: case.family.clone(),
             cause: case.cause.clone(),
             language: case.language.clone(),
             status: pack::status(known.as_deref()),
-            kind: Origin::Packed(Box::new(case), path.to_owned()),
+            source: CaseSource::Packed(Box::new(case), path.to_owned()),
         })
         .collect())
 }
 
 /// The entries whose id, family, cause or language holds `filter`, and of these the shard.
-pub fn select(entries: Vec<Entry>, filter: Option<&str>, shard: Option<Shard>) -> Vec<Entry> {
-    let named = |entry: &Entry| {
+pub fn select(
+    entries: Vec<SuiteCase>,
+    filter: Option<&str>,
+    shard: Option<Shard>,
+) -> Vec<SuiteCase> {
+    let matches = |entry: &SuiteCase| {
         filter.is_none_or(|filter| {
             [&entry.id, &entry.family, &entry.cause, &entry.language]
                 .iter()
@@ -206,9 +215,9 @@ pub fn select(entries: Vec<Entry>, filter: Option<&str>, shard: Option<Shard>) -
     };
     entries
         .into_iter()
-        .filter(named)
+        .filter(matches)
         .enumerate()
-        .filter(|(at, _)| shard.is_none_or(|shard| shard.has(*at)))
+        .filter(|(at, _)| shard.is_none_or(|shard| shard.contains(*at)))
         .map(|(_, entry)| entry)
         .collect()
 }
@@ -219,15 +228,15 @@ mod tests {
 
     #[test]
     fn shards_are_counted_from_one_and_part_the_whole() {
-        let entry = |n: usize| Entry {
+        let entry = |n: usize| SuiteCase {
             id: format!("{n}"),
             family: "f".into(),
             cause: "c".into(),
             language: String::new(),
             status: Status::Pass,
-            kind: Origin::Unreadable(String::new()),
+            source: CaseSource::Unreadable(String::new()),
         };
-        let all: Vec<Entry> = (0..10).map(entry).collect();
+        let all: Vec<SuiteCase> = (0..10).map(entry).collect();
         let part = |text: &str| {
             let shard = text.parse().expect("shard");
             select(all.clone(), None, Some(shard)).into_iter().map(|e| e.id).collect::<Vec<_>>()

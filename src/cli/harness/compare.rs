@@ -10,13 +10,13 @@ use super::super::exit::Exit;
 use crate::cli::progress::Progress;
 use crate::harness::case::Case;
 use crate::harness::compare::{
-    Compared, RIVALS, Result, Run, is_fair, merged as merged_parts, right_but_broken,
-    run as run_rival, table,
+    CompareRun, PartComparison, RIVALS, ToolResult, count_right_with_errors,
+    is_expressible_everywhere, merge as merge_parts, run_tool, table,
 };
 use crate::harness::measure::parallel;
-use crate::harness::report::page;
+use crate::harness::report::render;
 use crate::harness::shard::{AnyPart, Part, Shard, gather};
-use crate::harness::suite::{Origin, load, select};
+use crate::harness::suite::{CaseSource, load, select};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
@@ -74,11 +74,11 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     };
     let cases: Vec<Case> = entries
         .into_iter()
-        .filter_map(|entry| match entry.kind {
-            Origin::Packed(case, _) => Some(*case),
-            Origin::Folder(_) | Origin::Unreadable(_) => None,
+        .filter_map(|entry| match entry.source {
+            CaseSource::Packed(case, _) => Some(*case),
+            CaseSource::Folder(_) | CaseSource::Unreadable(_) => None,
         })
-        .filter(is_fair)
+        .filter(is_expressible_everywhere)
         .collect();
     if cases.is_empty() {
         return Exit::usage("there is no packed case to compare; harness generate makes some");
@@ -88,22 +88,22 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     if let Err(error) = std::fs::create_dir_all(&scratch) {
         return Exit::fault(format!("cannot make {}: {error}", scratch.display()));
     }
-    let own = |place: usize| args.shard.is_none_or(|shard| shard.has(place));
+    let in_shard = |index: usize| args.shard.is_none_or(|shard| shard.contains(index));
     let part: Vec<Case> = cases
         .iter()
         .enumerate()
-        .filter(|(place, _)| own(*place))
+        .filter(|(index, _)| in_shard(*index))
         .map(|(_, case)| case.clone())
         .collect();
-    let mut results: Vec<Result> = Vec::new();
-    let mut absent = Vec::new();
+    let mut results: Vec<ToolResult> = Vec::new();
+    let mut failed = Vec::new();
     for rival in RIVALS
         .iter()
         .filter(|rival| args.tools.is_empty() || args.tools.iter().any(|name| name == rival.id))
     {
-        match run_rival(rival, &part, &scratch) {
+        match run_tool(rival, &part, &scratch) {
             Ok(result) => results.push(result),
-            Err(error) => absent.push(format!("{}: {error}", rival.id)),
+            Err(error) => failed.push(format!("{}: {error}", rival.id)),
         }
     }
     if let Some(out) = &args.out {
@@ -112,12 +112,13 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
             return Exit::fault(format!("cannot write {}: {error}", out.display()));
         }
     }
-    let run = Run::of(&cases, &results);
-    let found = Compared { cases: part.len(), broken: right_but_broken(&part), results };
+    let run = CompareRun::new(&cases, &results);
+    let found =
+        PartComparison { cases: part.len(), broken: count_right_with_errors(&part), results };
     let text = match args.shard {
-        Some(_) if !absent.is_empty() => {
+        Some(_) if !failed.is_empty() => {
             // A part without a tool is a part of another run.
-            return Exit::fault(format!("not compared: {}", absent.join("; ")));
+            return Exit::fault(format!("not compared: {}", failed.join("; ")));
         }
         Some(shard) => {
             let part = AnyPart::Compare(Part { run, shard, found });
@@ -126,24 +127,24 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
         None if common.json => as_json(&found),
         None => {
             let mut text = as_text(&found);
-            absent.iter().for_each(|why| text.push_str(&format!("\nnot compared: {why}")));
+            failed.iter().for_each(|why| text.push_str(&format!("\nnot compared: {why}")));
             text
         }
     };
     match writeln!(io::stdout().lock(), "{text}") {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
-        Ok(()) if !absent.is_empty() => {
-            Exit::fault(format!("{} of the tools could not be run", absent.len()))
+        Ok(()) if !failed.is_empty() => {
+            Exit::fault(format!("{} of the tools could not be run", failed.len()))
         }
         Ok(()) => Exit::Done,
     }
 }
 
-fn as_json(found: &Compared) -> String {
+fn as_json(found: &PartComparison) -> String {
     serde_json::to_string(&found.results).unwrap_or_default()
 }
 
-fn as_text(found: &Compared) -> String {
+fn as_text(found: &PartComparison) -> String {
     format!(
         "{} cases that every tool can express; the right result of {} of them has a new syntax error itself\n\n{}",
         found.cases,
@@ -153,12 +154,12 @@ fn as_text(found: &Compared) -> String {
 }
 
 /// All parts as one run.
-pub(super) fn merged(
+pub(super) fn merge(
     common: &Common,
-    parts: Vec<Part<Run, Compared>>,
-) -> std::result::Result<Exit, String> {
+    parts: Vec<Part<CompareRun, PartComparison>>,
+) -> Result<Exit, String> {
     let (run, parts) = gather(parts, |one, other| one == other)?;
-    let found = merged_parts(&run, parts);
+    let found = merge_parts(&run, parts);
     Ok(super::print(&if common.json { as_json(&found) } else { as_text(&found) }))
 }
 
@@ -173,7 +174,7 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
     if entries.is_empty() {
         return Exit::usage(format!("there is no case below {}", dir.display()));
     }
-    let rivals: Vec<Result> = match &args.compare {
+    let rivals: Vec<ToolResult> = match &args.compare {
         None => Vec::new(),
         Some(file) => {
             let read = std::fs::read_to_string(common.root().join(file));
@@ -187,16 +188,16 @@ pub(crate) fn report(common: &Common, args: &ReportArgs) -> Exit {
     };
     let progress = Progress::new("cases", entries.len());
     let seen = parallel(&entries, |entry| {
-        let (judged, files) = entry.judge_files();
+        let (judged, files) = entry.judge_with_files();
         progress.advance();
         (entry.clone(), judged, files)
     });
     drop(progress);
     let out = common.root().join(&args.html);
-    let written = std::fs::write(&out, page(&seen, &rivals));
-    let said = written
+    let written = std::fs::write(&out, render(&seen, &rivals));
+    let printed = written
         .and_then(|()| writeln!(io::stdout().lock(), "{} cases in {}", seen.len(), out.display()));
-    match said {
+    match printed {
         Ok(()) => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
     }

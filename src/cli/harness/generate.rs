@@ -7,16 +7,16 @@ use clap::Args;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::Material;
+use super::CorpusArgs;
 use crate::harness::case::Case;
 use crate::harness::fixture::Fixture;
-use crate::harness::measure::{Plan, cases, edits, parallel, sample};
+use crate::harness::measure::{MeasurePlan, generate, parallel, real_edits, sample};
 use crate::harness::pack;
 
 #[derive(Debug, Args)]
 pub(crate) struct GenerateArgs {
     #[command(flatten)]
-    material: Material,
+    source: CorpusArgs,
     /// Where the cases go; a name that ends in .pack.jsonl makes one file of all.
     #[arg(long, value_name = "PATH", default_value = "fixtures/generated")]
     out: PathBuf,
@@ -35,39 +35,43 @@ pub(crate) struct GenerateArgs {
 }
 
 pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
-    let pairs = match args.material.pairs() {
-        Ok(pairs) => pairs,
+    let changes = match args.source.changes() {
+        Ok(changes) => changes,
         Err(exit) => return exit,
     };
-    let plan =
-        Plan { seed: args.material.seed, max: args.max, mutations: args.ways.clone(), shard: None };
+    let plan = MeasurePlan {
+        seed: args.source.seed,
+        max: args.max,
+        mutations: args.ways.clone(),
+        shard: None,
+    };
     let mutations = plan.selected();
     if mutations.is_empty() {
         return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
     }
-    let mut edits = edits(&pairs, plan.seed);
+    let mut edits = real_edits(&changes, plan.seed);
     if let Some(count) = args.edits {
         edits = sample(edits, count, plan.seed);
     }
     if args.around > 0 {
         edits = parallel(&edits, |edit| edit.excerpt(args.around));
     }
-    let made: Vec<Case> =
-        parallel(&mutations, |mutation| cases(mutation, &edits, &plan).collect::<Vec<_>>())
+    let cases: Vec<Case> =
+        parallel(&mutations, |mutation| generate(mutation, &edits, &plan).collect::<Vec<_>>())
             .into_iter()
             .flatten()
             .map(|(_, case)| case)
             .collect();
-    if made.is_empty() {
+    if cases.is_empty() {
         return Exit::usage("the material has no edit that these ways can spoil");
     }
     let out = common.root().join(&args.out);
-    match write(&made, &out) {
+    match write(&cases, &out) {
         Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
         Ok(()) => {
             let said = format!(
                 "{} cases from {} real edits, {} ways, in {}",
-                made.len(),
+                cases.len(),
                 edits.len(),
                 mutations.len(),
                 out.display()
@@ -80,16 +84,16 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     }
 }
 
-fn write(made: &[Case], out: &std::path::Path) -> io::Result<()> {
+fn write(cases: &[Case], out: &std::path::Path) -> io::Result<()> {
     if out.to_string_lossy().ends_with(pack::SUFFIX) {
         if let Some(parent) = out.parent() {
             std::fs::create_dir_all(parent)?;
         }
-        return std::fs::write(out, pack::write(made.iter().map(|case| (case, None)))?);
+        return std::fs::write(out, pack::write(cases.iter().map(|case| (case, None)))?);
     }
-    made.iter().try_for_each(|case| {
+    cases.iter().try_for_each(|case| {
         let origin =
             format!("generated from {}", case.id.split_once('@').map_or("", |(_, edit)| edit));
-        Fixture::of_case(case, out, &origin).save()
+        Fixture::from_case(case, out, &origin).save()
     })
 }

@@ -10,23 +10,24 @@ use similar::TextDiff;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use super::{Material, RowsArgs};
+use super::{CorpusArgs, RowsArgs};
 use crate::cli::progress::Progress;
 use crate::engine::SyntaxMode;
 use crate::harness::case::{Case, Truth};
-use crate::harness::judge::{CaseVerdict, Judged};
+use crate::harness::judge::{CaseVerdict, Judgment};
 use crate::harness::measure::{
-    Counted, JudgedCase, Plan, Run, digest, edits, figures, measure, merged as merged_parts, shown,
+    JudgedCase, MeasurePlan, MeasureRun, PartCounts, counts_digest, digest, measure,
+    merge as merge_parts, real_edits, select_for_page,
 };
 use crate::harness::report;
-use crate::harness::rows::Row;
+use crate::harness::rows::ResultRow;
 use crate::harness::score::Score;
 use crate::harness::shard::{AnyPart, Part, Shard, gather};
 
 #[derive(Debug, Args)]
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
-    material: Material,
+    source: CorpusArgs,
     /// Only these ways or families, by the start of their name.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     ways: Vec<String>,
@@ -64,7 +65,7 @@ enum Show {
 }
 
 impl Show {
-    fn wants(self, judged: &Judged) -> bool {
+    fn selects(self, judged: &Judgment) -> bool {
         let verdict = &judged.verdict;
         match self {
             Self::Wrong => *verdict == CaseVerdict::Wrong,
@@ -75,18 +76,18 @@ impl Show {
             ),
             Self::Bad => !verdict.is_good(),
             Self::Right => verdict.is_good(),
-            Self::Breaks => judged.breaks == Some(true),
+            Self::Breaks => judged.adds_syntax_errors == Some(true),
         }
     }
 }
 
 pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
-    let pairs = match args.material.pairs() {
-        Ok(pairs) => pairs,
+    let changes = match args.source.changes() {
+        Ok(changes) => changes,
         Err(exit) => return exit,
     };
-    let plan = Plan {
-        seed: args.material.seed,
+    let plan = MeasurePlan {
+        seed: args.source.seed,
         max: args.max,
         mutations: args.ways.clone(),
         shard: args.shard,
@@ -94,13 +95,13 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     if plan.selected().is_empty() {
         return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
     }
-    let edits = edits(&pairs, plan.seed);
-    let keep: fn(&Judged) -> bool = match args.show {
+    let edits = real_edits(&changes, plan.seed);
+    let keep: fn(&Judgment) -> bool = match args.show {
         // What a page of parts shows.
         None if args.shard.is_some() => |judged| !judged.verdict.is_good(),
         None => |_| false,
         Some(Show::Right) => |judged| judged.verdict.is_good(),
-        Some(Show::Breaks) => |judged| judged.breaks == Some(true),
+        Some(Show::Breaks) => |judged| judged.adds_syntax_errors == Some(true),
         Some(_) => |judged| !judged.verdict.is_good(),
     };
     let progress = Progress::new("ways", plan.selected().len());
@@ -109,9 +110,9 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         Ok(rows) => rows,
         Err(exit) => return exit,
     };
-    let each = |case: &Case, judged: &Judged| {
+    let each = |case: &Case, judged: &Judgment| {
         if let Some(rows) = &rows {
-            rows.add(&Row::of_case(case, judged, args.rows.texts));
+            rows.add(&ResultRow::from_case(case, judged, args.rows.texts));
         }
     };
     let (score, seen) = measure(&edits, &plan, syntax, &each, keep, &|| progress.advance());
@@ -122,52 +123,57 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
     if let Some(shard) = args.shard {
         let mutations =
             plan.selected().into_iter().map(|way| (way.family.to_owned(), way.id.to_owned()));
-        let run = Run {
+        let run = MeasureRun {
             restitch: env!("CARGO_PKG_VERSION").to_owned(),
             seed: plan.seed,
             max: plan.max,
             syntax: format!("{syntax:?}").to_lowercase(),
-            material: digest(&pairs),
+            material: digest(&changes),
             edits: edits.len(),
             mutations: mutations.collect(),
         };
         let mut cases: BTreeMap<String, Vec<(usize, serde_json::Value)>> = BTreeMap::new();
-        for (place, case, judged) in seen {
+        for (index, case, judged) in seen {
             let own = cases.entry(case.cause.clone()).or_default();
-            own.push((place, report::generated(case, &judged)));
+            own.push((index, report::generated_case_json(case, &judged)));
         }
-        let cases = cases.into_iter().map(|(mutation, own)| (mutation, shown(own))).collect();
-        let found = Counted { rows: score.by_row().clone(), cases };
+        let cases =
+            cases.into_iter().map(|(mutation, own)| (mutation, select_for_page(own))).collect();
+        let found = PartCounts { rows: score.tallies().clone(), cases };
         let part = AnyPart::Measure(Part { run, shard, found });
         return super::print(&serde_json::to_string(&part).unwrap_or_default());
     }
-    let wanted = seen.iter().filter(|(_, _, judged)| args.show.is_some_and(|s| s.wants(judged)));
-    let wanted: Vec<&JudgedCase> = wanted.take(args.limit).collect();
+    let selected =
+        seen.iter().filter(|(_, _, judged)| args.show.is_some_and(|s| s.selects(judged)));
+    let selected: Vec<&JudgedCase> = selected.take(args.limit).collect();
     let mut out = io::stdout().lock();
     let written = if common.json {
-        let cases: Vec<_> = wanted.iter().map(|(_, case, judged)| record(case, judged)).collect();
+        let cases: Vec<_> =
+            selected.iter().map(|(_, case, judged)| case_json(case, judged)).collect();
         writeln!(out, "{}", as_json(edits.len(), &score, &cases))
     } else {
-        wanted.iter().try_for_each(|(_, case, judged)| show(&mut out, case, judged)).and_then(
+        selected.iter().try_for_each(|(_, case, judged)| show(&mut out, case, judged)).and_then(
             |()| {
                 writeln!(out, "{} real edits\n{}{}", edits.len(), score.table(), score.last_line())
             },
         )
     };
-    ended(written, &score)
+    finish(written, &score)
 }
 
 /// All parts as one run, and as a page where one is asked for.
-pub(super) fn merged(
+pub(super) fn merge(
     common: &Common,
-    parts: Vec<Part<Run, Counted>>,
+    parts: Vec<Part<MeasureRun, PartCounts>>,
     html: Option<&Path>,
 ) -> Result<Exit, String> {
-    let same = |one: &Counted, other: &Counted| figures(&one.rows) == figures(&other.rows);
+    let same = |one: &PartCounts, other: &PartCounts| {
+        counts_digest(&one.rows) == counts_digest(&other.rows)
+    };
     let (run, parts) = gather(parts, same)?;
-    let (score, cases) = merged_parts(&run, &parts);
+    let (score, cases) = merge_parts(&run, &parts);
     if let Some(html) = html {
-        let page = report::page_of(&score, &cases, false, &[]);
+        let page = report::render_score(&score, &cases, false, &[]);
         if let Err(error) = std::fs::write(common.root().join(html), page) {
             return Ok(Exit::fault(format!("cannot write {}: {error}", html.display())));
         }
@@ -179,7 +185,7 @@ pub(super) fn merged(
             writeln!(out, "{} real edits\n{}{}", run.edits, score.table(), score.last_line())
         }
     };
-    Ok(ended(written, &score))
+    Ok(finish(written, &score))
 }
 
 fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_json::Value {
@@ -195,11 +201,11 @@ fn as_json(edits: usize, score: &Score, cases: &[serde_json::Value]) -> serde_js
             })
         })
         .collect();
-    let figures = figures(score.by_row());
+    let figures = counts_digest(score.tallies());
     json!({ "edits": edits, "rows": rows, "cases": cases, "figures": figures })
 }
 
-fn ended(written: io::Result<()>, score: &Score) -> Exit {
+fn finish(written: io::Result<()>, score: &Score) -> Exit {
     match written {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
         Ok(()) if score.total().wrong + score.total().failed() > 0 => Exit::Refused,
@@ -207,24 +213,24 @@ fn ended(written: io::Result<()>, score: &Score) -> Exit {
     }
 }
 
-fn record(case: &Case, judged: &Judged) -> serde_json::Value {
+fn case_json(case: &Case, judged: &Judgment) -> serde_json::Value {
     let text = |bytes: Option<Vec<u8>>| bytes.map(|b| String::from_utf8_lossy(&b).into_owned());
     json!({
         "id": case.id, "way": case.cause, "language": case.language, "path": case.path,
         "before": String::from_utf8_lossy(&case.before), "old_str": case.old, "new_str": case.new,
-        "wanted": text(case.wanted()), "got": text(judged.got.clone()),
-        "verdict": judged.verdict.word(), "breaks": judged.breaks, "by": judged.by, "refusal": judged.refusal,
+        "wanted": text(case.right_result()), "got": text(judged.got.clone()),
+        "verdict": judged.verdict.as_str(), "breaks": judged.adds_syntax_errors, "by": judged.by, "refusal": judged.refusal,
     })
 }
 
 /// One case for a person: the strings, then wanted against got.
-fn show(out: &mut impl Write, case: &Case, judged: &Judged) -> io::Result<()> {
+fn show(out: &mut impl Write, case: &Case, judged: &Judgment) -> io::Result<()> {
     writeln!(
         out,
         "━━━ {} · {} · {} · by {}",
         case.id,
         case.language,
-        judged.verdict.word(),
+        judged.verdict.as_str(),
         judged.by
     )?;
     for (name, text) in [("old_str", &case.old), ("new_str", &case.new)] {
@@ -234,7 +240,7 @@ fn show(out: &mut impl Write, case: &Case, judged: &Judged) -> io::Result<()> {
         }
     }
     let before = String::from_utf8_lossy(&case.before);
-    let wanted = case.wanted();
+    let wanted = case.right_result();
     if let Truth::Refused(codes) = &case.truth {
         writeln!(out, "── wanted: refused with {}", super::codes(codes))?;
     }

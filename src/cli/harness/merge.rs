@@ -49,12 +49,12 @@ pub(crate) fn run(common: &Common, args: &MergeArgs) -> Exit {
             "--html makes the page of `harness measure`; these parts are of another command",
         );
     }
-    let done = if !mined.is_empty() {
-        mine::merged(common, mined)
+    let result = if !mined.is_empty() {
+        mine::merge(common, mined)
     } else if !compared.is_empty() {
-        compare::merged(common, compared)
+        compare::merge(common, compared)
     } else {
-        measure::merged(common, measured, args.html.as_deref())
+        measure::merge(common, measured, args.html.as_deref())
     };
-    done.unwrap_or_else(|why| Exit::usage(format!("the parts cannot be merged: {why}")))
+    result.unwrap_or_else(|why| Exit::usage(format!("the parts cannot be merged: {why}")))
 }

@@ -15,11 +15,11 @@ use crate::cli::progress::Progress;
 use crate::harness::fixture::{Expect, Fixture, Spec, Status, Tree, slug};
 use crate::harness::judge::CaseVerdict;
 use crate::harness::mine::failures::{Failure, failures};
-use crate::harness::mine::files::Known;
-use crate::harness::mine::parts::{Edits, Mined, Record, Run};
+use crate::harness::mine::files::Provenance;
 use crate::harness::mine::redact::Redactor;
+use crate::harness::mine::summary::{ClientCounts, FailureRecord, MineRun, MineSummary};
 use crate::harness::mine::{Client, Findings, Replacement, read};
-use crate::harness::rows::{Row, Rows};
+use crate::harness::rows::{ResultRow, RowWriter};
 use crate::harness::score::percent;
 use crate::harness::shard::{AnyPart, Part, Shard, gather};
 use crate::language::Language;
@@ -89,11 +89,11 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
             Err(error) => return Exit::fault(format!("cannot write a case: {error}")),
         },
     };
-    let mined = Mined::of(&found, &failed, by_model);
+    let mined = MineSummary::new(&found, &failed, by_model);
     let text = if let Some(shard) = args.shard {
-        let run = Run {
+        let run = MineRun {
             restitch: env!("CARGO_PKG_VERSION").to_owned(),
-            material: material(&found),
+            material: inventory_digest(&found),
             asks_model: args.ask_model,
         };
         let part = AnyPart::Mine(Part { run, shard, found: mined });
@@ -111,15 +111,18 @@ pub(crate) async fn run(common: &Common, args: MineArgs) -> Exit {
 }
 
 /// All parts as one run.
-pub(super) fn merged(common: &Common, parts: Vec<Part<Run, Mined>>) -> Result<Exit, String> {
+pub(super) fn merge(
+    common: &Common,
+    parts: Vec<Part<MineRun, MineSummary>>,
+) -> Result<Exit, String> {
     let (_, found) = gather(parts, |one, other| one == other)?;
-    let mined = Mined::merged(found);
+    let mined = MineSummary::merge(found);
     Ok(super::print(&if common.json { as_json(&mined, None) } else { as_text(&mined) }))
 }
 
 /// The digest of the files' names and sizes. Not of their folders: on another machine, the same
 /// transcripts may be elsewhere.
-fn material(found: &Findings) -> ContentHash {
+fn inventory_digest(found: &Findings) -> ContentHash {
     let line = |(file, size): &(PathBuf, u64)| {
         format!("{} {size}\n", file.file_name().unwrap_or_default().to_string_lossy())
     };
@@ -127,10 +130,10 @@ fn material(found: &Findings) -> ContentHash {
 }
 
 fn write_rows(failed: &[Failure], file: &Path) -> io::Result<()> {
-    let rows = Rows::create(file)?;
+    let rows = RowWriter::create(file)?;
     for failure in failed {
-        let language = Language::from_path(&failure.path).map_or("", |language| language.name);
-        rows.add(&Row::of_failure(failure, language));
+        let language = Language::of_path(&failure.path).map_or("", |language| language.name);
+        rows.add(&ResultRow::from_failure(failure, language));
     }
     rows.finish()
 }
@@ -216,15 +219,15 @@ fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-fn as_text(mined: &Mined) -> String {
-    let Mined { skipped, unread, failures: failed, by_model, .. } = mined;
+fn as_text(mined: &MineSummary) -> String {
+    let MineSummary { skipped, unread, failures: failed, by_model, .. } = mined;
     let mut out = String::new();
     let _ = writeln!(
         out,
         "{:<10}{:>9}{:>8}{:>8}{:>8}",
         "client", "sessions", "edits", "failed", "share"
     );
-    for (client, Edits { sessions, edits }) in mined.clients() {
+    for (client, ClientCounts { sessions, edits }) in mined.clients() {
         let failures = failed.iter().filter(|f| f.client == client).count();
         let share = percent(failures, edits);
         let _ = writeln!(out, "{client:<10}{sessions:>9}{edits:>8}{failures:>8}{share:>8}");
@@ -272,14 +275,15 @@ fn as_text(mined: &Mined) -> String {
     for ((why, cause), count) in &groups {
         let _ = writeln!(out, "  {count:>5}  {why:<20} {cause}");
     }
-    let count = |test: &dyn Fn(&Record) -> bool| failed.iter().filter(|f| test(f)).count();
-    let is_from =
-        |f: &Record, known: Known| f.file_from.as_ref().is_some_and(|word| word == known.as_str());
+    let count = |test: &dyn Fn(&FailureRecord) -> bool| failed.iter().filter(|f| test(f)).count();
+    let is_from = |f: &FailureRecord, known: Provenance| {
+        f.file_from.as_ref().is_some_and(|word| word == known.as_str())
+    };
     let known = count(&|f| f.file_known);
     let recovered = count(&|f| f.recovered);
-    let recorded = count(&|f| is_from(f, Known::Recorded));
-    let reconstructed = count(&|f| is_from(f, Known::Reconstructed));
-    let shown = count(&|f| is_from(f, Known::Shown));
+    let recorded = count(&|f| is_from(f, Provenance::Recorded));
+    let reconstructed = count(&|f| is_from(f, Provenance::Reconstructed));
+    let shown = count(&|f| is_from(f, Provenance::ErrorExcerpt));
     let _ = writeln!(
         out,
         "\n{} failed; the file before is known for {known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {shown} in part from the error)",
@@ -318,7 +322,7 @@ fn as_text(mined: &Mined) -> String {
     out
 }
 
-fn as_json(mined: &Mined, saved: Option<&Saved>) -> String {
+fn as_json(mined: &MineSummary, saved: Option<&Saved>) -> String {
     let unread: Vec<_> =
         mined.unread.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect();
     let recovered = mined.failures.iter().filter(|f| f.recovered).count();
@@ -343,7 +347,7 @@ struct Saved {
     #[serde(rename = "held_back")]
     withheld: usize,
     #[serde(rename = "without_a_file")]
-    fileless: usize,
+    without_file: usize,
 }
 
 impl std::fmt::Display for Saved {
@@ -351,7 +355,7 @@ impl std::fmt::Display for Saved {
         write!(
             f,
             "{} new cases saved, {} were there already, {} held back because a secret could not be removed, {} without a file",
-            self.new, self.known, self.withheld, self.fileless
+            self.new, self.known, self.withheld, self.without_file
         )
     }
 }
@@ -360,10 +364,11 @@ fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
     let mut saved = Saved::default();
     for failure in failed {
         // The lines that an error shows are no file.
-        let whole =
-            |(_, known): &&(String, Known)| *known != Known::Shown && !failure.edits.is_empty();
+        let whole = |(_, known): &&(String, Provenance)| {
+            *known != Provenance::ErrorExcerpt && !failure.edits.is_empty()
+        };
         let Some((before, known)) = failure.before.as_ref().filter(whole) else {
-            saved.fileless += 1;
+            saved.without_file += 1;
             continue;
         };
         let Some(mut fixture) = fixture(failure, before, *known, dir) else {
@@ -392,7 +397,7 @@ fn save(failed: &[Failure], dir: &Path) -> io::Result<Saved> {
 
 /// The case of a failure, clean of secrets, with nothing said yet of what comes of it; `None`
 /// when that cannot be done.
-fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<Fixture> {
+fn fixture(failure: &Failure, before: &str, known: Provenance, dir: &Path) -> Option<Fixture> {
     let mut redactor = Redactor::new();
     redactor.learn(before);
     for edit in &failure.edits {
@@ -410,10 +415,10 @@ fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<
     let texts = edits.iter().flat_map(|edit| [edit.old.as_str(), edit.new.as_str()]);
     let content = std::iter::once(before.as_str()).chain(texts).collect::<Vec<_>>().join("\0");
     let mut notes = vec![failure.why];
-    if matches!(known, Known::Committed { .. }) {
+    if matches!(known, Provenance::Committed { .. }) {
         notes.push(known.as_str());
     }
-    notes.push(if failure.agrees() == Some(true) {
+    notes.push(if failure.agrees_with_retry() == Some(true) {
         "equal to the agent's own retry"
     } else {
         "not confirmed: read it before you trust it"
@@ -437,7 +442,7 @@ fn fixture(failure: &Failure, before: &str, known: Known, dir: &Path) -> Option<
             near_line: None,
             status: Status::Pass,
             reason: String::new(),
-            reconstructed: (known != Known::Recorded).then_some(true),
+            reconstructed: (known != Provenance::Recorded).then_some(true),
             expect: Expect { ok: Some(true), ..Expect::default() },
             arguments: None,
         },

@@ -17,9 +17,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::args::Common;
 use super::exit::Exit;
 use crate::edit::EditCode;
-use crate::harness::edits::Pair;
-use crate::harness::material::{self, Half};
-use crate::harness::rows::Rows;
+use crate::harness::corpus::{self, Half};
+use crate::harness::edits::FileChange;
+use crate::harness::rows::RowWriter;
 
 #[derive(Debug, Args)]
 pub(crate) struct HarnessArgs {
@@ -53,7 +53,7 @@ enum HarnessCommand {
 
 /// Where real edits come from.
 #[derive(Debug, Args)]
-struct Material {
+struct CorpusArgs {
     /// The older of two versions of a package, or a git repository on its own.
     #[arg(long, value_name = "DIR", required_unless_present = "corpus")]
     from: Option<PathBuf>,
@@ -84,15 +84,15 @@ struct RowsArgs {
 }
 
 impl RowsArgs {
-    fn open(&self, common: &Common) -> Result<Option<Rows>, Exit> {
+    fn open(&self, common: &Common) -> Result<Option<RowWriter>, Exit> {
         let create = |file: &PathBuf| {
-            Rows::create(&common.root().join(file)).map_err(|error| self.cannot(&error))
+            RowWriter::create(&common.root().join(file)).map_err(|error| self.cannot(&error))
         };
         self.rows.as_ref().map(create).transpose()
     }
 
-    fn close(&self, rows: Option<Rows>) -> Result<(), Exit> {
-        rows.map_or(Ok(()), Rows::finish).map_err(|error| self.cannot(&error))
+    fn close(&self, rows: Option<RowWriter>) -> Result<(), Exit> {
+        rows.map_or(Ok(()), RowWriter::finish).map_err(|error| self.cannot(&error))
     }
 
     fn cannot(&self, error: &io::Error) -> Exit {
@@ -108,30 +108,30 @@ enum HalfArg {
     All,
 }
 
-impl Material {
-    fn pairs(&self) -> Result<Vec<Pair>, Exit> {
+impl CorpusArgs {
+    fn changes(&self) -> Result<Vec<FileChange>, Exit> {
         let half = match self.half {
             HalfArg::Dev => Half::Development,
             HalfArg::HeldOut => Half::HeldOut,
             HalfArg::All => Half::Both,
         };
         let read = match (&self.corpus, &self.from, &self.to) {
-            (Some(corpus), ..) => material::corpus(corpus, half),
+            (Some(dir), ..) => corpus::packages(dir, half),
             (None, Some(from), Some(to)) => {
                 let name = to.file_name().map(|n| n.to_string_lossy().into_owned());
-                material::versions(name.as_deref().unwrap_or("package"), from, to)
+                corpus::versions(name.as_deref().unwrap_or("package"), from, to)
             }
-            (None, Some(from), None) => material::history(from),
+            (None, Some(from), None) => corpus::git_history(from),
             (None, None, _) => {
                 return Err(Exit::usage("give --from A --to B, --from REPOSITORY or --corpus DIR"));
             }
         };
-        let pairs =
+        let changes =
             read.map_err(|error| Exit::fault(format!("cannot read the material: {error}")))?;
-        if pairs.is_empty() {
+        if changes.is_empty() {
             return Err(Exit::usage("the material has no text file with two versions"));
         }
-        Ok(pairs)
+        Ok(changes)
     }
 }
 

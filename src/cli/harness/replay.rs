@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::super::args::Common;
 use super::super::exit::Exit;
-use crate::harness::replay::{Ending, Failed, Replayed, replay, table};
+use crate::harness::replay::{FailedEdit, ReplayOutcome, ReplayedEdit, replay, table};
 
 /// Lines of JSON: `id`, `file`, `before`, `old_str`, `new_str`, and as `retry` the two strings
 /// that the agent sent next, or null.
@@ -26,22 +26,23 @@ pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Exit {
         Ok(text) => text,
         Err(error) => return Exit::usage(format!("cannot read {name}: {error}")),
     };
-    let mut runs: Vec<Replayed> = Vec::new();
+    let mut runs: Vec<ReplayedEdit> = Vec::new();
     for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match serde_json::from_str::<Failed>(line) {
+        match serde_json::from_str::<FailedEdit>(line) {
             Ok(case) => runs.push(replay(&case)),
             Err(error) => return Exit::usage(format!("{name}, line {}: {error}", at + 1)),
         }
     }
     let mut out = io::stdout().lock();
     let written = if common.json {
-        let cases: Vec<_> = runs.iter().map(record).collect();
+        let cases: Vec<_> = runs.iter().map(edit_json).collect();
         writeln!(out, "{}", json!({ "cases": cases }))
     } else {
         write!(out, "{}", table(&runs))
     };
-    let other =
-        |run: &Replayed| run.with_model.as_ref().is_some_and(|model| model.ending == Ending::Other);
+    let other = |run: &ReplayedEdit| {
+        run.with_model.as_ref().is_some_and(|model| model.outcome == ReplayOutcome::Other)
+    };
     match written {
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
         Ok(()) if runs.iter().any(other) => Exit::Refused,
@@ -49,7 +50,7 @@ pub(crate) fn run(common: &Common, args: &ReplayArgs) -> Exit {
     }
 }
 
-fn record(run: &Replayed) -> serde_json::Value {
-    let one = |run: &crate::harness::replay::Run| json!({ "ending": run.ending.word(), "asked": run.asked, "why": run.why, "after": run.after });
-    json!({ "id": run.id, "without_model": one(&run.alone), "with_model": run.with_model.as_ref().map(one) })
+fn edit_json(run: &ReplayedEdit) -> serde_json::Value {
+    let one = |run: &crate::harness::replay::ReplayRun| json!({ "ending": run.outcome.label(), "asked": run.asked, "why": run.why, "after": run.after });
+    json!({ "id": run.id, "without_model": one(&run.without_model), "with_model": run.with_model.as_ref().map(one) })
 }

@@ -14,15 +14,15 @@ use super::super::exit::Exit;
 use super::RowsArgs;
 use crate::cli::progress::Progress;
 use crate::harness::baseline::{Baseline, Difference, Scope};
-use crate::harness::ci::{self, End::*};
+use crate::harness::ci::{self, CiOutcome};
 use crate::harness::fixture::{Status, Tree};
-use crate::harness::judge::{CaseVerdict, Judged};
+use crate::harness::judge::{CaseVerdict, Judgment};
 use crate::harness::measure::parallel;
 use crate::harness::pack;
-use crate::harness::rows::Row;
+use crate::harness::rows::ResultRow;
 use crate::harness::score::Score;
 use crate::harness::shard::Shard;
-use crate::harness::suite::{Entry, Origin, Standing, load, select};
+use crate::harness::suite::{CaseSource, RunOutcome, SuiteCase, load, select};
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
@@ -67,10 +67,10 @@ enum By {
 
 /// A case with what came of it.
 struct CaseRun {
-    entry: Entry,
-    judged: Judged,
+    entry: SuiteCase,
+    judged: Judgment,
     files: Tree,
-    standing: Standing,
+    outcome: RunOutcome,
 }
 
 pub(crate) fn bless(common: &Common, args: RunArgs) -> Exit {
@@ -107,7 +107,7 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
         return Exit::fault(format!("cannot write a case: {error}"));
     }
     let mut now = Baseline::default();
-    seen.iter().for_each(|case| now.set(&case.entry.id, &case.judged.verdict));
+    seen.iter().for_each(|case| now.record(&case.entry.id, &case.judged.verdict));
     let file = args.baseline.clone().unwrap_or_else(|| dir.join("baseline.json"));
     let was = match baseline(&file, args.baseline.is_some()) {
         Ok(was) => was,
@@ -116,7 +116,7 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     let changes = was.as_ref().map(|was| was.changes(&now, scope)).unwrap_or_default();
     if args.bless {
         let mut kept = was.unwrap_or_default();
-        kept.absorb(now, scope);
+        kept.update(now, scope);
         let written = serde_json::to_string_pretty(&kept).map_err(io::Error::other);
         if let Err(error) = written.and_then(|text| std::fs::write(&file, text + "\n")) {
             return Exit::fault(format!("cannot write {}: {error}", file.display()));
@@ -125,8 +125,10 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     if let Err(exit) = write_rows(common, &args.rows, &seen) {
         return exit;
     }
-    let lost = changes.iter().any(Difference::is_loss) && !args.bless;
-    let bad = seen.iter().any(|case| matches!(case.standing, Standing::Bad | Standing::Promote));
+    let lost = changes.iter().any(Difference::is_regression) && !args.bless;
+    let bad = seen
+        .iter()
+        .any(|case| matches!(case.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure));
     let rows = || rows(common.root(), &seen, &changes);
     if let Some(file) = &args.junit
         && let Err(error) = std::fs::write(file, ci::junit(&rows()))
@@ -149,46 +151,50 @@ fn write_rows(common: &Common, args: &RowsArgs, seen: &[CaseRun]) -> Result<(), 
     let rows = args.open(common)?;
     if let Some(rows) = &rows {
         for case in seen {
-            rows.add(&Row::of_entry(&case.entry, &case.judged, args.texts));
+            rows.add(&ResultRow::from_suite_case(&case.entry, &case.judged, args.texts));
         }
     }
     args.close(rows)
 }
 
 /// The run for a report; paths are relative to the root.
-fn rows(root: &Path, seen: &[CaseRun], changes: &[Difference]) -> Vec<ci::Row> {
+fn rows(root: &Path, seen: &[CaseRun], changes: &[Difference]) -> Vec<ci::CiCase> {
     let row = |case: &CaseRun| {
-        let file = match &case.entry.kind {
-            Origin::Folder(fixture) => fixture.dir.join("case.toml"),
-            Origin::Packed(_, file) => file.clone(),
-            Origin::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
+        let file = match &case.entry.source {
+            CaseSource::Folder(fixture) => fixture.dir.join("case.toml"),
+            CaseSource::Packed(_, file) => file.clone(),
+            CaseSource::Unreadable(_) => PathBuf::from(&case.entry.id).join("case.toml"),
         };
         let change = changes.iter().find(|change| change.id == case.entry.id);
-        let lost = change.is_some_and(Difference::is_loss);
-        let end = match case.standing {
-            Standing::Bad => Bad(case.entry.explain(&case.judged, &case.files)),
-            Standing::Promote => Bad("known to fail, and it passes now: promote it".into()),
-            _ if lost => Bad(change.map(ToString::to_string).unwrap_or_default()),
-            Standing::Good => Good,
-            Standing::Known => Known,
+        let lost = change.is_some_and(Difference::is_regression);
+        let outcome = match case.outcome {
+            RunOutcome::Unexpected => {
+                CiOutcome::Failed(case.entry.explain(&case.judged, &case.files))
+            }
+            RunOutcome::FixedFailure => {
+                CiOutcome::Failed("known to fail, and it passes now: promote it".into())
+            }
+            _ if lost => CiOutcome::Failed(change.map(ToString::to_string).unwrap_or_default()),
+            RunOutcome::Expected => CiOutcome::Passed,
+            RunOutcome::KnownFailure => CiOutcome::KnownFailure,
         };
-        ci::Row {
+        ci::CiCase {
             id: case.entry.id.clone(),
             family: case.entry.family.clone(),
             file: file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/"),
             took: case.judged.took,
-            end,
-            was: change.and_then(|change| change.was.clone()),
-            is: case.judged.verdict.word().to_owned(),
+            outcome,
+            previous: change.and_then(|change| change.was.clone()),
+            current: case.judged.verdict.as_str().to_owned(),
         }
     };
     seen.iter().map(row).collect()
 }
 
-fn judge_all(entries: Vec<Entry>) -> Vec<CaseRun> {
+fn judge_all(entries: Vec<SuiteCase>) -> Vec<CaseRun> {
     let progress = Progress::new("cases", entries.len());
     let judged = parallel(&entries, |entry| {
-        let result = entry.judge_files();
+        let result = entry.judge_with_files();
         progress.advance();
         result
     });
@@ -197,8 +203,8 @@ fn judge_all(entries: Vec<Entry>) -> Vec<CaseRun> {
         .into_iter()
         .zip(judged)
         .map(|(entry, (judged, files))| {
-            let standing = entry.standing(&judged.verdict);
-            CaseRun { entry, judged, files, standing }
+            let outcome = entry.outcome(&judged.verdict);
+            CaseRun { entry, judged, files, outcome }
         })
         .collect()
 }
@@ -218,24 +224,26 @@ fn baseline(file: &Path, named: bool) -> Result<Option<Baseline>, Exit> {
 fn bless_all(seen: &mut [CaseRun]) -> io::Result<()> {
     let mut packs: Vec<PathBuf> = Vec::new();
     for case in seen.iter_mut() {
-        if matches!(case.standing, Standing::Good | Standing::Known) {
+        if matches!(case.outcome, RunOutcome::Expected | RunOutcome::KnownFailure) {
             continue;
         }
-        match &mut case.entry.kind {
-            Origin::Folder(fixture) if !matches!(case.judged.verdict, CaseVerdict::Broken(_)) => {
+        match &mut case.entry.source {
+            CaseSource::Folder(fixture)
+                if !matches!(case.judged.verdict, CaseVerdict::Broken(_)) =>
+            {
                 fixture.bless(&case.judged, &case.files)?;
                 case.entry.status = Status::Pass;
-                let (judged, files) = case.entry.judge_files();
+                let (judged, files) = case.entry.judge_with_files();
                 (case.judged, case.files) = (judged, files);
-                case.standing = case.entry.standing(&case.judged.verdict);
+                case.outcome = case.entry.outcome(&case.judged.verdict);
             }
-            Origin::Packed(_, file) => {
+            CaseSource::Packed(_, file) => {
                 packs.push(file.clone());
                 let fails = !case.judged.verdict.is_good();
                 case.entry.status = if fails { Status::KnownFailure } else { Status::Pass };
-                case.standing = if fails { Standing::Known } else { Standing::Good };
+                case.outcome = if fails { RunOutcome::KnownFailure } else { RunOutcome::Expected };
             }
-            Origin::Folder(_) | Origin::Unreadable(_) => {}
+            CaseSource::Folder(_) | CaseSource::Unreadable(_) => {}
         }
     }
     packs.sort();
@@ -246,8 +254,8 @@ fn bless_all(seen: &mut [CaseRun]) -> io::Result<()> {
         for (case, known) in &mut all {
             if let Some(seen) = seen.iter().find(|seen| seen.entry.id == case.id) {
                 let fails = seen.entry.status == Status::KnownFailure;
-                *known =
-                    fails.then(|| format!("{} by {}", seen.judged.verdict.word(), seen.judged.by));
+                *known = fails
+                    .then(|| format!("{} by {}", seen.judged.verdict.as_str(), seen.judged.by));
             }
         }
         let text = pack::write(all.iter().map(|(case, known)| (case, known.as_deref())))?;
@@ -265,7 +273,7 @@ fn as_text(
     let mut score = Score::default();
     let mut known = 0;
     for case in seen {
-        if case.standing == Standing::Known {
+        if case.outcome == RunOutcome::KnownFailure {
             known += 1;
             continue;
         }
@@ -278,9 +286,10 @@ fn as_text(
         }
     }
     let mut out = String::new();
-    let bad = |case: &&CaseRun| matches!(case.standing, Standing::Bad | Standing::Promote);
+    let bad =
+        |case: &&CaseRun| matches!(case.outcome, RunOutcome::Unexpected | RunOutcome::FixedFailure);
     for case in seen.iter().filter(bad).take(args.limit) {
-        if case.standing == Standing::Promote {
+        if case.outcome == RunOutcome::FixedFailure {
             let _ = writeln!(
                 out,
                 "{}: known to fail, and it passes now. Promote it: restitch harness bless --filter {}\n",
@@ -296,22 +305,27 @@ fn as_text(
             writeln!(out, "… and {} more (--limit {all_bad} shows them)\n", all_bad - args.limit);
     }
     out.push_str(&score.table());
-    let fresh = changes.iter().filter(|change| change.was.is_none() && !change.is_loss()).count();
+    let fresh =
+        changes.iter().filter(|change| change.was.is_none() && !change.is_regression()).count();
     if changes.len() > fresh {
         let _ = writeln!(out, "\nchanged since the baseline:");
-        changes.iter().filter(|change| change.was.is_some() || change.is_loss()).for_each(
+        changes.iter().filter(|change| change.was.is_some() || change.is_regression()).for_each(
             |change| {
-                let _ = writeln!(out, "  {}{change}", if change.is_loss() { "LOSS " } else { "" });
+                let _ = writeln!(
+                    out,
+                    "  {}{change}",
+                    if change.is_regression() { "LOSS " } else { "" }
+                );
             },
         );
     }
     if fresh > 0 {
         let _ = writeln!(out, "\n{fresh} cases are new to the baseline");
     }
-    if !changes.is_empty() && !changes.iter().any(Difference::is_loss) && !args.bless {
+    if !changes.is_empty() && !changes.iter().any(Difference::is_regression) && !args.bless {
         let _ = writeln!(out, "no loss; `restitch harness bless` takes the changes over");
     }
-    let promote = seen.iter().filter(|case| case.standing == Standing::Promote).count();
+    let promote = seen.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
     let mut last = score.last_line_with(promote);
     if known > 0 {
         let _ = write!(last, ", {known} known failures");
@@ -327,12 +341,12 @@ fn as_json(seen: &[CaseRun], changes: &[Difference]) -> String {
             let j = &case.judged;
             json!({
                 "id": case.entry.id, "family": case.entry.family, "cause": case.entry.cause,
-                "language": case.entry.language, "verdict": j.verdict.word(), "by": j.by,
-                "standing": match case.standing {
-                    Standing::Good => "expected",
-                    Standing::Bad => "unexpected",
-                    Standing::Known => "known_failure",
-                    Standing::Promote => "promote",
+                "language": case.entry.language, "verdict": j.verdict.as_str(), "by": j.by,
+                "standing": match case.outcome {
+                    RunOutcome::Expected => "expected",
+                    RunOutcome::Unexpected => "unexpected",
+                    RunOutcome::KnownFailure => "known_failure",
+                    RunOutcome::FixedFailure => "promote",
                 },
                 "micros": u64::try_from(j.took.as_micros()).unwrap_or(u64::MAX),
                 "model_calls": j.model.calls, "prompt_bytes": j.model.prompt_bytes,
@@ -340,19 +354,21 @@ fn as_json(seen: &[CaseRun], changes: &[Difference]) -> String {
         })
         .collect();
     let count = |good: fn(&CaseVerdict) -> bool| {
-        seen.iter().filter(|c| c.standing != Standing::Known && good(&c.judged.verdict)).count()
+        seen.iter()
+            .filter(|c| c.outcome != RunOutcome::KnownFailure && good(&c.judged.verdict))
+            .count()
     };
     let changes: Vec<_> = changes
         .iter()
-        .map(|c| json!({ "id": c.id, "was": c.was, "is": c.is, "loss": c.is_loss() }))
+        .map(|c| json!({ "id": c.id, "was": c.was, "is": c.is, "loss": c.is_regression() }))
         .collect();
     json!({
         "right": count(|v| *v == CaseVerdict::Right),
         "refused": count(|v| matches!(v, CaseVerdict::Refused(_))),
         "silently_wrong": count(|v| *v == CaseVerdict::Wrong),
         "failed": count(|v| !v.is_good() && *v != CaseVerdict::Wrong),
-        "known_failures": seen.iter().filter(|c| c.standing == Standing::Known).count(),
-        "promote": seen.iter().filter(|c| c.standing == Standing::Promote).count(),
+        "known_failures": seen.iter().filter(|c| c.outcome == RunOutcome::KnownFailure).count(),
+        "promote": seen.iter().filter(|c| c.outcome == RunOutcome::FixedFailure).count(),
         "changes": changes,
         "cases": cases,
     })

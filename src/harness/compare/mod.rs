@@ -19,21 +19,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::case::{Case, Truth};
-use super::judge::{CaseVerdict, breaks, judge};
+use super::judge::{CaseVerdict, adds_syntax_errors, judge};
 use super::measure::parallel;
 use crate::edit::{EditCode, Expected};
 use crate::text::ContentHash;
 
-/// How a tool is had: a package and its version, which is fixed so that a table can be made
+/// Where a tool comes from: a package and its version, which is fixed so that a table can be made
 /// again. A newer one is compared by changing the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum PackageSource {
     Npm(&'static str, &'static str),
     Pip(&'static str, &'static str),
     /// A crate with a program of the same name, and features to build it with.
     Cargo(&'static str, &'static str, &'static [&'static str]),
     /// Part of this program.
-    Here,
+    BuiltIn,
 }
 
 /// A tool that can be compared.
@@ -41,7 +41,7 @@ enum Source {
 pub(crate) struct Rival {
     /// Its name in tables.
     pub id: &'static str,
-    source: Source,
+    source: PackageSource,
     driver: Driver,
 }
 
@@ -55,37 +55,45 @@ enum Driver {
 
 /// Every tool, this one first.
 pub(crate) const RIVALS: &[Rival] = &[
-    Rival { id: "restitch", source: Source::Here, driver: Driver::Restitch },
-    Rival { id: "exact", source: Source::Here, driver: Driver::Exact },
+    Rival { id: "restitch", source: PackageSource::BuiltIn, driver: Driver::Restitch },
+    Rival { id: "exact", source: PackageSource::BuiltIn, driver: Driver::Exact },
     Rival {
         id: "gemini-cli",
-        source: Source::Npm("@google/gemini-cli-core", "0.61.0"),
+        source: PackageSource::Npm("@google/gemini-cli-core", "0.61.0"),
         driver: Driver::Node,
     },
-    Rival { id: "aider", source: Source::Pip("aider-chat", "0.86.2"), driver: Driver::Python },
-    Rival { id: "codex", source: Source::Npm("@openai/codex", "0.169.0"), driver: Driver::Python },
+    Rival {
+        id: "aider",
+        source: PackageSource::Pip("aider-chat", "0.86.2"),
+        driver: Driver::Python,
+    },
+    Rival {
+        id: "codex",
+        source: PackageSource::Npm("@openai/codex", "0.169.0"),
+        driver: Driver::Python,
+    },
     Rival {
         id: "pi",
-        source: Source::Npm("@mariozechner/pi-coding-agent", "0.73.1"),
+        source: PackageSource::Npm("@mariozechner/pi-coding-agent", "0.73.1"),
         driver: Driver::Node,
     },
     Rival {
         id: "mcp-filesystem",
-        source: Source::Npm("@modelcontextprotocol/server-filesystem", "2026.8.31"),
+        source: PackageSource::Npm("@modelcontextprotocol/server-filesystem", "2026.8.31"),
         driver: Driver::Node,
     },
     // Its engine is this native module. For later versions the registry lacks the builds for
     // single machines.
     Rival {
         id: "oh-my-pi",
-        source: Source::Npm("@oh-my-pi/pi-natives", "18.2.3"),
+        source: PackageSource::Npm("@oh-my-pi/pi-natives", "18.2.3"),
         driver: Driver::Node,
     },
     // Its other features are parsers, which its build fetches from elsewhere; `edit` has no
     // use for them.
     Rival {
         id: "atomwrite",
-        source: Source::Cargo(
+        source: PackageSource::Cargo(
             "atomwrite",
             "0.1.37",
             &["--no-default-features", "--features", "core"],
@@ -94,20 +102,20 @@ pub(crate) const RIVALS: &[Rival] = &[
     },
     Rival {
         id: "patchloom",
-        source: Source::Cargo("patchloom", "0.37.6", &[]),
+        source: PackageSource::Cargo("patchloom", "0.37.6", &[]),
         driver: Driver::Python,
     },
     // The same with the option that lets it write what it only suggests otherwise.
     Rival {
         id: "patchloom-approximate",
-        source: Source::Cargo("patchloom", "0.37.6", &[]),
+        source: PackageSource::Cargo("patchloom", "0.37.6", &[]),
         driver: Driver::Python,
     },
 ];
 
 /// What a tool made of the cases.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Result {
+pub(crate) struct ToolResult {
     /// The tool.
     pub tool: String,
     /// The version that ran.
@@ -115,16 +123,16 @@ pub(crate) struct Result {
     /// The package.
     pub package: String,
     /// Cases with a right answer, and how many came out right, wrong and refused.
-    pub recoverable: Counts,
+    pub recoverable: ToolCounts,
     /// Cases that must be refused, likewise.
-    pub must_refuse: Counts,
+    pub must_refuse: ToolCounts,
     /// The same counts by family.
-    pub families: Vec<(String, Counts)>,
+    pub families: Vec<(String, ToolCounts)>,
 }
 
 /// Counts of one kind of case.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Counts {
+pub(crate) struct ToolCounts {
     /// All.
     pub cases: usize,
     /// The right bytes.
@@ -143,7 +151,7 @@ pub(crate) struct Counts {
 
 /// What was compared: parts of the same run have the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Run {
+pub(crate) struct CompareRun {
     /// The program's version.
     pub restitch: String,
     /// The digest of all cases.
@@ -156,18 +164,18 @@ pub(crate) struct Run {
 
 /// What a part found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Compared {
+pub(crate) struct PartComparison {
     /// Cases that every tool can express.
     pub cases: usize,
     /// Of these, cases whose right result has a new syntax error itself.
     pub broken: usize,
     /// What came of them, by tool.
-    pub results: Vec<Result>,
+    pub results: Vec<ToolResult>,
 }
 
-impl Run {
+impl CompareRun {
     /// Of all cases, whatever part is compared.
-    pub(crate) fn of(cases: &[Case], results: &[Result]) -> Self {
+    pub(crate) fn new(cases: &[Case], results: &[ToolResult]) -> Self {
         let mut families: Vec<String> = Vec::new();
         let mut bytes = Vec::new();
         for case in cases {
@@ -189,8 +197,8 @@ impl Run {
 }
 
 /// All parts of a run together.
-pub(crate) fn merged(run: &Run, parts: Vec<Compared>) -> Compared {
-    let mut all = Compared::default();
+pub(crate) fn merge(run: &CompareRun, parts: Vec<PartComparison>) -> PartComparison {
+    let mut all = PartComparison::default();
     for part in parts {
         all.cases += part.cases;
         all.broken += part.broken;
@@ -218,7 +226,7 @@ pub(crate) fn merged(run: &Run, parts: Vec<Compared>) -> Compared {
 }
 
 /// Whether every tool can express a case.
-pub(crate) fn is_fair(case: &Case) -> bool {
+pub(crate) fn is_expressible_everywhere(case: &Case) -> bool {
     case.expected == Expected::default()
         && case.near_line.is_none()
         && !case.old.is_empty()
@@ -227,7 +235,7 @@ pub(crate) fn is_fair(case: &Case) -> bool {
 }
 
 /// Installs a tool below `scratch`, if need be, and runs the cases through it.
-pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<Result> {
+pub(crate) fn run_tool(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<ToolResult> {
     let results: HashMap<usize, Option<Vec<u8>>> = match rival.driver {
         Driver::Restitch => {
             cases.iter().enumerate().map(|(at, case)| (at, judge(case).got)).collect()
@@ -235,23 +243,23 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
         Driver::Exact => cases.iter().enumerate().map(|(at, case)| (at, exact(case))).collect(),
         Driver::Node | Driver::Python => drive(rival, cases, scratch)?,
     };
-    let mut out = Result {
+    let mut out = ToolResult {
         tool: rival.id.to_owned(),
         version: version(rival, scratch),
         package: match rival.source {
-            Source::Npm(package, _) => format!("npm {package}"),
-            Source::Pip(package, _) => format!("PyPI {package}"),
-            Source::Cargo(package, ..) => format!("crates.io {package}"),
-            Source::Here => "this program".into(),
+            PackageSource::Npm(package, _) => format!("npm {package}"),
+            PackageSource::Pip(package, _) => format!("PyPI {package}"),
+            PackageSource::Cargo(package, ..) => format!("crates.io {package}"),
+            PackageSource::BuiltIn => "this program".into(),
         },
-        recoverable: Counts::default(),
-        must_refuse: Counts::default(),
+        recoverable: ToolCounts::default(),
+        must_refuse: ToolCounts::default(),
         families: Vec::new(),
     };
-    let places: Vec<usize> = (0..cases.len()).collect();
-    let broken = parallel(&places, |at| {
+    let indexes: Vec<usize> = (0..cases.len()).collect();
+    let broken = parallel(&indexes, |at| {
         let after = results.get(at).and_then(Option::as_ref)?;
-        breaks(&cases[*at], after)
+        adds_syntax_errors(&cases[*at], after)
     });
     for (at, case) in cases.iter().enumerate() {
         let verdict = match results.get(&at).cloned().flatten() {
@@ -259,15 +267,15 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
             Some(_) => CaseVerdict::Wrong,
             None => CaseVerdict::Refused(EditCode::NoOccurrence),
         };
-        let side = match case.truth {
+        let counts = match case.truth {
             Truth::Right { .. } => &mut out.recoverable,
             Truth::Refused(_) => &mut out.must_refuse,
         };
-        side.add(&verdict, broken[at]);
+        counts.add(&verdict, broken[at]);
         match out.families.iter_mut().find(|(family, _)| *family == case.family) {
             Some((_, counts)) => counts.add(&verdict, broken[at]),
             None => {
-                let mut counts = Counts::default();
+                let mut counts = ToolCounts::default();
                 counts.add(&verdict, broken[at]);
                 out.families.push((case.family.clone(), counts));
             }
@@ -276,7 +284,7 @@ pub(crate) fn run(rival: &Rival, cases: &[Case], scratch: &Path) -> io::Result<R
     Ok(out)
 }
 
-impl Counts {
+impl ToolCounts {
     fn append(&mut self, other: &Self) {
         self.cases += other.cases;
         self.right += other.right;
@@ -305,19 +313,20 @@ fn exact(case: &Case) -> Option<Vec<u8>> {
         .then(|| text.replacen(&case.old, &case.new, 1).into_bytes())
 }
 
-fn folder(rival: &Rival, scratch: &Path) -> PathBuf {
+fn tool_dir(rival: &Rival, scratch: &Path) -> PathBuf {
     let name = match rival.source {
         // A crate takes minutes to build, and serves two rows.
-        Source::Cargo(package, ..) => package,
+        PackageSource::Cargo(package, ..) => package,
         _ => rival.id,
     };
     scratch.join("tools").join(name)
 }
 
 fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
-    let dir = folder(rival, scratch);
-    let (Source::Npm(_, wanted) | Source::Pip(_, wanted) | Source::Cargo(_, wanted, _)) =
-        rival.source
+    let dir = tool_dir(rival, scratch);
+    let (PackageSource::Npm(_, wanted)
+    | PackageSource::Pip(_, wanted)
+    | PackageSource::Cargo(_, wanted, _)) = rival.source
     else {
         return Ok(());
     };
@@ -329,8 +338,8 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
     }
     fs::create_dir_all(&dir)?;
     let mut command = match rival.source {
-        Source::Here => return Ok(()),
-        Source::Npm(package, version) => {
+        PackageSource::BuiltIn => return Ok(()),
+        PackageSource::Npm(package, version) => {
             let mut npm = Command::new("npm");
             npm.args([
                 "install",
@@ -343,46 +352,46 @@ fn install(rival: &Rival, scratch: &Path) -> io::Result<()> {
             ]);
             npm
         }
-        Source::Pip(package, version) => {
+        PackageSource::Pip(package, version) => {
             let mut pip = Command::new("python3");
             pip.args(["-m", "pip", "install", "-q", "--no-deps", "--target", "."]);
             pip.arg(format!("{package}=={version}"));
             pip
         }
-        Source::Cargo(package, version, features) => {
+        PackageSource::Cargo(package, version, features) => {
             let mut cargo = Command::new("cargo");
             cargo.args(["install", "--quiet", "--root", ".", "--version", version, package]);
             cargo.args(features);
             cargo
         }
     };
-    let done = command.current_dir(&dir).stdin(Stdio::null()).output()?;
-    if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr);
-        let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let output = command.current_dir(&dir).stdin(Stdio::null()).output()?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
         return Err(io::Error::other(format!("cannot install {}: {last}", rival.id)));
     }
     fs::write(dir.join("installed"), wanted)
 }
 
 fn version(rival: &Rival, scratch: &Path) -> String {
-    let dir = folder(rival, scratch);
+    let dir = tool_dir(rival, scratch);
     let found = match rival.source {
-        Source::Here => Some(env!("CARGO_PKG_VERSION").to_owned()),
-        Source::Npm(package, _) => {
+        PackageSource::BuiltIn => Some(env!("CARGO_PKG_VERSION").to_owned()),
+        PackageSource::Npm(package, _) => {
             fs::read_to_string(dir.join("node_modules").join(package).join("package.json"))
                 .ok()
                 .and_then(|text| serde_json::from_str::<Value>(&text).ok())
                 .and_then(|package| package["version"].as_str().map(str::to_owned))
         }
-        Source::Pip(package, _) => {
+        PackageSource::Pip(package, _) => {
             let start = format!("{}-", package.replace('-', "_"));
             fs::read_dir(&dir).ok().into_iter().flatten().flatten().find_map(|entry| {
                 let name = entry.file_name().to_string_lossy().into_owned();
                 Some(name.strip_prefix(&start)?.strip_suffix(".dist-info")?.to_owned())
             })
         }
-        Source::Cargo(package, ..) => fs::read_to_string(dir.join(".crates.toml"))
+        PackageSource::Cargo(package, ..) => fs::read_to_string(dir.join(".crates.toml"))
             .ok()
             .and_then(|text| installed_version(&text, package)),
     };
@@ -410,7 +419,7 @@ fn drive(
         lock.lock()?;
         install(rival, scratch)?;
     }
-    let dir = folder(rival, scratch);
+    let dir = tool_dir(rival, scratch);
     fs::create_dir_all(scratch.join("work"))?;
     let work = tempfile::tempdir_in(scratch.join("work"))?;
     let work = work.path();
@@ -481,13 +490,15 @@ fn drive(
 
 /// How many of the right results have a syntax error that the file did not have: what the
 /// grammar does not know, or what the author broke.
-pub(crate) fn right_but_broken(cases: &[Case]) -> usize {
-    let broken = parallel(cases, |case| case.wanted().and_then(|after| breaks(case, &after)));
+pub(crate) fn count_right_with_errors(cases: &[Case]) -> usize {
+    let broken = parallel(cases, |case| {
+        case.right_result().and_then(|after| adds_syntax_errors(case, &after))
+    });
     broken.into_iter().filter(|broken| *broken == Some(true)).count()
 }
 
 /// The comparison as a Markdown table.
-pub(crate) fn table(results: &[Result]) -> String {
+pub(crate) fn table(results: &[ToolResult]) -> String {
     let share = super::score::percent;
     let mut out = String::from(
         "| tool | version | recoverable: right | silently wrong | refused | must refuse: refused | silently wrong | edits with new syntax errors |\n|---|---|---:|---:|---:|---:|---:|---:|\n",

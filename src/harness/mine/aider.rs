@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Attempt, Client, Deed, Replacement, Transcript};
+use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 
 /// What aider calls the file, and how such names end.
 pub const NAME: &str = ".aider.chat.history.md";
@@ -30,13 +30,13 @@ pub fn read(text: &str, session: &str, folder: Option<&Path>) -> Vec<Transcript>
         if let Some(time) = line.strip_prefix(START) {
             let mut reader = Reader::new(&format!("{session}/{}", found.len() + 1));
             reader.out.folder = folder.map(Path::to_owned);
-            reader.out.tick(&Value::from(time.trim()));
+            reader.out.set_time(&Value::from(time.trim()));
             found.push(reader);
         } else if let Some(reader) = found.last_mut() {
-            reader.line(line);
+            reader.read_line(line);
         }
     }
-    found.into_iter().map(Reader::end).collect()
+    found.into_iter().map(Reader::finish).collect()
 }
 
 /// A block that the model wrote.
@@ -49,7 +49,7 @@ struct Block {
 
 /// A block as aider quotes it, with what it shows of the file.
 #[derive(Debug, Default)]
-struct Quoted {
+struct FailedBlock {
     path: String,
     old: Vec<String>,
     new: Vec<String>,
@@ -58,7 +58,7 @@ struct Quoted {
 
 /// In which part of a block a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Part {
+enum BlockPart {
     #[default]
     Outside,
     Old,
@@ -74,12 +74,12 @@ struct Reader {
     /// In the model's answer.
     answering: bool,
     /// In what aider says. Only the first of its lines may be marked: an empty one ends it.
-    aside: bool,
-    part: Part,
+    in_notice: bool,
+    part: BlockPart,
     /// The last lines of the answer, in which the file of the next block is named.
     above: Vec<String>,
     blocks: Vec<Block>,
-    quoted: Vec<Quoted>,
+    quoted: Vec<FailedBlock>,
     applied: BTreeSet<String>,
     others_applied: bool,
     /// The files that the last edit changed, which `/undo` brings back.
@@ -92,8 +92,8 @@ impl Reader {
             out: Transcript::new(Client::Aider, session),
             turn: 0,
             answering: false,
-            aside: false,
-            part: Part::Outside,
+            in_notice: false,
+            part: BlockPart::Outside,
             above: Vec::new(),
             blocks: Vec::new(),
             quoted: Vec::new(),
@@ -103,38 +103,38 @@ impl Reader {
         }
     }
 
-    fn line(&mut self, line: &str) {
+    fn read_line(&mut self, line: &str) {
         // A line of Markdown in a block may look like aider's own.
-        let in_block = self.answering && matches!(self.part, Part::Old | Part::New);
+        let in_block = self.answering && matches!(self.part, BlockPart::Old | BlockPart::New);
         if in_block && !ends_answer(line) {
-            self.answer(line);
+            self.read_answer(line);
         } else if line.starts_with("> ") || line == ">" {
-            self.aside = true;
-            self.said(line);
+            self.in_notice = true;
+            self.read_notice(line);
         } else if line.starts_with("#### ") {
-            self.settle();
+            self.finish_answer();
         } else if line.trim().is_empty() && !self.answering {
-            self.aside = false;
-        } else if !self.aside {
+            self.in_notice = false;
+        } else if !self.in_notice {
             if !self.answering {
-                self.settle();
+                self.finish_answer();
                 self.turn += 1;
                 self.answering = true;
             }
-            self.answer(line);
+            self.read_answer(line);
         }
     }
 
     /// A line of the model's.
-    fn answer(&mut self, line: &str) {
+    fn read_answer(&mut self, line: &str) {
         let text = line.trim_end();
         match self.part {
-            Part::Old if is_mark(text, '=', "") => self.part = Part::New,
-            Part::New if is_mark(text, '>', " REPLACE") => self.part = Part::Outside,
-            Part::Old | Part::New => {
+            BlockPart::Old if is_mark(text, '=', "") => self.part = BlockPart::New,
+            BlockPart::New if is_mark(text, '>', " REPLACE") => self.part = BlockPart::Outside,
+            BlockPart::Old | BlockPart::New => {
                 if let Some(block) = self.blocks.last_mut() {
                     let lines =
-                        if self.part == Part::Old { &mut block.old } else { &mut block.new };
+                        if self.part == BlockPart::Old { &mut block.old } else { &mut block.new };
                     lines.push(line.to_owned());
                 }
             }
@@ -144,98 +144,103 @@ impl Reader {
                 let path = path.or(before).unwrap_or_default();
                 self.above.clear();
                 self.blocks.push(Block { path, old: Vec::new(), new: Vec::new() });
-                self.part = Part::Old;
+                self.part = BlockPart::Old;
             }
             _ => self.above.push(text.to_owned()),
         }
     }
 
     /// A line of aider's.
-    fn said(&mut self, line: &str) {
+    fn read_notice(&mut self, line: &str) {
         if self.answering {
             self.answering = false;
-            if matches!(self.part, Part::Old | Part::New) {
+            if matches!(self.part, BlockPart::Old | BlockPart::New) {
                 self.blocks.pop();
             }
-            self.part = Part::Outside;
+            self.part = BlockPart::Outside;
             self.above.clear();
         }
         let body = line.strip_prefix("> ").unwrap_or_default();
         // Two blanks are put at the end of each line.
         let body = body.strip_suffix("  ").unwrap_or(body);
         if let Some(path) = line.strip_prefix(FAILED) {
-            self.quoted.push(Quoted { path: path.trim().to_owned(), ..Quoted::default() });
-            self.part = Part::Outside;
+            self.quoted
+                .push(FailedBlock { path: path.trim().to_owned(), ..FailedBlock::default() });
+            self.part = BlockPart::Outside;
         } else if line.starts_with(SIMILAR) {
-            self.part = Part::Similar;
+            self.part = BlockPart::Similar;
         } else if let Some(path) = line.strip_prefix(APPLIED) {
             self.applied.insert(path.trim().to_owned());
         } else if line.starts_with(OTHERS_APPLIED) {
             self.others_applied = true;
         } else if !self.quoted.is_empty() {
-            self.quote(body);
-        } else if let Some(model) = model(body) {
+            self.read_quote(body);
+        } else if let Some(model) = model_name(body) {
             self.out.model = Some(model.to_owned());
-        } else if let Some(tokens) = received(body) {
-            self.out.spend(self.turn, tokens);
+        } else if let Some(tokens) = received_tokens(body) {
+            self.out.add_tokens(self.turn, tokens);
         } else if body.starts_with("Removed: ") {
             for path in std::mem::take(&mut self.last) {
-                self.out.push(self.turn, &path, Deed::Lost);
+                self.out.push(self.turn, &path, FileAction::ChangedUnseen);
             }
         }
     }
 
     /// A line of a block that failed, as aider repeats it.
-    fn quote(&mut self, body: &str) {
+    fn read_quote(&mut self, body: &str) {
         let Some(quoted) = self.quoted.last_mut() else { return };
         let text = body.trim_end();
         match self.part {
-            Part::Outside if is_mark(text, '<', " SEARCH") => self.part = Part::Old,
-            Part::Old if is_mark(text, '=', "") => self.part = Part::New,
-            Part::New if is_mark(text, '>', " REPLACE") => self.part = Part::Outside,
-            Part::Old => quoted.old.push(body.to_owned()),
-            Part::New => quoted.new.push(body.to_owned()),
-            Part::Similar if text.starts_with("```") || is_tag(text) => self.part = Part::Shown,
-            Part::Shown if text.starts_with("```") || is_tag(text) => self.part = Part::Outside,
-            Part::Shown => quoted.shown.push(body.to_owned()),
+            BlockPart::Outside if is_mark(text, '<', " SEARCH") => self.part = BlockPart::Old,
+            BlockPart::Old if is_mark(text, '=', "") => self.part = BlockPart::New,
+            BlockPart::New if is_mark(text, '>', " REPLACE") => self.part = BlockPart::Outside,
+            BlockPart::Old => quoted.old.push(body.to_owned()),
+            BlockPart::New => quoted.new.push(body.to_owned()),
+            BlockPart::Similar if text.starts_with("```") || is_tag(text) => {
+                self.part = BlockPart::Shown
+            }
+            BlockPart::Shown if text.starts_with("```") || is_tag(text) => {
+                self.part = BlockPart::Outside
+            }
+            BlockPart::Shown => quoted.shown.push(body.to_owned()),
             _ => {}
         }
     }
 
     /// What became of the blocks of the last answer.
-    fn settle(&mut self) {
+    fn finish_answer(&mut self) {
         let failed_any = !self.quoted.is_empty();
         let mut changed = std::mem::take(&mut self.applied);
-        let mut told: BTreeSet<String> = BTreeSet::new();
+        let mut recorded: BTreeSet<String> = BTreeSet::new();
         let mut blocks = std::mem::take(&mut self.blocks);
         // With `--apply` the blocks come from a file, and only those that failed are here.
         for quoted in &self.quoted {
-            if !blocks.iter().any(|block| alike(&block.old, &quoted.old)) {
+            if !blocks.iter().any(|block| same_lines(&block.old, &quoted.old)) {
                 let (path, old, new) =
                     (quoted.path.clone(), quoted.old.clone(), quoted.new.clone());
                 blocks.push(Block { path, old, new });
             }
         }
         for (at, block) in blocks.into_iter().enumerate() {
-            let same = |quoted: &Quoted| alike(&quoted.old, &block.old);
+            let same = |quoted: &FailedBlock| same_lines(&quoted.old, &block.old);
             let failed = self.quoted.iter().position(same).map(|at| self.quoted.remove(at));
             let path = failed.as_ref().map_or(&block.path, |quoted| &quoted.path).clone();
-            let landed = failed.is_none() && (changed.contains(&path) || self.others_applied);
-            if path.is_empty() || !(landed || failed.is_some()) {
+            let applied = failed.is_none() && (changed.contains(&path) || self.others_applied);
+            if path.is_empty() || !(applied || failed.is_some()) {
                 continue;
             }
-            told.insert(path.clone());
-            if landed && failed_any {
+            recorded.insert(path.clone());
+            if applied && failed_any {
                 changed.insert(path.clone());
             }
             let new = joined(&block.new);
-            let deed = if landed && block.old.iter().all(|line| line.trim().is_empty()) {
+            let action = if applied && block.old.iter().all(|line| line.trim().is_empty()) {
                 // A new file, or text at the end of one that is there.
-                Deed::Lost
+                FileAction::ChangedUnseen
             } else {
                 let error = failed.as_ref().map(|_| "SEARCH block not found".to_owned());
                 let shown = failed.map(|q| joined(&q.shown)).filter(|text| !text.trim().is_empty());
-                Deed::Edited(Attempt {
+                FileAction::Edited(EditAttempt {
                     id: format!("{}.{}", self.turn, at + 1),
                     edits: vec![Replacement { old: joined(&block.old), new, all: false }],
                     before: None,
@@ -243,11 +248,11 @@ impl Reader {
                     error,
                 })
             };
-            self.out.push(self.turn, &path, deed);
+            self.out.push(self.turn, &path, action);
         }
         // Whole files and diffs are applied, too, but their text is not looked for here.
-        for path in changed.iter().filter(|path| !told.contains(*path)) {
-            self.out.push(self.turn, path, Deed::Lost);
+        for path in changed.iter().filter(|path| !recorded.contains(*path)) {
+            self.out.push(self.turn, path, FileAction::ChangedUnseen);
         }
         if !changed.is_empty() {
             self.last = changed;
@@ -255,12 +260,12 @@ impl Reader {
         self.quoted.clear();
         self.others_applied = false;
         self.answering = false;
-        self.part = Part::Outside;
+        self.part = BlockPart::Outside;
         self.above.clear();
     }
 
-    fn end(mut self) -> Transcript {
-        self.settle();
+    fn finish(mut self) -> Transcript {
+        self.finish_answer();
         self.out
     }
 }
@@ -270,7 +275,7 @@ fn joined(lines: &[String]) -> String {
 }
 
 /// Aider drops the blanks at the end of a line when it repeats a block.
-fn alike(a: &[String], b: &[String]) -> bool {
+fn same_lines(a: &[String], b: &[String]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.trim_end() == b.trim_end())
 }
 
@@ -287,7 +292,7 @@ fn is_tag(line: &str) -> bool {
 
 /// What cannot be in a block: the model was interrupted.
 fn ends_answer(line: &str) -> bool {
-    received(line.strip_prefix("> ").unwrap_or_default()).is_some()
+    received_tokens(line.strip_prefix("> ").unwrap_or_default()).is_some()
         || line.starts_with("> ^C")
         // A heading in a block does not end with the two blanks of the user's lines.
         || (line.starts_with("#### ") && line.ends_with("  "))
@@ -302,14 +307,14 @@ fn file_name(line: &str) -> Option<String> {
 }
 
 /// `Models: NAME with diff edit format`, in the spellings of several versions.
-fn model(said: &str) -> Option<&str> {
+fn model_name(said: &str) -> Option<&str> {
     let rest = ["Models: ", "Main model: ", "Model: "].iter().find_map(|s| said.strip_prefix(s))?;
     let (name, _) = rest.split_once(" with ")?;
     name.split_whitespace().next().map(|name| name.trim_end_matches('⚡'))
 }
 
 /// `Tokens: 6.6k sent, 342 received.`: those that the model wrote.
-fn received(said: &str) -> Option<u64> {
+fn received_tokens(said: &str) -> Option<u64> {
     let (before, _) = said.strip_prefix("Tokens: ")?.split_once(" received")?;
     let number = before.rsplit(' ').next()?.replace(',', "");
     let (digits, thousand) = number.strip_suffix('k').map_or((&*number, 1.0), |d| (d, 1000.0));
@@ -324,12 +329,15 @@ mod tests {
 
     #[test]
     fn lines_of_several_versions_are_understood() {
-        assert_eq!(model("Models: a/b⚡ with ♾️ diff edit format, weak model c"), Some("a/b"));
-        assert_eq!(model("Main model: x with diff edit format"), Some("x"));
-        assert_eq!(model("Models which match \"x\":"), None);
-        assert_eq!(received("Tokens: 5,244 sent, 604 received. Cost: $0.02 request"), Some(604));
-        assert_eq!(received("Tokens: 7.3k sent, 1.0k received."), Some(1000));
-        assert_eq!(received("Tokens: none"), None);
+        assert_eq!(model_name("Models: a/b⚡ with ♾️ diff edit format, weak model c"), Some("a/b"));
+        assert_eq!(model_name("Main model: x with diff edit format"), Some("x"));
+        assert_eq!(model_name("Models which match \"x\":"), None);
+        assert_eq!(
+            received_tokens("Tokens: 5,244 sent, 604 received. Cost: $0.02 request"),
+            Some(604)
+        );
+        assert_eq!(received_tokens("Tokens: 7.3k sent, 1.0k received."), Some(1000));
+        assert_eq!(received_tokens("Tokens: none"), None);
         assert_eq!(file_name("**`a/b.py`:**").as_deref(), Some("a/b.py"));
         for none in ["```python", "", "Here are the changes:", "<source>"] {
             assert_eq!(file_name(none), None, "{none}");

@@ -9,7 +9,9 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Attempt, Client, Deed, Transcript, replacements, string, text_of, unnumbered};
+use super::{
+    Client, EditAttempt, FileAction, Transcript, replacements, string, strip_line_numbers, text_of,
+};
 
 /// What a token is long, about, in prose, code and JSON.
 const BYTES_PER_TOKEN: u64 = 4;
@@ -18,29 +20,29 @@ const BYTES_PER_TOKEN: u64 = 4;
 pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Claude, session);
     let mut open: HashMap<String, (String, Value, usize)> = HashMap::new();
-    let mut said: Vec<Said> = Vec::new();
-    let mut messages: HashMap<String, usize> = HashMap::new();
+    let mut written: Vec<Message> = Vec::new();
+    let mut index_by_id: HashMap<String, usize> = HashMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let Ok(record) = serde_json::from_str::<Value>(line) else {
             out.skipped += 1;
             continue;
         };
-        out.tick(&record["timestamp"]);
-        out.works_in(&record["cwd"]);
+        out.set_time(&record["timestamp"]);
+        out.set_folder(&record["cwd"]);
         let content = record["message"]["content"].as_array();
         match (record["type"].as_str(), content) {
             (Some("assistant"), Some(parts)) => {
                 let message = &record["message"];
                 let known = message["id"]
                     .as_str()
-                    .map(|id| *messages.entry(id.to_owned()).or_insert(said.len()));
-                let at = known.unwrap_or(said.len());
-                if at == said.len() {
-                    said.push(Said::default());
+                    .map(|id| *index_by_id.entry(id.to_owned()).or_insert(written.len()));
+                let at = known.unwrap_or(written.len());
+                if at == written.len() {
+                    written.push(Message::default());
                 }
-                said[at].add(message, parts);
+                written[at].add(message, parts);
                 let turn = at + 1;
-                out.thinks_with(&message["model"]);
+                out.set_model(&message["model"]);
                 for part in parts.iter().filter(|part| part["type"] == "tool_use") {
                     if let (Some(id), Some(name)) = (part["id"].as_str(), part["name"].as_str()) {
                         open.insert(id.to_owned(), (name.to_owned(), part["input"].clone(), turn));
@@ -58,9 +60,9 @@ pub fn read(text: &str, session: &str) -> Transcript {
             _ => {}
         }
     }
-    for (turn, said) in (1..).zip(&said) {
-        let (tokens, estimated) = said.tokens();
-        out.spend(turn, tokens);
+    for (turn, message) in (1..).zip(&written) {
+        let (tokens, estimated) = message.tokens();
+        out.add_tokens(turn, tokens);
         if estimated {
             out.estimated.insert(turn);
         }
@@ -70,14 +72,14 @@ pub fn read(text: &str, session: &str) -> Transcript {
 
 /// A message, put together from its records.
 #[derive(Default)]
-struct Said {
+struct Message {
     tokens: u64,
     bytes: u64,
     /// It was streamed and its end was not recorded.
     unfinished: bool,
 }
 
-impl Said {
+impl Message {
     fn add(&mut self, message: &Value, parts: &[Value]) {
         let counted = message["usage"]["output_tokens"].as_u64();
         self.tokens = self.tokens.max(counted.unwrap_or(0));
@@ -119,24 +121,25 @@ fn step(
         if let Some(content) = file["content"].as_str() {
             let whole =
                 from.is_none_or(|from| from <= 1) && lines("numLines") == lines("totalLines");
-            let deed = Deed::Saw { from: from.unwrap_or(1), text: content.to_owned(), whole };
-            out.push(turn, &path, deed);
-        } else if let Some((from, text)) = unnumbered(&said) {
+            let action =
+                FileAction::Viewed { from: from.unwrap_or(1), text: content.to_owned(), whole };
+            out.push(turn, &path, action);
+        } else if let Some((from, text)) = strip_line_numbers(&said) {
             let whole = from == 1 && input.get("limit").is_none();
-            out.push(turn, &path, Deed::Saw { from, text, whole });
+            out.push(turn, &path, FileAction::Viewed { from, text, whole });
         }
     } else if name == "Write" && !failed {
         if let Some(content) = input["content"].as_str() {
-            out.push(turn, &path, Deed::Wrote(content.to_owned()));
+            out.push(turn, &path, FileAction::Written(content.to_owned()));
         }
     } else if edits {
-        let attempt = Attempt {
+        let attempt = EditAttempt {
             id: id.to_owned(),
             edits: replacements(input),
             before: detail["originalFile"].as_str().map(str::to_owned),
             shown: None,
             error: failed.then_some(said),
         };
-        out.push(turn, &path, Deed::Edited(attempt));
+        out.push(turn, &path, FileAction::Edited(attempt));
     }
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{Attempt, Client, Deed, Replacement, Transcript};
+use super::{Client, EditAttempt, FileAction, Replacement, Transcript};
 use crate::patch::{Change, Patch};
 
-enum Open {
+enum PendingCall {
     Patch(String, usize),
     Shell(String, usize),
 }
@@ -16,7 +16,7 @@ enum Open {
 /// Reads one rollout.
 pub fn read(text: &str, session: &str) -> Transcript {
     let mut out = Transcript::new(Client::Codex, session);
-    let mut open: HashMap<String, Open> = HashMap::new();
+    let mut open: HashMap<String, PendingCall> = HashMap::new();
     let mut turn = 0;
     let mut counted = None;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -25,34 +25,38 @@ pub fn read(text: &str, session: &str) -> Transcript {
             continue;
         };
         let payload = &record["payload"];
-        out.tick(&record["timestamp"]);
-        out.works_in(&payload["cwd"]);
-        out.thinks_with(&payload["model"]);
+        out.set_time(&record["timestamp"]);
+        out.set_folder(&payload["cwd"]);
+        out.set_model(&payload["model"]);
         let id = payload["call_id"].as_str().unwrap_or_default().to_owned();
         match payload["type"].as_str().unwrap_or_default() {
             "custom_tool_call" if payload["name"] == "apply_patch" => {
                 turn += 1;
                 let input = payload["input"].as_str().unwrap_or_default().to_owned();
-                open.insert(id, Open::Patch(input, turn));
+                open.insert(id, PendingCall::Patch(input, turn));
             }
             "function_call" => {
                 turn += 1;
                 let arguments = payload["arguments"].as_str().unwrap_or_default();
                 let arguments: Value = serde_json::from_str(arguments).unwrap_or(Value::Null);
                 if let Some(command) = command(&arguments) {
-                    let opened = if command.contains("*** Begin Patch") {
-                        Open::Patch(command, turn)
+                    let call = if command.contains("*** Begin Patch") {
+                        PendingCall::Patch(command, turn)
                     } else {
-                        Open::Shell(command, turn)
+                        PendingCall::Shell(command, turn)
                     };
-                    open.insert(id, opened);
+                    open.insert(id, call);
                 }
             }
             "custom_tool_call_output" | "function_call_output" => {
                 let output = output(&payload["output"]);
                 match open.remove(&id) {
-                    Some(Open::Patch(patch, turn)) => patched(&mut out, &id, &patch, turn, &output),
-                    Some(Open::Shell(command, turn)) => shell(&mut out, &command, turn, &output),
+                    Some(PendingCall::Patch(patch, turn)) => {
+                        record_patch(&mut out, &id, &patch, turn, &output)
+                    }
+                    Some(PendingCall::Shell(command, turn)) => {
+                        record_shell(&mut out, &command, turn, &output)
+                    }
                     None => {}
                 }
             }
@@ -65,7 +69,7 @@ pub fn read(text: &str, session: &str) -> Transcript {
                     _ => info["last_token_usage"]["output_tokens"].as_u64(),
                 };
                 counted = sum.or(counted);
-                out.spend(turn, used.unwrap_or(0));
+                out.add_tokens(turn, used.unwrap_or(0));
             }
             _ => {}
         }
@@ -96,7 +100,7 @@ fn output(value: &Value) -> String {
     }
 }
 
-fn patched(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str) {
+fn record_patch(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str) {
     let start = text.find("*** Begin Patch").unwrap_or(0);
     let end = text.rfind("*** End Patch").map_or(text.len(), |at| at + "*** End Patch".len());
     let Ok(patch) = Patch::parse(&text[start..end.max(start)], None) else {
@@ -105,9 +109,9 @@ fn patched(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str
     };
     let failed = output.contains("verification failed") || output.contains("Failed to find");
     for file in patch.files {
-        let deed = match file.change {
-            Change::Add(content) if !failed => Deed::Wrote(content),
-            Change::Update { hunks, .. } => Deed::Edited(Attempt {
+        let action = match file.change {
+            Change::Add(content) if !failed => FileAction::Written(content),
+            Change::Update { hunks, .. } => FileAction::Edited(EditAttempt {
                 id: id.to_owned(),
                 edits: hunks
                     .iter()
@@ -123,24 +127,24 @@ fn patched(out: &mut Transcript, id: &str, text: &str, turn: usize, output: &str
             }),
             Change::Add(_) | Change::Delete => continue,
         };
-        out.push(turn, &file.path, deed);
+        out.push(turn, &file.path, action);
     }
 }
 
 /// `cat FILE` shows the whole file, `sed -n 'A,Bp' FILE` a part; other commands say nothing.
-fn shell(out: &mut Transcript, command: &str, turn: usize, output: &str) {
+fn record_shell(out: &mut Transcript, command: &str, turn: usize, output: &str) {
     let words: Vec<&str> =
         command.split_whitespace().map(|w| w.trim_matches(['"', '\''])).collect();
     // Newer versions put a header above the text.
     let text = output.split_once("\nOutput:\n").map_or(output, |(_, text)| text).to_owned();
     match words[..] {
         ["cat", path] if !path.starts_with('-') => {
-            out.push(turn, path, Deed::Saw { from: 1, text, whole: true });
+            out.push(turn, path, FileAction::Viewed { from: 1, text, whole: true });
         }
         ["sed", "-n", range, path] => {
             let first = range.trim_end_matches('p').split(',').next().and_then(|n| n.parse().ok());
             if let Some(from) = first {
-                out.push(turn, path, Deed::Saw { from, text, whole: false });
+                out.push(turn, path, FileAction::Viewed { from, text, whole: false });
             }
         }
         _ => {}

@@ -24,10 +24,10 @@ const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 const WRITE_VERSION: usize = 18;
 const HEADER: usize = 20;
 /// The file and what may lie beside it.
-const PARTS: &[&str] = &["", "-wal", "-journal"];
+const FILE_SUFFIXES: &[&str] = &["", "-wal", "-journal"];
 const MAX_ROW_BYTES: usize = 64 << 20;
 /// How long a lock is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 const ATTEMPTS: usize = 3;
 
 /// Whether a file is a database, by its first bytes.
@@ -40,22 +40,22 @@ pub fn is_database(start: &[u8]) -> bool {
 pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
     let name = file.file_stem().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     for _ in 0..ATTEMPTS {
-        let before = state(file);
+        let before = file_state(file);
         let opened = open(file).map_err(|why| why.to_string())?;
-        let mut book = Book::default();
-        let done = book.fill(&opened.connection);
+        let mut tables = Tables::default();
+        let done = tables.fill(&opened.connection);
         // It was read without a lock and has changed since: what was read may be torn.
-        if opened.alone && before != state(file) {
+        if opened.unlocked && before != file_state(file) {
             continue;
         }
-        found.transcripts.extend(book.transcripts(&name));
+        found.transcripts.extend(tables.transcripts(&name));
         return done.map_err(|why| why.to_string());
     }
-    Err(Trouble::Restless.to_string())
+    Err(DatabaseError::Changing.to_string())
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Trouble {
+enum DatabaseError {
     #[error("{}", explain(.0))]
     Database(#[from] rusqlite::Error),
     #[error("cannot read {path}: {error}", path = .0.display(), error = .1)]
@@ -63,12 +63,12 @@ enum Trouble {
     #[error("is no database of opencode: it has no table `part`")]
     Foreign,
     #[error("was written to while it was read, {ATTEMPTS} times; close opencode and mine again")]
-    Restless,
+    Changing,
 }
 
-impl Trouble {
+impl DatabaseError {
     /// Whether a copy may do better: a lock is no reason, since a copy would be torn.
-    fn is_for_a_copy(&self) -> bool {
+    fn can_retry_on_copy(&self) -> bool {
         match self {
             Self::Database(rusqlite::Error::SqliteFailure(error, _)) => {
                 matches!(error.code, ErrorCode::CannotOpen | ErrorCode::ReadOnly)
@@ -91,30 +91,30 @@ fn explain(error: &rusqlite::Error) -> String {
 }
 
 /// A connection, and the copy it reads, if any.
-struct Opened {
+struct OpenDatabase {
     connection: Connection,
     /// It is read without a lock.
-    alone: bool,
+    unlocked: bool,
     _copy: Option<TempDir>,
 }
 
-fn open(file: &Path) -> Result<Opened, Trouble> {
+fn open(file: &Path) -> Result<OpenDatabase, DatabaseError> {
     let mut header = [0; HEADER];
     let read = fs::File::open(file).and_then(|mut open| open.read_exact(&mut header));
-    read.map_err(|error| Trouble::File(file.to_owned(), error))?;
+    read.map_err(|error| DatabaseError::File(file.to_owned(), error))?;
     let logged = header[WRITE_VERSION] == 2;
-    let pending = fs::metadata(beside(file, "-wal")).is_ok_and(|log| log.len() > 0);
+    let pending = fs::metadata(sibling(file, "-wal")).is_ok_and(|log| log.len() > 0);
     // A log's index would be made if it were not there. Without a log there is nothing in it.
-    let alone = logged && !pending;
-    let how = if alone { "immutable=1" } else { "readonly_shm=1" };
-    match connect(&format!("file:{}?mode=ro&{how}", encoded(file))) {
-        Ok(connection) => Ok(Opened { connection, alone, _copy: None }),
-        Err(why) if why.is_for_a_copy() => copied(file),
+    let unlocked = logged && !pending;
+    let how = if unlocked { "immutable=1" } else { "readonly_shm=1" };
+    match connect(&format!("file:{}?mode=ro&{how}", uri_encode(file))) {
+        Ok(connection) => Ok(OpenDatabase { connection, unlocked, _copy: None }),
+        Err(why) if why.can_retry_on_copy() => open_copy(file),
         Err(why) => Err(why),
     }
 }
 
-fn connect(uri: &str) -> Result<Connection, Trouble> {
+fn connect(uri: &str) -> Result<Connection, DatabaseError> {
     let flags = OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let access = if uri.contains("?mode=ro") {
         OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -122,7 +122,7 @@ fn connect(uri: &str) -> Result<Connection, Trouble> {
         OpenFlags::SQLITE_OPEN_READ_WRITE
     };
     let connection = Connection::open_with_flags(uri, flags | access)?;
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(LOCK_TIMEOUT)?;
     // The file's own views and triggers must not run.
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -133,42 +133,44 @@ fn connect(uri: &str) -> Result<Connection, Trouble> {
 }
 
 /// Opens a private copy, in which SQLite may finish what was left in the log or journal.
-fn copied(file: &Path) -> Result<Opened, Trouble> {
+fn open_copy(file: &Path) -> Result<OpenDatabase, DatabaseError> {
     for _ in 0..ATTEMPTS {
-        let folder = tempfile::tempdir().map_err(|e| Trouble::File(std::env::temp_dir(), e))?;
+        let folder =
+            tempfile::tempdir().map_err(|e| DatabaseError::File(std::env::temp_dir(), e))?;
         let copy = folder.path().join("copy.db");
-        let before = state(file);
-        for (end, seen) in PARTS.iter().zip(&before) {
+        let before = file_state(file);
+        for (end, seen) in FILE_SUFFIXES.iter().zip(&before) {
             if seen.is_some() {
-                let from = beside(file, end);
-                fs::copy(&from, beside(&copy, end)).map_err(|error| Trouble::File(from, error))?;
+                let from = sibling(file, end);
+                fs::copy(&from, sibling(&copy, end))
+                    .map_err(|error| DatabaseError::File(from, error))?;
             }
         }
-        if before == state(file) {
-            let connection = connect(&format!("file:{}?mode=rw", encoded(&copy)))?;
-            return Ok(Opened { connection, alone: false, _copy: Some(folder) });
+        if before == file_state(file) {
+            let connection = connect(&format!("file:{}?mode=rw", uri_encode(&copy)))?;
+            return Ok(OpenDatabase { connection, unlocked: false, _copy: Some(folder) });
         }
     }
-    Err(Trouble::Restless)
+    Err(DatabaseError::Changing)
 }
 
 /// Size and time of everything that makes up the database.
-fn state(file: &Path) -> Vec<Option<(u64, SystemTime)>> {
+fn file_state(file: &Path) -> Vec<Option<(u64, SystemTime)>> {
     let of = |end: &&str| {
-        let data = fs::metadata(beside(file, end)).ok()?;
+        let data = fs::metadata(sibling(file, end)).ok()?;
         Some((data.len(), data.modified().ok()?))
     };
-    PARTS.iter().map(of).collect()
+    FILE_SUFFIXES.iter().map(of).collect()
 }
 
-fn beside(file: &Path, end: &str) -> PathBuf {
+fn sibling(file: &Path, end: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(end);
     name.into()
 }
 
 /// A path as a URI has it: `?` and `#` in it are no parameters.
-fn encoded(file: &Path) -> String {
+fn uri_encode(file: &Path) -> String {
     let absolute = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
     let mut out = String::new();
     for byte in absolute.as_os_str().as_encoded_bytes() {
@@ -187,7 +189,7 @@ fn encoded(file: &Path) -> String {
 
 /// What the tables say, put in order: sessions, their messages, their parts.
 #[derive(Default)]
-struct Book {
+struct Tables {
     sessions: BTreeMap<String, Session>,
     folders: HashMap<String, PathBuf>,
     /// Rows of which not even the session is known.
@@ -206,30 +208,30 @@ struct Message {
     parts: BTreeMap<(String, usize), Value>,
 }
 
-impl Book {
-    fn fill(&mut self, database: &Connection) -> Result<(), Trouble> {
-        if table(database, "part")?.is_empty() {
-            return Err(Trouble::Foreign);
+impl Tables {
+    fn fill(&mut self, database: &Connection) -> Result<(), DatabaseError> {
+        if columns(database, "part")?.is_empty() {
+            return Err(DatabaseError::Foreign);
         }
-        self.each(database, "session", &["id", "directory"], |book, row| {
+        self.each(database, "session", &["id", "directory"], |tables, row| {
             if let (Some(id), Some(folder)) = (text(row, 0), text(row, 1)) {
-                book.folders.insert(id, folder.into());
+                tables.folders.insert(id, folder.into());
             }
         })?;
-        self.each(database, "message", &["id", "session_id", "data"], |book, row| {
+        self.each(database, "message", &["id", "session_id", "data"], |tables, row| {
             let json = json(row, 2);
             let session = text(row, 1).or_else(|| string(json.as_ref()?, &["sessionID"]));
             let id = text(row, 0).or_else(|| string(json.as_ref()?, &["id"]));
             match (session, id, json) {
                 (Some(session), Some(id), Some(info)) => {
-                    let session = book.sessions.entry(session).or_default();
+                    let session = tables.sessions.entry(session).or_default();
                     session.messages.entry(id).or_default().info = info;
                 }
-                (session, ..) => book.skip(session),
+                (session, ..) => tables.skip(session),
             }
         })?;
         let mut number = 0;
-        self.each(database, "part", &["id", "message_id", "session_id", "data"], |book, row| {
+        self.each(database, "part", &["id", "message_id", "session_id", "data"], |tables, row| {
             number += 1;
             let json = json(row, 3);
             let own =
@@ -239,12 +241,12 @@ impl Book {
                 (Some(session), Some(message), Some(part)) => {
                     // Most of a database is talk, and only calls of tools are steps.
                     if part["type"] == "tool" {
-                        let messages = &mut book.sessions.entry(session).or_default().messages;
+                        let messages = &mut tables.sessions.entry(session).or_default().messages;
                         let parts = &mut messages.entry(message).or_default().parts;
                         parts.insert((id.unwrap_or_default(), number), part);
                     }
                 }
-                (session, ..) => book.skip(session),
+                (session, ..) => tables.skip(session),
             }
         })?;
         Ok(())
@@ -266,7 +268,7 @@ impl Book {
         wanted: &[&str],
         mut take: impl FnMut(&mut Self, &Row<'_>),
     ) -> rusqlite::Result<()> {
-        let there = table(database, name)?;
+        let there = columns(database, name)?;
         if there.is_empty() {
             return Ok(());
         }
@@ -308,7 +310,7 @@ impl Book {
 }
 
 /// The columns of a table; none when it is no table of this database.
-fn table(database: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
+fn columns(database: &Connection, name: &str) -> rusqlite::Result<Vec<String>> {
     let mut query = database.prepare(
         "SELECT c.name FROM sqlite_schema AS s, pragma_table_info(s.name) AS c WHERE s.type = 'table' AND s.name = ?1",
     )?;
@@ -340,8 +342,8 @@ mod tests {
     #[test]
     fn a_path_is_no_query() {
         // Windows puts a drive before it.
-        let root = encoded(Path::new("/"));
-        let path = encoded(Path::new("/a b/c?d#e%/ü.db"));
+        let root = uri_encode(Path::new("/"));
+        let path = uri_encode(Path::new("/a b/c?d#e%/ü.db"));
         assert_eq!(path, format!("{root}a%20b/c%3Fd%23e%25/%C3%BC.db"));
     }
 }

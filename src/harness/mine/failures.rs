@@ -3,11 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use super::files::{Known, applied, before_failures, own_retry};
-use super::{Client, Deed, Replacement, Transcript, git};
+use super::files::{Provenance, apply_exact, files_before_failures, find_retry};
+use super::{Client, FileAction, Replacement, Transcript, git};
 use crate::apply::apply_text;
 use crate::edit::{EditCode, EditRequest, Expected, Refusal};
-use crate::harness::replay::{self, Ending};
+use crate::harness::replay::{self, ReplayOutcome};
 
 /// One failed edit.
 #[derive(Debug, Clone)]
@@ -23,27 +23,27 @@ pub struct Failure {
     /// The replacements.
     pub edits: Vec<Replacement>,
     /// The file before, when the transcript lets us know.
-    pub before: Option<(String, Known)>,
+    pub before: Option<(String, Provenance)>,
     /// What the engine makes of it; `None` without the file.
-    pub outcome: Option<Replayed>,
+    pub outcome: Option<ReplayResult>,
     /// What the agent's own next success on that file made of the same version.
     pub retry: Option<String>,
     /// By which model, where the transcript says so.
     pub model: Option<String>,
     /// Whether the agent itself changed that file later.
-    pub landed: bool,
+    pub changed_later: bool,
     /// Turns after it until the agent changed that file. A turn that several failures share is
     /// one turn of the first.
     pub turns: usize,
     /// Output tokens of these turns.
     pub tokens: u64,
     /// Whether some of these tokens are worked out from the length of what was written.
-    pub estimated: bool,
+    pub tokens_estimated: bool,
 }
 
 /// What the engine makes of a failed edit.
 #[derive(Debug, Clone)]
-pub enum Replayed {
+pub enum ReplayResult {
     /// It applies.
     Recovered {
         /// The rung of the last replacement.
@@ -56,7 +56,7 @@ pub enum Replayed {
 }
 
 /// The kinds of error messages, by words that clients use.
-const KINDS: &[(&str, &[&str])] = &[
+const ERROR_KINDS: &[(&str, &[&str])] = &[
     (
         "several matches",
         &["multiple", "matches of the string", "expected 1 occurrence but found", "more than once"],
@@ -80,14 +80,14 @@ const KINDS: &[(&str, &[&str])] = &[
     ),
 ];
 
-fn why(error: &str) -> &'static str {
+fn error_kind(error: &str) -> &'static str {
     let error = error.to_lowercase();
     let text_missing =
         error.contains("string to replace not found") || error.contains("oldstring not found");
     if text_missing {
         return "not found";
     }
-    KINDS
+    ERROR_KINDS
         .iter()
         .find(|(_, words)| words.iter().any(|word| error.contains(word)))
         .map_or("other", |(kind, _)| kind)
@@ -95,29 +95,31 @@ fn why(error: &str) -> &'static str {
 
 /// Every failed edit of a transcript.
 pub fn failures(transcript: &Transcript) -> Vec<Failure> {
-    let known = before_failures(transcript);
+    let known = files_before_failures(transcript);
     let mut charged = BTreeSet::new();
     transcript
         .steps
         .iter()
         .enumerate()
         .filter_map(|(at, step)| {
-            let Deed::Edited(attempt) = &step.deed else { return None };
+            let FileAction::Edited(attempt) = &step.action else { return None };
             let error = attempt.error.as_ref()?;
-            let retry = own_retry(transcript, at);
+            let retry = find_retry(transcript, at);
             let end = retry.map_or(step.turn, |(at, _)| transcript.steps[at].turn);
             let turns: Vec<usize> =
                 (step.turn + 1..=end).filter(|turn| charged.insert(*turn)).collect();
-            let shown = || Some((attempt.shown.clone()?, Known::Shown));
+            let shown = || Some((attempt.shown.clone()?, Provenance::ErrorExcerpt));
             let before = known.get(&at).cloned();
-            let before = before.or_else(|| git::committed(transcript, at)).or_else(shown);
+            let before = before.or_else(|| git::committed_version(transcript, at)).or_else(shown);
             let own = retry.and_then(|(_, retry)| {
                 let (retry, before) = (retry?, &before.as_ref()?.0);
                 // Comparable only when the retry started from the same version.
                 let same = retry.before.as_ref().is_none_or(|recorded| recorded == before);
                 let result = || match (&attempt.edits[..], &retry.edits[..]) {
-                    ([edit], [next]) if !edit.all && !next.all => intended(before, edit, next),
-                    _ => applied(before, &retry.edits),
+                    ([edit], [next]) if !edit.all && !next.all => {
+                        file_after_retry(before, edit, next)
+                    }
+                    _ => apply_exact(before, &retry.edits),
                 };
                 same.then(result).flatten()
             });
@@ -129,24 +131,24 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
                 client: transcript.client,
                 id: format!("{}/{}", transcript.session, attempt.id),
                 path: step.path.clone(),
-                why: why(error),
+                why: error_kind(error),
                 edits: attempt.edits.clone(),
                 before,
                 outcome,
                 retry: own,
                 model: step.model.clone(),
-                landed: retry.is_some(),
+                changed_later: retry.is_some(),
                 turns: turns.len(),
                 tokens: turns.iter().filter_map(|turn| transcript.tokens.get(*turn)).sum(),
-                estimated: turns.iter().any(|turn| transcript.estimated.contains(turn)),
+                tokens_estimated: turns.iter().any(|turn| transcript.estimated.contains(turn)),
             })
         })
         .collect()
 }
 
 /// The file after the agent's next edit, if that has the same intention.
-fn intended(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
-    replay::truth(&replay::Failed {
+fn file_after_retry(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
+    replay::truth(&replay::FailedEdit {
         id: String::new(),
         file: String::new(),
         before: before.to_owned(),
@@ -157,21 +159,21 @@ fn intended(before: &str, edit: &Replacement, next: &Replacement) -> Option<Stri
 }
 
 /// The engine on the failed call: all replacements, in order, or none.
-pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> Replayed {
+pub fn replay(path: &str, file: &str, edits: &[Replacement]) -> ReplayResult {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut text = file.to_owned();
     let mut rung = String::new();
     for edit in edits {
-        match one(name, &text, edit) {
+        match apply_one(name, &text, edit) {
             Ok((after, by)) => (text, rung) = (after, by),
-            Err(refusal) => return Replayed::Refused(Box::new(refusal)),
+            Err(refusal) => return ReplayResult::Refused(Box::new(refusal)),
         }
     }
-    Replayed::Recovered { rung, after: text }
+    ReplayResult::Recovered { rung, after: text }
 }
 
 /// One replacement, as the edit tool decides it: with the language that the name tells.
-fn one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), Refusal> {
+fn apply_one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), Refusal> {
     let expected = if edit.all { Expected::All } else { Expected::default() };
     let request = EditRequest::new(edit.old.as_str(), edit.new.as_str()).expecting(expected);
     let applied = apply_text(Some(name), file, &[request])?;
@@ -181,24 +183,26 @@ fn one(name: &str, file: &str, edit: &Replacement) -> Result<(String, String), R
 impl Failure {
     /// Whether the engine applies it.
     pub fn is_recovered(&self) -> bool {
-        matches!(self.outcome, Some(Replayed::Recovered { .. }))
+        matches!(self.outcome, Some(ReplayResult::Recovered { .. }))
     }
 
     /// Whether the engine's result is what the agent itself arrived at; `None` when
     /// there is nothing to compare.
-    pub fn agrees(&self) -> Option<bool> {
+    pub fn agrees_with_retry(&self) -> Option<bool> {
         match (&self.outcome, &self.retry) {
-            (Some(Replayed::Recovered { after, .. }), Some(own)) => Some(after == own),
+            (Some(ReplayResult::Recovered { after, .. }), Some(own)) => Some(after == own),
             _ => None,
         }
     }
 
     /// How what the engine makes of it compares with the agent's own next edit; `None` without
     /// the file.
-    pub(crate) fn ending(&self) -> Option<Ending> {
+    pub(crate) fn replay_outcome(&self) -> Option<ReplayOutcome> {
         Some(match self.outcome.as_ref()? {
-            Replayed::Recovered { after, .. } => Ending::of(after, self.retry.as_deref()),
-            Replayed::Refused(_) => Ending::Refused,
+            ReplayResult::Recovered { after, .. } => {
+                ReplayOutcome::compare(after, self.retry.as_deref())
+            }
+            ReplayResult::Refused(_) => ReplayOutcome::Refused,
         })
     }
 
@@ -206,15 +210,15 @@ impl Failure {
     pub fn cause(&self) -> String {
         match &self.outcome {
             None => "file unknown".into(),
-            Some(Replayed::Recovered { rung, .. }) => rung.clone(),
-            Some(Replayed::Refused(refusal)) => refusal.code.as_str().to_owned(),
+            Some(ReplayResult::Recovered { rung, .. }) => rung.clone(),
+            Some(ReplayResult::Refused(refusal)) => refusal.code.as_str().to_owned(),
         }
     }
 
     /// The code of the refusal.
     pub fn code(&self) -> Option<EditCode> {
         match &self.outcome {
-            Some(Replayed::Refused(refusal)) => Some(refusal.code),
+            Some(ReplayResult::Refused(refusal)) => Some(refusal.code),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Attempt, Client, Deed, Transcript, replacements, string, text_of};
+use super::{Client, EditAttempt, FileAction, Transcript, replacements, string, text_of};
 
 /// Reads one session file.
 pub fn read(text: &str, session: &str) -> Transcript {
@@ -36,11 +36,11 @@ pub fn read(text: &str, session: &str) -> Transcript {
         }
     }
     for (turn, record) in last.iter().filter(|record| record["type"] == "gemini").enumerate() {
-        out.spend(turn, record["tokens"]["output"].as_u64().unwrap_or(0));
-        out.tick(&record["timestamp"]);
-        out.thinks_with(&record["model"]);
+        out.add_tokens(turn, record["tokens"]["output"].as_u64().unwrap_or(0));
+        out.set_time(&record["timestamp"]);
+        out.set_model(&record["model"]);
         for call in record["toolCalls"].as_array().into_iter().flatten() {
-            out.tick(&call["timestamp"]);
+            out.set_time(&call["timestamp"]);
             step(&mut out, turn, call);
         }
     }
@@ -63,24 +63,24 @@ fn step(out: &mut Transcript, turn: usize, call: &Value) {
                 || input.get("offset").is_some()
                 || input.get("limit").is_some();
             if !cut && !text.is_empty() {
-                out.push(turn, &path, Deed::Saw { from: 1, text, whole: true });
+                out.push(turn, &path, FileAction::Viewed { from: 1, text, whole: true });
             }
         }
         "write_file" if !failed => {
             if let Some(content) = input["content"].as_str() {
-                out.push(turn, &path, Deed::Wrote(content.to_owned()));
+                out.push(turn, &path, FileAction::Written(content.to_owned()));
             }
         }
         "replace" | "edit" => {
             let shown = &call["resultDisplay"];
-            let attempt = Attempt {
+            let attempt = EditAttempt {
                 id: call["id"].as_str().unwrap_or_default().to_owned(),
                 edits: replacements(input),
                 before: shown["originalContent"].as_str().map(str::to_owned),
                 shown: None,
                 error: failed.then(said),
             };
-            out.push(turn, &path, Deed::Edited(attempt));
+            out.push(turn, &path, FileAction::Edited(attempt));
         }
         _ => {}
     }

@@ -12,68 +12,74 @@
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::files::{Known, applied, own_retry, shows_lines};
-use super::{Attempt, Deed, Transcript};
+use super::files::{Provenance, apply_exact, contains_lines, find_retry};
+use super::{EditAttempt, FileAction, Transcript};
 
 /// A larger version is left alone.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// The committed version that the failed edit at step `failure` met.
-pub fn committed(transcript: &Transcript, failure: usize) -> Option<(String, Known)> {
+pub fn committed_version(transcript: &Transcript, failure: usize) -> Option<(String, Provenance)> {
     let step = transcript.steps.get(failure)?;
-    let (folder, when) = (transcript.folder.as_ref()?, step.when?);
-    let repository = Repository::around(folder)?;
+    let (folder, time) = (transcript.folder.as_ref()?, step.time?);
+    let repository = Repository::containing(folder)?;
     let path = repository.path_of(folder, &step.path)?;
-    let version = repository.version_at(&path, when)?;
-    checked(transcript, failure, version)
+    let version = repository.version_at(&path, time)?;
+    reconcile(transcript, failure, version)
 }
 
 /// The version as the transcript has it, or nothing if the two do not fit.
-fn checked(transcript: &Transcript, failure: usize, mut file: String) -> Option<(String, Known)> {
+fn reconcile(
+    transcript: &Transcript,
+    failure: usize,
+    mut file: String,
+) -> Option<(String, Provenance)> {
     let path = &transcript.steps.get(failure)?.path;
     let mut confirmed = false;
     let mut views: Vec<(usize, &str)> = Vec::new();
     for step in transcript.steps[..failure].iter().filter(|step| step.path == *path) {
-        match &step.deed {
-            Deed::Saw { from, text, .. } => views.push((*from, text)),
-            Deed::Wrote(text) => {
+        match &step.action {
+            FileAction::Viewed { from, text, .. } => views.push((*from, text)),
+            FileAction::Written(text) => {
                 // Later versions of it are the reason that the transcript does not have it.
                 views = vec![(1, text)];
             }
-            Deed::Edited(attempt) if attempt.error.is_none() => {
+            FileAction::Edited(attempt) if attempt.error.is_none() => {
                 let is_in =
                     attempt.edits.iter().all(|e| !e.new.is_empty() && file.contains(&e.new));
                 if !is_in {
-                    file = applied(&file, &attempt.edits)?;
+                    file = apply_exact(&file, &attempt.edits)?;
                 }
                 confirmed = true;
                 views.clear();
             }
-            Deed::Edited(_) => {}
-            Deed::Lost => return None,
+            FileAction::Edited(_) => {}
+            FileAction::ChangedUnseen => return None,
         }
     }
     for (from, text) in views {
-        confirmed |= shows(&file, from, text)?;
+        confirmed |= matches_view(&file, from, text)?;
     }
-    if let Deed::Edited(Attempt { shown: Some(shown), .. }) = &transcript.steps[failure].deed {
-        if !shows_lines(&file, shown) {
+    if let FileAction::Edited(EditAttempt { shown: Some(shown), .. }) =
+        &transcript.steps[failure].action
+    {
+        if !contains_lines(&file, shown) {
             return None;
         }
         confirmed = true;
     }
-    let retry = own_retry(transcript, failure).and_then(|(_, retry)| retry);
+    let retry = find_retry(transcript, failure).and_then(|(_, retry)| retry);
     if let Some(edit) = retry.and_then(|retry| retry.edits.first()) {
         if !file.contains(&edit.old) && !file.replace("\r\n", "\n").contains(&edit.old) {
             return None;
         }
         confirmed = true;
     }
-    Some((file, Known::Committed { confirmed }))
+    Some((file, Provenance::Committed { confirmed }))
 }
 
 /// Whether a view says anything; `None` when it shows another version. Its last line may be cut.
-fn shows(file: &str, from: usize, view: &str) -> Option<bool> {
+fn matches_view(file: &str, from: usize, view: &str) -> Option<bool> {
     let mut lines = file.lines().skip(from.saturating_sub(1));
     let mut seen = view.lines().peekable();
     let mut any = false;
@@ -93,7 +99,7 @@ struct Repository {
 }
 
 impl Repository {
-    fn around(folder: &Path) -> Option<Self> {
+    fn containing(folder: &Path) -> Option<Self> {
         // `-C` takes what follows as it is, but a relative folder is none of this machine's.
         if !folder.is_absolute() || !folder.is_dir() {
             return None;
@@ -122,8 +128,8 @@ impl Repository {
     }
 
     /// The newest committed content of a path at a time.
-    fn version_at(&self, path: &str, when: i64) -> Option<String> {
-        let before = format!("--before=@{when} +0000");
+    fn version_at(&self, path: &str, time: i64) -> Option<String> {
+        let before = format!("--before=@{time} +0000");
         let commit = self.git(&[
             "log",
             "-1",
@@ -168,8 +174,8 @@ impl Repository {
             .args(arguments)
             .stdin(Stdio::null())
             .stderr(Stdio::null());
-        let done = git.output().ok()?;
-        done.status.success().then_some(done.stdout)
+        let output = git.output().ok()?;
+        output.status.success().then_some(output.stdout)
     }
 }
 
@@ -180,27 +186,31 @@ mod tests {
 
     const FILE: &str = "one\ntwo\nthree\n";
 
-    fn edit(old: &str, new: &str, error: Option<&str>) -> Deed {
+    fn edit(old: &str, new: &str, error: Option<&str>) -> FileAction {
         let edits = vec![Replacement { old: old.into(), new: new.into(), all: false }];
-        Deed::Edited(Attempt { edits, error: error.map(str::to_owned), ..Attempt::default() })
+        FileAction::Edited(EditAttempt {
+            edits,
+            error: error.map(str::to_owned),
+            ..EditAttempt::default()
+        })
     }
 
-    /// What becomes of the committed file, with these deeds around a failed edit.
-    fn with(before: Vec<Deed>, after: Vec<Deed>) -> Option<(String, bool)> {
+    /// What becomes of the committed file, with these actions around a failed edit.
+    fn with(before: Vec<FileAction>, after: Vec<FileAction>) -> Option<(String, bool)> {
         let mut transcript = Transcript::new(Client::Claude, "s");
         let failure = before.len();
-        let deeds = before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after);
-        for (turn, deed) in deeds.enumerate() {
-            transcript.push(turn, "/p/a", deed);
+        let actions = before.into_iter().chain([edit("x", "y", Some("not found"))]).chain(after);
+        for (turn, action) in actions.enumerate() {
+            transcript.push(turn, "/p/a", action);
         }
-        match checked(&transcript, failure, FILE.into())? {
-            (file, Known::Committed { confirmed }) => Some((file, confirmed)),
+        match reconcile(&transcript, failure, FILE.into())? {
+            (file, Provenance::Committed { confirmed }) => Some((file, confirmed)),
             other => panic!("{other:?}"),
         }
     }
 
-    fn saw(from: usize, text: &str) -> Deed {
-        Deed::Saw { from, text: text.into(), whole: false }
+    fn saw(from: usize, text: &str) -> FileAction {
+        FileAction::Viewed { from, text: text.into(), whole: false }
     }
 
     #[test]

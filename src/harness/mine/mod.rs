@@ -9,6 +9,7 @@
 pub mod aider;
 pub mod claude;
 pub mod codex;
+pub mod compression;
 #[cfg(feature = "mine")]
 pub mod database;
 #[cfg(not(feature = "mine"))]
@@ -19,9 +20,8 @@ pub mod files;
 pub mod gemini;
 pub mod git;
 pub mod opencode;
-pub mod packed;
-pub(crate) mod parts;
 pub mod redact;
+pub(crate) mod summary;
 
 /// Why what is packed or in a database is left out.
 #[cfg(not(feature = "mine"))]
@@ -122,7 +122,7 @@ pub struct Transcript {
     /// Where the client worked, when the transcript says so.
     pub folder: Option<PathBuf>,
     /// What happened.
-    pub steps: Vec<Action>,
+    pub steps: Vec<TranscriptStep>,
     /// Output tokens of each turn, where the client counts them.
     pub tokens: Vec<u64>,
     /// Turns of which the client has no final count: theirs is worked out from the length.
@@ -130,31 +130,31 @@ pub struct Transcript {
     /// Lines and records that were not understood.
     pub skipped: usize,
     /// The time of what is read just now.
-    clock: Option<i64>,
+    time: Option<i64>,
     /// The model that is at work just now.
     model: Option<String>,
 }
 
 /// One thing that the agent did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Action {
+pub struct TranscriptStep {
     /// In which turn of the model.
     pub turn: usize,
     /// When, in seconds since 1970, where the client says so.
-    pub when: Option<i64>,
+    pub time: Option<i64>,
     /// By which model, where the client says so.
     pub model: Option<String>,
     /// To which file.
     pub path: String,
     /// What.
-    pub deed: Deed,
+    pub action: FileAction,
 }
 
 /// What an agent can do to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
+pub enum FileAction {
     /// It read lines.
-    Saw {
+    Viewed {
         /// The first line of the text.
         from: usize,
         /// The text.
@@ -163,16 +163,16 @@ pub enum Deed {
         whole: bool,
     },
     /// It wrote the whole file.
-    Wrote(String),
+    Written(String),
     /// It edited, or tried to.
-    Edited(Attempt),
+    Edited(EditAttempt),
     /// The file was changed in a way that the transcript does not show.
-    Lost,
+    ChangedUnseen,
 }
 
 /// One call of an edit tool.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Attempt {
+pub struct EditAttempt {
     /// The call's id.
     pub id: String,
     /// What was to be replaced, by what; all of it or nothing.
@@ -206,37 +206,43 @@ impl Transcript {
             tokens: Vec::new(),
             estimated: BTreeSet::new(),
             skipped: 0,
-            clock: None,
+            time: None,
             model: None,
         }
     }
 
-    fn push(&mut self, turn: usize, path: &str, deed: Deed) {
-        let (when, model) = (self.clock, self.model.clone());
-        self.steps.push(Action { turn, when, model, path: path.replace('\\', "/"), deed });
+    fn push(&mut self, turn: usize, path: &str, action: FileAction) {
+        let (time, model) = (self.time, self.model.clone());
+        self.steps.push(TranscriptStep {
+            turn,
+            time,
+            model,
+            path: path.replace('\\', "/"),
+            action,
+        });
     }
 
     /// The time of the next steps, in any client's spelling; a record without one has that of
     /// the record before it.
-    fn tick(&mut self, time: &Value) {
-        self.clock = seconds(time).or(self.clock);
+    fn set_time(&mut self, time: &Value) {
+        self.time = unix_seconds(time).or(self.time);
     }
 
     /// The model of the next steps; a record that names none has that of the record before it.
-    fn thinks_with(&mut self, model: &Value) {
+    fn set_model(&mut self, model: &Value) {
         if let Some(model) = model.as_str() {
             self.model = Some(model.to_owned());
         }
     }
 
     /// The first folder that is named is the session's.
-    fn works_in(&mut self, folder: &Value) {
+    fn set_folder(&mut self, folder: &Value) {
         if self.folder.is_none() {
             self.folder = folder.as_str().map(PathBuf::from);
         }
     }
 
-    fn spend(&mut self, turn: usize, tokens: u64) {
+    fn add_tokens(&mut self, turn: usize, tokens: u64) {
         if self.tokens.len() <= turn {
             self.tokens.resize(turn + 1, 0);
         }
@@ -248,7 +254,7 @@ impl Transcript {
 /// every Nth file and every Nth session of a database.
 pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Result<Findings> {
     let mut found = Findings::default();
-    let is_own = |place: usize| shard.is_none_or(|shard| shard.has(place));
+    let in_shard = |place: usize| shard.is_none_or(|shard| shard.contains(place));
     let mut files = Vec::new();
     if path.is_dir() {
         collect(path, &mut files)?;
@@ -265,8 +271,8 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
     let (databases, files): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|file| is_database_file(file));
     for file in &databases {
-        if let Err(why) = one_file(file, client, &mut found)
-            && is_own(0)
+        if let Err(why) = read_file(file, client, &mut found)
+            && in_shard(0)
         {
             found.unread.push((file.clone(), why));
         }
@@ -282,34 +288,34 @@ pub fn read(path: &Path, client: Option<Client>, shard: Option<Shard>) -> io::Re
         found.transcripts.extend(tree);
     }
     let mut place = 0..;
-    found.transcripts.retain(|_| place.next().is_some_and(is_own));
-    for (_, file) in files.iter().enumerate().filter(|(place, _)| is_own(*place)) {
-        if let Err(why) = one_file(file, client, &mut found) {
+    found.transcripts.retain(|_| place.next().is_some_and(in_shard));
+    for (_, file) in files.iter().enumerate().filter(|(place, _)| in_shard(*place)) {
+        if let Err(why) = read_file(file, client, &mut found) {
             found.unread.push((file.clone(), why));
         }
     }
     Ok(found)
 }
 
-fn one_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result<(), String> {
-    let said = |error: io::Error| format!("cannot be read: {error}");
-    let mut open = File::open(file).map_err(said)?;
+fn read_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result<(), String> {
+    let message = |error: io::Error| format!("cannot be read: {error}");
+    let mut open = File::open(file).map_err(message)?;
     let mut start = Vec::new();
-    Read::by_ref(&mut open).take(16).read_to_end(&mut start).map_err(said)?;
+    Read::by_ref(&mut open).take(16).read_to_end(&mut start).map_err(message)?;
     if database::is_database(&start) {
         return match client {
             None | Some(Client::Opencode) => database::read(file, found),
             Some(_) => Ok(()),
         };
     }
-    open.rewind().map_err(said)?;
-    let content = packed::unpack(open, packed::MAX_BYTES).map_err(said)?;
+    open.rewind().map_err(message)?;
+    let content = compression::decompress(open, compression::MAX_BYTES).map_err(message)?;
     // A transcript may hold broken bytes; its other lines are still good.
     let text = String::from_utf8_lossy(&content.bytes);
     let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let session = stem(unpacked_name(&name));
+    let session = stem(decompressed_name(&name));
     if !(text.is_empty() && content.broken.is_some()) {
-        let client = client.or_else(|| guess(&text));
+        let client = client.or_else(|| detect_client(&text));
         if client == Some(Client::Aider) {
             let folder = std::path::absolute(file).ok();
             let folder = folder.as_deref().and_then(Path::parent);
@@ -326,8 +332,8 @@ fn one_file(file: &Path, client: Option<Client>, found: &mut Findings) -> Result
     content.broken.map_or(Ok(()), Err)
 }
 
-fn unpacked_name(name: &str) -> &str {
-    packed::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
+fn decompressed_name(name: &str) -> &str {
+    compression::SUFFIXES.iter().find_map(|suffix| name.strip_suffix(suffix)).unwrap_or(name)
 }
 
 fn stem(name: &str) -> &str {
@@ -345,7 +351,7 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
             continue;
         }
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
-        let plain = unpacked_name(name);
+        let plain = decompressed_name(name);
         let known = [".jsonl", ".json", aider::NAME].iter().any(|end| plain.ends_with(end))
             || (name.ends_with(".db") && is_database_file(&path));
         // While it is packed, a rollout lies there in both forms.
@@ -364,7 +370,7 @@ fn is_database_file(path: &Path) -> bool {
 }
 
 /// Whose transcript this is, by the shape of its records.
-fn guess(text: &str) -> Option<Client> {
+fn detect_client(text: &str) -> Option<Client> {
     if let Ok(Value::Object(whole)) = serde_json::from_str::<Value>(text) {
         let has = |name: &str| whole.get(name).is_some();
         if has("messages") && has("info") {
@@ -430,7 +436,7 @@ fn replacements(input: &Value) -> Vec<Replacement> {
 
 /// Removes the line numbers of a view: `   12→text`, `12\ttext`, `00012| text`.
 /// The first number says where the text starts.
-fn unnumbered(text: &str) -> Option<(usize, String)> {
+fn strip_line_numbers(text: &str) -> Option<(usize, String)> {
     let mut first = None;
     let mut next = 0;
     let mut out = String::new();
@@ -458,7 +464,7 @@ fn unnumbered(text: &str) -> Option<(usize, String)> {
 }
 
 /// Seconds since 1970 of `2026-09-01T10:00:00.5Z`, or of a number of milliseconds.
-fn seconds(time: &Value) -> Option<i64> {
+fn unix_seconds(time: &Value) -> Option<i64> {
     let Some(text) = time.as_str() else { return Some(time.as_i64()? / 1000) };
     let number = |from: usize, to: usize| text.get(from..to)?.parse::<i64>().ok();
     let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
@@ -490,21 +496,21 @@ mod tests {
     fn numbers_of_a_view_are_taken_off() {
         let view =
             "     3→fn main() {\n     4→\tx\n     5→}\n\n<system-reminder>x</system-reminder>";
-        assert_eq!(unnumbered(view), Some((3, "fn main() {\n\tx\n}\n".into())));
+        assert_eq!(strip_line_numbers(view), Some((3, "fn main() {\n\tx\n}\n".into())));
         assert_eq!(
-            unnumbered("<file>\n00001| a\n00002| b\n\n(End of file)"),
+            strip_line_numbers("<file>\n00001| a\n00002| b\n\n(End of file)"),
             Some((1, "a\nb\n".into()))
         );
-        assert_eq!(unnumbered("plain\ntext"), None);
+        assert_eq!(strip_line_numbers("plain\ntext"), None);
     }
 
     #[test]
     fn every_clients_times_are_seconds() {
-        let of = |time: &str| seconds(&Value::from(time));
+        let of = |time: &str| unix_seconds(&Value::from(time));
         assert_eq!(of("1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(of("2026-11-21T14:30:55.123Z"), Some(1_795_271_455));
         assert_eq!(of("2024-02-29T23:59:59+01:00"), Some(1_709_247_599));
-        assert_eq!(seconds(&Value::from(1_709_247_599_123_i64)), Some(1_709_247_599));
+        assert_eq!(unix_seconds(&Value::from(1_709_247_599_123_i64)), Some(1_709_247_599));
         for broken in ["", "yesterday", "2026-13-01T00:00:00Z", "2026-11-2é"] {
             assert_eq!(of(broken), None, "{broken}");
         }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Attempt, Client, Deed, Transcript, replacements, string, text_of, unnumbered};
+use super::{
+    Client, EditAttempt, FileAction, Transcript, replacements, string, strip_line_numbers, text_of,
+};
 
 /// Reads what `opencode export` printed; `None` when it is something else.
 pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
@@ -16,7 +18,7 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
     let messages = whole["messages"].as_array()?;
     let session = whole["info"]["id"].as_str().unwrap_or(session);
     let mut out = Transcript::new(Client::Opencode, session);
-    out.works_in(&whole["info"]["directory"]);
+    out.set_folder(&whole["info"]["directory"]);
     for (turn, message) in messages.iter().enumerate() {
         self::message(&mut out, turn, &message["info"]);
         for part in message["parts"].as_array().into_iter().flatten() {
@@ -85,10 +87,10 @@ fn one_session(messages: &Path, parts: &Path) -> io::Result<Transcript> {
 
 /// What a message says of itself.
 pub(super) fn message(out: &mut Transcript, turn: usize, info: &Value) {
-    out.spend(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
-    out.tick(&info["time"]["created"]);
-    out.works_in(&info["path"]["cwd"]);
-    out.thinks_with(&info["modelID"]);
+    out.add_tokens(turn, info["tokens"]["output"].as_u64().unwrap_or(0));
+    out.set_time(&info["time"]["created"]);
+    out.set_folder(&info["path"]["cwd"]);
+    out.set_model(&info["modelID"]);
 }
 
 /// What a part of a message did.
@@ -97,33 +99,33 @@ pub(super) fn step(out: &mut Transcript, turn: usize, part: &Value) {
         return;
     }
     let state = &part["state"];
-    out.tick(&state["time"]["start"]);
+    out.set_time(&state["time"]["start"]);
     let input = &state["input"];
     let Some(path) = string(input, &["filePath", "file_path", "path"]) else { return };
     let failed = state["status"] == "error";
     match part["tool"].as_str().unwrap_or_default() {
         "read" if !failed => {
-            if let Some((from, text)) = unnumbered(&text_of(&state["output"])) {
+            if let Some((from, text)) = strip_line_numbers(&text_of(&state["output"])) {
                 let whole =
                     from == 1 && input.get("offset").is_none() && input.get("limit").is_none();
-                out.push(turn, &path, Deed::Saw { from, text, whole });
+                out.push(turn, &path, FileAction::Viewed { from, text, whole });
             }
         }
         "write" if !failed => {
             if let Some(content) = input["content"].as_str() {
-                out.push(turn, &path, Deed::Wrote(content.to_owned()));
+                out.push(turn, &path, FileAction::Written(content.to_owned()));
             }
         }
         "edit" | "multiedit" => {
             let before = state["metadata"]["filediff"]["before"].as_str().map(str::to_owned);
-            let attempt = Attempt {
+            let attempt = EditAttempt {
                 id: part["callID"].as_str().unwrap_or_default().to_owned(),
                 edits: replacements(input),
                 before,
                 shown: None,
                 error: failed.then(|| text_of(&state["error"])),
             };
-            out.push(turn, &path, Deed::Edited(attempt));
+            out.push(turn, &path, FileAction::Edited(attempt));
         }
         _ => {}
     }

@@ -33,14 +33,14 @@ impl Redactor {
                 key_block = false;
             }
             if key_block {
-                self.hide(line.trim());
+                self.redact(line.trim());
             } else if self.secrets.find(line).is_some() {
-                tokens(line).for_each(|token| self.hide(token));
+                tokens(line).for_each(|token| self.redact(token));
             }
         }
     }
 
-    fn hide(&mut self, token: &str) {
+    fn redact(&mut self, token: &str) {
         if !token.is_empty() && !self.known.contains_key(token) {
             let name = format!("<redacted-{}>", self.known.len() + 1);
             self.known.insert(token.to_owned(), name);
@@ -58,7 +58,7 @@ impl Redactor {
         for mark in ["-----BEGIN ", "-----END "] {
             out = out.replace(mark, "-----REDACTED ");
         }
-        let out = homeless(&out);
+        let out = redact_home_folders(&out);
         self.secrets.find(&out).is_none().then_some(out)
     }
 }
@@ -75,7 +75,7 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Home folders of people, in any system's spelling.
-fn homeless(text: &str) -> String {
+fn redact_home_folders(text: &str) -> String {
     let mut out = text.to_owned();
     for root in ["/home/", "/Users/", "C:\\Users\\", "C:\\\\Users\\\\", "C:/Users/"] {
         let mut from = 0;

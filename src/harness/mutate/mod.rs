@@ -196,7 +196,7 @@ impl<'e> EditDraft<'e> {
     fn new(edit: &'e RealEdit) -> Self {
         Self {
             edit,
-            lines: edit.rows.iter().map(DraftLine::from_diff).collect(),
+            lines: edit.lines.iter().map(DraftLine::from_diff).collect(),
             head: edit.head().to_owned(),
             tail: edit.tail().to_owned(),
         }

@@ -23,7 +23,7 @@ pub const SUFFIXES: &[&str] = &[".zst", ".gz"];
 
 /// What came out of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Unpacked {
+pub struct Decompressed {
     /// The content, up to where it broke off.
     pub bytes: Vec<u8>,
     /// Why it is not all.
@@ -31,10 +31,10 @@ pub struct Unpacked {
 }
 
 /// Reads all of `source`, unpacked if it is packed; at most `limit` bytes of that.
-pub fn unpack(source: impl Read, limit: u64) -> io::Result<Unpacked> {
+pub fn decompress(source: impl Read, limit: u64) -> io::Result<Decompressed> {
     let mut source = BufReader::new(source);
     let start = source.fill_buf()?;
-    let mut out = Unpacked::default();
+    let mut out = Decompressed::default();
     let (zstd, gzip) = (start.starts_with(ZSTD), start.starts_with(GZIP));
     if !zstd && !gzip {
         source.read_to_end(&mut out.bytes)?;
@@ -45,8 +45,8 @@ pub fn unpack(source: impl Read, limit: u64) -> io::Result<Unpacked> {
         return Ok(out);
     }
     let done = match zstd {
-        true => frames(&mut source, limit, &mut out.bytes),
-        false => unzipped(source, limit, &mut out.bytes),
+        true => read_zstd(&mut source, limit, &mut out.bytes),
+        false => read_gzip(source, limit, &mut out.bytes),
     };
     if let Err(error) = done {
         out.broken = Some(if error.kind() == io::ErrorKind::FileTooLarge {
@@ -63,26 +63,26 @@ pub fn unpack(source: impl Read, limit: u64) -> io::Result<Unpacked> {
 }
 
 #[cfg(feature = "mine")]
-fn unzipped(source: BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
-    bounded(MultiGzDecoder::new(source), limit, out)
+fn read_gzip(source: BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+    read_bounded(MultiGzDecoder::new(source), limit, out)
 }
 
 #[cfg(not(feature = "mine"))]
-fn unzipped(_: BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
+fn read_gzip(_: BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(not(feature = "mine"))]
-fn frames(_: &mut BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
+fn read_zstd(_: &mut BufReader<impl Read>, _: u64, _: &mut Vec<u8>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 /// One frame after the other: a file that was appended to has several.
 #[cfg(feature = "mine")]
-fn frames(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+fn read_zstd(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
     while !source.fill_buf()?.is_empty() {
         let mut frame = StreamingDecoder::new(&mut *source).map_err(io::Error::other)?;
-        bounded(&mut frame, limit, out)?;
+        read_bounded(&mut frame, limit, out)?;
         let decoder = frame.into_frame_decoder();
         let (stored, computed) =
             (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());
@@ -94,7 +94,7 @@ fn frames(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -> i
 }
 
 #[cfg(feature = "mine")]
-fn bounded(source: impl Read, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
+fn read_bounded(source: impl Read, limit: u64, out: &mut Vec<u8>) -> io::Result<()> {
     let rest = limit.saturating_sub(out.len() as u64);
     let read = source.take(rest + 1).read_to_end(out)?;
     if read as u64 > rest { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(()) }
@@ -120,31 +120,35 @@ mod tests {
         gzip.write_all(TEXT.as_bytes()).expect("memory");
         for packed in [TEXT.as_bytes().to_vec(), zstd(TEXT.as_bytes()), gzip.finish().expect("end")]
         {
-            let all = Unpacked { bytes: TEXT.into(), broken: None };
-            assert_eq!(unpack(&packed[..], 1000).expect("read"), all);
+            let all = Decompressed { bytes: TEXT.into(), broken: None };
+            assert_eq!(decompress(&packed[..], 1000).expect("read"), all);
         }
         let two = [zstd(TEXT.as_bytes()), zstd(TEXT.as_bytes())].concat();
-        assert_eq!(unpack(&two[..], 1000).expect("read").bytes, TEXT.repeat(2).as_bytes());
+        assert_eq!(decompress(&two[..], 1000).expect("read").bytes, TEXT.repeat(2).as_bytes());
     }
 
     #[test]
     fn a_broken_stream_keeps_what_came_before() {
         let whole = zstd(TEXT.as_bytes());
         let broken = [whole.clone(), whole[..whole.len() - 6].to_vec()].concat();
-        let out = unpack(&broken[..], 1000).expect("read");
+        let out = decompress(&broken[..], 1000).expect("read");
         assert!(out.bytes.starts_with(TEXT.as_bytes()), "{out:?}");
         assert!(out.broken.expect("said").contains("breaks off"));
         let rubbish = [ZSTD, b"rubbish"].concat();
-        assert!(unpack(&rubbish[..], 1000).expect("read").broken.is_some());
+        assert!(decompress(&rubbish[..], 1000).expect("read").broken.is_some());
     }
 
     #[test]
     fn a_bomb_is_left_out() {
         let bomb = zstd(&vec![0; 3 << 20]);
         assert!(bomb.len() < 3000, "{}", bomb.len());
-        let out = unpack(&bomb[..], 1 << 20).expect("read");
+        let out = decompress(&bomb[..], 1 << 20).expect("read");
         assert!(out.bytes.is_empty());
         assert_eq!(out.broken.as_deref(), Some("unpacks to more than 1 MiB and is left out"));
-        assert_eq!(unpack(&bomb[..], 3 << 20).expect("read").broken, None, "the bound itself fits");
+        assert_eq!(
+            decompress(&bomb[..], 3 << 20).expect("read").broken,
+            None,
+            "the bound itself fits"
+        );
     }
 }

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::failures::Failure;
-use super::{Client, Deed, Findings};
-use crate::harness::replay::Ending;
+use super::{Client, FileAction, Findings};
+use crate::harness::replay::ReplayOutcome;
 use crate::text::ContentHash;
 
 /// What was mined: parts of the same run have the same.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Run {
+pub(crate) struct MineRun {
     /// The program's version.
     pub(crate) restitch: String,
     /// The digest of the transcripts' names and sizes.
@@ -23,9 +23,9 @@ pub(crate) struct Run {
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mined {
+pub(crate) struct MineSummary {
     /// Sessions and edits of each client.
-    pub(crate) clients: BTreeMap<String, Edits>,
+    pub(crate) clients: BTreeMap<String, ClientCounts>,
     /// Edits of each model.
     pub(crate) models: BTreeMap<String, usize>,
     pub(crate) sessions_with_edits: usize,
@@ -34,32 +34,32 @@ pub(crate) struct Mined {
     /// Files that could not be read, or not to their end, and why.
     pub(crate) unread: Vec<(String, String)>,
     /// The failed edits.
-    pub(crate) failures: Vec<Record>,
+    pub(crate) failures: Vec<FailureRecord>,
     /// How many more the model recovers; `None` when it was not asked.
     pub(crate) by_model: Option<usize>,
 }
 
 /// What one client did.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Edits {
+pub(crate) struct ClientCounts {
     pub(crate) sessions: usize,
     pub(crate) edits: usize,
 }
 
 /// What is told of a failed edit.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct FailureRecord {
     pub(crate) client: String,
     pub(crate) id: String,
     pub(crate) path: String,
     pub(crate) why: String,
     pub(crate) cause: String,
     pub(crate) recovered: bool,
-    /// In the words of [`Ending`]; `None` without the file.
+    /// In the words of [`ReplayOutcome`]; `None` without the file.
     pub(crate) ending: Option<String>,
     pub(crate) agrees_with_retry: Option<bool>,
     pub(crate) file_known: bool,
-    /// In the words of [`super::files::Known`].
+    /// In the words of [`super::files::Provenance`].
     pub(crate) file_from: Option<String>,
     pub(crate) model: Option<String>,
     /// Whether the agent itself changed that file later.
@@ -71,7 +71,7 @@ pub(crate) struct Record {
 
 /// The edits of one model, and the results of those that failed.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct OfModel {
+pub(crate) struct ModelCounts {
     pub(crate) model: String,
     pub(crate) edits: usize,
     pub(crate) failed: usize,
@@ -85,44 +85,46 @@ pub(crate) struct OfModel {
 
 /// What failed edits took until the agent changed the file itself.
 #[derive(Debug, Serialize)]
-pub(crate) struct Cost {
+pub(crate) struct RecoveryCost {
     pub(crate) changed_later: usize,
     pub(crate) turns: usize,
     pub(crate) tokens: u64,
     pub(crate) tokens_estimated: bool,
 }
 
-impl Mined {
-    pub(crate) fn of(found: &Findings, failed: &[Failure], by_model: Option<usize>) -> Self {
-        let mut clients: BTreeMap<String, Edits> = BTreeMap::new();
+impl MineSummary {
+    pub(crate) fn new(found: &Findings, failed: &[Failure], by_model: Option<usize>) -> Self {
+        let mut clients: BTreeMap<String, ClientCounts> = BTreeMap::new();
         let mut models: BTreeMap<String, usize> = BTreeMap::new();
         let mut sessions_with_edits = 0;
         for transcript in &found.transcripts {
             let own = clients.entry(transcript.client.as_str().to_owned()).or_default();
             let before = own.edits;
             own.sessions += 1;
-            for step in transcript.steps.iter().filter(|s| matches!(s.deed, Deed::Edited(_))) {
+            for step in
+                transcript.steps.iter().filter(|s| matches!(s.action, FileAction::Edited(_)))
+            {
                 own.edits += 1;
-                *models.entry(named(step.model.as_ref()).to_owned()).or_default() += 1;
+                *models.entry(model_name(step.model.as_ref()).to_owned()).or_default() += 1;
             }
             sessions_with_edits += usize::from(own.edits > before);
         }
-        let record = |f: &Failure| Record {
+        let record = |f: &Failure| FailureRecord {
             client: f.client.as_str().into(),
             id: f.id.clone(),
             path: f.path.clone(),
             why: f.why.into(),
             cause: f.cause(),
             recovered: f.is_recovered(),
-            ending: f.ending().map(|ending| ending.word().into()),
-            agrees_with_retry: f.agrees(),
+            ending: f.replay_outcome().map(|outcome| outcome.label().into()),
+            agrees_with_retry: f.agrees_with_retry(),
             file_known: f.before.is_some(),
             file_from: f.before.as_ref().map(|(_, known)| known.as_str().into()),
             model: f.model.clone(),
-            changed_later: f.landed,
+            changed_later: f.changed_later,
             turns: f.turns,
             tokens: f.tokens,
-            tokens_estimated: f.estimated,
+            tokens_estimated: f.tokens_estimated,
         };
         let unread =
             found.unread.iter().map(|(path, why)| (path.display().to_string(), why.clone()));
@@ -139,7 +141,7 @@ impl Mined {
     }
 
     /// Of all parts together. A part and a whole are told in the same order.
-    pub(crate) fn merged(parts: Vec<Self>) -> Self {
+    pub(crate) fn merge(parts: Vec<Self>) -> Self {
         let mut all = Self::default();
         for part in parts {
             for (client, own) in part.clients {
@@ -168,31 +170,31 @@ impl Mined {
     }
 
     /// By model: the edits, and the results of those that failed.
-    pub(crate) fn models(&self) -> Vec<OfModel> {
-        let mut rows: BTreeMap<&str, OfModel> = BTreeMap::new();
+    pub(crate) fn models(&self) -> Vec<ModelCounts> {
+        let mut rows: BTreeMap<&str, ModelCounts> = BTreeMap::new();
         for (model, edits) in &self.models {
             rows.entry(model).or_default().edits = *edits;
         }
         for failure in &self.failures {
-            let row = rows.entry(named(failure.model.as_ref())).or_default();
+            let row = rows.entry(model_name(failure.model.as_ref())).or_default();
             row.failed += 1;
-            let is = |ending: Ending| failure.ending.as_deref() == Some(ending.word());
+            let is = |outcome: ReplayOutcome| failure.ending.as_deref() == Some(outcome.label());
             *match () {
-                () if is(Ending::Right) => &mut row.right,
-                () if is(Ending::Blanks) => &mut row.right_but_for_blanks,
-                () if is(Ending::Other) => &mut row.other_bytes,
-                () if is(Ending::Unknown) => &mut row.truth_unknown,
-                () if is(Ending::Refused) => &mut row.refused,
+                () if is(ReplayOutcome::Right) => &mut row.right,
+                () if is(ReplayOutcome::OnlyWhitespace) => &mut row.right_but_for_blanks,
+                () if is(ReplayOutcome::Other) => &mut row.other_bytes,
+                () if is(ReplayOutcome::Unknown) => &mut row.truth_unknown,
+                () if is(ReplayOutcome::Refused) => &mut row.refused,
                 () => &mut row.no_file,
             } += 1;
         }
-        let named = rows.into_iter().map(|(model, row)| OfModel { model: model.into(), ..row });
+        let named = rows.into_iter().map(|(model, row)| ModelCounts { model: model.into(), ..row });
         named.collect()
     }
 
-    pub(crate) fn cost(&self) -> Cost {
+    pub(crate) fn cost(&self) -> RecoveryCost {
         let failed = &self.failures;
-        Cost {
+        RecoveryCost {
             changed_later: failed.iter().filter(|f| f.changed_later).count(),
             turns: failed.iter().map(|f| f.turns).sum(),
             tokens: failed.iter().map(|f| f.tokens).sum(),
@@ -201,13 +203,13 @@ impl Mined {
     }
 
     /// The clients that have sessions, in the order in which they are shown.
-    pub(crate) fn clients(&self) -> impl Iterator<Item = (&'static str, Edits)> {
+    pub(crate) fn clients(&self) -> impl Iterator<Item = (&'static str, ClientCounts)> {
         let own =
             |client: &Client| self.clients.get(client.as_str()).map(|own| (client.as_str(), *own));
         Client::ALL.iter().filter_map(own)
     }
 }
 
-fn named(model: Option<&String>) -> &str {
+fn model_name(model: Option<&String>) -> &str {
     model.map_or("not named", String::as_str)
 }

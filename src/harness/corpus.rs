@@ -1,12 +1,12 @@
 //! Where real edits come from: two folders with two versions, a folder of such
-//! pairs, or the history of a git repository.
+//! changes, or the history of a git repository.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::edits::Pair;
+use super::edits::FileChange;
 use crate::language::Language;
 
 /// Files of this size and more are left out before they are read.
@@ -26,46 +26,46 @@ pub(crate) enum Half {
 }
 
 /// The files that two versions share and that differ.
-pub(crate) fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<Pair>> {
-    let old = texts(from)?;
-    let mut new = texts(to)?;
+pub(crate) fn versions(package: &str, from: &Path, to: &Path) -> io::Result<Vec<FileChange>> {
+    let old = read_texts(from)?;
+    let mut new = read_texts(to)?;
     Ok(old
         .into_iter()
         .filter_map(|(path, before)| {
             let after = new.remove(&path).filter(|after| *after != before)?;
-            Some(Pair { package: package.to_owned(), path, before, after })
+            Some(FileChange { package: package.to_owned(), path, before, after })
         })
         .collect())
 }
 
 /// A folder of packages, each with one version in `a` and another in `b`.
-pub(crate) fn corpus(dir: &Path, half: Half) -> io::Result<Vec<Pair>> {
+pub(crate) fn packages(dir: &Path, half: Half) -> io::Result<Vec<FileChange>> {
     let mut packages: Vec<PathBuf> =
         std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     packages.retain(|path| path.join("a").is_dir() && path.join("b").is_dir());
     packages.sort();
-    let wanted = |at: usize| match half {
+    let is_wanted = |at: usize| match half {
         Half::Development => at.is_multiple_of(2),
         Half::HeldOut => !at.is_multiple_of(2),
         Half::Both => true,
     };
-    let mut pairs = Vec::new();
-    for (_, package) in packages.iter().enumerate().filter(|(at, _)| wanted(*at)) {
+    let mut changes = Vec::new();
+    for (_, package) in packages.iter().enumerate().filter(|(at, _)| is_wanted(*at)) {
         let name =
             package.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        pairs.extend(versions(&name, &package.join("a"), &package.join("b"))?);
+        changes.extend(versions(&name, &package.join("a"), &package.join("b"))?);
     }
-    Ok(pairs)
+    Ok(changes)
 }
 
 /// Each commit's files, before and after.
-pub(crate) fn history(repository: &Path) -> io::Result<Vec<Pair>> {
+pub(crate) fn git_history(repository: &Path) -> io::Result<Vec<FileChange>> {
     let git = |args: &[&str]| -> io::Result<Vec<u8>> {
-        let done = Command::new("git").arg("-C").arg(repository).args(args).output()?;
-        if done.status.success() {
-            Ok(done.stdout)
+        let output = Command::new("git").arg("-C").arg(repository).args(args).output()?;
+        if output.status.success() {
+            Ok(output.stdout)
         } else {
-            Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim().to_owned()))
+            Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
         }
     };
     let name = repository
@@ -73,7 +73,7 @@ pub(crate) fn history(repository: &Path) -> io::Result<Vec<Pair>> {
         .file_name()
         .map_or_else(|| "repository".to_owned(), |name| name.to_string_lossy().into_owned());
     let log = git(&["log", "--no-merges", "-n", MAX_COMMITS, "--format=%H", "--min-parents=1"])?;
-    let mut pairs = Vec::new();
+    let mut changes = Vec::new();
     for commit in String::from_utf8_lossy(&log).lines() {
         let files = git(&[
             "diff-tree",
@@ -85,7 +85,7 @@ pub(crate) fn history(repository: &Path) -> io::Result<Vec<Pair>> {
             commit,
         ])?;
         for path in String::from_utf8_lossy(&files).split('\0').filter(|path| !path.is_empty()) {
-            if Language::from_path(path).is_none() || pairs.len() >= MAX_FILES {
+            if Language::of_path(path).is_none() || changes.len() >= MAX_FILES {
                 continue;
             }
             let show = |version: &str| {
@@ -96,26 +96,26 @@ pub(crate) fn history(repository: &Path) -> io::Result<Vec<Pair>> {
             if let (Some(before), Some(after)) = (show(&format!("{commit}^")), show(commit)) {
                 let short = commit.get(..8).unwrap_or(commit);
                 let package = format!("{name}@{short}");
-                pairs.push(Pair { package, path: path.to_owned(), before, after });
+                changes.push(FileChange { package, path: path.to_owned(), before, after });
             }
         }
     }
-    Ok(pairs)
+    Ok(changes)
 }
 
-fn texts(root: &Path) -> io::Result<BTreeMap<String, String>> {
+fn read_texts(root: &Path) -> io::Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
-    let mut open = vec![root.to_owned()];
-    while let Some(dir) = open.pop() {
+    let mut pending = vec![root.to_owned()];
+    while let Some(dir) = pending.pop() {
         for entry in std::fs::read_dir(&dir)? {
             let entry = entry?;
             let (path, kind) = (entry.path(), entry.file_type()?);
             if kind.is_dir() {
-                open.push(path);
+                pending.push(path);
                 continue;
             }
             let Ok(below) = path.strip_prefix(root) else { continue };
-            let name = version_free(&below.to_string_lossy());
+            let name = strip_versions(&below.to_string_lossy());
             if kind.is_file()
                 && found.len() < MAX_FILES
                 && Language::from_path(&name).is_some()
@@ -131,7 +131,7 @@ fn texts(root: &Path) -> io::Result<BTreeMap<String, String>> {
 
 /// Python wheels carry `name-1.2.dist-info`, Go modules `name@v1.2`: the version goes,
 /// so that the files of two versions meet.
-fn version_free(path: &str) -> String {
+fn strip_versions(path: &str) -> String {
     let part = |part: &str| match part.split_once(['@', '-']) {
         Some((name, version))
             if version.contains('.')
