@@ -85,7 +85,7 @@ pub(crate) fn git_history(repository: &Path) -> io::Result<Vec<FileChange>> {
             commit,
         ])?;
         for path in String::from_utf8_lossy(&files).split('\0').filter(|path| !path.is_empty()) {
-            if Language::of_path(path).is_none() || changes.len() >= MAX_FILES {
+            if Language::from_path(path).is_none() || changes.len() >= MAX_FILES {
                 continue;
             }
             let show = |version: &str| {

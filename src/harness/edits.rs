@@ -63,7 +63,7 @@ pub(crate) struct FileChange {
 
 /// The edits that make the newer version of the older one.
 pub(crate) fn edits_in(change: &FileChange, seed: u64) -> Vec<RealEdit> {
-    let Some(language) = Language::of_path(&change.path) else { return Vec::new() };
+    let Some(language) = Language::from_path(&change.path) else { return Vec::new() };
     let usable = |text: &str| {
         text.len() <= MAX_FILE
             && text.ends_with('\n')

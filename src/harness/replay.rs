@@ -275,7 +275,7 @@ pub(crate) fn table(runs: &[ReplayedEdit]) -> String {
     };
     let without_model: Vec<&ReplayRun> = runs.iter().map(|run| &run.without_model).collect();
     let model: Vec<&ReplayRun> = runs.iter().filter_map(|run| run.with_model.as_ref()).collect();
-    let _ = writeln!(out, "{}", counted(runs.len(), "failed edit"));
+    let _ = writeln!(out, "{}", pluralize(runs.len(), "failed edit"));
     let _ = writeln!(out, "without a model: {}", count(&without_model));
     let _ =
         writeln!(out, "of those refused, with a model that knows the next edit: {}", count(&model));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Aim, CaseVerdict, Judgment};
-use crate::text::counted;
+use crate::text::pluralize;
 
 /// The counts of one row.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

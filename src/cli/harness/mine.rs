@@ -132,7 +132,7 @@ fn inventory_digest(found: &Findings) -> ContentHash {
 fn write_rows(failed: &[Failure], file: &Path) -> io::Result<()> {
     let rows = RowWriter::create(file)?;
     for failure in failed {
-        let language = Language::of_path(&failure.path).map_or("", |language| language.name);
+        let language = Language::from_path(&failure.path).map_or("", |language| language.name);
         rows.add(&ResultRow::from_failure(failure, language));
     }
     rows.finish()
