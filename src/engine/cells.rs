@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{CallOptions, Engine};
 use crate::edit::{EditCode, EditPlan, EditReport, EditRequest, Refusal, VerifiedEdit, WorkPath};
-use crate::matching::effort::Effort;
+use crate::matching::budget::WorkBudget;
 use crate::notebook::{Cell, Notebook, is_notebook};
 use crate::reading::{self, ReadRequest, Reading};
 use crate::text::{LineSpan, Snapshot};
@@ -118,7 +118,7 @@ impl Engine {
         let source = Snapshot::from_text(cell.source.clone());
         let own = WorkPath::parse(&notebook.name_of(cell), self.store.root())?;
         let (resolved, spent) =
-            self.resolve(&own, request, &source, &mut Effort::default()).await.map_err(at)?;
+            self.resolve(&own, request, &source, &mut WorkBudget::default()).await.map_err(at)?;
         self.syntax.veto(&own, request).check(&source, &resolved.explained).map_err(at)?;
         let mut explained = resolved.explained;
         explained.explanation.model = spent;

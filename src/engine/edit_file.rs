@@ -12,7 +12,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, ModelUse, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::matching::Explained;
-use crate::matching::effort::{Effort, GivenUp};
+use crate::matching::budget::{Aborted, WorkBudget};
 use crate::port::{Budget, CorrectorError};
 use crate::resolve::{AnswerVerdict, Model, Resolution, Resolved, Step};
 use crate::spans;
@@ -53,8 +53,9 @@ impl Engine {
         path: &WorkPath,
         request: &EditRequest,
     ) -> Result<VerifiedEdit, Refusal> {
-        let (resolved, spent) =
-            self.resolve(path, request, &Snapshot::from_text(""), &mut Effort::default()).await?;
+        let (resolved, spent) = self
+            .resolve(path, request, &Snapshot::from_text(""), &mut WorkBudget::default())
+            .await?;
         let Explained { splices, mut explanation } = resolved.explained;
         explanation.rung = Rung::Create;
         explanation.model = spent;
@@ -71,7 +72,7 @@ impl Engine {
         snapshot: &Snapshot,
     ) -> Result<VerifiedEdit, Refusal> {
         let (resolved, spent) =
-            self.resolve(path, request, snapshot, &mut Effort::default()).await?;
+            self.resolve(path, request, snapshot, &mut WorkBudget::default()).await?;
         let gate = (&self.syntax, request);
         checked(path, snapshot, resolved, &spent, gate).map_err(|mut refusal| {
             refusal.model.add(&spent);
@@ -79,13 +80,13 @@ impl Engine {
         })
     }
 
-    /// What a call means, within so much effort, and what it cost to find out.
+    /// What a call means, within a work budget, and what it cost to find out.
     pub(super) async fn resolve(
         &self,
         path: &WorkPath,
         request: &EditRequest,
         snapshot: &Snapshot,
-        effort: &mut Effort,
+        work: &mut WorkBudget,
     ) -> Result<(Resolved, ModelUse), Refusal> {
         admit_places(request, snapshot)?;
         // The hint is a number too: it means what the caller was shown.
@@ -99,10 +100,10 @@ impl Engine {
         let read = self.ledger.read_of(path, snapshot);
         let vet = |matched| self.syntax.vetted(path, snapshot, matched);
         let view = self.syntax.view(path, request, snapshot)?;
-        let begun = effort.run(|| {
+        let begun = work.run(|| {
             Resolution::start_vetted(path.as_str(), request, &view.snapshot, model, &read, &vet)
         });
-        let mut step = begun.map_err(GivenUp::refusal)?;
+        let mut step = begun.map_err(Aborted::refusal)?;
         loop {
             step = match step {
                 Step::Done(resolved) => {
@@ -123,8 +124,8 @@ impl Engine {
                     let answer = answer.instrument(span.clone()).await;
                     let answer = answer.unwrap_or(Err(CorrectorError::Timeout));
                     let is_answered = answer.is_ok();
-                    let replied = effort.run(|| resolution.reply(answer));
-                    let (next, verdict) = replied.map_err(GivenUp::refusal)?;
+                    let replied = work.run(|| resolution.reply(answer));
+                    let (next, verdict) = replied.map_err(Aborted::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
                     spans::judged(&span, verdict);
                     match verdict {

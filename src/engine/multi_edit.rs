@@ -11,7 +11,7 @@ use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, ModelUse, Refusal, Rung,
     VerifiedEdit, WorkPath,
 };
-use crate::matching::effort::Effort;
+use crate::matching::budget::WorkBudget;
 use crate::resolve::Resolved;
 use crate::text::Snapshot;
 
@@ -31,15 +31,14 @@ impl Engine {
         let files: Vec<&WorkPath> =
             edits.iter().map(|(path, _)| path).filter(|path| seen.insert(*path)).collect();
         let mut batch: Vec<VerifiedEdit> = Vec::new();
-        let mut effort = Effort::default();
+        let mut work = WorkBudget::default();
         for path in files {
-            let edit =
-                self.prepare_all(path, edits, &mut effort).await.map_err(|mut refusal| {
-                    for edit in &batch {
-                        refusal.model.add(&edit.explanation().model);
-                    }
-                    refusal.at(path.as_str())
-                })?;
+            let edit = self.prepare_all(path, edits, &mut work).await.map_err(|mut refusal| {
+                for edit in &batch {
+                    refusal.model.add(&edit.explanation().model);
+                }
+                refusal.at(path.as_str())
+            })?;
             batch.push(edit);
         }
         self.commit(batch, options).await
@@ -50,7 +49,7 @@ impl Engine {
         &self,
         path: &WorkPath,
         edits: &[(WorkPath, EditRequest)],
-        effort: &mut Effort,
+        work: &mut WorkBudget,
     ) -> Result<VerifiedEdit, Refusal> {
         self.admit(path).await?;
         let numbered =
@@ -84,7 +83,7 @@ impl Engine {
             if tokio::runtime::Handle::try_current().is_ok() {
                 tokio::task::yield_now().await;
             }
-            let resolved = self.resolve(path, request, &snapshot, effort).await;
+            let resolved = self.resolve(path, request, &snapshot, work).await;
             let resolved = resolved.and_then(|(resolved, spent)| {
                 self.syntax.veto(path, request).check(&snapshot, &resolved.explained)?;
                 Ok((resolved, spent))

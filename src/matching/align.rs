@@ -6,100 +6,105 @@
 //! laxest rung has the strictest proof: the place must be the only one, and no other part
 //! of the file may hold the words that differ.
 
-use super::diff::{Event, events};
-use super::file::{File, Tolerance, split};
-use super::fold::is_word;
+use super::candidate::{Candidate, Chunk, ChunkKind};
+use super::diff::{LineOp, line_ops};
+use super::fold::is_word_char;
 use super::nearest::{self, Region};
 use super::outcome::new_lines;
-use super::place::{Chunk, ChunkKind, Place};
+use super::source_file::{SourceFile, Tolerance, split_lines};
 
 /// How a call compares with the region that is nearest to it.
 #[derive(Debug)]
-pub(super) enum Aligned {
+pub(super) enum Alignment {
     /// Everything that the edit touches is there.
-    Here(Place),
+    Match(Candidate),
     /// The place is known, and some lines that count differ.
-    Stale(Place),
+    Stale(Candidate),
     /// No region is near enough, or several are.
-    Nowhere,
+    None,
 }
 
 /// A region less alike than this is no place.
-const LEAST_ALIKE: f64 = 0.6;
+const MIN_SIMILARITY: f64 = 0.6;
 /// Another region must be this much less alike.
-const MARGIN: f64 = 0.1;
+const MIN_LEAD: f64 = 0.1;
 /// Fewer lines with words say too little for an edit.
-const FEWEST: usize = 2;
+const MIN_EQUAL_LINES: usize = 2;
 
-pub(super) fn align(file: &File<'_>, old: &str, new: &str) -> Aligned {
-    let lines = split(old);
+pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
+    let lines = split_lines(old);
     let regions = nearest::regions(file, &lines, 2);
-    let Some(best) = regions.first().filter(|best| best.score >= LEAST_ALIKE) else {
-        return Aligned::Nowhere;
+    let Some(best) = regions.first().filter(|best| best.score >= MIN_SIMILARITY) else {
+        return Alignment::None;
     };
-    if regions.get(1).is_some_and(|rival| rival.score > best.score - MARGIN) {
-        return Aligned::Nowhere;
+    if regions.get(1).is_some_and(|rival| rival.score > best.score - MIN_LEAD) {
+        return Alignment::None;
     }
-    let place = place(file, &lines, best);
-    let worded = lines.iter().filter(|line| line.contains(is_word)).count();
+    let candidate = candidate(file, &lines, best);
+    let worded = lines.iter().filter(|line| line.contains(is_word_char)).count();
     let same = |at: usize| {
-        place
+        candidate
             .chunk_of(at)
             .is_some_and(|chunk| chunk.kind == ChunkKind::Same && !chunk.lines.is_empty())
     };
     let equal: Vec<usize> =
-        (0..lines.len()).filter(|&at| lines[at].contains(is_word) && same(at)).collect();
+        (0..lines.len()).filter(|&at| lines[at].contains(is_word_char) && same(at)).collect();
     // Where another region has all of these lines, only the lines that differ chose between them.
     let has = |rival: &Region, at: usize| {
-        rival.pairs[at].is_some_and(|line| place.tolerance.same(lines[at], file.body(line)))
+        rival.pairs[at].is_some_and(|line| candidate.tolerance.same(lines[at], file.body(line)))
     };
     let is_twin = |rival: &Region| equal.iter().all(|&at| has(rival, at));
     if !equal.is_empty() && regions.get(1).is_some_and(is_twin) {
-        return Aligned::Nowhere;
+        return Alignment::None;
     }
-    let enough = equal.len() >= FEWEST && 2 * equal.len() > worded;
-    let touched = touched(&lines, &new_lines(old, new));
+    let enough = equal.len() >= MIN_EQUAL_LINES && 2 * equal.len() > worded;
+    let changed_lines = changed_lines(&lines, &new_lines(old, new));
     let residue_is_fine = (0..lines.len()).all(|at| {
         lines[at].trim().is_empty()
             || same(at)
-            || !touched[at] && differs_in_comment(file, &place, &lines, at)
+            || !changed_lines[at] && differs_in_comment(file, &candidate, &lines, at)
     });
     let own_lines_are_comments =
-        place.chunks.iter().filter(|chunk| chunk.old.is_empty()).all(|chunk| {
+        candidate.chunks.iter().filter(|chunk| chunk.old.is_empty()).all(|chunk| {
             chunk.lines.clone().all(|line| file.is_blank(line) || is_comment(file, file.body(line)))
         });
     match enough && residue_is_fine && own_lines_are_comments {
-        true => Aligned::Here(place),
-        false => Aligned::Stale(place),
+        true => Alignment::Match(candidate),
+        false => Alignment::Stale(candidate),
     }
 }
 
 /// For each line of `old` whether the edit removes or rewrites it.
-fn touched(old: &[&str], new: &[&str]) -> Vec<bool> {
+fn changed_lines(old: &[&str], new: &[&str]) -> Vec<bool> {
     let mut out = vec![false; old.len()];
-    for event in events(old, new) {
-        if let Event::Change(o, _) | Event::Delete(o) = event {
+    for op in line_ops(old, new) {
+        if let LineOp::Change(o, _) | LineOp::Delete(o) = op {
             out[o] = true;
         }
     }
     out
 }
 
-fn is_comment(file: &File<'_>, line: &str) -> bool {
+fn is_comment(file: &SourceFile<'_>, line: &str) -> bool {
     file.language.is_some_and(|language| language.is_comment(line))
 }
 
 /// Whether a line differs from the file's only in a comment, or is a comment that the file does
 /// not have. The line must not occur elsewhere in the file.
-fn differs_in_comment(file: &File<'_>, place: &Place, old: &[&str], at: usize) -> bool {
+fn differs_in_comment(
+    file: &SourceFile<'_>,
+    candidate: &Candidate,
+    old: &[&str],
+    at: usize,
+) -> bool {
     let Some(language) = file.language else { return false };
     let line = old[at];
     let key = Tolerance::Indentation.key(line);
     if file.keys(Tolerance::Indentation).contains(&key) {
         return false;
     }
-    let chunk = place.chunk_of(at).filter(|chunk| !chunk.lines.is_empty());
-    let Some(found) = chunk.map(|chunk| place.text(chunk, file)) else {
+    let chunk = candidate.chunk_of(at).filter(|chunk| !chunk.lines.is_empty());
+    let Some(found) = chunk.map(|chunk| candidate.text(chunk, file)) else {
         return language.is_comment(line);
     };
     if language.is_comment(line) || language.is_comment(found) {
@@ -118,7 +123,7 @@ fn is_directive(comment: &str) -> bool {
 }
 
 /// The laxest tolerance at which two lines of this file count as the same.
-pub(super) fn loosest(file: &File<'_>) -> Tolerance {
+pub(super) fn laxest_tolerance(file: &SourceFile<'_>) -> Tolerance {
     match file.language.is_some_and(|language| language.is_free_form()) {
         true => Tolerance::Punctuation,
         false => Tolerance::LookAlikesAndIndentation,
@@ -126,8 +131,8 @@ pub(super) fn loosest(file: &File<'_>) -> Tolerance {
 }
 
 /// The region as chunks: equal lines, lines that differ, and what only one side has.
-pub(super) fn place(file: &File<'_>, old: &[&str], region: &Region) -> Place {
-    let tolerance = loosest(file);
+pub(super) fn candidate(file: &SourceFile<'_>, old: &[&str], region: &Region) -> Candidate {
+    let tolerance = laxest_tolerance(file);
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut next = region.lines.start;
     for (at, line) in old.iter().enumerate() {
@@ -151,5 +156,5 @@ pub(super) fn place(file: &File<'_>, old: &[&str], region: &Region) -> Place {
         chunks.push(Chunk::of(at..at + 1, pair..pair + 1, file, kind));
         next = pair + 1;
     }
-    Place { chunks, tolerance }
+    Candidate { chunks, tolerance }
 }

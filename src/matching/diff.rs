@@ -7,17 +7,17 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::effort;
+use super::budget;
 use super::tokens;
 
 /// Cells of one table of comparisons; beyond it the lines count as replaced.
-const MOST_CELLS: usize = 250_000;
+const MAX_CELLS: usize = 250_000;
 /// Cells of all tables of one comparison, of which lines in another order need many.
-const MOST_CELLS_IN_ALL: usize = 16 * MOST_CELLS;
+const MAX_TOTAL_CELLS: usize = 16 * MAX_CELLS;
 
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
 pub(super) fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
-    let mut out = Pairs { found: Vec::new(), left: MOST_CELLS_IN_ALL };
+    let mut out = Pairs { found: Vec::new(), left: MAX_TOTAL_CELLS };
     between(a, b, 0..a.len(), 0..b.len(), &mut out);
     out.found
 }
@@ -99,11 +99,11 @@ fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 fn longest(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>, out: &mut Pairs) {
     let (rows, columns) = (x.len(), y.len());
     let cells = rows.saturating_mul(columns);
-    if cells > MOST_CELLS.min(out.left) {
+    if cells > MAX_CELLS.min(out.left) {
         return;
     }
     out.left -= cells;
-    effort::spend(cells);
+    budget::spend(cells);
     let width = columns + 1;
     let mut best = vec![0_u32; (rows + 1) * width];
     for i in (0..rows).rev() {
@@ -129,7 +129,7 @@ fn longest(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>, out: &mut P
 
 /// What happens to the lines of `old` and `new`, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub(super) enum LineOp {
     /// `new` has exactly the line of `old`, white space included.
     Keep(usize, usize),
     /// A line that was changed into another; if only in its indentation, the words are equal.
@@ -141,8 +141,8 @@ pub(super) enum Event {
 }
 
 /// What a call does to its lines.
-pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
-    let key = |line: &&str| super::file::Tolerance::Indentation.key(line);
+pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
+    let key = |line: &&str| super::source_file::Tolerance::Indentation.key(line);
     let exact = |line: &&str| super::fold::plain_key(line);
     let (a, b): (Vec<u64>, Vec<u64>) =
         (old.iter().map(exact).collect(), new.iter().map(exact).collect());
@@ -150,7 +150,7 @@ pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
     // A line that differs only in its indentation counts as moved.
     let (c, d): (Vec<u64>, Vec<u64>) =
         (old.iter().map(key).collect(), new.iter().map(key).collect());
-    let mut more = Pairs { found: Vec::new(), left: MOST_CELLS_IN_ALL };
+    let mut more = Pairs { found: Vec::new(), left: MAX_TOTAL_CELLS };
     let ends = [(old.len(), new.len())];
     let (mut i, mut j) = (0, 0);
     for &(p, q) in pairs.iter().chain(&ends) {
@@ -165,7 +165,7 @@ pub(super) fn events(old: &[&str], new: &[&str]) -> Vec<Event> {
         pair_changed(old, new, i..p, j..q, &mut out);
         if p < old.len() || q < new.len() {
             let same = old[p] == new[q];
-            out.push(if same { Event::Keep(p, q) } else { Event::Change(p, q) });
+            out.push(if same { LineOp::Keep(p, q) } else { LineOp::Change(p, q) });
         }
         (i, j) = (p + 1, q + 1);
     }
@@ -178,12 +178,12 @@ fn pair_changed(
     new: &[&str],
     x: Range<usize>,
     y: Range<usize>,
-    out: &mut Vec<Event>,
+    out: &mut Vec<LineOp>,
 ) {
     let (rows, columns) = (x.len(), y.len());
-    if rows == 0 || columns == 0 || rows.saturating_mul(columns) > MOST_CELLS / 25 {
-        out.extend(x.map(Event::Delete));
-        out.extend(y.map(Event::Insert));
+    if rows == 0 || columns == 0 || rows.saturating_mul(columns) > MAX_CELLS / 25 {
+        out.extend(x.map(LineOp::Delete));
+        out.extend(y.map(LineOp::Insert));
         return;
     }
     let mut likeness = vec![0.0_f64; rows * columns];
@@ -216,18 +216,18 @@ fn pair_changed(
     while r < rows && c < columns {
         let here = best[r * width + c];
         if value(r, c) + best[(r + 1) * width + c + 1] >= here && value(r, c) > 0.0 {
-            out.push(Event::Change(x.start + r, y.start + c));
+            out.push(LineOp::Change(x.start + r, y.start + c));
             (r, c) = (r + 1, c + 1);
         } else if best[(r + 1) * width + c] >= here {
-            out.push(Event::Delete(x.start + r));
+            out.push(LineOp::Delete(x.start + r));
             r += 1;
         } else {
-            out.push(Event::Insert(y.start + c));
+            out.push(LineOp::Insert(y.start + c));
             c += 1;
         }
     }
-    out.extend((x.start + r..x.end).map(Event::Delete));
-    out.extend((y.start + c..y.end).map(Event::Insert));
+    out.extend((x.start + r..x.end).map(LineOp::Delete));
+    out.extend((y.start + c..y.end).map(LineOp::Insert));
 }
 
 #[cfg(test)]
@@ -239,14 +239,14 @@ mod tests {
         let old = ["a", "let x = 1;", "b", "gone", "c"];
         let new = ["a", "let x = 2;", "b", "  c", "d"];
         assert_eq!(
-            events(&old, &new),
+            line_ops(&old, &new),
             [
-                Event::Keep(0, 0),
-                Event::Change(1, 1),
-                Event::Keep(2, 2),
-                Event::Delete(3),
-                Event::Change(4, 3),
-                Event::Insert(4),
+                LineOp::Keep(0, 0),
+                LineOp::Change(1, 1),
+                LineOp::Keep(2, 2),
+                LineOp::Delete(3),
+                LineOp::Change(4, 3),
+                LineOp::Insert(4),
             ]
         );
     }

@@ -7,24 +7,29 @@
 
 use std::ops::Range;
 
-use super::effort;
-use super::file::{File, Tolerance};
-use super::fold::is_word;
+use super::budget;
+use super::candidate::{self, Candidate, Chunk, ChunkKind, Needle};
+use super::fold::is_word_char;
 use super::indent;
-use super::place::{self, Chunk, ChunkKind, Place, Sought};
+use super::indent_of;
 use super::placeholder::is_placeholder;
+use super::source_file::{SourceFile, Tolerance};
 
 /// Placeholders of one text; more than these are literal text.
-const MOST_MARKS: usize = 32;
+const MAX_MARKS: usize = 32;
 /// Ways to fill the gaps that are compared.
-const MOST_CHAINS: usize = 48;
+const MAX_CHAINS: usize = 48;
 
 /// Every way to read the placeholders of the call.
-pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec<Place> {
+pub(super) fn find_candidates(
+    file: &SourceFile<'_>,
+    old: &[&str],
+    tolerance: Tolerance,
+) -> Vec<Candidate> {
     let marks: Vec<usize> = (0..old.len()).filter(|&at| is_placeholder(old[at])).collect();
     // A placeholder that the file has is text.
     if marks.is_empty()
-        || marks.len() > MOST_MARKS
+        || marks.len() > MAX_MARKS
         || marks.iter().any(|&at| file.text.contains(old[at].trim()))
     {
         return Vec::new();
@@ -45,17 +50,18 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
         return Vec::new();
     }
     let says =
-        |&(from, to): &(usize, usize)| old[from..to].iter().any(|line| line.contains(is_word));
+        |&(from, to): &(usize, usize)| old[from..to].iter().any(|line| line.contains(is_word_char));
     if !inner.iter().any(says) {
         return Vec::new();
     }
-    let found: Vec<Vec<Place>> = inner
+    let found: Vec<Vec<Candidate>> = inner
         .iter()
         .map(|&(from, to)| {
-            let sought = Sought { lines: &old[from..to], whole_lines: true, closed: true };
-            let places = place::places(file, sought, tolerance).list;
-            effort::spend(64 * places.len());
-            places
+            let needle =
+                Needle { lines: &old[from..to], whole_lines: true, ends_with_newline: true };
+            let candidates = candidate::find_candidates(file, needle, tolerance).list;
+            budget::spend(64 * candidates.len());
+            candidates
         })
         .collect();
     let mut chains: Vec<Vec<usize>> = (0..found[0].len()).map(|at| vec![at]).collect();
@@ -65,32 +71,32 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
             let end = found[part - 1][chain[part - 1]].lines().end;
             let after = (0..found[part].len()).filter(|&at| {
                 let start = found[part][at].lines().start;
-                let mark = indent::of(old[inner[part].0 - 1]);
-                let head = indent::of(old[inner[part - 1].1 - 1]);
+                let mark = indent_of(old[inner[part].0 - 1]);
+                let head = indent_of(old[inner[part - 1].1 - 1]);
                 start >= end && stays_in_block(file, end - 1..start, head, mark)
             });
-            next.extend(after.take(MOST_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
-            if next.len() > MOST_CHAINS {
+            next.extend(after.take(MAX_CHAINS).map(|at| [chain.as_slice(), &[at]].concat()));
+            if next.len() > MAX_CHAINS {
                 break;
             }
         }
         chains = next;
     }
-    chains.truncate(MOST_CHAINS + 1);
+    chains.truncate(MAX_CHAINS + 1);
     let join = |chain: Vec<usize>| {
         let mut chunks: Vec<Chunk> = Vec::new();
         for (part, &at) in chain.iter().enumerate() {
-            let place = &found[part][at];
+            let candidate = &found[part][at];
             let shift = inner[part].0;
             if let Some(before) = chunks.last().map(|chunk| (chunk.old.end, chunk.lines.end)) {
-                let lines = before.1..place.lines().start;
+                let lines = before.1..candidate.lines().start;
                 chunks.push(Chunk::of(before.0..shift, lines, file, ChunkKind::Elided));
             } else if shift > 0 {
                 // A placeholder at the head stands for nothing that the edit needs.
-                let line = place.lines().start;
+                let line = candidate.lines().start;
                 chunks.push(Chunk::of(0..shift, line..line, file, ChunkKind::Elided));
             }
-            chunks.extend(place.chunks.iter().map(|chunk| Chunk {
+            chunks.extend(candidate.chunks.iter().map(|chunk| Chunk {
                 old: chunk.old.start + shift..chunk.old.end + shift,
                 ..chunk.clone()
             }));
@@ -100,7 +106,7 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
         {
             chunks.push(Chunk::of(last.0..old.len(), last.1..last.1, file, ChunkKind::Elided));
         }
-        Place { chunks, tolerance }
+        Candidate { chunks, tolerance }
     };
     chains.into_iter().map(join).collect()
 }
@@ -108,9 +114,9 @@ pub(super) fn places(file: &File<'_>, old: &[&str], tolerance: Tolerance) -> Vec
 /// Whether the elided lines are in the block of the line above them, where the placeholder is
 /// deeper than that line in the call. The first of `lines` is that line; `head` and `mark` are the
 /// indentation of the two.
-fn stays_in_block(file: &File<'_>, lines: Range<usize>, head: &str, mark: &str) -> bool {
+fn stays_in_block(file: &SourceFile<'_>, lines: Range<usize>, head: &str, mark: &str) -> bool {
     let columns = |indent: &str| indent::columns(indent, 4);
-    let depth = |line: usize| columns(indent::of(file.body(line)));
+    let depth = |line: usize| columns(indent_of(file.body(line)));
     let outer = depth(lines.start);
     let opens = |line: usize| file.body(line).trim() == "{";
     let mut solid = lines.skip(1).filter(|&line| !file.body(line).trim().is_empty());
@@ -118,6 +124,6 @@ fn stays_in_block(file: &File<'_>, lines: Range<usize>, head: &str, mark: &str) 
 }
 
 /// Whether there are more ways than are compared.
-pub(super) fn is_cut(places: &[Place]) -> bool {
-    places.len() > MOST_CHAINS
+pub(super) fn is_truncated(candidates: &[Candidate]) -> bool {
+    candidates.len() > MAX_CHAINS
 }

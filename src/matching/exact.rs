@@ -9,58 +9,60 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use super::escaped;
-use super::file::File;
-use super::fold::is_word;
+use super::escape_review;
+use super::fold::is_word_char;
 use super::indent;
+use super::indent_of;
 use super::placeholder;
 use super::reading;
 use super::refuse;
+use super::source_file::SourceFile;
 use super::{Explained, Verdict};
 use crate::edit::{EditRequest, Expected, Explanation, Refusal, Rewrite, Rung, Splice};
 use crate::text::LineEnding;
 
 /// `None` where `old_str` occurs nowhere.
-pub(super) fn decide(request: &EditRequest, file: &File<'_>) -> Option<Verdict> {
-    let found = places(file, &request.old);
-    if found.all.is_empty() {
+pub(super) fn decide(request: &EditRequest, file: &SourceFile<'_>) -> Option<Verdict> {
+    let occurrences = find_occurrences(file, &request.old);
+    if occurrences.ranges.is_empty() {
         return None;
     }
-    Some(match choose(request, file, &request.new, &found) {
-        Ok(places) => replace(request, file, &places, &found.finder),
+    Some(match choose_occurrences(request, file, &request.new, &occurrences) {
+        Ok(ranges) => replace(request, file, &ranges, &occurrences.finder),
         Err(refusal) => Verdict::Refused(refusal),
     })
 }
 
 /// Where a text occurs, without overlaps.
-pub(super) struct Found<'a> {
+pub(super) struct Occurrences<'a> {
     /// Building it costs as much as searching a small file, so it is kept.
     finder: Finder<'a>,
-    pub(super) all: Vec<Range<usize>>,
+    pub(super) ranges: Vec<Range<usize>>,
     /// Whether it also occurs across two of those, or overlaps one.
     overlapping: bool,
 }
 
 /// Where a text occurs character for character.
-pub(super) fn places<'a>(file: &File<'_>, old: &'a str) -> Found<'a> {
+pub(super) fn find_occurrences<'a>(file: &SourceFile<'_>, old: &'a str) -> Occurrences<'a> {
     let finder = Finder::new(old);
     let bytes = file.text.as_bytes();
-    let all: Vec<Range<usize>> = finder.find_iter(bytes).map(|at| at..at + old.len()).collect();
-    let overlaps = |place: &Range<usize>| {
-        let to = (place.end + old.len() - 1).min(bytes.len());
-        finder.find(&bytes[place.start + 1..to]).is_some_and(|at| place.start + 1 + at < place.end)
+    let ranges: Vec<Range<usize>> = finder.find_iter(bytes).map(|at| at..at + old.len()).collect();
+    let overlaps = |range: &Range<usize>| {
+        let to = (range.end + old.len() - 1).min(bytes.len());
+        finder.find(&bytes[range.start + 1..to]).is_some_and(|at| range.start + 1 + at < range.end)
     };
     // A text can overlap itself only if a prefix of it is also a suffix. For few places, looking
     // is cheaper than checking that.
-    let overlapping = (all.len() <= FEW || border(old.as_bytes())) && all.iter().any(overlaps);
-    Found { finder, all, overlapping }
+    let overlapping = (ranges.len() <= MAX_UNCHECKED || has_border(old.as_bytes()))
+        && ranges.iter().any(overlaps);
+    Occurrences { finder, ranges, overlapping }
 }
 
 /// Up to this many places, overlaps are searched without checking that they are possible.
-const FEW: usize = 2;
+const MAX_UNCHECKED: usize = 2;
 
 /// Whether some proper prefix of a text is also a suffix (a border).
-fn border(text: &[u8]) -> bool {
+fn has_border(text: &[u8]) -> bool {
     let mut back = vec![0; text.len()];
     let mut matched = 0;
     for at in 1..text.len() {
@@ -74,26 +76,32 @@ fn border(text: &[u8]) -> bool {
 }
 
 /// The places that the call means, by its count and its line.
-pub(super) fn choose(
+pub(super) fn choose_occurrences(
     request: &EditRequest,
-    file: &File<'_>,
+    file: &SourceFile<'_>,
     new: &str,
-    found: &Found<'_>,
+    occurrences: &Occurrences<'_>,
 ) -> Result<Vec<Range<usize>>, Refusal> {
     let lines = || -> Vec<usize> {
-        found.all.iter().map(|place| file.snapshot.lines().number_at(place.start)).collect()
+        occurrences
+            .ranges
+            .iter()
+            .map(|range| file.snapshot.lines().number_at(range.start))
+            .collect()
     };
-    let too_many = || Err(refuse::too_many(request, &lines(), found.overlapping));
+    let too_many = || Err(refuse::too_many(request, &lines(), occurrences.overlapping));
     match request.expected {
-        Expected::All => Ok(found.all.clone()),
-        Expected::Exactly(count) if count.get() == found.all.len() => {
-            match found.overlapping && !same_everywhere(file.text, &request.old, new, &found.all) {
+        Expected::All => Ok(occurrences.ranges.clone()),
+        Expected::Exactly(count) if count.get() == occurrences.ranges.len() => {
+            match occurrences.overlapping
+                && !gives_same_text(file.text, &request.old, new, &occurrences.ranges)
+            {
                 true => too_many(),
-                false => Ok(found.all.clone()),
+                false => Ok(occurrences.ranges.clone()),
             }
         }
-        Expected::Exactly(count) if count.get() == 1 => match nearest_line(request, &lines()) {
-            Some(at) if !found.overlapping => Ok(vec![found.all[at].clone()]),
+        Expected::Exactly(count) if count.get() == 1 => match nearest_to_line(request, &lines()) {
+            Some(at) if !occurrences.overlapping => Ok(vec![occurrences.ranges[at].clone()]),
             _ => too_many(),
         },
         Expected::Exactly(_) => too_many(),
@@ -101,7 +109,7 @@ pub(super) fn choose(
 }
 
 /// The one line that is nearer to `near_line` than all others.
-pub(super) fn nearest_line(request: &EditRequest, lines: &[usize]) -> Option<usize> {
+pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<usize> {
     let near = request.near_line?;
     let distance = |at: &usize| lines[*at].abs_diff(near);
     let best = (0..lines.len()).min_by_key(distance)?;
@@ -110,13 +118,13 @@ pub(super) fn nearest_line(request: &EditRequest, lines: &[usize]) -> Option<usi
 }
 
 /// Overlapping places that are compared.
-const MOST_OVERLAPS: usize = 16;
+const MAX_OVERLAPS: usize = 16;
 
 /// Whether overlapping places lead to the same text, whichever is meant.
-fn same_everywhere(text: &str, old: &str, new: &str, places: &[Range<usize>]) -> bool {
-    let [place] = places else { return false };
-    let from = place.start + 1;
-    let to = (place.end + old.len() - 1).min(text.len());
+fn gives_same_text(text: &str, old: &str, new: &str, ranges: &[Range<usize>]) -> bool {
+    let [range] = ranges else { return false };
+    let from = range.start + 1;
+    let to = (range.end + old.len() - 1).min(text.len());
     let finder = Finder::new(old);
     let bytes = &text.as_bytes()[from..to];
     let starts = (0..bytes.len()).scan(0, |next, _| {
@@ -124,48 +132,50 @@ fn same_everywhere(text: &str, old: &str, new: &str, places: &[Range<usize>]) ->
         *next = at + 1;
         Some(from + at)
     });
-    let starts: Vec<usize> = starts.take(MOST_OVERLAPS + 1).collect();
-    starts.len() <= MOST_OVERLAPS
+    let starts: Vec<usize> = starts.take(MAX_OVERLAPS + 1).collect();
+    starts.len() <= MAX_OVERLAPS
         && starts.into_iter().all(|at| {
-            let this = [new.as_bytes(), &text.as_bytes()[place.end..at + old.len()]].concat();
-            let other = [&text.as_bytes()[place.start..at], new.as_bytes()].concat();
+            let this = [new.as_bytes(), &text.as_bytes()[range.end..at + old.len()]].concat();
+            let other = [&text.as_bytes()[range.start..at], new.as_bytes()].concat();
             this == other
         })
 }
 
 fn replace(
     request: &EditRequest,
-    file: &File<'_>,
-    places: &[Range<usize>],
+    file: &SourceFile<'_>,
+    ranges: &[Range<usize>],
     finder: &Finder<'_>,
 ) -> Verdict {
-    if let [place] = places
-        && let Some(line) = already_there(request, file, place, finder)
+    if let [range] = ranges
+        && let Some(line) = find_applied_edit(request, file, range, finder)
     {
         return Verdict::Refused(refuse::already_applied(line));
     }
-    if let Some(line) = omits(request, file) {
+    if let Some(line) = introduced_placeholder(request, file) {
         return Verdict::Refused(refuse::omission(line));
     }
     let mut explanation = Explanation::plain(Rung::Exact);
-    explanation.replacements = places.len();
+    explanation.replacements = ranges.len();
     let mut new = request.new.clone();
-    if let [place] = places {
-        match escaped::review(file, place, &request.old, &request.new) {
-            escaped::Review::Proven(text) => {
+    if let [range] = ranges {
+        match escape_review::review(file, range, &request.old, &request.new) {
+            escape_review::Review::Proven(text) => {
                 new = text;
                 explanation.rewrites.push(Rewrite::UnescapeNew);
             }
-            escaped::Review::Suspicious => explanation.warnings.push(escaped::WARNING.into()),
-            escaped::Review::Fine => {}
+            escape_review::Review::Suspicious => {
+                explanation.warnings.push(escape_review::WARNING.into())
+            }
+            escape_review::Review::Fine => {}
         }
     }
-    explanation.warnings.extend(review_exact(request, file, &places[0], &new));
+    explanation.warnings.extend(warnings_for(request, file, &ranges[0], &new));
     let splice = |range: &Range<usize>| {
         let text = with_endings(file, range.start, &new);
         Splice { range: range.clone(), text }
     };
-    let splices: Vec<Splice> = places.iter().map(splice).collect();
+    let splices: Vec<Splice> = ranges.iter().map(splice).collect();
     if splices.iter().any(|splice| splice.text != new) {
         explanation.rewrites.push(Rewrite::LineEndings);
     }
@@ -173,14 +183,14 @@ fn replace(
 }
 
 /// Whether all line breaks of a text are plain ones, and there are any.
-fn is_plain(text: &str) -> bool {
+fn has_only_lf(text: &str) -> bool {
     text.contains('\n') && !text.contains('\r')
 }
 
 /// Line breaks of `new` in the ending that the file has around a place.
-pub(super) fn with_endings(file: &File<'_>, at: usize, new: &str) -> String {
+pub(super) fn with_endings(file: &SourceFile<'_>, at: usize, new: &str) -> String {
     match file.snapshot.ending_near(at) {
-        LineEnding::Lf if new.contains("\r\n") && is_plain(file.text) => {
+        LineEnding::Lf if new.contains("\r\n") && has_only_lf(file.text) => {
             return new.replace("\r\n", "\n");
         }
         LineEnding::CrLf if new.contains('\n') => {}
@@ -199,23 +209,23 @@ pub(super) fn with_endings(file: &File<'_>, at: usize, new: &str) -> String {
 }
 
 /// The line at which `new` already is, whole and around the place: a repeated call.
-fn already_there(
+fn find_applied_edit(
     request: &EditRequest,
-    file: &File<'_>,
-    place: &Range<usize>,
+    file: &SourceFile<'_>,
+    range: &Range<usize>,
     finder: &Finder<'_>,
 ) -> Option<usize> {
     let new = &request.new;
     let mut offsets = finder.find_iter(new.as_bytes()).take(1_000);
     let start = offsets.find_map(|offset| {
-        let start = place.start.checked_sub(offset)?;
+        let start = range.start.checked_sub(offset)?;
         file.text.as_bytes()[start..].starts_with(new.as_bytes()).then_some(start)
     })?;
     Some(file.snapshot.lines().number_at(start))
 }
 
 /// A placeholder of `new_str` for lines that would be lost, in a file of code.
-fn omits<'a>(request: &'a EditRequest, file: &File<'_>) -> Option<&'a str> {
+fn introduced_placeholder<'a>(request: &'a EditRequest, file: &SourceFile<'_>) -> Option<&'a str> {
     if !file.language.is_some_and(|language| language.is_code()) {
         return None;
     }
@@ -226,24 +236,24 @@ fn omits<'a>(request: &'a EditRequest, file: &File<'_>) -> Option<&'a str> {
 }
 
 /// What the caller should look at in a plain replacement.
-fn review_exact(
+fn warnings_for(
     request: &EditRequest,
-    file: &File<'_>,
-    place: &Range<usize>,
+    file: &SourceFile<'_>,
+    range: &Range<usize>,
     new: &str,
 ) -> Vec<String> {
     let (text, old) = (file.text, request.old.as_str());
     let mut out = Vec::new();
-    let before = text[..place.start].chars().next_back();
-    let after = text[place.end..].chars().next();
-    let word = |c: Option<char>| c.is_some_and(is_word);
+    let before = text[..range.start].chars().next_back();
+    let after = text[range.end..].chars().next();
+    let word = |c: Option<char>| c.is_some_and(is_word_char);
     let cut_head =
         word(before) && word(old.chars().next()) && old.chars().next() != new.chars().next();
     let cut_tail = word(after)
         && word(old.chars().next_back())
         && old.chars().next_back() != new.chars().next_back();
     if cut_head || cut_tail {
-        let line = file.snapshot.lines().number_at(place.start);
+        let line = file.snapshot.lines().number_at(range.start);
         out.push(format!(
             "old_str begins or ends inside a word on line {line}; only that part was replaced"
         ));
@@ -251,15 +261,15 @@ fn review_exact(
     if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {
         out.push("new_str does not end with a line break as old_str does, so its last line and the next are one line now".into());
     }
-    out.extend(odd_edges(file, place, old, new));
+    out.extend(edge_indentation_warning(file, range, old, new));
     if matches!(after, Some('\r' | '\n')) {
-        out.extend(adds_blank_line(old, new));
+        out.extend(added_blank_line_warning(old, new));
     }
-    if let Some(warning) = less_deep(file, place, new) {
+    if let Some(warning) = dedent_warning(file, range, new) {
         out.push(warning);
     }
-    out.extend(odd_text(file, old, new));
-    if let Some(repeated) = repeats(file, place, old, new) {
+    out.extend(suspicious_text_warnings(file, old, new));
+    if let Some(repeated) = repeated_neighbour(file, range, old, new) {
         out.push(format!("new_str repeats line {repeated}, which is next to the place"));
     }
     out
@@ -267,7 +277,7 @@ fn review_exact(
 
 /// Warns if only the new text ends with a line break: the line break after the place stays, so
 /// this one adds a blank line.
-pub(super) fn adds_blank_line(old: &str, new: &str) -> Option<String> {
+pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
     let more = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
     more.then(|| {
         "new_str ends with a line break and old_str does not, so one more blank line follows it"
@@ -276,7 +286,7 @@ pub(super) fn adds_blank_line(old: &str, new: &str) -> Option<String> {
 }
 
 /// What of a new text looks like something that was not meant to be written.
-pub(super) fn odd_text(file: &File<'_>, old: &str, new: &str) -> Vec<String> {
+pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &str) -> Vec<String> {
     let text = file.text;
     let mut out = Vec::new();
     if new.trim_start().starts_with("```")
@@ -309,41 +319,46 @@ pub(super) fn odd_text(file: &File<'_>, old: &str, new: &str) -> Vec<String> {
 
 /// Warns if only one of the two strings has indentation at its start or end, so that the
 /// indentation of a line changes.
-fn odd_edges(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Option<String> {
+fn edge_indentation_warning(
+    file: &SourceFile<'_>,
+    range: &Range<usize>,
+    old: &str,
+    new: &str,
+) -> Option<String> {
     let text = file.text;
     let tail = |text: &str| text.len() - text.trim_end_matches([' ', '\t']).len();
     let (was, is) = (tail(old), tail(new));
-    let follows = text[place.end..].chars().next().is_some_and(|c| !c.is_whitespace());
+    let follows = text[range.end..].chars().next().is_some_and(|c| !c.is_whitespace());
     let both_end = old[..old.len() - was].ends_with('\n') && new[..new.len() - is].ends_with('\n');
     if both_end && follows && was != is {
         return Some("old_str ends with a part of the next line's indentation and new_str does not, so the indentation of that line has changed".to_owned());
     }
-    let line = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
-    let margin = &text[line..place.start];
-    let amid = !margin.is_empty() && margin.trim().is_empty();
-    if amid && !indent::of(old).is_empty() && new.lines().count() > 1 {
+    let line = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let leading = &text[line..range.start];
+    let amid = !leading.is_empty() && leading.trim().is_empty();
+    if amid && !indent_of(old).is_empty() && new.lines().count() > 1 {
         return Some("old_str begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
     }
-    (amid && indent::of(old).is_empty() && !indent::of(new).is_empty()).then(|| {
+    (amid && indent_of(old).is_empty() && !indent_of(new).is_empty()).then(|| {
         "old_str begins after the line's indentation and new_str brings its own, so the first line is now indented further".to_owned()
     })
 }
 
 /// Warns if the lines of `new` after the first are indented less than the lines around them.
-fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String> {
+fn dedent_warning(file: &SourceFile<'_>, range: &Range<usize>, new: &str) -> Option<String> {
     let text = file.text;
-    let line = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
-    let margin = &text[line..place.start];
-    let solid = |line: &&str| !line.trim().is_empty();
-    if margin.is_empty() || !margin.trim().is_empty() {
+    let line = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let leading = &text[line..range.start];
+    let is_nonblank = |line: &&str| !line.trim().is_empty();
+    if leading.is_empty() || !leading.trim().is_empty() {
         return None;
     }
     let further =
-        new.lines().skip(1).filter(solid).map(|l| indent::columns(indent::of(l), 4)).min()?;
-    let own = text[place.clone()].lines().skip(1).filter(solid);
-    let own = own.map(|l| indent::columns(indent::of(l), 4)).min();
-    let first = indent::columns(margin, 4) + indent::columns(indent::of(new), 4);
-    let flat = is_flattened(&text[place.clone()], new, indent::columns(margin, 4));
+        new.lines().skip(1).filter(is_nonblank).map(|l| indent::columns(indent_of(l), 4)).min()?;
+    let own = text[range.clone()].lines().skip(1).filter(is_nonblank);
+    let own = own.map(|l| indent::columns(indent_of(l), 4)).min();
+    let first = indent::columns(leading, 4) + indent::columns(indent_of(new), 4);
+    let flat = is_flattened(&text[range.clone()], new, indent::columns(leading, 4));
     (flat || further < own.unwrap_or(first).min(first)).then(|| {
         "new_str was written as sent, and its lines after the first are indented less than the lines around them: indent them if they belong there".to_owned()
     })
@@ -351,31 +366,36 @@ fn less_deep(file: &File<'_>, place: &Range<usize>, new: &str) -> Option<String>
 
 /// Whether the line after a first line that opens a block is indented in `old`, but not in `new`.
 /// `old` begins at column `margin`.
-fn is_flattened(old: &str, new: &str, margin: usize) -> bool {
+fn is_flattened(old: &str, new: &str, leading: usize) -> bool {
     let second = |text: &str| {
-        let mut solid = text.lines().filter(|line| !line.trim().is_empty());
-        let opens = solid.next()?.trim_end().ends_with([':', '{', '(', '[']);
+        let mut is_nonblank = text.lines().filter(|line| !line.trim().is_empty());
+        let opens = is_nonblank.next()?.trim_end().ends_with([':', '{', '(', '[']);
         let body =
-            solid.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
-        let first = margin + indent::columns(indent::of(text), 4);
-        Some(indent::columns(indent::of(body), 4) > first)
+            is_nonblank.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
+        let first = leading + indent::columns(indent_of(text), 4);
+        Some(indent::columns(indent_of(body), 4) > first)
     };
     second(old) == Some(true) && second(new) == Some(false)
 }
 
 /// A line beside the place that `new_str` has at its edge and `old_str` has not.
-fn repeats(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Option<usize> {
-    let says = |line: &str| line.trim().chars().filter(|c| is_word(*c)).count() >= 4;
-    let solid = |line: &&str| !line.trim().is_empty();
+fn repeated_neighbour(
+    file: &SourceFile<'_>,
+    range: &Range<usize>,
+    old: &str,
+    new: &str,
+) -> Option<usize> {
+    let says = |line: &str| line.trim().chars().filter(|c| is_word_char(*c)).count() >= 4;
+    let is_nonblank = |line: &&str| !line.trim().is_empty();
     if new.lines().count() < 2 {
         return None;
     }
-    let (first, last) = (new.lines().find(solid)?, new.lines().rev().find(solid)?);
+    let (first, last) = (new.lines().find(is_nonblank)?, new.lines().rev().find(is_nonblank)?);
     let text = file.text;
-    let start = text[..place.start].rfind('\n').map_or(0, |feed| feed + 1);
-    let end = match text[..place.end].ends_with('\n') {
-        true => place.end,
-        false => text[place.end..].find('\n').map_or(text.len(), |feed| place.end + feed + 1),
+    let start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
+    let end = match text[..range.end].ends_with('\n') {
+        true => range.end,
+        false => text[range.end..].find('\n').map_or(text.len(), |feed| range.end + feed + 1),
     };
     let above = text[..start].lines().next_back().unwrap_or_default();
     let below = text[end..].lines().next().unwrap_or_default();

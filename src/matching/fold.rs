@@ -81,7 +81,7 @@ pub(super) fn same(a: &str, b: &str, fold: Fold) -> bool {
 
 /// Marks that compose with one letter; Unicode's stream-safe text has no more either, since
 /// sorting them takes the square of their number.
-const MOST_MARKS: usize = 30;
+const MAX_MARKS: usize = 30;
 
 fn look_alikes(line: &str) -> Vec<Canonical> {
     if line.is_ascii() {
@@ -97,7 +97,7 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
         let mut marks = 0;
         // A base letter and its combining marks compose, so that NFC and NFD are the same.
         while let Some(&(at, mark)) = chars.peek()
-            && marks < MOST_MARKS
+            && marks < MAX_MARKS
             && unicode_normalization::char::is_combining_mark(mark)
         {
             end = at + mark.len_utf8();
@@ -155,7 +155,7 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
             && match quote {
                 '"' | '`' => true,
                 // An apostrophe inside a word, or a lifetime, opens nothing.
-                '\'' => at == 0 || !is_word(chars[at - 1].c) || is_prefix(&chars[..at]),
+                '\'' => at == 0 || !is_word_char(chars[at - 1].c) || is_prefix(&chars[..at]),
                 _ => false,
             };
         if opens && let Some(end) = closing(chars, at) {
@@ -173,7 +173,7 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
 
 /// Whether a text ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
 fn is_prefix(before: &[Canonical]) -> bool {
-    let word = before.iter().rev().take(3).take_while(|canonical| is_word(canonical.c));
+    let word = before.iter().rev().take(3).take_while(|canonical| is_word_char(canonical.c));
     let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
     word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
 }
@@ -221,11 +221,11 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
 /// Whether white space between two characters means something: it parts two words,
 /// or two operators that would become another one.
 fn parts(before: char, after: char) -> bool {
-    is_word(before) && is_word(after) || before == after && "+-&|<>=*/:.".contains(before)
+    is_word_char(before) && is_word_char(after) || before == after && "+-&|<>=*/:.".contains(before)
 }
 
 /// A character of a word.
-pub(super) fn is_word(c: char) -> bool {
+pub(super) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::effort;
-use super::file::File;
+use super::budget;
+use super::source_file::SourceFile;
 
 /// The white space at the start of a line.
-pub(super) fn of(line: &str) -> &str {
+pub(crate) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']).len()]
 }
 
@@ -30,7 +30,7 @@ pub(super) fn unit_by_steps<'a>(
     let mut steps: HashMap<usize, usize> = HashMap::new();
     let (mut last, mut tabs) = (usize::MAX, 0);
     for line in lines.filter(|line| !line.trim().is_empty()) {
-        let indent = of(line);
+        let indent = indent_of(line);
         tabs += usize::from(indent.contains('\t'));
         let step = indent.len().saturating_sub(last);
         if (2..=8).contains(&step) {
@@ -88,7 +88,7 @@ impl Rule {
     }
 
     /// Whether it leads from whole levels to whole levels.
-    fn is_on_grid(&self, levels: Levels) -> bool {
+    fn is_on_grid(&self, levels: LevelWidths) -> bool {
         let by = match &self.shift {
             Shift::None => "",
             Shift::Deeper(by) | Shift::Shallower(by) => by.as_str(),
@@ -143,7 +143,7 @@ impl Unit {
 
 /// The width of a level, in spaces, where it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Levels {
+pub(super) struct LevelWidths {
     /// In the call, by the steps between its lines.
     pub(super) call: Option<usize>,
     /// Whether `old_str` shows it, and not `new_str` alone.
@@ -158,8 +158,8 @@ pub(super) struct Levels {
     pub(super) call_has_tabs: bool,
 }
 
-impl Levels {
-    pub(super) fn new(file: &File<'_>, old: &[&str], new: &[&str]) -> Self {
+impl LevelWidths {
+    pub(super) fn new(file: &SourceFile<'_>, old: &[&str], new: &[&str]) -> Self {
         let perhaps = unit(new.iter().copied());
         let by_old = unit(old.iter().copied()).map(|width| match perhaps {
             Some(half) if is_part(half, width) => half,
@@ -167,8 +167,9 @@ impl Levels {
         });
         // One step of new_str alone may be an odd line.
         let call = by_old.or_else(|| unit_by_steps(new.iter().copied(), 2));
-        let call_has_tabs = old.iter().chain(new).any(|line| of(line).contains('\t'));
-        let solid = || new.iter().filter(|line| !line.trim().is_empty()).map(|line| of(line).len());
+        let call_has_tabs = old.iter().chain(new).any(|line| indent_of(line).contains('\t'));
+        let solid =
+            || new.iter().filter(|line| !line.trim().is_empty()).map(|line| indent_of(line).len());
         let below_first = solid().next().zip(solid().min()).map(|(first, least)| first - least);
         let below_first = below_first.filter(|&width| width > 1 && !call_has_tabs);
         let shown = by_old.is_some();
@@ -187,7 +188,7 @@ pub(super) struct IndentMap {
     pub(super) rules: Vec<Rule>,
     /// The first line's indentation was lost, so it says nothing about the other lines.
     pub(super) first_apart: bool,
-    levels: Levels,
+    levels: LevelWidths,
     pairs: Vec<(String, String)>,
 }
 
@@ -195,14 +196,18 @@ impl IndentMap {
     /// Fits rules to all pairs; if none fits, to all but the first. `rest` are the levels of
     /// the call without its first line: where that has lost its indentation, the step from it
     /// to the next line shows no level.
-    pub(super) fn fit(pairs: Vec<(String, String)>, levels: Levels, rest: Levels) -> Self {
+    pub(super) fn fit(
+        pairs: Vec<(String, String)>,
+        levels: LevelWidths,
+        rest: LevelWidths,
+    ) -> Self {
         let mut rules = rules(&pairs, levels);
         // The steps of old_str may be of two levels.
         let common = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
         let whole = common.filter(|&all| !levels.perhaps.is_some_and(|part| is_part(part, all)));
         for call in [levels.perhaps, whole] {
             if rules.is_empty() && call.is_some() {
-                rules = self::rules(&pairs, Levels { call, ..levels });
+                rules = self::rules(&pairs, LevelWidths { call, ..levels });
             }
         }
         // Lost as a whole; or in part, beside deeper lines that show that no level is wider.
@@ -213,7 +218,7 @@ impl IndentMap {
         // A first line that is as deep as in the file, and levels of old_str that explain the others:
         // nothing was lost, and new_str has other levels.
         let scaled = |first: &(String, String)| {
-            let levels = Levels { call: common, ..levels };
+            let levels = LevelWidths { call: common, ..levels };
             first.0 == first.1 && common.is_some() && !self::rules(&pairs, levels).is_empty()
         };
         let first_apart = rules.is_empty()
@@ -222,12 +227,12 @@ impl IndentMap {
         if first_apart {
             let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
             let call = rest.call.or(levels.call.filter(|_| tabs));
-            rules = self::rules(&pairs[1..], Levels { call, ..rest });
+            rules = self::rules(&pairs[1..], LevelWidths { call, ..rest });
         }
         let first_apart = first_apart && !rules.is_empty();
         // A new line less deep than the first shows another width, where nothing else shows one.
         if let (None, None, Some(width)) = (levels.call, levels.perhaps, levels.below_first) {
-            let more = self::rules(&pairs, Levels { call: Some(width), ..levels });
+            let more = self::rules(&pairs, LevelWidths { call: Some(width), ..levels });
             let more: Vec<Rule> = more.into_iter().filter(|rule| !rules.contains(rule)).collect();
             rules.extend(more);
         }
@@ -256,29 +261,29 @@ impl IndentMap {
 
     /// What a line of the call with this indentation has in the file. `near` counts pairs.
     /// Where the file has several for it, those above and below must agree.
-    pub(super) fn seen(&self, indent: &str, near: usize) -> Evidenced<'_> {
-        effort::spend(self.pairs.len());
+    pub(super) fn seen(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
+        budget::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_apart));
         let same: Vec<(usize, &str)> = pairs
             .filter(|(_, (from, _))| from == indent)
             .map(|(at, (_, to))| (at, to.as_str()))
             .collect();
-        let Some(&(_, first)) = same.first() else { return Evidenced::Never };
+        let Some(&(_, first)) = same.first() else { return ObservedIndent::Never };
         if same.iter().all(|(_, to)| *to == first) {
-            return Evidenced::As(first);
+            return ObservedIndent::As(first);
         }
         let above = same.iter().rfind(|(at, _)| *at <= near);
         let below = same.iter().find(|(at, _)| *at > near);
         match (above, below) {
-            (Some((_, above)), Some((_, below))) if above == below => Evidenced::As(above),
-            _ => Evidenced::Unclear,
+            (Some((_, above)), Some((_, below))) if above == below => ObservedIndent::As(above),
+            _ => ObservedIndent::Unclear,
         }
     }
 }
 
 /// What the pairs of a map show for an indentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Evidenced<'a> {
+pub(super) enum ObservedIndent<'a> {
     As(&'a str),
     /// The file has several for it.
     Unclear,
@@ -287,7 +292,7 @@ pub(super) enum Evidenced<'a> {
 
 /// The rules that explain all pairs. A rule that leads off the file's grid counts only
 /// where no other explains them.
-fn rules(pairs: &[(String, String)], levels: Levels) -> Vec<Rule> {
+fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<Rule> {
     let mut out: Vec<Rule> = Vec::new();
     for unit in units(pairs, levels) {
         let plain = Rule { unit, shift: Shift::None };
@@ -333,7 +338,7 @@ fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Rule> {
 }
 
 /// The changes of the unit that the pairs could show.
-fn units(pairs: &[(String, String)], levels: Levels) -> Vec<Unit> {
+fn units(pairs: &[(String, String)], levels: LevelWidths) -> Vec<Unit> {
     let tabs =
         |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
     let indented = pairs.iter().any(|(_, to)| !to.is_empty());
@@ -384,7 +389,7 @@ mod tests {
 
     fn fit(pairs: &[(&str, &str)], file: Option<usize>) -> IndentMap {
         let pairs = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned()));
-        let levels = Levels { file, ..Levels::default() };
+        let levels = LevelWidths { file, ..LevelWidths::default() };
         IndentMap::fit(pairs.collect(), levels, levels)
     }
 
@@ -410,8 +415,11 @@ mod tests {
         let map = fit(&[("    ", "\t"), ("        ", "\t\t")], None);
         assert_eq!(apply(&map, "            ")[0].as_deref(), Some("\t\t\t"));
         let map = fit(&[("  ", "    "), ("    ", "        ")], Some(4));
-        let depths = apply(&map, "      ");
-        assert!(depths.iter().all(|depth| depth.as_deref() == Some("            ")), "{depths:?}");
+        let indent_readings = apply(&map, "      ");
+        assert!(
+            indent_readings.iter().all(|depth| depth.as_deref() == Some("            ")),
+            "{depths:?}"
+        );
     }
 
     #[test]
@@ -425,10 +433,10 @@ mod tests {
     fn an_irregular_map_knows_what_it_has_seen() {
         let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")], None);
         assert!(map.is_irregular());
-        assert_eq!(map.seen("   ", 0), Evidenced::As("\t\t\t"));
-        assert_eq!(map.seen("       ", 0), Evidenced::Never);
+        assert_eq!(map.seen("   ", 0), ObservedIndent::As("\t\t\t"));
+        assert_eq!(map.seen("       ", 0), ObservedIndent::Never);
         let flat = fit(&[("", "    "), ("", "        "), ("", "        "), ("", "  ")], None);
-        assert_eq!(flat.seen("", 1), Evidenced::As("        "));
-        assert_eq!(flat.seen("", 0), Evidenced::Unclear);
+        assert_eq!(flat.seen("", 1), ObservedIndent::As("        "));
+        assert_eq!(flat.seen("", 0), ObservedIndent::Unclear);
     }
 }

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::align::{self, Aligned};
-use super::file::{File, Tolerance, split};
-use super::place::{self, ChunkKind, Place, Places, Sought};
+use super::align::{self, Alignment};
+use super::candidate::{self, Candidate, Candidates, ChunkKind, Needle};
+use super::indent_of;
 use super::reading::{NewText, Reading};
+use super::source_file::{SourceFile, Tolerance, split_lines};
 use super::{
-    Explained, Verdict, effort, elide, exact, fold, indent, made, outcome, placeholder, reading,
+    Explained, Verdict, already_applied, budget, elide, exact, fold, outcome, placeholder, reading,
     reflow, refuse, veto,
 };
 use crate::edit::{EditRequest, Expected, Explanation, OutcomeDiff, Rewrite, Rung, Splice};
@@ -15,16 +16,16 @@ use crate::text::{LineEnding, Snapshot};
 
 /// A call on its way down the ladder.
 #[derive(Clone, Copy)]
-pub(super) struct Call<'a, 't> {
+pub(super) struct LadderCall<'a, 't> {
     pub(super) request: &'a EditRequest,
-    pub(super) file: &'a File<'t>,
+    pub(super) file: &'a SourceFile<'t>,
 }
 
-impl Call<'_, '_> {
-    pub(super) fn by_tolerance(self, readings: &[Reading]) -> Option<Verdict> {
-        Tolerance::ALL
-            .into_iter()
-            .find_map(|tolerance| readings.iter().find_map(|reading| self.at(reading, tolerance)))
+impl LadderCall<'_, '_> {
+    pub(super) fn match_by_tolerance(self, readings: &[Reading]) -> Option<Verdict> {
+        Tolerance::ALL.into_iter().find_map(|tolerance| {
+            readings.iter().find_map(|reading| self.match_reading(reading, tolerance))
+        })
     }
 
     /// Spacing and punctuation are ignored only if the language says that they mean nothing. For
@@ -34,25 +35,26 @@ impl Call<'_, '_> {
             || self.file.language.is_some_and(|language| language.is_free_form())
     }
 
-    fn at(self, reading: &Reading, tolerance: Tolerance) -> Option<Verdict> {
+    fn match_reading(self, reading: &Reading, tolerance: Tolerance) -> Option<Verdict> {
         if !self.allows(tolerance) {
             return None;
         }
-        let read = !reading.rewrites.is_empty();
-        if tolerance == Tolerance::LineEndings && read && !reading.whole_lines {
-            let found = exact::places(self.file, &reading.old);
-            if found.all.iter().any(|place| !self.cuts_a_name(place)) {
-                return Some(self.decoded(reading, &found));
+        let is_rewritten = !reading.rewrites.is_empty();
+        if tolerance == Tolerance::LineEndings && is_rewritten && !reading.whole_lines {
+            let found = exact::find_occurrences(self.file, &reading.old);
+            if found.ranges.iter().any(|candidate| !self.splits_name(candidate)) {
+                return Some(self.replace_exact(reading, &found));
             }
         }
-        let lines = split(&reading.old);
-        effort::spend(lines.len() + self.file.lines().len());
-        let sought = Sought {
+        let lines = split_lines(&reading.old);
+        budget::spend(lines.len() + self.file.lines().len());
+        let needle = Needle {
             lines: &lines,
             whole_lines: reading.whole_lines,
-            closed: reading.old.ends_with('\n'),
+            ends_with_newline: reading.old.ends_with('\n'),
         };
-        let places = self.uncut(reading, place::places(self.file, sought, tolerance));
+        let candidates = self
+            .drop_partial_lines(reading, candidate::find_candidates(self.file, needle, tolerance));
         let rung = match tolerance {
             Tolerance::LineEndings => reading.rung,
             Tolerance::TrailingBlanks => Rung::TrailingBlanks,
@@ -67,114 +69,124 @@ impl Call<'_, '_> {
         // line.
         if reading.rewrites.contains(&Rewrite::LineNumbers)
             && let Some(number) = reading::lone_number(&self.request.old)
-            && !places.lines.contains(&number)
+            && !candidates.lines.contains(&number)
         {
             return None;
         }
         // Text in a fence of the file's own: the fence of the call is that one.
-        let fenced = |place: &Place| {
-            let above = place.lines().start.checked_sub(1);
+        let fenced = |candidate: &Candidate| {
+            let above = candidate.lines().start.checked_sub(1);
             above.is_some_and(|line| reading::is_fence(self.file.body(line)))
         };
-        if reading.rewrites.contains(&Rewrite::CodeFence) && places.list.iter().any(fenced) {
+        if reading.rewrites.contains(&Rewrite::CodeFence) && candidates.list.iter().any(fenced) {
             return None;
         }
-        (!places.list.is_empty()).then(|| self.conclude(reading, &places, rung))
+        (!candidates.list.is_empty()).then(|| self.choose(reading, &candidates, rung))
     }
 
     /// Whether a place begins or ends inside a name or a number.
-    fn cuts_a_name(self, place: &Range<usize>) -> bool {
-        let cuts = |at: usize| place::cuts_name(self.file.text, at);
-        cuts(place.start) || cuts(place.end)
+    fn splits_name(self, candidate: &Range<usize>) -> bool {
+        let cuts = |at: usize| candidate::splits_name(self.file.text, at);
+        cuts(candidate.start) || cuts(candidate.end)
     }
 
     /// For a text of several lines, drops the places that begin or end inside a line of the file,
     /// unless the call keeps that line unchanged: a change to part of a line might have to
     /// continue in the rest of it. If indentation is ignored, a place must begin at the start of a
     /// line.
-    fn uncut(self, reading: &Reading, places: Places) -> Places {
-        let old = split(&reading.old);
-        if old.len() < 2 || !places.is_complete() {
-            return places;
+    fn drop_partial_lines(self, reading: &Reading, candidates: Candidates) -> Candidates {
+        let old = split_lines(&reading.old);
+        if old.len() < 2 || !candidates.is_complete() {
+            return candidates;
         }
         let kept = |at: fn(&[&str]) -> Option<String>| {
-            reading.new.texts().all(|new| at(&split(new)) == at(&old))
+            reading.new.texts().all(|new| at(&split_lines(new)) == at(&old))
         };
         let head = kept(|lines| lines.first().map(|line| (*line).to_owned()));
         let tail = kept(|lines| lines.last().map(|line| (*line).to_owned()));
-        let fits = |place: &Place| {
-            let (begins, ends) = place.cuts(self.file);
-            let strict = place.tolerance < Tolerance::Indentation;
+        let fits = |candidate: &Candidate| {
+            let (begins, ends) = candidate.partial_edges(self.file);
+            let strict = candidate.tolerance < Tolerance::Indentation;
             (!begins || head && strict) && (!ends || tail)
         };
         // Beside a place of whole lines a cut one counts: either may be meant.
-        match places.list.iter().any(fits) {
-            true => places,
-            false => Places::default(),
+        match candidates.list.iter().any(fits) {
+            true => candidates,
+            false => Candidates::default(),
         }
     }
 
     /// A reading occurs in the file character for character.
-    fn decoded(self, reading: &Reading, found: &exact::Found<'_>) -> Verdict {
-        let read = EditRequest { old: reading.old.clone(), ..self.request.clone() };
+    fn replace_exact(self, reading: &Reading, found: &exact::Occurrences<'_>) -> Verdict {
+        let is_rewritten = EditRequest { old: reading.old.clone(), ..self.request.clone() };
         let first = reading.new.texts().next().unwrap_or_default();
-        let places = match exact::choose(&read, self.file, first, found) {
-            Ok(places) => places,
+        let candidates = match exact::choose_occurrences(&is_rewritten, self.file, first, found) {
+            Ok(candidates) => candidates,
             Err(refusal) => return Verdict::Refused(refusal),
         };
-        if let Some(line) = made::already_at(self.file, reading, Tolerance::LineEndings) {
+        if let Some(line) =
+            already_applied::find_applied_edit(self.file, reading, Tolerance::LineEndings)
+        {
             return Verdict::Refused(refuse::already_applied(line));
         }
         let edit = |new: &str| -> Vec<Splice> {
             let text = |at: usize| exact::with_endings(self.file, at, new);
-            places.iter().map(|p| Splice { range: p.clone(), text: text(p.start) }).collect()
+            candidates.iter().map(|p| Splice { range: p.clone(), text: text(p.start) }).collect()
         };
         let how = ["new_str with the same mistake undone", "new_str as it was sent"];
         let outcomes = reading.new.texts().map(edit).zip(how);
         let outcomes = outcomes.map(|(splices, how)| (splices, how.to_owned())).collect();
-        self.settle(reading, outcomes, reading.rung, &reading.rewrites)
+        self.decide(reading, outcomes, reading.rung, &reading.rewrites)
     }
 
     /// Decides between the places that a rung found.
-    fn conclude(self, reading: &Reading, places: &Places, rung: Rung) -> Verdict {
-        let lines = &places.lines;
+    fn choose(self, reading: &Reading, candidates: &Candidates, rung: Rung) -> Verdict {
+        let lines = &candidates.lines;
         let too_many = || Verdict::Refused(refuse::too_many(self.request, lines, false));
-        if !places.is_complete() {
+        if !candidates.is_complete() {
             return too_many();
         }
-        let places = &places.list;
-        let chosen: Vec<&Place> = match self.request.expected {
-            Expected::All => places.iter().collect(),
-            Expected::Exactly(count) if count.get() == places.len() => places.iter().collect(),
+        let candidates = &candidates.list;
+        let chosen: Vec<&Candidate> = match self.request.expected {
+            Expected::All => candidates.iter().collect(),
+            Expected::Exactly(count) if count.get() == candidates.len() => {
+                candidates.iter().collect()
+            }
             Expected::Exactly(count) if count.get() == 1 => {
-                let near = exact::nearest_line(self.request, lines);
-                match near.or_else(|| self.numbered_place(reading, lines)) {
-                    Some(at) => vec![&places[at]],
+                let near = exact::nearest_to_line(self.request, lines);
+                match near.or_else(|| self.numbered_candidate(reading, lines)) {
+                    Some(at) => vec![&candidates[at]],
                     None => return too_many(),
                 }
             }
             Expected::Exactly(_) => return too_many(),
         };
         let mut ends = 0;
-        for place in &chosen {
-            if place.range().start < ends {
+        for candidate in &chosen {
+            if candidate.range().start < ends {
                 return too_many();
             }
-            ends = place.range().end;
+            ends = candidate.range().end;
         }
-        if let [place] = chosen[..] {
-            if let Some(line) = made::already_at(self.file, reading, place.tolerance) {
+        if let [candidate] = chosen[..] {
+            if let Some(line) =
+                already_applied::find_applied_edit(self.file, reading, candidate.tolerance)
+            {
                 return Verdict::Refused(refuse::already_applied(line));
             }
-            if let Some(nearer) = made::nearer_twin(self.file, &split(&reading.old), place) {
-                return Verdict::Refused(refuse::twin(self.request, lines[0], nearer));
+            if let Some(nearer) = already_applied::find_closer_region(
+                self.file,
+                &split_lines(&reading.old),
+                candidate,
+            ) {
+                return Verdict::Refused(refuse::closer_elsewhere(self.request, lines[0], nearer));
             }
         }
         self.write(reading, &chosen, rung)
     }
 
     /// The one place whose line has the number that was copied into `old_str`.
-    fn numbered_place(self, reading: &Reading, lines: &[usize]) -> Option<usize> {
+    fn numbered_candidate(self, reading: &Reading, lines: &[usize]) -> Option<usize> {
         if !reading.rewrites.contains(&Rewrite::LineNumbers) {
             return None;
         }
@@ -184,10 +196,10 @@ impl Call<'_, '_> {
     }
 
     /// Writes the call at places that are meant.
-    fn write(self, reading: &Reading, places: &[&Place], rung: Rung) -> Verdict {
+    fn write(self, reading: &Reading, candidates: &[&Candidate], rung: Rung) -> Verdict {
         let mut outcomes: Vec<(Vec<Splice>, String)> = Vec::new();
-        for (at, place) in places.iter().enumerate() {
-            let found = match outcome::outcomes(self.file, place, &reading.old, &reading.new) {
+        for (at, candidate) in candidates.iter().enumerate() {
+            let found = match outcome::outcomes(self.file, candidate, &reading.old, &reading.new) {
                 Ok(found) => found,
                 Err(draft) => {
                     let refusal = refuse::stale(self.request, self.file, &draft.hunks);
@@ -208,27 +220,27 @@ impl Call<'_, '_> {
             }
         }
         let mut rewrites = reading.rewrites.clone();
-        for place in places {
-            for rewrite in self.rewrites(place, &split(&reading.old), rung) {
+        for candidate in candidates {
+            for rewrite in self.rewrites(candidate, &split_lines(&reading.old), rung) {
                 if !rewrites.contains(&rewrite) {
                     rewrites.push(rewrite);
                 }
             }
         }
         if !outcomes.is_empty() {
-            return self.settle(reading, outcomes, rung, &rewrites);
+            return self.decide(reading, outcomes, rung, &rewrites);
         }
         // No reading determines the indentation: the guesses are shown, but none is applied on its
         // own.
-        let guesses = match places {
-            [place] => outcome::guesses(self.file, place, &reading.old, &reading.new),
+        let guesses = match candidates {
+            [candidate] => outcome::guesses(self.file, candidate, &reading.old, &reading.new),
             _ => Vec::new(),
         };
         let guesses = guesses.into_iter().map(|o| (vec![o.splice], o.how)).collect();
-        match self.settle(reading, guesses, rung, &rewrites) {
+        match self.decide(reading, guesses, rung, &rewrites) {
             ambiguous @ Verdict::Ambiguous { .. } => ambiguous,
             other => {
-                let line = places.first().map_or(1, |place| place.lines().start + 1);
+                let line = candidates.first().map_or(1, |candidate| candidate.lines().start + 1);
                 let mut refusal = refuse::ambiguous(line, rung, 0);
                 if let Verdict::One(guess) = other {
                     let how = "a guess, which no line of the call proves".to_owned();
@@ -241,7 +253,7 @@ impl Call<'_, '_> {
 
     /// Drops the outcomes that break intact brackets or literals. Applies the outcome if one is
     /// left.
-    fn settle(
+    fn decide(
         self,
         reading: &Reading,
         outcomes: Vec<(Vec<Splice>, String)>,
@@ -251,14 +263,15 @@ impl Call<'_, '_> {
         let file = self.file;
         let first = outcomes.first().and_then(|(splices, _)| splices.first());
         let line = first.map_or(1, |first| file.snapshot.lines().number_at(first.range.start));
-        if let Some(placeholder) = self.omits(reading) {
+        if let Some(placeholder) = self.introduced_placeholder(reading) {
             return Verdict::Refused(refuse::omission(&placeholder));
         }
         let mut whole: Vec<(Vec<Splice>, String)> = Vec::new();
         let texts: Vec<&str> = reading.new.texts().collect();
         for (splices, how) in outcomes {
-            let breaks = texts.iter().all(|new| veto::breaks(file, &splices, &reading.old, new));
-            if !breaks && !whole.iter().any(|(seen, _)| same_result(file.text, seen, &splices)) {
+            let breaks =
+                texts.iter().all(|new| veto::breaks_structure(file, &splices, &reading.old, new));
+            if !breaks && !whole.iter().any(|(seen, _)| is_same_result(file.text, seen, &splices)) {
                 whole.push((splices, how));
             }
         }
@@ -266,8 +279,8 @@ impl Call<'_, '_> {
             let mut explanation = Explanation::plain(rung);
             explanation.rewrites = rewrites.to_vec();
             let new = reading.new.texts().next().unwrap_or_default();
-            explanation.warnings.extend(exact::odd_text(file, &reading.old, new));
-            explanation.warnings.extend(exact::adds_blank_line(&reading.old, new));
+            explanation.warnings.extend(exact::suspicious_text_warnings(file, &reading.old, new));
+            explanation.warnings.extend(exact::added_blank_line_warning(&reading.old, new));
             Explained::new(self.request, file, splices, explanation)
         };
         let changes =
@@ -298,12 +311,12 @@ impl Call<'_, '_> {
     }
 
     fn diff(self, splices: &[Splice]) -> String {
-        let after = veto::applied(self.file.text, splices);
+        let after = veto::apply_splices(self.file.text, splices);
         crate::edit::short_diff(self.file.snapshot, splices, &Snapshot::from_text(after))
     }
 
     /// A placeholder for lines that would be lost.
-    fn omits(self, reading: &Reading) -> Option<String> {
+    fn introduced_placeholder(self, reading: &Reading) -> Option<String> {
         if !self.file.language.is_some_and(|language| language.is_code()) {
             return None;
         }
@@ -315,7 +328,7 @@ impl Call<'_, '_> {
     }
 
     /// What the place and the call differ in.
-    fn rewrites(self, place: &Place, old: &[&str], rung: Rung) -> Vec<Rewrite> {
+    fn rewrites(self, candidate: &Candidate, old: &[&str], rung: Rung) -> Vec<Rewrite> {
         let mut out = Vec::new();
         match rung {
             Rung::Reflowed => out.push(Rewrite::Reflow),
@@ -324,7 +337,7 @@ impl Call<'_, '_> {
             _ => {}
         }
         let crlf = self.request.old.contains("\r\n");
-        let range = place.range();
+        let range = candidate.range();
         let breaks = self.file.text[range.clone()].contains("\r\n");
         let other = match crlf {
             true => self.file.text[range].contains('\n') && !breaks,
@@ -332,21 +345,21 @@ impl Call<'_, '_> {
         };
         if other
             || self.request.old.ends_with('\n')
-                && place.lines().end == self.file.lines().len()
+                && candidate.lines().end == self.file.lines().len()
                 && self.file.lines().last().is_some_and(|last| last.ending == LineEnding::None)
         {
             out.push(Rewrite::LineEndings);
         }
-        for chunk in &place.chunks {
+        for chunk in &candidate.chunks {
             if chunk.kind != ChunkKind::Same {
                 continue;
             }
             if chunk.old.is_empty() != chunk.lines.is_empty() {
                 out.push(Rewrite::BlankLines);
             } else if chunk.old.len() == 1 && chunk.lines.len() == 1 {
-                differences(
+                push_rewrites(
                     old[chunk.old.start],
-                    place.text(chunk, self.file),
+                    candidate.text(chunk, self.file),
                     chunk.from_start,
                     &mut out,
                 );
@@ -357,42 +370,50 @@ impl Call<'_, '_> {
         out
     }
 
-    pub(super) fn reflowed(self, readings: &[Reading]) -> Option<Verdict> {
+    pub(super) fn match_reflowed(self, readings: &[Reading]) -> Option<Verdict> {
         if !self.allows(Tolerance::Spacing) {
             return None;
         }
         readings.iter().find_map(|reading| {
-            let places = Places::of(reflow::places(self.file, &split(&reading.old)));
-            let places = self.uncut(reading, places);
-            (!places.list.is_empty()).then(|| self.conclude(reading, &places, Rung::Reflowed))
+            let candidates =
+                Candidates::of(reflow::find_candidates(self.file, &split_lines(&reading.old)));
+            let candidates = self.drop_partial_lines(reading, candidates);
+            (!candidates.list.is_empty()).then(|| self.choose(reading, &candidates, Rung::Reflowed))
         })
     }
 
-    pub(super) fn elided(self, readings: &[Reading]) -> Option<Verdict> {
+    pub(super) fn match_elided(self, readings: &[Reading]) -> Option<Verdict> {
         Tolerance::ALL.into_iter().filter(|t| self.allows(*t)).find_map(|tolerance| {
             readings.iter().find_map(|reading| {
-                let places = elide::places(self.file, &split(&reading.old), tolerance);
-                (!places.is_empty()).then(|| self.conclude_elided(reading, &places))
+                let candidates =
+                    elide::find_candidates(self.file, &split_lines(&reading.old), tolerance);
+                (!candidates.is_empty()).then(|| self.choose_elided(reading, &candidates))
             })
         })
     }
 
     /// Ways to fill the gaps that lead to the same text are one.
-    fn conclude_elided(self, reading: &Reading, places: &[Place]) -> Verdict {
-        let lines: Vec<usize> = places.iter().map(|place| place.lines().start + 1).collect();
-        if elide::is_cut(places) || self.request.expected != Expected::default() {
+    fn choose_elided(self, reading: &Reading, candidates: &[Candidate]) -> Verdict {
+        let lines: Vec<usize> =
+            candidates.iter().map(|candidate| candidate.lines().start + 1).collect();
+        if elide::is_truncated(candidates) || self.request.expected != Expected::default() {
             return Verdict::Refused(refuse::too_many(self.request, &lines, false));
         }
-        if let Some(line) = made::already_at(self.file, reading, places[0].tolerance) {
+        if let Some(line) =
+            already_applied::find_applied_edit(self.file, reading, candidates[0].tolerance)
+        {
             return Verdict::Refused(refuse::already_applied(line));
         }
-        let mut verdicts = places.iter().map(|place| self.write(reading, &[place], Rung::Elided));
+        let mut verdicts =
+            candidates.iter().map(|candidate| self.write(reading, &[candidate], Rung::Elided));
         let Some(first) = verdicts.next() else {
             return Verdict::Refused(refuse::too_many(self.request, &lines, false));
         };
         let Verdict::One(explained) = &first else { return first };
         let same = |other: Verdict| match other {
-            Verdict::One(other) => same_result(self.file.text, &explained.splices, &other.splices),
+            Verdict::One(other) => {
+                is_same_result(self.file.text, &explained.splices, &other.splices)
+            }
             _ => false,
         };
         match verdicts.all(same) {
@@ -402,29 +423,30 @@ impl Call<'_, '_> {
     }
 
     /// `old_str` is nowhere, and `new_str` is there.
-    pub(super) fn applied(self, readings: &[Reading]) -> Option<Verdict> {
+    pub(super) fn find_applied(self, readings: &[Reading]) -> Option<Verdict> {
         let upto = Tolerance::LookAlikesAndIndentation;
-        let line =
-            readings.iter().find_map(|reading| made::already_at(self.file, reading, upto))?;
+        let line = readings
+            .iter()
+            .find_map(|reading| already_applied::find_applied_edit(self.file, reading, upto))?;
         Some(Verdict::Refused(refuse::already_applied(line)))
     }
 
-    pub(super) fn aligned(self, readings: &[Reading]) -> Verdict {
+    pub(super) fn match_aligned(self, readings: &[Reading]) -> Verdict {
         let mut stale = None;
         for reading in readings {
-            let NewText::Told(new) = &reading.new else { continue };
+            let NewText::Known(new) = &reading.new else { continue };
             match align::align(self.file, &reading.old, new) {
-                Aligned::Here(place) if self.request.expected == Expected::default() => {
-                    return self.write(reading, &[&place], Rung::Aligned);
+                Alignment::Match(candidate) if self.request.expected == Expected::default() => {
+                    return self.write(reading, &[&candidate], Rung::Aligned);
                 }
-                Aligned::Stale(place) => {
-                    stale.get_or_insert((reading, place));
+                Alignment::Stale(candidate) => {
+                    stale.get_or_insert((reading, candidate));
                 }
-                Aligned::Here(_) | Aligned::Nowhere => {}
+                Alignment::Match(_) | Alignment::None => {}
             }
         }
-        if let Some((reading, place)) = stale {
-            let hunks = outcome::conflicts(self.file, &place, &reading.old, &reading.new);
+        if let Some((reading, candidate)) = stale {
+            let hunks = outcome::conflicts(self.file, &candidate, &reading.old, &reading.new);
             if !hunks.is_empty() {
                 return Verdict::Missing(refuse::stale(self.request, self.file, &hunks));
             }
@@ -434,14 +456,14 @@ impl Call<'_, '_> {
 }
 
 /// Whether two sets of splices lead to the same text.
-fn same_result(text: &str, a: &[Splice], b: &[Splice]) -> bool {
-    a == b || veto::applied(text, a) == veto::applied(text, b)
+fn is_same_result(text: &str, a: &[Splice], b: &[Splice]) -> bool {
+    a == b || veto::apply_splices(text, a) == veto::apply_splices(text, b)
 }
 
 /// What a line of the call and a line of the file differ in.
-fn differences(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>) {
+fn push_rewrites(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>) {
     let tail = |line: &str| line[line.trim_end().len()..].to_owned();
-    if from_start && indent::of(old) != indent::of(file) && !file.trim().is_empty() {
+    if from_start && indent_of(old) != indent_of(file) && !file.trim().is_empty() {
         out.push(Rewrite::Indentation);
     }
     if tail(old) != tail(file) {

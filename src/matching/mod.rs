@@ -13,28 +13,28 @@
 //! something laxer.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
-//! with their product; what is left of that is counted by `effort`.
+//! with their product; what is left of that is counted by `budget`.
 
 mod align;
+mod already_applied;
+pub(crate) mod budget;
+mod candidate;
 mod diff;
-pub(crate) mod effort;
 mod elide;
-mod escaped;
-mod evidence;
+mod escape_review;
 mod exact;
-mod file;
 mod fold;
 mod indent;
+mod indent_reading;
 mod ladder;
-mod made;
+mod merge;
 mod nearest;
-mod onto;
 mod outcome;
-mod place;
 mod placeholder;
 pub(crate) mod reading;
 mod reflow;
 mod refuse;
+mod source_file;
 mod tokens;
 mod veto;
 
@@ -43,17 +43,18 @@ use crate::edit::{
 };
 use crate::text::{Snapshot, pluralize};
 
-use effort::Effort;
-use file::File;
-use ladder::Call;
+use budget::WorkBudget;
+use ladder::LadderCall;
+use source_file::SourceFile;
 
-pub(crate) use escaped::{
+pub(crate) use escape_review::{
     Review as EscapeReview, WARNING as ESCAPES_WARNING, readings as escape_readings,
     review_lines as review_escapes,
 };
+pub(crate) use indent::indent_of;
+pub(crate) use merge::{Merge, merge_at, merge_with_resolutions};
 pub(crate) use nearest::nearest_lines;
-pub(crate) use onto::{Onto, onto, settled};
-pub(crate) use outcome::Hunk;
+pub(crate) use outcome::ConflictHunk;
 
 /// The rungs, strictest first.
 pub const LADDER: &[Rung] = &[
@@ -77,11 +78,6 @@ pub const LADDER: &[Rung] = &[
     Rung::Aligned,
 ];
 
-/// The white space at the start of a line.
-pub(crate) fn indent_of(line: &str) -> &str {
-    indent::of(line)
-}
-
 /// Lines of a call at the file's indentation, under each rule that explains all pairs of
 /// (the call's, the file's); `None` where the pairs show no change, or no rule.
 pub(crate) fn reindented(
@@ -89,10 +85,10 @@ pub(crate) fn reindented(
     lines: &[String],
     pairs: Vec<(String, String)>,
 ) -> Option<Vec<Vec<String>>> {
-    let file = File::new(snapshot, None);
+    let file = SourceFile::new(snapshot, None);
     let new: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let levels = indent::Levels::new(&file, &[], &new);
-    let rest = indent::Levels::new(&file, &[], new.get(1..).unwrap_or_default());
+    let levels = indent::LevelWidths::new(&file, &[], &new);
+    let rest = indent::LevelWidths::new(&file, &[], new.get(1..).unwrap_or_default());
     let map = indent::IndentMap::fit(pairs, levels, rest);
     if map.is_same() || map.first_apart {
         return None;
@@ -102,7 +98,7 @@ pub(crate) fn reindented(
         let line = |line: &String| match line.trim().is_empty() {
             true => Some(line.clone()),
             false => {
-                let own = indent::of(line);
+                let own = indent_of(line);
                 Some(format!("{}{}", rule.apply(own)?, &line[own.len()..]))
             }
         };
@@ -126,7 +122,7 @@ pub struct Explained {
 impl Explained {
     fn new(
         request: &EditRequest,
-        file: &File<'_>,
+        file: &SourceFile<'_>,
         splices: Vec<Splice>,
         mut explanation: Explanation,
     ) -> Self {
@@ -195,7 +191,7 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
 
 /// Decides a call against a file, with a bounded effort.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
-    let decided = Effort::default().run(|| decide_here(request, snapshot));
+    let decided = WorkBudget::default().run(|| decide_here(request, snapshot));
     decided.unwrap_or_else(|given_up| Verdict::Refused(given_up.refusal()))
 }
 
@@ -214,20 +210,20 @@ fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         let request = EditRequest { old: old.to_owned(), new: new.to_owned(), ..request.clone() };
         return decide_here(&request, snapshot);
     }
-    let file = File::new(snapshot, request.language);
+    let file = SourceFile::new(snapshot, request.language);
     if let Some(verdict) = exact::decide(request, &file) {
         return verdict;
     }
     if request.old.trim().is_empty() || file.text.is_empty() {
         return Verdict::Missing(refuse::not_found(request, &file));
     }
-    let call = Call { request, file: &file };
+    let call = LadderCall { request, file: &file };
     let readings = reading::readings(whole_lines(&request.old), whole_lines(&request.new));
-    call.by_tolerance(&readings)
-        .or_else(|| call.reflowed(&readings))
-        .or_else(|| call.elided(&readings))
-        .or_else(|| call.applied(&readings))
-        .unwrap_or_else(|| call.aligned(&readings))
+    call.match_by_tolerance(&readings)
+        .or_else(|| call.match_reflowed(&readings))
+        .or_else(|| call.match_elided(&readings))
+        .or_else(|| call.find_applied(&readings))
+        .unwrap_or_else(|| call.match_aligned(&readings))
 }
 
 /// A text without the indentation of a line that it does not have any more.
@@ -252,18 +248,20 @@ fn fill(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut text = request.new.clone();
-    match escaped::review_content(request.language, &request.new) {
-        escaped::Review::Proven(repaired) => {
+    match escape_review::review_content(request.language, &request.new) {
+        escape_review::Review::Proven(repaired) => {
             text = repaired;
             explanation.rewrites.push(Rewrite::UnescapeNew);
         }
-        escaped::Review::Suspicious => explanation.warnings.push(escaped::WARNING.into()),
-        escaped::Review::Fine => {}
+        escape_review::Review::Suspicious => {
+            explanation.warnings.push(escape_review::WARNING.into())
+        }
+        escape_review::Review::Fine => {}
     }
     Verdict::One(Explained { splices: vec![Splice { range: 0..0, text }], explanation })
 }
 
 /// The regions of a file that are most like a text, best first.
 pub fn nearest(snapshot: &Snapshot, old: &str, most: usize) -> Vec<Near> {
-    nearest::nearest(&File::new(snapshot, None), old, most)
+    nearest::nearest(&SourceFile::new(snapshot, None), old, most)
 }

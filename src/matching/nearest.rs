@@ -10,30 +10,30 @@ use std::ops::Range;
 
 use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 
+use super::budget;
 use super::diff;
-use super::effort;
-use super::file::{BLANK, File, Tolerance, split};
-use super::fold::is_word;
+use super::fold::is_word_char;
+use super::source_file::{BLANK, SourceFile, Tolerance, split_lines};
 use super::tokens::words;
 use crate::edit::{Difference, Near};
 
 /// A line or a word that occurs more often says little about the place.
 const COMMON: usize = 64;
 /// Regions that are compared line by line.
-const MOST_REGIONS: usize = 12;
+const MAX_REGIONS: usize = 12;
 /// Bytes of a line that are compared by letters.
 const LONG: usize = 600;
 /// Lines that are compared by letters with every line of the file, where no word is known.
-const MOST_BY_LETTERS: usize = 3;
+const MAX_BY_LETTERS: usize = 3;
 /// Lines of a text that vote for where it is; of a longer one every second, third, …
-const MOST_VOTERS: usize = 20_000;
+const MAX_VOTING_LINES: usize = 20_000;
 /// Lines of all regions of one search: of a text of many lines fewer places are compared.
-const MOST_COMPARED: usize = 400_000;
+const MAX_COMPARED_LINES: usize = 400_000;
 /// Pairs of lines that one search compares by letters. Where most lines are in another
 /// order each has many to be compared with; beyond this only equal lines are paired.
-const MOST_LIKENED: usize = 200_000;
+const MAX_SIMILARITY_PAIRS: usize = 200_000;
 /// Lines of a longer text are paired when they are as alike as this.
-const LEAST_PAIRED: f64 = 0.45;
+const MIN_PAIR_SIMILARITY: f64 = 0.45;
 /// A region less similar than this is dropped.
 const FLOOR: f64 = 0.15;
 
@@ -45,7 +45,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn of(file: &File<'_>) -> Self {
+    pub(super) fn of(file: &SourceFile<'_>) -> Self {
         let keys = file.keys(Tolerance::Indentation);
         let mut lines: HashMap<u64, Vec<u32>> = HashMap::new();
         let mut known: HashMap<u64, Vec<u32>> = HashMap::new();
@@ -87,15 +87,15 @@ pub(super) struct Region {
 }
 
 /// The regions most like a text, best first, none overlapping another.
-pub(super) fn regions(file: &File<'_>, text: &[&str], most: usize) -> Vec<Region> {
+pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], most: usize) -> Vec<Region> {
     let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
-    if solid.is_empty() || file.solid().is_empty() {
+    if solid.is_empty() || file.nonblank_lines().is_empty() {
         return Vec::new();
     }
-    let mut left = MOST_LIKENED;
+    let mut left = MAX_SIMILARITY_PAIRS;
     let mut found: Vec<Region> = starts(file, text, &solid)
         .into_iter()
-        .take((MOST_COMPARED / text.len()).max(2))
+        .take((MAX_COMPARED_LINES / text.len()).max(2))
         .filter_map(|start| region(file, text, &solid, start, &mut left))
         .filter(|region| region.score >= FLOOR)
         .collect();
@@ -113,7 +113,7 @@ pub(super) fn regions(file: &File<'_>, text: &[&str], most: usize) -> Vec<Region
 }
 
 /// First lines (may be above the file's first) by the votes of rare lines and words.
-fn starts(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
+fn starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
     let index = file.index();
     let mut votes: HashMap<isize, f64> = HashMap::new();
     let mut vote = |at: usize, places: &[u32], weight: f64| {
@@ -122,18 +122,18 @@ fn starts(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
         }
         #[expect(clippy::cast_precision_loss, reason = "at most COMMON places")]
         let weight = weight / (places.len() as f64).sqrt();
-        effort::spend(8 * places.len());
+        budget::spend(8 * places.len());
         for place in places {
             *votes.entry(*place as isize - at.cast_signed()).or_default() += weight;
         }
     };
-    for &at in solid.iter().step_by(solid.len().div_ceil(MOST_VOTERS).max(1)) {
+    for &at in solid.iter().step_by(solid.len().div_ceil(MAX_VOTING_LINES).max(1)) {
         let key = Tolerance::Indentation.key(text[at]);
         let places = Index::rare(&index.lines, key);
-        if text[at].contains(is_word) {
+        if text[at].contains(is_word_char) {
             vote(at, places, 4.0);
         }
-        if places.is_empty() || places.len() > COMMON || !text[at].contains(is_word) {
+        if places.is_empty() || places.len() > COMMON || !text[at].contains(is_word_char) {
             for word in words(text[at]) {
                 let places = Index::rare(&index.words, super::fold::plain_key(word));
                 #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
@@ -147,15 +147,15 @@ fn starts(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
     let mut ranked: Vec<(isize, f64)> =
         votes.iter().map(|(start, votes)| (*start, *votes)).collect();
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    ranked.truncate(4 * MOST_REGIONS);
+    ranked.truncate(4 * MAX_REGIONS);
     for (start, total) in &mut ranked {
         let beside = (-slack..=slack).filter(|by| *by != 0);
         *total += beside.filter_map(|by| votes.get(&(*start + by))).sum::<f64>() * 0.5;
     }
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut out: Vec<isize> =
-        ranked.into_iter().take(MOST_REGIONS).map(|(start, _)| start).collect();
-    if solid.len() <= MOST_BY_LETTERS || out.is_empty() {
+        ranked.into_iter().take(MAX_REGIONS).map(|(start, _)| start).collect();
+    if solid.len() <= MAX_BY_LETTERS || out.is_empty() {
         out.extend(by_letters(file, text, solid));
     }
     out.dedup();
@@ -163,10 +163,10 @@ fn starts(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
 }
 
 /// Starts by the letters of the longest lines, for texts whose words are all misspelt.
-fn by_letters(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
+fn by_letters(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
     let mut longest = solid.to_vec();
     longest.sort_by_key(|&at| std::cmp::Reverse(text[at].trim().len()));
-    longest.truncate(MOST_BY_LETTERS);
+    longest.truncate(MAX_BY_LETTERS);
     let mut out = Vec::new();
     for at in longest {
         let line = text[at].trim();
@@ -175,12 +175,12 @@ fn by_letters(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
         }
         let comparator = indel::BatchComparator::new(line.chars());
         let mut best: Vec<(f64, usize)> = Vec::new();
-        for &place in file.solid() {
+        for &place in file.nonblank_lines() {
             let body = file.body(place).trim();
             if body.len() > LONG {
                 continue;
             }
-            effort::spend(8 + body.len() / 4);
+            budget::spend(8 + body.len() / 4);
             let args = indel::Args::default().score_cutoff(0.5);
             if let Some(score) = comparator.normalized_similarity_with_args(body.chars(), &args) {
                 best.push((score, place));
@@ -198,7 +198,7 @@ fn by_letters(file: &File<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
 
 /// Compares the text with the lines that begin about there.
 fn region(
-    file: &File<'_>,
+    file: &SourceFile<'_>,
     text: &[&str],
     solid: &[usize],
     start: isize,
@@ -214,7 +214,7 @@ fn region(
 
 /// Compares the text with some lines of the file; it is expected to begin at line `start`.
 fn compare(
-    file: &File<'_>,
+    file: &SourceFile<'_>,
     text: &[&str],
     solid: &[usize],
     lines: Range<usize>,
@@ -223,7 +223,7 @@ fn compare(
     if lines.is_empty() {
         return None;
     }
-    effort::spend(4 * (lines.len() + solid.len()));
+    budget::spend(4 * (lines.len() + solid.len()));
     let all = file.keys(Tolerance::Indentation);
     let own: Vec<u64> = solid.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
     let window: Vec<usize> = lines.filter(|&at| all[at] != BLANK).collect();
@@ -234,7 +234,7 @@ fn compare(
     }
     // A pair of brackets far from the rest belongs to something else.
     let first =
-        (0..solid.len()).find(|&at| paired[at].is_some() && text[solid[at]].contains(is_word));
+        (0..solid.len()).find(|&at| paired[at].is_some() && text[solid[at]].contains(is_word_char));
     if first.is_none() {
         paired.fill(None);
     }
@@ -267,7 +267,7 @@ fn compare(
 
 /// Pairs the lines between equal ones, in order: each with the most similar line of its gap.
 fn fill(
-    file: &File<'_>,
+    file: &SourceFile<'_>,
     text: &[&str],
     solid: &[usize],
     window: &[usize],
@@ -305,7 +305,7 @@ fn fill(
                 .map(|b| (like(file, own, file.body(window[b]).trim()), b))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             if let Some((score, b)) = likest
-                && (score >= LEAST_PAIRED || solid.len() == 1)
+                && (score >= MIN_PAIR_SIMILARITY || solid.len() == 1)
             {
                 paired[n] = Some(b);
                 free = b + 1;
@@ -316,17 +316,17 @@ fn fill(
 }
 
 /// The region of a text on lines of the file that are known to be meant.
-pub(super) fn beside(file: &File<'_>, text: &[&str], lines: Range<usize>) -> Region {
+pub(super) fn beside(file: &SourceFile<'_>, text: &[&str], lines: Range<usize>) -> Region {
     let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();
-    let mut left = MOST_LIKENED;
+    let mut left = MAX_SIMILARITY_PAIRS;
     let found = compare(file, text, &solid, lines.clone(), (start, &mut left));
     let pairs = found.map_or_else(|| vec![None; text.len()], |found| found.pairs);
     Region { lines, pairs, score: 1.0, equal: 0 }
 }
 
 /// How alike two lines are, a comment at their ends counting little.
-fn like(file: &File<'_>, a: &str, b: &str) -> f64 {
+fn like(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
     let whole = alike(a, b);
     let Some(language) = file.language.filter(|_| whole < 0.9) else { return whole };
     let commented = |line: &str| language.comment_openers().any(|mark| line.contains(mark));
@@ -344,7 +344,7 @@ fn alike_within(a: &str, b: &str) -> f64 {
     if b.len() <= a.len() || a.len() > LONG / 2 {
         return whole;
     }
-    effort::spend(a.len() * b.len());
+    budget::spend(a.len() * b.len());
     // The edits that turn `a` into a part of `b` that may begin and end anywhere.
     let mut above: Vec<usize> = vec![0; b.len() + 1];
     let mut row = above.clone();
@@ -370,7 +370,7 @@ fn alike(a: &str, b: &str) -> f64 {
     }
     let cut = |text: &'_ str| text.chars().take(LONG).collect::<Vec<char>>();
     let (a, b) = (cut(a), cut(b));
-    effort::spend(128 + 4 * (a.len() + b.len()) + a.len() * b.len() / 64);
+    budget::spend(128 + 4 * (a.len() + b.len()) + a.len() * b.len() / 64);
     if a.is_empty() || b.is_empty() {
         return 0.0;
     }
@@ -385,7 +385,7 @@ fn alike(a: &str, b: &str) -> f64 {
 }
 
 /// A region as it is reported.
-pub(super) fn near(file: &File<'_>, text: &[&str], region: &Region) -> Near {
+pub(super) fn near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> Near {
     let differs = |at: &usize| {
         let own = text[*at];
         region.pairs[*at].is_none_or(|place| file.body(place) != own)
@@ -446,8 +446,8 @@ fn marked(line: &str) -> String {
 }
 
 /// The regions most like a text, as they are reported.
-pub(super) fn nearest(file: &File<'_>, old: &str, most: usize) -> Vec<Near> {
-    let text = split(old);
+pub(super) fn nearest(file: &SourceFile<'_>, old: &str, most: usize) -> Vec<Near> {
+    let text = split_lines(old);
     regions(file, &text, most).iter().map(|region| near(file, &text, region)).collect()
 }
 
@@ -458,8 +458,8 @@ pub(crate) fn nearest_lines(
     old: &str,
     most: usize,
 ) -> Vec<(Range<usize>, f64)> {
-    let file = File::new(snapshot, None);
-    let found = regions(&file, &split(old), most);
+    let file = SourceFile::new(snapshot, None);
+    let found = regions(&file, &split_lines(old), most);
     found.into_iter().map(|region| (region.lines, region.score)).collect()
 }
 
@@ -470,7 +470,7 @@ mod tests {
 
     fn best(text: &str, old: &str) -> Option<Near> {
         let snapshot = Snapshot::from_text(text);
-        nearest(&File::new(&snapshot, None), old, 1).pop()
+        nearest(&SourceFile::new(&snapshot, None), old, 1).pop()
     }
 
     #[test]

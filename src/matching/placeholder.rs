@@ -36,14 +36,14 @@ pub(super) fn is_placeholder(line: &str) -> bool {
     let alone = || {
         words.len() <= 60
             && (ALONE.iter().any(|phrase| words.starts_with(phrase))
-                || words.split_whitespace().count() <= MOST_WORDS
+                || words.split_whitespace().count() <= MAX_WORDS
                     && (words.ends_with("unchanged") || words.ends_with("omitted")))
     };
     named && (dots || comment.is_some() && alone())
 }
 
 /// The most words of a placeholder such as "rest of the code unchanged"; a sentence has more.
-const MOST_WORDS: usize = 6;
+const MAX_WORDS: usize = 6;
 
 const PHRASES: &[&str] = &[
     "existing ",

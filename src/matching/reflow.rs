@@ -4,12 +4,12 @@
 //! Evidence: a call from a transcript that joined a wrapped statement. Lines whose breaks
 //! agree stay pairs of lines; only what lies between such lines is read as one block.
 
-use super::file::{File, Tolerance};
-use super::fold::{self, Fold, is_word};
-use super::place::{Chunk, ChunkKind, Place, cuts_name};
+use super::candidate::{Candidate, Chunk, ChunkKind, splits_name};
+use super::fold::{self, Fold, is_word_char};
+use super::source_file::{SourceFile, Tolerance};
 
 /// Fewer words say too little about the place.
-const FEWEST_WORDS: usize = 3;
+const MIN_WORDS: usize = 3;
 
 /// A text without its white space, but for a blank that parts two words.
 struct Squeezed {
@@ -27,8 +27,8 @@ impl Squeezed {
             let chars = fold::canonical(line.trim_end(), Fold::Spacing);
             let before = out.text.chars().next_back();
             if let (Some(before), Some(first)) = (before, chars.iter().find(|c| c.c != ' '))
-                && is_word(before)
-                && is_word(first.c)
+                && is_word_char(before)
+                && is_word_char(first.c)
             {
                 out.push(' ', start + first.start, start + first.start);
             }
@@ -53,9 +53,9 @@ impl Squeezed {
 }
 
 /// Every place where the words of the call are in their order.
-pub(super) fn places(file: &File<'_>, old: &[&str]) -> Vec<Place> {
+pub(super) fn find_candidates(file: &SourceFile<'_>, old: &[&str]) -> Vec<Candidate> {
     let words: usize = old.iter().map(|line| super::tokens::words(line).count()).sum();
-    if words < FEWEST_WORDS || file.text.len() > u32::MAX as usize {
+    if words < MIN_WORDS || file.text.len() > u32::MAX as usize {
         return Vec::new();
     }
     let mut starts = Vec::with_capacity(old.len());
@@ -64,31 +64,31 @@ pub(super) fn places(file: &File<'_>, old: &[&str]) -> Vec<Place> {
         starts.push(total);
         total += line.len() + 1;
     }
-    let sought = Squeezed::of(starts.iter().copied().zip(old.iter().copied()));
+    let needle = Squeezed::of(starts.iter().copied().zip(old.iter().copied()));
     let all = (0..file.lines().len()).map(|at| (file.lines()[at].start, file.body(at)));
     let squeezed = Squeezed::of(all);
-    let found = memchr::memmem::find_iter(squeezed.text.as_bytes(), &sought.text);
-    found.take(64).filter_map(|at| place(file, old, &starts, &sought, &squeezed, at)).collect()
+    let found = memchr::memmem::find_iter(squeezed.text.as_bytes(), &needle.text);
+    found.take(64).filter_map(|at| candidate(file, old, &starts, &needle, &squeezed, at)).collect()
 }
 
 /// The place as chunks: lines for lines where the breaks agree, blocks elsewhere.
-fn place(
-    file: &File<'_>,
+fn candidate(
+    file: &SourceFile<'_>,
     old: &[&str],
     starts: &[usize],
-    sought: &Squeezed,
+    needle: &Squeezed,
     all: &Squeezed,
     at: usize,
-) -> Option<Place> {
-    let end = at + sought.text.len();
+) -> Option<Candidate> {
+    let end = at + needle.text.len();
     let (from, to) = (all.from[at] as usize, all.to[end - 1] as usize);
     let (first, last) = (file.line_at(from), file.line_at(to - 1));
-    if cuts_name(file.text, from) || cuts_name(file.text, to) {
+    if splits_name(file.text, from) || splits_name(file.text, to) {
         return None;
     }
     let starts_line = file.text[file.lines()[first].start..from].trim().is_empty();
     // Where lines end, counted in squeezed bytes from the start of the place.
-    let own: Vec<usize> = (0..old.len()).map(|n| sought.upto(starts[n] + old[n].len())).collect();
+    let own: Vec<usize> = (0..old.len()).map(|n| needle.upto(starts[n] + old[n].len())).collect();
     let theirs: Vec<usize> =
         (first..=last).map(|line| all.upto(file.lines()[line].end.min(to)) - at).collect();
     let mut chunks = Vec::new();
@@ -99,7 +99,7 @@ fn place(
             let (a, b) = (own.get(o).copied(), theirs.get(f).copied());
             match (a, b) {
                 (Some(a), Some(b))
-                    if skip_blank(&sought.text, a) == skip_blank(&sought.text, b) =>
+                    if skip_blank(&needle.text, a) == skip_blank(&needle.text, b) =>
                 {
                     (o, f) = (o + 1, f + 1);
                     break;
@@ -131,7 +131,7 @@ fn place(
         file.language.is_some_and(|l| l.strip_trailing_comment(line) != line.trim_end())
     };
     let torn = broken.flat_map(|c| c.lines.clone()).any(|line| comment(file.body(line)));
-    (!torn).then_some(Place { chunks, tolerance: Tolerance::Spacing })
+    (!torn).then_some(Candidate { chunks, tolerance: Tolerance::Spacing })
 }
 
 /// A blank that parts two words across a line break belongs to neither line.

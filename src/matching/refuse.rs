@@ -1,20 +1,20 @@
 //! Refusals that teach: the cause, the places that matter, and what lets the next call
 //! succeed.
 
-use super::file::{File, split};
-use super::fold::is_word;
+use super::fold::is_word_char;
 use super::nearest::{self, Region};
-use super::outcome::Hunk;
+use super::outcome::ConflictHunk;
+use super::source_file::{SourceFile, split_lines};
 use crate::edit::{Conflict, EditCode, EditRequest, Expected, Refusal, Rung};
 use crate::text::LineSpan;
 
 /// Occurrences that are listed.
-const MOST_LINES: usize = 50;
+const MAX_LINES: usize = 50;
 /// Characters of a line that are quoted in a sentence.
 const QUOTED: usize = 100;
 
 /// No rung found any place.
-pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
+pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal {
     if request.old.trim().is_empty() {
         let message = "old_str is white space only, and not in the file as it is";
         return Refusal::new(EditCode::NoOccurrence, message).hint(
@@ -25,7 +25,7 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
         return Refusal::new(EditCode::NoOccurrence, "the file is empty")
             .hint("Send an empty old_str to fill it.");
     }
-    let lines = split(&request.old);
+    let lines = split_lines(&request.old);
     let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
     refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
@@ -55,9 +55,9 @@ pub(super) fn not_found(request: &EditRequest, file: &File<'_>) -> Refusal {
 }
 
 /// Where the text occurs in another letter case.
-fn line_in_other_case(file: &File<'_>, old: &str) -> Option<usize> {
-    const MOST_BYTES: usize = 1 << 20;
-    if file.text.len() > MOST_BYTES {
+fn line_in_other_case(file: &SourceFile<'_>, old: &str) -> Option<usize> {
+    const MAX_BYTES: usize = 1 << 20;
+    if file.text.len() > MAX_BYTES {
         return None;
     }
     // ASCII letters alone, so that every offset stays.
@@ -79,7 +79,7 @@ fn how_to_quote(old: &[&str], request: &EditRequest, found: &[Region]) -> String
     let quote =
         format!("{} as the file has it (read only that), then send the edit again.", span(best));
     let lacking: Vec<usize> = (0..old.len())
-        .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word))
+        .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word_char))
         .collect();
     match lacking[..] {
         [at, ..] if best.equal > 0 && lacking.len() * 2 <= old.len() => {
@@ -133,13 +133,13 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
         "Set expected_replacements to the number found, or quote more lines."
     };
     let mut refusal = Refusal::new(EditCode::OccurrenceMismatch, message).hint(hint);
-    lines.truncate(MOST_LINES);
+    lines.truncate(MAX_LINES);
     refusal.occurrences = lines;
     refusal
 }
 
 /// A looser match is at one place, and a text nearer to the call at another.
-pub(super) fn twin(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
+pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
     let mut refusal = too_many(request, &[here.min(nearer), here.max(nearer)], false);
     refusal.message = format!(
         "old_str is not in the file as it is: line {here} says the same in another form, and line {nearer} is nearer to it but has changed"
@@ -215,7 +215,11 @@ pub(super) fn breaks(line: usize, rung: Rung) -> Refusal {
 }
 
 /// The place is known, and lines that the call rewrites differ in the file.
-pub(super) fn stale(request: &EditRequest, file: &File<'_>, hunks: &[Hunk]) -> Refusal {
+pub(super) fn stale(
+    request: &EditRequest,
+    file: &SourceFile<'_>,
+    hunks: &[ConflictHunk],
+) -> Refusal {
     let conflicts: Vec<Conflict> = hunks
         .iter()
         .map(|hunk| Conflict {
@@ -228,7 +232,7 @@ pub(super) fn stale(request: &EditRequest, file: &File<'_>, hunks: &[Hunk]) -> R
         .collect();
     let said: Vec<String> = conflicts.iter().take(3).map(said).collect();
     let message = format!("old_str is not in the file: {}", said.join("; "));
-    let lines = split(&request.old);
+    let lines = split_lines(&request.old);
     let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
     refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
@@ -282,7 +286,7 @@ mod tests {
     fn other_letter_case_is_named() {
         let snapshot = Snapshot::from_text("SELECT A\nFROM B;\n");
         let refusal =
-            not_found(&EditRequest::new("from b;", "from c;"), &File::new(&snapshot, None));
+            not_found(&EditRequest::new("from b;", "from c;"), &SourceFile::new(&snapshot, None));
         assert_eq!(
             refusal.message,
             "old_str is not in the file; line 2 has it in different letter case"

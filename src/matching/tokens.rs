@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use super::effort;
-use super::fold::{Fold, canonical, is_word};
+use super::budget;
+use super::fold::{Fold, canonical, is_word_char};
 use crate::language::Language;
 
 /// Longer texts are not merged by tokens.
-const MOST_TOKENS: usize = 4_000;
+const MAX_TOKENS: usize = 4_000;
 
 /// A word or a single other character, and the white space before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,8 +41,8 @@ fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
         let start = at + gap.len();
         let rest = &text[start..];
         let Some(first) = rest.chars().next() else { return (out, gap) };
-        let len = if is_word(first) {
-            rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())
+        let len = if is_word_char(first) {
+            rest.find(|c: char| !is_word_char(c)).unwrap_or(rest.len())
         } else {
             first.len_utf8()
         };
@@ -53,7 +53,7 @@ fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
 
 /// The words of a text.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !is_word(c)).filter(|word| !word.is_empty())
+    text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
 }
 
 /// How much of two lines' tokens is common, from 0 to 1, longer words counting more.
@@ -62,12 +62,13 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
         return 1.0;
     }
     let (a, b) = (tokens(a).0, tokens(b).0);
-    if a.is_empty() || b.is_empty() || a.len() + b.len() > MOST_TOKENS {
+    if a.is_empty() || b.is_empty() || a.len() + b.len() > MAX_TOKENS {
         return 0.0;
     }
-    let weight =
-        |token: &Token<'_>| if token.text.starts_with(is_word) { token.text.len() + 1 } else { 1 };
-    effort::spend(2 * (a.len() + b.len()) + a.len() * b.len() / 16);
+    let weight = |token: &Token<'_>| {
+        if token.text.starts_with(is_word_char) { token.text.len() + 1 } else { 1 }
+    };
+    budget::spend(2 * (a.len() + b.len()) + a.len() * b.len() / 16);
     let total: usize = a.iter().chain(&b).map(weight).sum();
     let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
     let ops = capture_diff_slices(Algorithm::Myers, &texts(&a), &texts(&b));
@@ -105,7 +106,7 @@ pub(super) fn merge(
     }
     let (o, _) = tokens(old);
     let (n, n_tail) = tokens(new);
-    if o.len() + n.len() > MOST_TOKENS {
+    if o.len() + n.len() > MAX_TOKENS {
         return None;
     }
     let own = positions(old, file, &o, fold)?;
@@ -246,7 +247,7 @@ enum Pair {
 fn pairs(o: &[Token<'_>], n: &[Token<'_>]) -> Vec<Pair> {
     let texts = |tokens: &[Token<'_>]| tokens.iter().map(|t| t.text.to_owned()).collect::<Vec<_>>();
     let mut out = Vec::new();
-    effort::spend(2 * (o.len() + n.len()) + o.len() * n.len() / 16);
+    budget::spend(2 * (o.len() + n.len()) + o.len() * n.len() / 16);
     for op in capture_diff_slices(Algorithm::Myers, &texts(o), &texts(n)) {
         let (x, y) = (op.old_range(), op.new_range());
         match op {

@@ -1,18 +1,23 @@
 //! The structural veto: a result must not break brackets or literals that are intact in the file
 //! and in the call. It can only forbid; it never decides how a text is repaired.
 
-use super::file::File;
+use super::source_file::SourceFile;
 use crate::edit::Splice;
 use crate::language::Lexed;
 
 /// Whether splices break what was whole. Nothing is said of a language that is not lexed,
 /// of a file that was broken before, or of a call that changes the count itself.
-pub(super) fn breaks(file: &File<'_>, splices: &[Splice], old: &str, new: &str) -> bool {
+pub(super) fn breaks_structure(
+    file: &SourceFile<'_>,
+    splices: &[Splice],
+    old: &str,
+    new: &str,
+) -> bool {
     let Some(language) = file.language.filter(|language| language.is_lexed()) else { return false };
     if !file.lexed().is_some_and(Lexed::is_well_formed) {
         return false;
     }
-    let after = applied(file.text, splices);
+    let after = apply_splices(file.text, splices);
     if language.lex(&after).is_well_formed() {
         return false;
     }
@@ -21,7 +26,7 @@ pub(super) fn breaks(file: &File<'_>, splices: &[Splice], old: &str, new: &str) 
 }
 
 /// The text after sorted, disjoint splices.
-pub(super) fn applied(text: &str, splices: &[Splice]) -> String {
+pub(super) fn apply_splices(text: &str, splices: &[Splice]) -> String {
     let mut sorted: Vec<&Splice> = splices.iter().collect();
     sorted.sort_by_key(|splice| splice.range.start);
     let mut out = String::with_capacity(text.len());

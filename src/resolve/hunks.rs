@@ -4,14 +4,14 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::matching::Hunk;
+use crate::matching::ConflictHunk;
 
 /// For each conflict the part of an answer that is in its place. `frame` is the merge
 /// with a gap for each conflict; the answer is a whole text that was written for it.
-pub(super) fn parts(frame: &[Option<String>], answer: &str) -> Result<Vec<String>, String> {
+pub(super) fn parts(skeleton: &[Option<String>], answer: &str) -> Result<Vec<String>, String> {
     let lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
     let key = |line: &str| line.trim().to_owned();
-    let fixed: Vec<(usize, String)> = frame
+    let fixed: Vec<(usize, String)> = skeleton
         .iter()
         .enumerate()
         .filter_map(|(at, line)| Some((at, key(line.as_ref()?))))
@@ -28,18 +28,18 @@ pub(super) fn parts(frame: &[Option<String>], answer: &str) -> Result<Vec<String
             }
         }
     }
-    let gaps: Vec<usize> = (0..frame.len()).filter(|&at| frame[at].is_none()).collect();
+    let gaps: Vec<usize> = (0..skeleton.len()).filter(|&at| skeleton[at].is_none()).collect();
     let mut out = Vec::new();
     for &gap in &gaps {
         let above = (0..gap).rev().find_map(|line| at.get(&line).copied());
-        let below = (gap + 1..frame.len()).find_map(|line| at.get(&line).copied());
+        let below = (gap + 1..skeleton.len()).find_map(|line| at.get(&line).copied());
         let from = above.map_or(0, |line| line + 1);
         let to = below.unwrap_or(lines.len());
         let unsure = gaps.len() > 1
             && gaps.iter().any(|&other| {
                 other != gap
                     && above_of(&at, other) == above
-                    && below_of(&at, other, frame.len()) == below
+                    && below_of(&at, other, skeleton.len()) == below
             });
         if unsure || from > to {
             return Err("the answer does not tell the conflicts apart".into());
@@ -62,7 +62,7 @@ fn below_of(at: &HashMap<usize, usize>, gap: usize, len: usize) -> Option<usize>
 ///
 /// What both sides keep stays. What the caller added stays. What only the file has may go
 /// only where the caller rewrote that very part. Nothing else comes in.
-pub(super) fn check(hunk: &Hunk, text: &str) -> Result<(), String> {
+pub(super) fn check(hunk: &ConflictHunk, text: &str) -> Result<(), String> {
     if text.contains('\0') {
         return Err("the answer holds a NUL character".into());
     }
@@ -108,7 +108,7 @@ enum Fate {
 const MOST_CELLS: usize = 32_000_000;
 
 impl<'a> Sides<'a> {
-    fn of(hunk: &'a Hunk) -> Self {
+    fn of(hunk: &'a ConflictHunk) -> Self {
         let (base, ours, theirs) = (solid(&hunk.believed), solid(&hunk.found), solid(&hunk.wanted));
         let (by_file, by_caller) = (Side::of(&base, &ours), Side::of(&base, &theirs));
         let mut stale = HashMap::new();
@@ -254,7 +254,7 @@ fn is_word(text: &str) -> bool {
 /// The answer with its white space normalised: between two neighbouring words it is taken from the
 /// file, or else from the caller. Only if neither has the two words side by side, that of the
 /// answer is used, with several blanks reduced to one.
-pub(super) fn spaced(hunk: &Hunk, text: &str) -> String {
+pub(super) fn spaced(hunk: &ConflictHunk, text: &str) -> String {
     fn pairs<'a>(text: &'a str, out: &mut HashMap<(&'a str, &'a str), &'a str>) {
         let mut before: Option<&str> = None;
         let mut gap = "";
@@ -302,7 +302,7 @@ pub(super) fn spaced(hunk: &Hunk, text: &str) -> String {
 
 /// Re-indents an answer that has the indentation that the caller assumed to the indentation of the
 /// file.
-pub(super) fn at_depth(hunk: &Hunk, text: &str) -> String {
+pub(super) fn at_depth(hunk: &ConflictHunk, text: &str) -> String {
     fn indent(text: &str) -> Option<&str> {
         let line = text.lines().find(|line| !line.trim().is_empty())?;
         Some(&line[..line.len() - line.trim_start().len()])
@@ -324,7 +324,7 @@ pub(super) fn at_depth(hunk: &Hunk, text: &str) -> String {
 
 /// The text of a conflict that needs no question: the caller and the file changed different
 /// words of one line.
-pub(super) fn merged(hunk: &Hunk) -> Option<String> {
+pub(super) fn merged(hunk: &ConflictHunk) -> Option<String> {
     let single = |text: &str| !text.trim().is_empty() && !text.contains('\n');
     if ![&hunk.believed, &hunk.found, &hunk.wanted].into_iter().all(|text| single(text)) {
         return None;
@@ -405,9 +405,14 @@ fn tokens(text: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn hunk(believed: &str, found: &str, wanted: &str) -> Hunk {
+    fn hunk(believed: &str, found: &str, wanted: &str) -> ConflictHunk {
         let text = str::to_owned;
-        Hunk { lines: 0..1, believed: text(believed), found: text(found), wanted: text(wanted) }
+        ConflictHunk {
+            lines: 0..1,
+            believed: text(believed),
+            found: text(found),
+            wanted: text(wanted),
+        }
     }
 
     #[test]
@@ -450,9 +455,9 @@ mod tests {
 
     #[test]
     fn the_parts_of_an_answer_stand_between_the_fixed_lines() {
-        let frame = [Some("a".into()), None, Some("b".into()), None];
-        assert_eq!(parts(&frame, "a\nx\ny\nb\nz"), Ok(vec!["x\ny".into(), "z".into()]));
-        assert!(parts(&frame, "x\nz").is_err());
+        let skeleton = [Some("a".into()), None, Some("b".into()), None];
+        assert_eq!(parts(&skeleton, "a\nx\ny\nb\nz"), Ok(vec!["x\ny".into(), "z".into()]));
+        assert!(parts(&skeleton, "x\nz").is_err());
         assert_eq!(parts(&[None], "  x"), Ok(vec!["  x".into()]));
     }
 }

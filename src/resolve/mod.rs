@@ -28,7 +28,7 @@ use serde::Deserialize;
 use crate::edit::{
     Attempt, Conflict, EditCode, EditRequest, Expected, Explanation, Refusal, Rewrite, Splice,
 };
-use crate::matching::{Explained, Hunk, Verdict, decide, explain};
+use crate::matching::{ConflictHunk, Explained, Verdict, decide, explain};
 use crate::port::{Ask, CorrectorError, Reply};
 use crate::text::{LineSpan, Snapshot};
 
@@ -164,10 +164,10 @@ struct Conflicted {
     places: Vec<Range<usize>>,
     /// The part of the first that the merge stands for.
     range: Range<usize>,
-    hunks: Vec<Hunk>,
+    hunks: Vec<ConflictHunk>,
     /// For each hunk its text, where no question is needed.
     known: Vec<Option<String>>,
-    frame: Vec<Option<String>>,
+    skeleton: Vec<Option<String>>,
     /// The conflict is the whole region, because new lines use words that the file lacks.
     whole: bool,
 }
@@ -261,7 +261,7 @@ impl Resolution {
                             Reply::Settled { new, .. } => Some(new),
                             _ => None,
                         };
-                        (call.put_onto(attempts, refusal, &places, offered), verdict)
+                        (call.merge_at(attempts, refusal, &places, offered), verdict)
                     }
                     Err(Trouble::TooOften(lines)) => {
                         let why = format!(

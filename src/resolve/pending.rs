@@ -12,7 +12,8 @@ use crate::edit::{
     Rewrite, Rung, Splice,
 };
 use crate::matching::{
-    ESCAPES_WARNING, Explained, Hunk, Onto, escape_readings, explain, onto, settled,
+    ConflictHunk, ESCAPES_WARNING, Explained, Merge, escape_readings, explain, merge_at,
+    merge_with_resolutions,
 };
 use crate::port::Ask;
 use crate::text::{LineSpan, Snapshot};
@@ -62,7 +63,7 @@ impl Pending {
 
     /// Puts the call onto places that are known to be meant.
     /// `offered` settles conflicts, if there are any.
-    pub(super) fn put_onto(
+    pub(super) fn merge_at(
         self,
         attempts: Vec<Attempt>,
         refusal: Refusal,
@@ -70,13 +71,13 @@ impl Pending {
         offered: Option<String>,
     ) -> Step {
         let Some(place) = places.first() else { return refused(refusal, attempts) };
-        let mut outcomes = match onto(&self.request, &self.snapshot, place.clone()) {
-            Onto::Broken => return refused(refusal, attempts),
-            Onto::Clean(outcomes) => outcomes,
-            Onto::Conflicts { hunks, frame, range } => {
+        let mut outcomes = match merge_at(&self.request, &self.snapshot, place.clone()) {
+            Merge::Broken => return refused(refusal, attempts),
+            Merge::Clean(outcomes) => outcomes,
+            Merge::Conflicts { hunks, skeleton, range } => {
                 let known: Vec<Option<String>> = hunks.iter().map(hunks::merged).collect();
                 let places = places.to_vec();
-                let conflict = Conflicted { places, range, hunks, known, frame, whole: false };
+                let conflict = Conflicted { places, range, hunks, known, skeleton, whole: false };
                 return self.adjust_new(attempts, refusal, conflict, offered);
             }
         };
@@ -144,7 +145,7 @@ impl Pending {
         stale.then(|| Conflicted {
             places: places.to_vec(),
             range: place.clone(),
-            hunks: vec![Hunk {
+            hunks: vec![ConflictHunk {
                 lines: self.snapshot.lines().number_at(place.start) - 1
                     ..self.snapshot.lines().number_at(place.end.max(1) - 1),
                 believed: self.request.old.trim_end_matches('\n').to_owned(),
@@ -152,7 +153,7 @@ impl Pending {
                 wanted: self.request.new.trim_end_matches('\n').to_owned(),
             }],
             known: vec![None],
-            frame: vec![None],
+            skeleton: vec![None],
             whole: true,
         })
     }
@@ -203,7 +204,7 @@ impl Pending {
     /// Takes from an answer what is in the place of each conflict.
     pub(super) fn settle(&self, conflict: &Conflicted, answer: &str) -> Result<Explained, String> {
         let answer = self.without_surroundings(&conflict.range, answer);
-        let parts = hunks::parts(&conflict.frame, &answer)?;
+        let parts = hunks::parts(&conflict.skeleton, &answer)?;
         let mut answers = Vec::new();
         for ((hunk, part), known) in conflict.hunks.iter().zip(parts).zip(&conflict.known) {
             let text = match known {
@@ -249,7 +250,7 @@ impl Pending {
         let place = conflict.places[0].clone();
         let splice = match conflict.whole {
             true => Some(Splice { range: place, text: answers.join("\n") }),
-            false => settled(&self.request, &self.snapshot, place, answers),
+            false => merge_with_resolutions(&self.request, &self.snapshot, place, answers),
         };
         let splice = splice.ok_or("the result would leave brackets or literals unclosed")?;
         let conflicts = conflict.hunks.iter().zip(answers).map(|(hunk, written)| Conflict {

@@ -11,7 +11,7 @@ use crate::edit::{
     After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::engine::{Engine, admit_edits};
-use crate::matching::effort::{Effort, GivenUp};
+use crate::matching::budget::{Aborted, WorkBudget};
 use crate::patch::{Change, Hunk, Patch, resolve};
 use crate::text::Snapshot;
 
@@ -129,8 +129,8 @@ async fn absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
 
 /// The update of one file, decided again if the file changes before it is written.
 fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<VerifiedEdit, Refusal> {
-    let explained = Effort::default().run(|| resolve(snapshot, hunks));
-    let explained = explained.map_err(GivenUp::refusal)??;
+    let explained = WorkBudget::default().run(|| resolve(snapshot, hunks));
+    let explained = explained.map_err(Aborted::refusal)??;
     let plan = EditPlan::new(snapshot, explained.splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explained.explanation)?;
     let (path, hunks) = (path.clone(), hunks.to_vec());

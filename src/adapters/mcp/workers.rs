@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::matching::effort;
+use crate::matching::budget;
 
 /// How many calls are worked on at once, of all sessions of a process: twice the
 /// processors, and not fewer than this.
@@ -43,7 +43,7 @@ impl Workers {
         let withdrawn = waits.0.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _place = place;
-            effort::until(withdrawn, || {
+            budget::run_until_cancelled(withdrawn, || {
                 runtime.block_on(async {
                     tokio::select! {
                         biased;
@@ -116,16 +116,16 @@ mod tests {
         let workers = Workers::new();
         let (tell, told) = std::sync::mpsc::channel();
         let work = workers.run(move || async move {
-            let done = effort::Effort::default().run(|| {
+            let done = budget::WorkBudget::default().run(|| {
                 for _ in 0..5_000 {
-                    effort::spend(1 << 16);
+                    budget::spend(1 << 16);
                     sleep(Duration::from_millis(1));
                 }
             });
             tell.send(done).expect("told");
         });
         assert!(tokio::time::timeout(Duration::from_millis(20), work).await.is_err());
-        assert_eq!(told.recv(), Ok(Err(effort::GivenUp::Unheard)));
+        assert_eq!(told.recv(), Ok(Err(budget::Aborted::Cancelled)));
     }
 
     #[tokio::test]

@@ -5,20 +5,21 @@
 //! written as sent, except for indentation and line ending. If the call would overwrite something
 //! that it does not know, there is a conflict, and no outcome.
 
-mod characters;
+mod character_map;
 mod writer;
 
-use characters::Characters;
+use character_map::Characters;
 use writer::Writer;
 
 use std::ops::Range;
 
-use super::diff::{Event, events};
-use super::evidence::{self, Depth};
-use super::file::{File, split};
-use super::indent::{self, IndentMap, Levels};
-use super::place::{ChunkKind, Place};
+use super::candidate::{Candidate, ChunkKind};
+use super::diff::{LineOp, line_ops};
+use super::indent::{IndentMap, LevelWidths};
+use super::indent_of;
+use super::indent_reading::{self, IndentReading};
 use super::reading::NewText;
+use super::source_file::{SourceFile, split_lines};
 use crate::edit::Splice;
 use crate::text::LineEnding;
 
@@ -32,7 +33,7 @@ pub(super) struct Outcome {
 
 /// Lines that the caller changes, and that the file has otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hunk {
+pub(crate) struct ConflictHunk {
     /// Lines of the file, from 0.
     pub(crate) lines: Range<usize>,
     /// What the call believed to be there.
@@ -49,7 +50,7 @@ pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     if new.is_empty() && old.ends_with('\n') {
         return Vec::new();
     }
-    let mut lines = split(new);
+    let mut lines = split_lines(new);
     if new.ends_with('\n') && !old.ends_with('\n') {
         lines.push("");
     }
@@ -58,39 +59,45 @@ pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
 
 /// Every text that the call can mean at a place, without repetition; or its conflicts.
 pub(super) fn outcomes(
-    file: &File<'_>,
-    place: &Place,
+    file: &SourceFile<'_>,
+    candidate: &Candidate,
     old: &str,
     new: &NewText,
-) -> Result<Vec<Outcome>, Draft> {
-    read_with(file, place, old, new, evidence::depths)
+) -> Result<Vec<Outcome>, MergeDraft> {
+    read_with(file, candidate, old, new, indent_reading::indent_readings)
 }
 
 /// Possible results if the indentation of the call is too irregular for any reading. A single one
 /// proves nothing.
-pub(super) fn guesses(file: &File<'_>, place: &Place, old: &str, new: &NewText) -> Vec<Outcome> {
-    let depths = |_: &Lines<'_, '_>| vec![Depth::BesideOrSent, Depth::AsSent];
-    read_with(file, place, old, new, depths).unwrap_or_default()
+pub(super) fn guesses(
+    file: &SourceFile<'_>,
+    candidate: &Candidate,
+    old: &str,
+    new: &NewText,
+) -> Vec<Outcome> {
+    let indent_readings =
+        |_: &Lines<'_, '_>| vec![IndentReading::BesideOrSent, IndentReading::AsSent];
+    read_with(file, candidate, old, new, indent_readings).unwrap_or_default()
 }
 
 fn read_with(
-    file: &File<'_>,
-    place: &Place,
+    file: &SourceFile<'_>,
+    candidate: &Candidate,
     old: &str,
     new: &NewText,
-    depths: fn(&Lines<'_, '_>) -> Vec<Depth>,
-) -> Result<Vec<Outcome>, Draft> {
+    indent_readings: fn(&Lines<'_, '_>) -> Vec<IndentReading>,
+) -> Result<Vec<Outcome>, MergeDraft> {
     let mut out: Vec<Outcome> = Vec::new();
     let mut conflict = None;
     let several = new.texts().count() > 1;
-    let characters = Characters::learn(file, place, old, new).readings();
+    let characters = Characters::learn(file, candidate, old, new).readings();
     let readings = new.texts().enumerate();
     for (characters, (at, text)) in
         readings.flat_map(|new| characters.iter().map(move |c| (c, new)))
     {
         let (old, text) = (characters.apply(old), characters.apply(text));
-        let call = Lines::new(file, place, &old, &text);
-        for depth in depths(&call) {
+        let call = Lines::new(file, candidate, &old, &text);
+        for depth in indent_readings(&call) {
             for blank in [Blank::Above, Blank::Below] {
                 let Some(draft) = Writer::new(&call, depth, blank).run() else { continue };
                 if !draft.hunks.is_empty() {
@@ -134,31 +141,36 @@ fn read_with(
 }
 
 /// The conflicts of a call at a place.
-pub(super) fn conflicts(file: &File<'_>, place: &Place, old: &str, new: &NewText) -> Vec<Hunk> {
-    outcomes(file, place, old, new).err().map(|draft| draft.hunks).unwrap_or_default()
+pub(super) fn conflicts(
+    file: &SourceFile<'_>,
+    candidate: &Candidate,
+    old: &str,
+    new: &NewText,
+) -> Vec<ConflictHunk> {
+    outcomes(file, candidate, old, new).err().map(|draft| draft.hunks).unwrap_or_default()
 }
 
 /// The text of a call at a place whose conflicts are settled by these lines, one for each.
-pub(super) fn settled(
-    file: &File<'_>,
-    place: &Place,
+pub(super) fn merge_with_resolutions(
+    file: &SourceFile<'_>,
+    candidate: &Candidate,
     old: &str,
     new: &str,
-    answers: &[String],
+    resolutions: &[String],
 ) -> Option<Splice> {
-    let call = Lines::new(file, place, old, new);
-    let mut depths = evidence::depths(&call).into_iter();
-    let draft = depths.find_map(|depth| Writer::new(&call, depth, Blank::Above).run())?;
-    Some(Splice { range: call.range(), text: draft.compose(&call, false, answers) })
+    let call = Lines::new(file, candidate, old, new);
+    let mut indent_readings = indent_reading::indent_readings(&call).into_iter();
+    let draft = indent_readings.find_map(|depth| Writer::new(&call, depth, Blank::Above).run())?;
+    Some(Splice { range: call.range(), text: draft.compose(&call, false, resolutions) })
 }
 
 /// The lines of a call at a place, and what happens to them.
 pub(super) struct Lines<'a, 't> {
-    pub(super) file: &'a File<'t>,
-    pub(super) place: &'a Place,
+    pub(super) file: &'a SourceFile<'t>,
+    pub(super) candidate: &'a Candidate,
     pub(super) old: Vec<&'a str>,
     pub(super) new: Vec<&'a str>,
-    pub(super) events: Vec<Event>,
+    pub(super) line_ops: Vec<LineOp>,
     pub(super) map: IndentMap,
     /// For each pair of the map, its line of the call.
     pub(super) paired: Vec<usize>,
@@ -166,14 +178,19 @@ pub(super) struct Lines<'a, 't> {
 }
 
 impl<'a, 't> Lines<'a, 't> {
-    pub(super) fn new(file: &'a File<'t>, place: &'a Place, old: &'a str, new: &'a str) -> Self {
+    pub(super) fn new(
+        file: &'a SourceFile<'t>,
+        candidate: &'a Candidate,
+        old: &'a str,
+        new: &'a str,
+    ) -> Self {
         let closed = old.ends_with('\n');
         let new = new_lines(old, new);
-        let old = split(old);
-        let events = events(&old, &new);
+        let old = split_lines(old);
+        let line_ops = line_ops(&old, &new);
         let mut paired = Vec::new();
         let mut pairs = Vec::new();
-        for chunk in &place.chunks {
+        for chunk in &candidate.chunks {
             let at = chunk.old.start;
             let is_pair = chunk.kind != ChunkKind::Elided
                 && !chunk.old.is_empty()
@@ -183,18 +200,18 @@ impl<'a, 't> Lines<'a, 't> {
             if is_pair {
                 paired.push(at);
                 let line = file.body(chunk.lines.start);
-                pairs.push((indent::of(old[at]).to_owned(), indent::of(line).to_owned()));
+                pairs.push((indent_of(old[at]).to_owned(), indent_of(line).to_owned()));
             }
         }
-        let rest = Levels::new(file, old.get(1..).unwrap_or(&[]), new.get(1..).unwrap_or(&[]));
-        let map = IndentMap::fit(pairs, Levels::new(file, &old, &new), rest);
-        Self { file, place, old, new, events, map, paired, closed }
+        let rest = LevelWidths::new(file, old.get(1..).unwrap_or(&[]), new.get(1..).unwrap_or(&[]));
+        let map = IndentMap::fit(pairs, LevelWidths::new(file, &old, &new), rest);
+        Self { file, candidate, old, new, line_ops, map, paired, closed }
     }
 
     /// The bytes that are replaced.
     pub(super) fn range(&self) -> Range<usize> {
-        let range = self.place.range();
-        let lines = self.place.lines();
+        let range = self.candidate.range();
+        let lines = self.candidate.lines();
         let last = self.file.lines().get(lines.end.wrapping_sub(1));
         match last {
             Some(last) if self.closed && range.end == last.end => range.start..last.full_end(),
@@ -204,9 +221,9 @@ impl<'a, 't> Lines<'a, 't> {
 
     /// The file's indentation of the line that stands for a line of the call.
     pub(super) fn file_indent(&self, old: usize) -> Option<&'t str> {
-        let chunk = self.place.chunk_of(old)?;
+        let chunk = self.candidate.chunk_of(old)?;
         let paired = chunk.from_start && !chunk.lines.is_empty() && chunk.old.start == old;
-        paired.then(|| indent::of(self.file.body(chunk.lines.start)))
+        paired.then(|| indent_of(self.file.body(chunk.lines.start)))
     }
 }
 
@@ -228,23 +245,23 @@ enum Out {
         ending: Option<LineEnding>,
     },
     /// The conflict of this number.
-    Hunk(usize),
+    ConflictHunk(usize),
 }
 
 /// The result of a merge, and where it is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Draft {
+pub(super) struct MergeDraft {
     lines: Vec<Out>,
-    pub(super) hunks: Vec<Hunk>,
+    pub(super) hunks: Vec<ConflictHunk>,
     uses_blank: bool,
 }
 
-impl Draft {
+impl MergeDraft {
     /// The lines, with a gap for each conflict.
-    pub(super) fn frame(&self) -> Vec<Option<String>> {
+    pub(super) fn skeleton(&self) -> Vec<Option<String>> {
         let line = |line: &Out| match line {
             Out::Line { text, .. } => Some(text.clone()),
-            Out::Hunk(_) => None,
+            Out::ConflictHunk(_) => None,
         };
         self.lines.iter().map(line).collect()
     }
@@ -258,7 +275,7 @@ impl Draft {
         out
     }
 
-    fn compose(&self, call: &Lines<'_, '_>, as_sent: bool, answers: &[String]) -> String {
+    fn compose(&self, call: &Lines<'_, '_>, as_sent: bool, resolutions: &[String]) -> String {
         let mut parts: Vec<(String, Option<LineEnding>)> = Vec::new();
         for line in &self.lines {
             match line {
@@ -266,13 +283,15 @@ impl Draft {
                     let text = sent.as_ref().filter(|_| as_sent).unwrap_or(text);
                     parts.push((text.clone(), *ending));
                 }
-                Out::Hunk(at) => {
-                    let lines = answers.get(*at).into_iter().filter(|text| !text.is_empty());
-                    parts.extend(lines.flat_map(|text| split(text)).map(|l| (l.to_owned(), None)));
+                Out::ConflictHunk(at) => {
+                    let lines = resolutions.get(*at).into_iter().filter(|text| !text.is_empty());
+                    parts.extend(
+                        lines.flat_map(|text| split_lines(text)).map(|l| (l.to_owned(), None)),
+                    );
                 }
             }
         }
-        let lines = call.place.lines();
+        let lines = call.candidate.lines();
         let all = call.file.lines();
         let own = |at: Option<usize>| at.and_then(|at| all.get(at)).map(|line| line.ending);
         let around = [own(Some(lines.start)), own(lines.start.checked_sub(1))];
@@ -286,9 +305,9 @@ impl Draft {
             if at + 1 < count {
                 let known = ending.filter(|ending| *ending != LineEnding::None);
                 out.push_str(known.unwrap_or(around).as_str());
-            } else if call.closed && range.end > call.place.range().end {
+            } else if call.closed && range.end > call.candidate.range().end {
                 // The region's own last line break.
-                out.push_str(&call.file.text[call.place.range().end..range.end]);
+                out.push_str(&call.file.text[call.candidate.range().end..range.end]);
             }
         }
         out

@@ -4,23 +4,23 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::super::diff::Event;
-use super::super::evidence::Depth;
-use super::super::file::Tolerance;
+use super::super::candidate::{Chunk, ChunkKind};
+use super::super::diff::LineOp;
 use super::super::fold::Fold;
-use super::super::indent;
-use super::super::place::{Chunk, ChunkKind};
+use super::super::indent_of;
+use super::super::indent_reading::IndentReading;
+use super::super::source_file::Tolerance;
 use super::super::tokens::{self, Merged};
-use super::characters::look_alikes;
-use super::{Blank, Draft, Hunk, Lines, Out};
+use super::character_map::look_alikes;
+use super::{Blank, ConflictHunk, Lines, MergeDraft, Out};
 use crate::text::LineEnding;
 
 pub(super) struct Writer<'c, 'a, 't> {
     call: &'c Lines<'a, 't>,
-    depth: Depth,
+    depth: IndentReading,
     blank: Blank,
     out: Vec<Out>,
-    hunks: Vec<Hunk>,
+    hunks: Vec<ConflictHunk>,
     uses_blank: bool,
     /// New lines that wait for the lines that they replace to be gone.
     inserts: Vec<usize>,
@@ -85,7 +85,7 @@ enum Fate {
 }
 
 impl<'c, 'a, 't> Writer<'c, 'a, 't> {
-    pub(super) fn new(call: &'c Lines<'a, 't>, depth: Depth, blank: Blank) -> Self {
+    pub(super) fn new(call: &'c Lines<'a, 't>, depth: IndentReading, blank: Blank) -> Self {
         Self {
             call,
             depth,
@@ -100,30 +100,30 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     }
 
     /// `None` where a new line's depth cannot be told.
-    pub(super) fn run(mut self) -> Option<Draft> {
+    pub(super) fn run(mut self) -> Option<MergeDraft> {
         let call = self.call;
         let mut chunk = 0;
         let mut at = 0;
-        while at < call.events.len() {
-            let event = call.events[at];
-            let (o, fate) = match event {
-                Event::Insert(n) => {
+        while at < call.line_ops.len() {
+            let op = call.line_ops[at];
+            let (o, fate) = match op {
+                LineOp::Insert(n) => {
                     self.inserts.push(n);
                     at += 1;
                     continue;
                 }
-                Event::Keep(o, _) => (o, Fate::Kept),
-                Event::Change(o, _) => (o, Fate::Changed),
-                Event::Delete(o) => (o, Fate::Gone),
+                LineOp::Keep(o, _) => (o, Fate::Kept),
+                LineOp::Change(o, _) => (o, Fate::Changed),
+                LineOp::Delete(o) => (o, Fate::Gone),
             };
             let mut gap = Vec::new();
-            while call.place.chunks.get(chunk).is_some_and(|chunk| chunk.old.end <= o) {
-                if call.place.chunks[chunk].old.is_empty() {
-                    gap.push(&call.place.chunks[chunk]);
+            while call.candidate.chunks.get(chunk).is_some_and(|chunk| chunk.old.end <= o) {
+                if call.candidate.chunks[chunk].old.is_empty() {
+                    gap.push(&call.candidate.chunks[chunk]);
                 }
                 chunk += 1;
             }
-            let here = call.place.chunks.get(chunk)?;
+            let here = call.candidate.chunks.get(chunk)?;
             let block = here.old.len() != 1 || here.lines.len() != 1;
             if block && here.kind != ChunkKind::Elided && !here.lines.is_empty() {
                 let end = self.end_of_block(at, here);
@@ -140,23 +140,23 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             at += 1;
         }
         self.boundary(&[], Fate::Kept)?;
-        Some(Draft { lines: self.out, hunks: self.hunks, uses_blank: self.uses_blank })
+        Some(MergeDraft { lines: self.out, hunks: self.hunks, uses_blank: self.uses_blank })
             .filter(|draft| self.blank == Blank::Above || draft.uses_blank)
     }
 
     fn is_kept(&self, from: usize, to: usize) -> bool {
-        self.call.events[from..to].iter().all(|event| matches!(event, Event::Keep(..)))
+        self.call.line_ops[from..to].iter().all(|op| matches!(op, LineOp::Keep(..)))
     }
 
     /// Where the events of a chunk of several lines end.
     fn end_of_block(&self, at: usize, chunk: &Chunk) -> usize {
-        let within = |event: &Event| match *event {
-            Event::Keep(o, _) | Event::Change(o, _) | Event::Delete(o) => chunk.old.contains(&o),
-            Event::Insert(_) => true,
+        let within = |op: &LineOp| match *op {
+            LineOp::Keep(o, _) | LineOp::Change(o, _) | LineOp::Delete(o) => chunk.old.contains(&o),
+            LineOp::Insert(_) => true,
         };
-        let mut end = at + self.call.events[at..].iter().take_while(|event| within(event)).count();
+        let mut end = at + self.call.line_ops[at..].iter().take_while(|op| within(op)).count();
         // New lines behind the chunk's last line are not its own.
-        while matches!(self.call.events[end - 1], Event::Insert(_)) {
+        while matches!(self.call.line_ops[end - 1], LineOp::Insert(_)) {
             end -= 1;
         }
         end
@@ -165,25 +165,25 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     /// Lines of the call that stand for as many or more lines of the file, broken elsewhere.
     fn block(&mut self, chunk: &Chunk, from: usize, to: usize) -> Option<()> {
         let call = self.call;
-        let text = call.place.text(chunk, call.file);
+        let text = call.candidate.text(chunk, call.file);
         let ending = call.file.lines()[chunk.lines.end - 1].ending;
-        let events = &call.events[from..to];
+        let line_ops = &call.line_ops[from..to];
         if self.is_kept(from, to) {
             self.push(text.to_owned(), Some(ending));
             self.above = Fate::Kept;
             return Some(());
         }
         self.above = Fate::Gone;
-        if events.iter().all(|event| matches!(event, Event::Delete(_))) {
+        if line_ops.iter().all(|op| matches!(op, LineOp::Delete(_))) {
             return Some(());
         }
         self.above = Fate::Changed;
         let old = call.old[chunk.old.clone()].join("\n");
-        let new: Vec<&str> = events
+        let new: Vec<&str> = line_ops
             .iter()
-            .filter_map(|event| match *event {
-                Event::Keep(_, n) | Event::Change(_, n) | Event::Insert(n) => Some(call.new[n]),
-                Event::Delete(_) => None,
+            .filter_map(|op| match *op {
+                LineOp::Keep(_, n) | LineOp::Change(_, n) | LineOp::Insert(n) => Some(call.new[n]),
+                LineOp::Delete(_) => None,
             })
             .collect();
         // Words may change; where line breaks do too, it is open which ones are meant.
@@ -194,7 +194,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             .filter(|_| same_breaks)
         {
             Some(Merged::Clear(merged)) => {
-                let head = if chunk.from_start { indent::of(text) } else { "" };
+                let head = if chunk.from_start { indent_of(text) } else { "" };
                 self.push(format!("{head}{merged}"), Some(ending));
             }
             _ => self.conflict(chunk.lines.clone(), &old, text, &new),
@@ -204,39 +204,39 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
 
     fn line(&mut self, chunk: &Chunk, o: usize, at: usize) -> Option<()> {
         let call = self.call;
-        let event = call.events[at];
-        let text = call.place.text(chunk, call.file);
+        let op = call.line_ops[at];
+        let text = call.candidate.text(chunk, call.file);
         let ending = chunk.lines.end.checked_sub(1).map(|line| call.file.lines()[line].ending);
         let known = chunk.kind == ChunkKind::Same;
-        match event {
+        match op {
             _ if chunk.lines.is_empty() => {
                 // A blank line that only the call has: a change of it is a new line.
-                if let Event::Change(o, n) = event {
+                if let LineOp::Change(o, n) = op {
                     if call.old[o].trim().is_empty() {
                         self.inserts.push(n);
                     } else {
                         let at = self.next_line();
                         self.conflict(at..at, call.old[o], "", call.new[n]);
                     }
-                } else if let (Event::Delete(o), false) = (event, call.old[o].trim().is_empty()) {
+                } else if let (LineOp::Delete(o), false) = (op, call.old[o].trim().is_empty()) {
                     let at = self.next_line();
                     self.conflict(at..at, call.old[o], "", "");
                 }
             }
-            Event::Keep(_, n) => {
+            LineOp::Keep(_, n) => {
                 let sent = self.other_mark(at, text, call.new[n]);
-                let text = match self.depth == Depth::AllAsSent && chunk.from_start {
-                    true => format!("{}{}", indent::of(call.new[n]), text.trim_start()),
+                let text = match self.depth == IndentReading::AllAsSent && chunk.from_start {
+                    true => format!("{}{}", indent_of(call.new[n]), text.trim_start()),
                     false => text.to_owned(),
                 };
                 self.out.push(Out::Line { text, sent, ending });
             }
-            Event::Delete(_) if known || chunk.kind == ChunkKind::Elided => {
+            LineOp::Delete(_) if known || chunk.kind == ChunkKind::Elided => {
                 let old = call.old[o];
                 self.freed.extend(ending.map(|ending| Gone { old, file: text, ending }));
             }
-            Event::Delete(_) => self.conflict(chunk.lines.clone(), call.old[o], text, ""),
-            Event::Change(_, n) if known => {
+            LineOp::Delete(_) => self.conflict(chunk.lines.clone(), call.old[o], text, ""),
+            LineOp::Change(_, n) if known => {
                 let (text, sent) = match self.changed(o, chunk, n)? {
                     Merged::Clear(text) => {
                         let sent = self.other_mark(at, &text, call.new[n]);
@@ -246,10 +246,10 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 };
                 self.out.push(Out::Line { text, sent, ending });
             }
-            Event::Change(_, n) => {
+            LineOp::Change(_, n) => {
                 self.conflict(chunk.lines.clone(), call.old[o], text, call.new[n])
             }
-            Event::Insert(_) => {}
+            LineOp::Insert(_) => {}
         }
         Some(())
     }
@@ -260,11 +260,13 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
         let beside =
-            |event: Option<&Event>| matches!(event, Some(Event::Insert(_) | Event::Delete(_)));
-        let events = &self.call.events;
-        let moved = beside(events.get(at + 1))
-            || at.checked_sub(1).is_some_and(|at| beside(events.get(at)));
-        if mark(line) == mark(new) || !moved || self.call.place.tolerance != Tolerance::Punctuation
+            |op: Option<&LineOp>| matches!(op, Some(LineOp::Insert(_) | LineOp::Delete(_)));
+        let line_ops = &self.call.line_ops;
+        let moved = beside(line_ops.get(at + 1))
+            || at.checked_sub(1).is_some_and(|at| beside(line_ops.get(at)));
+        if mark(line) == mark(new)
+            || !moved
+            || self.call.candidate.tolerance != Tolerance::Punctuation
         {
             return None;
         }
@@ -274,7 +276,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
 
     /// The line of the file that would come next.
     fn next_line(&self) -> usize {
-        self.call.place.lines().start + self.out.len()
+        self.call.candidate.lines().start + self.out.len()
     }
 
     fn push(&mut self, text: String, ending: Option<LineEnding>) {
@@ -283,7 +285,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
 
     fn conflict(&mut self, lines: Range<usize>, believed: &str, found: &str, wanted: &str) {
         // Neighbouring lines are one conflict.
-        if let (Some(Out::Hunk(at)), true) = (self.out.last(), self.inserts.is_empty()) {
+        if let (Some(Out::ConflictHunk(at)), true) = (self.out.last(), self.inserts.is_empty()) {
             let hunk = &mut self.hunks[*at];
             if hunk.lines.end == lines.start || lines.is_empty() {
                 hunk.lines.end = hunk.lines.end.max(lines.end);
@@ -302,9 +304,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 return;
             }
         }
-        self.out.push(Out::Hunk(self.hunks.len()));
+        self.out.push(Out::ConflictHunk(self.hunks.len()));
         let [believed, found, wanted] = [believed, found, wanted].map(str::to_owned);
-        self.hunks.push(Hunk { lines, believed, found, wanted });
+        self.hunks.push(ConflictHunk { lines, believed, found, wanted });
     }
 
     /// Between two lines of the call: the file's own lines there, and new ones.
@@ -316,7 +318,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let amid = self.above != Fate::Kept && below != Fate::Kept;
         let touched = !self.inserts.is_empty() || gone || amid;
         for chunk in gap {
-            let text = call.place.text(chunk, call.file);
+            let text = call.candidate.text(chunk, call.file);
             if touched && !text.trim().is_empty() {
                 let wanted: Vec<&str> = self.inserts.drain(..).map(|n| call.new[n]).collect();
                 self.conflict(chunk.lines.clone(), "", text, &wanted.join("\n"));
@@ -349,7 +351,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             let gone = self.freed.pop_front();
             let ending = gone.as_ref().map(|gone| gone.ending);
             let marked = gone.filter(|_| line_for_line);
-            let marked = marked.and_then(|gone| gone.marks_for(&text, call.place.tolerance));
+            let marked = marked.and_then(|gone| gone.marks_for(&text, call.candidate.tolerance));
             self.out.push(match marked {
                 Some(marked) => Out::Line { text: marked, sent: Some(text), ending },
                 None => Out::Line { text, sent: None, ending },
@@ -368,31 +370,32 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         if line.trim().is_empty() {
             return Some(line.to_owned());
         }
-        let amid = self.out.is_empty() && call.place.chunks.first().is_some_and(|c| !c.from_start);
+        let amid =
+            self.out.is_empty() && call.candidate.chunks.first().is_some_and(|c| !c.from_start);
         let head = match amid {
-            true => indent::of(line).to_owned(),
+            true => indent_of(line).to_owned(),
             false => self.depth.apply(call, n)?,
         };
-        Some(format!("{head}{}", &line[indent::of(line).len()..]))
+        Some(format!("{head}{}", &line[indent_of(line).len()..]))
     }
 
     /// A line that the call changes.
     fn changed(&self, o: usize, chunk: &Chunk, n: usize) -> Option<Merged> {
         let call = self.call;
-        let (old, new, file) = (call.old[o], call.new[n], call.place.text(chunk, call.file));
+        let (old, new, file) = (call.old[o], call.new[n], call.candidate.text(chunk, call.file));
         if new.trim().is_empty() {
             return Some(Merged::Clear(new.to_owned()));
         }
-        let (was, is) = (indent::of(old), indent::of(new));
+        let (was, is) = (indent_of(old), indent_of(new));
         let head = if !chunk.from_start {
             is.strip_prefix(was).unwrap_or_default().to_owned()
-        } else if was == is && self.depth != Depth::AllAsSent {
-            indent::of(file).to_owned()
+        } else if was == is && self.depth != IndentReading::AllAsSent {
+            indent_of(file).to_owned()
         } else {
             self.depth.apply(call, n)?
         };
-        let body = |line: &'_ str| line[indent::of(line).len()..].to_owned();
-        let fold = call.place.tolerance.fold();
+        let body = |line: &'_ str| line[indent_of(line).len()..].to_owned();
+        let fold = call.candidate.tolerance.fold();
         let (old, file, new) =
             (body(old), if chunk.from_start { body(file) } else { file.to_owned() }, body(new));
         Some(match tokens::merge(&old, &file, &new, fold, call.file.language) {

@@ -49,7 +49,7 @@ impl Mistake for Entities {
             };
             let used: Vec<&str> =
                 ENTITIES.iter().filter(meant).map(|(entity, _)| *entity).collect();
-            NewText::Told(decode(new, &used))
+            NewText::Known(decode(new, &used))
         };
         Some((text, Box::new(undo)))
     }
@@ -86,7 +86,7 @@ mod tests {
         let new = |new: &str| {
             read(Rewrite::HtmlEntities, "a &lt; b &amp;&amp; c", new).map(|(_, new)| new)
         };
-        assert_eq!(new("a &gt; b"), Some(NewText::Told("a > b".into())));
-        assert_eq!(new("\"&lt;\" < x"), Some(NewText::Told("\"&lt;\" < x".into())));
+        assert_eq!(new("a &gt; b"), Some(NewText::Known("a > b".into())));
+        assert_eq!(new("\"&lt;\" < x"), Some(NewText::Known("\"&lt;\" < x".into())));
     }
 }

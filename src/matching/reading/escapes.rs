@@ -157,16 +157,16 @@ impl Escapes {
         let fewer = old.least_run < usize::MAX && own.least_run < old.least_run;
         let right = among(&own.bare_quotes) || self == Self::All && fewer;
         if right && !old.escaped_break && !among(&own.escaped_quotes) {
-            return NewText::Told(new.to_owned());
+            return NewText::Known(new.to_owned());
         }
         let kept = unescape_breaks(&unescape(new, &|c| quotes.contains(&c)));
         if self == Self::All && fewer {
-            return NewText::Told(kept);
+            return NewText::Known(kept);
         }
         // A line break that a literal on one line of new_str keeps may be the literal's own.
         let own_break =
             self == Self::All && text != kept && !old.break_in_literal && !new.contains("\\\\");
-        if own_break { NewText::Either(text, kept) } else { NewText::Told(text) }
+        if own_break { NewText::Either(text, kept) } else { NewText::Known(text) }
     }
 }
 
@@ -272,7 +272,7 @@ mod tests {
             let read = |reading: &&super::super::Reading| reading.rewrites == [Rewrite::Unescape];
             all.iter().filter(read).map(|reading| reading.new.clone()).collect()
         };
-        let told = |text: &str| NewText::Told(text.to_owned());
+        let told = |text: &str| NewText::Known(text.to_owned());
         assert_eq!(new(r#"f(\"a\")"#, "f(\\\"b\\\");\ng();")[0], told("f(\"b\");\ng();"));
         assert_eq!(new(r#"f(\"a\")"#, r#"f("b\"")"#)[0], told(r#"f("b\"")"#));
         assert_eq!(new(r"a\nb", "print('\\n')\nb")[0], told("print('\\n')\nb"));

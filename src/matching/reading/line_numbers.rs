@@ -61,7 +61,7 @@ impl Mistake for LineNumbers {
             text.split('\n').map(line).collect::<Vec<_>>().join("\n")
         };
         let text = strip(old);
-        Some((text, Box::new(move |new| NewText::Told(strip(new)))))
+        Some((text, Box::new(move |new| NewText::Known(strip(new)))))
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_number_of_any_value_is_taken_from_new_str() {
         let new = |old: &str, new: &str| read(Rewrite::LineNumbers, old, new).map(|(_, new)| new);
-        assert_eq!(new("<<2>>b", "<<9>>B"), Some(NewText::Told("B".into())));
-        assert_eq!(new("12|a\n13|b", "12|a\nnew\n13|b"), Some(NewText::Told("a\nnew\nb".into())));
+        assert_eq!(new("<<2>>b", "<<9>>B"), Some(NewText::Known("B".into())));
+        assert_eq!(new("12|a\n13|b", "12|a\nnew\n13|b"), Some(NewText::Known("a\nnew\nb".into())));
     }
 }

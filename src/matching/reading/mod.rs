@@ -37,7 +37,7 @@ pub(super) type UndoNew = Box<dyn Fn(&str) -> NewText>;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NewText {
     /// What it means.
-    Told(String),
+    Known(String),
     /// The mistake undone, and as it was sent; `new_str` does not tell which is meant.
     Either(String, String),
 }
@@ -46,7 +46,7 @@ impl NewText {
     /// The texts it may mean.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         let (first, second) = match self {
-            Self::Told(text) => (text, None),
+            Self::Known(text) => (text, None),
             Self::Either(undone, sent) => (undone, Some(sent.as_str())),
         };
         std::iter::once(first.as_str()).chain(second)
@@ -68,7 +68,7 @@ const MISTAKES: &[&dyn Mistake] = &[
 ];
 
 /// How many mistakes may come together. Two are seen in practice.
-const MOST_TOGETHER: usize = 2;
+const MAX_COMBINED_MISTAKES: usize = 2;
 
 /// A call as some mistakes explain it.
 #[derive(Debug, Clone)]
@@ -85,14 +85,14 @@ pub(super) struct Reading {
 pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
     let plain = Reading {
         old: old.to_owned(),
-        new: NewText::Told(new.to_owned()),
+        new: NewText::Known(new.to_owned()),
         rewrites: Vec::new(),
         rung: Rung::LineEndings,
         whole_lines: false,
     };
     let mut out = vec![plain];
     let mut from = 0;
-    for _ in 0..MOST_TOGETHER {
+    for _ in 0..MAX_COMBINED_MISTAKES {
         let to = out.len();
         for at in from..to {
             for mistake in MISTAKES {
@@ -105,7 +105,7 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
                     continue;
                 }
                 let new = match &out[at].new {
-                    NewText::Told(new) => told_by_lines(&out[at].old, &old, new, undo(new)),
+                    NewText::Known(new) => told_by_lines(&out[at].old, &old, new, undo(new)),
                     NewText::Either(undone, sent) => NewText::Either(
                         undo(undone).texts().next().unwrap_or(undone).to_owned(),
                         undo(sent).texts().next().unwrap_or(sent).to_owned(),
@@ -137,8 +137,8 @@ fn told_by_lines(old: &str, meant: &str, new: &str, undone: NewText) -> NewText 
     let mistaken = own.iter().any(|line| old.contains(line) && !meant.contains(line));
     let right = own.iter().any(|line| meant.contains(line) && !old.contains(line));
     match (undone, mistaken, right) {
-        (_, false, true) => NewText::Told(new.to_owned()),
-        (NewText::Either(undone, _), true, false) => NewText::Told(undone),
+        (_, false, true) => NewText::Known(new.to_owned()),
+        (NewText::Either(undone, _), true, false) => NewText::Known(undone),
         (undone, ..) => undone,
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     fn two_mistakes_compose() {
         let all = readings("1|a \\\"b\\\"\n2|c", "1|a \\\"d\\\"\n2|c");
         let both = all.iter().find(|reading| reading.old == "a \"b\"\nc").expect("read");
-        assert_eq!(both.new, NewText::Told("a \"d\"\nc".into()));
+        assert_eq!(both.new, NewText::Known("a \"d\"\nc".into()));
         assert_eq!(both.rewrites, [Rewrite::Unescape, Rewrite::LineNumbers]);
     }
 

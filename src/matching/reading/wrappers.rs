@@ -33,7 +33,7 @@ impl Mistake for DiffMarkers {
         Some((
             text,
             Box::new(move |new| match one_side(new, '+', '-') {
-                Some(text) => NewText::Told(text),
+                Some(text) => NewText::Known(text),
                 // Marks on some lines only: they may be the text's own.
                 None if new.split('\n').any(|line| line.starts_with('+')) => NewText::Either(
                     new.split('\n')
@@ -72,15 +72,15 @@ fn without_margin(text: &str) -> Option<String> {
 /// comparing them with the lines that were meant.
 fn without_context_marks(new: &str, meant: &str) -> NewText {
     let Some(text) = without_margin(new).filter(|_| !new.trim().is_empty()) else {
-        return NewText::Told(new.to_owned());
+        return NewText::Known(new.to_owned());
     };
     let meant: std::collections::HashSet<&str> = meant.lines().collect();
     let shared = |text: &str| {
         text.lines().filter(|line| !line.trim().is_empty() && meant.contains(line)).count()
     };
     match shared(&text).cmp(&shared(new)) {
-        Ordering::Greater => NewText::Told(text),
-        Ordering::Less => NewText::Told(new.to_owned()),
+        Ordering::Greater => NewText::Known(text),
+        Ordering::Less => NewText::Known(new.to_owned()),
         Ordering::Equal => NewText::Either(text, new.to_owned()),
     }
 }
@@ -134,7 +134,7 @@ impl Mistake for CodeFence {
         }
         // What is left of old_str does not end with a line break, whatever was in the fence.
         let plain = |new: &str| new.strip_suffix('\n').unwrap_or(new).to_owned();
-        let undo = move |new: &str| NewText::Told(unfenced(new).unwrap_or_else(|| plain(new)));
+        let undo = move |new: &str| NewText::Known(unfenced(new).unwrap_or_else(|| plain(new)));
         Some((text, Box::new(undo)))
     }
 }
@@ -179,7 +179,7 @@ impl Mistake for OuterBlankLines {
         }
         let undo = move |new: &str| {
             let (h, t) = outer(new);
-            NewText::Told(without(new, h.min(head), t.min(tail)))
+            NewText::Known(without(new, h.min(head), t.min(tail)))
         };
         Some((without(old, head, tail), Box::new(undo)))
     }
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn wrappers_come_off_both_strings() {
-        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Told(new.to_owned())));
+        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
         assert_eq!(read(Rewrite::DiffMarkers, " a\n-b", " a\n+c"), told("a\nb", "a\nc"));
         assert_eq!(read(Rewrite::DiffMarkers, " a\n-b\n+c", " a\n-b\n+c"), told("a\nb", "a\nc"));
         let fenced = read(Rewrite::CodeFence, "```rust\nx\n```", "```rust\ny\n```");
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_diff_of_context_and_new_lines_is_read_as_one() {
-        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Told(new.to_owned())));
+        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
         let added = read(Rewrite::DiffMarkers, "   a\n   b", "   a\n+  c\n   b");
         assert_eq!(added, told("  a\n  b", "  a\n  c\n  b"));
         let gone = read(Rewrite::DiffMarkers, "   a\n-  b\n   c", "   a\n   c");

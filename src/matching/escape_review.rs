@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use super::file::File;
 use super::reading::{unescape_all, unescape_quotes};
+use super::source_file::SourceFile;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::Snapshot;
 
@@ -42,7 +42,7 @@ pub(crate) enum Review {
 }
 
 /// Reviews `new` in the place of a range of the file.
-pub(super) fn review(file: &File<'_>, place: &Range<usize>, old: &str, new: &str) -> Review {
+pub(super) fn review(file: &SourceFile<'_>, place: &Range<usize>, old: &str, new: &str) -> Review {
     let strict = file.language.filter(|language| STRICT.contains(&language.name));
     let Some(language) = strict.filter(|_| has_escape(new)) else { return Review::Fine };
     let with = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
@@ -72,7 +72,7 @@ pub(crate) fn review_lines(
     place: &Range<usize>,
     new: &str,
 ) -> Review {
-    let file = File::new(snapshot, language);
+    let file = SourceFile::new(snapshot, language);
     review(&file, place, &file.text[place.clone()], new)
 }
 
@@ -139,7 +139,7 @@ mod tests {
 
     fn reviewed(language: &str, text: &str, old: &str, new: &str) -> Review {
         let snapshot = Snapshot::from_text(text);
-        let file = File::new(&snapshot, Language::from_name(language));
+        let file = SourceFile::new(&snapshot, Language::from_name(language));
         let at = text.find(old).expect("there");
         review(&file, &(at..at + old.len()), old, new)
     }

@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::fold::{self, Fold};
 use super::indent;
+use super::indent_of;
 use crate::language::{Language, Lexed};
 use crate::text::{LineEnding, Snapshot};
 
@@ -79,10 +80,10 @@ impl Tolerance {
             (None, true) => fold::plain_key(line.trim()),
             (Some(fold), true) => fold::key(line, fold),
             (Some(fold), false) => {
-                let indent = indent::of(line).chars().filter(|c| !c.is_whitespace() || *c != ' ');
+                let indent = indent_of(line).chars().filter(|c| !c.is_whitespace() || *c != ' ');
                 let indent: String = indent.collect();
                 fold::key(line, fold)
-                    ^ fold::plain_key(&indent).wrapping_add(indent::of(line).len() as u64)
+                    ^ fold::plain_key(&indent).wrapping_add(indent_of(line).len() as u64)
             }
         }
     }
@@ -112,7 +113,7 @@ impl Line {
 }
 
 /// A file, for one call.
-pub(super) struct File<'t> {
+pub(super) struct SourceFile<'t> {
     pub(super) snapshot: &'t Snapshot,
     pub(super) text: &'t str,
     pub(super) language: Option<&'static Language>,
@@ -124,7 +125,7 @@ pub(super) struct File<'t> {
     index: OnceCell<super::nearest::Index>,
 }
 
-impl<'t> File<'t> {
+impl<'t> SourceFile<'t> {
     pub(super) fn new(snapshot: &'t Snapshot, language: Option<&'static Language>) -> Self {
         Self {
             snapshot,
@@ -168,7 +169,7 @@ impl<'t> File<'t> {
     }
 
     /// The lines that are not blank.
-    pub(super) fn solid(&self) -> &[usize] {
+    pub(super) fn nonblank_lines(&self) -> &[usize] {
         self.solid
             .get_or_init(|| (0..self.lines().len()).filter(|&at| !self.is_blank(at)).collect())
     }
@@ -188,7 +189,7 @@ impl<'t> File<'t> {
     /// tabs, or not at all.
     pub(super) fn unit(&self) -> Option<usize> {
         *self.unit.get_or_init(|| {
-            let solid = self.solid().iter().take(MOST_SAMPLED);
+            let solid = self.nonblank_lines().iter().take(MAX_SAMPLED_LINES);
             indent::unit(solid.map(|&at| self.body(at)))
         })
     }
@@ -212,10 +213,10 @@ impl<'t> File<'t> {
 }
 
 /// Lines that show the width of a level.
-const MOST_SAMPLED: usize = 4_000;
+const MAX_SAMPLED_LINES: usize = 4_000;
 
 /// The lines of a text of the call. A line break ends a line; one at the very end opens none.
-pub(super) fn split(text: &str) -> Vec<&str> {
+pub(super) fn split_lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     body.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()
 }

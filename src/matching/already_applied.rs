@@ -1,33 +1,33 @@
 //! Signs that an edit was already made. They win over a looser match, which may be a similar copy
 //! of text that is gone.
 
-use super::diff::{Event, events};
-use super::file::{File, Tolerance, split};
-use super::fold::is_word;
+use super::candidate::{self, Candidate, Needle};
+use super::diff::{LineOp, line_ops};
+use super::fold::is_word_char;
 use super::outcome::new_lines;
-use super::place::{self, Place, Sought};
 use super::reading::Reading;
+use super::source_file::{SourceFile, Tolerance, split_lines};
 
 /// Runs of new lines that are looked for.
-const MOST_RUNS: usize = 8;
+const MAX_RUNS: usize = 8;
 
 /// The line (from 1) at which the edit was already made, if `old` is found at `tolerance` only.
-pub(super) fn already_at(
-    file: &File<'_>,
+pub(super) fn find_applied_edit(
+    file: &SourceFile<'_>,
     reading: &Reading,
     tolerance: Tolerance,
 ) -> Option<usize> {
     reading.new.texts().find_map(|new| by_lines(file, &reading.old, new, tolerance))
 }
 
-fn by_lines(file: &File<'_>, old: &str, new: &str, tolerance: Tolerance) -> Option<usize> {
+fn by_lines(file: &SourceFile<'_>, old: &str, new: &str, tolerance: Tolerance) -> Option<usize> {
     let lines = new_lines(old, new);
-    let old = split(old);
-    let events = events(&old, &lines);
-    let adds = events.iter().any(|event| matches!(event, Event::Insert(_) | Event::Change(..)));
-    let keeps = events.iter().any(|event| match event {
-        Event::Keep(o, n) | Event::Change(o, n) => {
-            old[*o].contains(is_word) && old[*o].trim() == lines[*n].trim()
+    let old = split_lines(old);
+    let line_ops = line_ops(&old, &lines);
+    let adds = line_ops.iter().any(|op| matches!(op, LineOp::Insert(_) | LineOp::Change(..)));
+    let keeps = line_ops.iter().any(|op| match op {
+        LineOp::Keep(o, n) | LineOp::Change(o, n) => {
+            old[*o].contains(is_word_char) && old[*o].trim() == lines[*n].trim()
         }
         _ => false,
     });
@@ -38,64 +38,63 @@ fn by_lines(file: &File<'_>, old: &str, new: &str, tolerance: Tolerance) -> Opti
             Tolerance::ALL.into_iter().take_while(|t| *t < tolerance || keeps && *t == tolerance);
         for at in upto {
             if says_enough(&lines)
-                && let Some(place) = find(file, &lines, at).first()
-                && !still_has_removed(file, &events, &old, place)
+                && let Some(candidate) = find(file, &lines, at).first()
+                && !still_has_removed(file, &line_ops, &old, candidate)
             {
-                return Some(place.lines().start + 1);
+                return Some(candidate.lines().start + 1);
             }
         }
     }
     if !adds {
         return None;
     }
-    runs(&events, &old, &lines, file, tolerance)
+    runs(&line_ops, &old, &lines, file, tolerance)
 }
 
 /// Whether each run of new lines is in the file together with the kept lines around it.
 fn runs(
-    events: &[Event],
+    line_ops: &[LineOp],
     old: &[&str],
     new: &[&str],
-    file: &File<'_>,
+    file: &SourceFile<'_>,
     tolerance: Tolerance,
 ) -> Option<usize> {
     let mut found = None;
     let mut count = 0;
     let mut at = 0;
-    while at < events.len() {
-        let fresh = |event: &Event| {
-            matches!(event, Event::Insert(_) | Event::Change(..) | Event::Delete(_))
-        };
-        let run = events[at..].iter().take_while(|event| fresh(event)).count();
+    while at < line_ops.len() {
+        let fresh =
+            |op: &LineOp| matches!(op, LineOp::Insert(_) | LineOp::Change(..) | LineOp::Delete(_));
+        let run = line_ops[at..].iter().take_while(|op| fresh(op)).count();
         if run == 0 {
             at += 1;
             continue;
         }
-        let line = |event: &Event| match *event {
-            Event::Insert(n) | Event::Change(_, n) | Event::Keep(_, n) => Some(n),
-            Event::Delete(_) => None,
+        let line = |op: &LineOp| match *op {
+            LineOp::Insert(n) | LineOp::Change(_, n) | LineOp::Keep(_, n) => Some(n),
+            LineOp::Delete(_) => None,
         };
-        let lines: Vec<usize> = events[at..at + run].iter().filter_map(line).collect();
+        let lines: Vec<usize> = line_ops[at..at + run].iter().filter_map(line).collect();
         let (Some(&first), Some(&last)) = (lines.first(), lines.last()) else {
             at += run;
             continue;
         };
-        let worded = |n: &usize| new[*n].contains(is_word);
+        let worded = |n: &usize| new[*n].contains(is_word_char);
         if !lines.iter().any(worded) {
             at += run;
             continue;
         }
         count += 1;
-        if count > MOST_RUNS {
+        if count > MAX_RUNS {
             return None;
         }
         // The nearest kept lines with words, above and below, as far as they follow.
-        let kept = |event: &Event| match event {
-            Event::Keep(o, n) => Some((*n, old[*o].contains(is_word))),
+        let kept = |op: &LineOp| match op {
+            LineOp::Keep(o, n) => Some((*n, old[*o].contains(is_word_char))),
             _ => None,
         };
-        let above = events[..at].iter().rev().map_while(kept).find(|(_, worded)| *worded);
-        let below = events[at + run..].iter().map_while(kept).find(|(_, worded)| *worded);
+        let above = line_ops[..at].iter().rev().map_while(kept).find(|(_, worded)| *worded);
+        let below = line_ops[at + run..].iter().map_while(kept).find(|(_, worded)| *worded);
         if above.is_none() && below.is_none() {
             return None;
         }
@@ -103,8 +102,9 @@ fn runs(
         let text = &new[range];
         let line = Some(text).filter(|text| !contains(old, text, tolerance)).and_then(|text| {
             let found = find(file, text, tolerance);
-            let place = found.first().filter(|at| !still_has_removed(file, events, old, at))?;
-            Some(place.lines().start + 1)
+            let candidate =
+                found.first().filter(|at| !still_has_removed(file, line_ops, old, at))?;
+            Some(candidate.lines().start + 1)
         });
         found = found.or(Some(line?));
         at += run;
@@ -114,14 +114,19 @@ fn runs(
 
 /// Whether a line that the edit takes away is still beside a place: then the edit was not
 /// made there.
-fn still_has_removed(file: &File<'_>, events: &[Event], old: &[&str], place: &Place) -> bool {
+fn still_has_removed(
+    file: &SourceFile<'_>,
+    line_ops: &[LineOp],
+    old: &[&str],
+    candidate: &Candidate,
+) -> bool {
     let key = |line: &str| Tolerance::Indentation.key(line);
-    let removed = events.iter().filter_map(|event| match *event {
-        Event::Delete(o) if old[o].contains(is_word) => Some(key(old[o])),
+    let removed = line_ops.iter().filter_map(|op| match *op {
+        LineOp::Delete(o) if old[o].contains(is_word_char) => Some(key(old[o])),
         _ => None,
     });
     let removed: Vec<u64> = removed.collect();
-    let (start, end) = (place.lines().start, place.lines().end);
+    let (start, end) = (candidate.lines().start, candidate.lines().end);
     let keys = file.keys(Tolerance::Indentation);
     let above = start.saturating_sub(removed.len())..start;
     let below = end..keys.len().min(end + removed.len());
@@ -135,19 +140,19 @@ fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
         let solid = lines.iter().filter(|line| !line.trim().is_empty());
         solid.map(|line| tolerance.key(line)).collect()
     };
-    let sought = keys(lines);
-    sought.is_empty() || !place::occurrences(&sought, &keys(all)).is_empty()
+    let needle = keys(lines);
+    needle.is_empty() || !candidate::find_key_sequence(&needle, &keys(all)).is_empty()
 }
 
 /// One short line occurs in many files; it proves nothing.
 fn says_enough(lines: &[&str]) -> bool {
-    let solid = lines.iter().filter(|line| line.contains(is_word)).count();
+    let solid = lines.iter().filter(|line| line.contains(is_word_char)).count();
     let letters: usize =
-        lines.iter().map(|line| line.chars().filter(|c| is_word(*c)).count()).sum();
+        lines.iter().map(|line| line.chars().filter(|c| is_word_char(*c)).count()).sum();
     solid > 1 || letters >= 8
 }
 
-fn find(file: &File<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Place> {
+fn find(file: &SourceFile<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Candidate> {
     let mut lines = lines;
     while let [first, rest @ ..] = lines
         && first.trim().is_empty()
@@ -159,19 +164,28 @@ fn find(file: &File<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Place> {
     {
         lines = rest;
     }
-    place::places(file, Sought { lines, whole_lines: true, closed: true }, tolerance).list
+    candidate::find_candidates(
+        file,
+        Needle { lines, whole_lines: true, ends_with_newline: true },
+        tolerance,
+    )
+    .list
 }
 
 /// The line of another part of the file that has more lines of the call byte for byte than the
 /// place has. Then the place is only similar, and the text that was meant has changed.
-pub(super) fn nearer_twin(file: &File<'_>, old: &[&str], place: &Place) -> Option<usize> {
-    let worded: Vec<usize> = (0..old.len()).filter(|&at| old[at].contains(is_word)).collect();
+pub(super) fn find_closer_region(
+    file: &SourceFile<'_>,
+    old: &[&str],
+    candidate: &Candidate,
+) -> Option<usize> {
+    let worded: Vec<usize> = (0..old.len()).filter(|&at| old[at].contains(is_word_char)).collect();
     if worded.len() < 3 {
         return None;
     }
     let exact = |at: usize, line: usize| file.body(line) == old[at];
     let own = worded.iter().filter(|&&at| {
-        place
+        candidate
             .chunk_of(at)
             .is_some_and(|chunk| !chunk.lines.is_empty() && exact(at, chunk.lines.start))
     });
@@ -179,7 +193,7 @@ pub(super) fn nearer_twin(file: &File<'_>, old: &[&str], place: &Place) -> Optio
     if own == worded.len() {
         return None;
     }
-    let here = place.lines();
+    let here = candidate.lines();
     super::nearest::regions(file, old, 4).into_iter().find_map(|region| {
         let apart = region.lines.end <= here.start || here.end <= region.lines.start;
         let same =

@@ -2,14 +2,15 @@
 //! share are the evidence. If there are none, both readings are possible; equal results count
 //! once.
 
-use super::diff::Event;
-use super::effort;
-use super::indent::{self, Evidenced};
+use super::budget;
+use super::diff::LineOp;
+use super::indent::{self, ObservedIndent};
+use super::indent_of;
 use super::outcome::Lines;
 
 /// How the indentation of a new line is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Depth {
+pub(super) enum IndentReading {
     /// As it was sent.
     AsSent,
     /// As it was sent, and so are the lines that the call keeps.
@@ -24,7 +25,7 @@ pub(super) enum Depth {
     FromFirst,
 }
 
-impl Depth {
+impl IndentReading {
     /// What it means, where it is one of several.
     pub(super) fn words(self) -> Option<&'static str> {
         match self {
@@ -44,7 +45,7 @@ impl Depth {
 
     /// The indentation of a line of `new_str`; `None` where this reading does not reach it.
     pub(super) fn apply(self, call: &Lines<'_, '_>, n: usize) -> Option<String> {
-        let sent = indent::of(call.new[n]);
+        let sent = indent_of(call.new[n]);
         if matches!(self, Self::AsSent | Self::AllAsSent) {
             return Some(sent.to_owned());
         }
@@ -65,9 +66,9 @@ impl Depth {
         let near = nearest_pair(call, n)?;
         let at = call.paired.binary_search(&near).ok()?;
         match call.map.seen(sent, at) {
-            Evidenced::As(seen) => Some(seen.to_owned()),
-            Evidenced::Unclear => None,
-            Evidenced::Never => beside(call, near, sent),
+            ObservedIndent::As(seen) => Some(seen.to_owned()),
+            ObservedIndent::Unclear => None,
+            ObservedIndent::Never => beside(call, near, sent),
         }
     }
 }
@@ -77,7 +78,7 @@ impl Depth {
 fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     let first = *call.paired.first().filter(|_| call.map.first_apart)?;
     let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
-    let same = indent::of(call.new[n]) == indent::of(call.old[first]);
+    let same = indent_of(call.new[n]) == indent_of(call.old[first]);
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
 }
 
@@ -86,7 +87,7 @@ fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
 fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
     let own = call.new.iter().find(|line| !line.trim().is_empty())?;
-    let deeper = indent::of(call.new[n]).strip_prefix(indent::of(own))?;
+    let deeper = indent_of(call.new[n]).strip_prefix(indent_of(own))?;
     Some(format!("{first}{deeper}"))
 }
 
@@ -96,12 +97,12 @@ fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
 fn is_own_block(call: &Lines<'_, '_>) -> bool {
     let Some(&first) = call.paired.first().filter(|_| call.map.first_apart) else { return false };
     let Some(head) = call.new.iter().position(|line| !line.trim().is_empty()) else { return false };
-    if indent::of(call.new[head]) != indent::of(call.old[first]) {
+    if indent_of(call.new[head]) != indent_of(call.old[first]) {
         return false;
     }
     let mut further = 0;
-    for event in &call.events {
-        let (Event::Keep(o, n) | Event::Change(o, n)) = *event else { continue };
+    for op in &call.line_ops {
+        let (LineOp::Keep(o, n) | LineOp::Change(o, n)) = *op else { continue };
         if o == first || n == head || call.new[n].trim().is_empty() {
             continue;
         }
@@ -126,12 +127,12 @@ fn is_own_block(call: &Lines<'_, '_>) -> bool {
 fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
     let mut above = None;
     let mut passed = false;
-    for event in &call.events {
-        effort::spend(1);
-        let (o, at) = match *event {
-            Event::Keep(o, n) | Event::Change(o, n) => (Some(o), Some(n)),
-            Event::Delete(o) => (Some(o), None),
-            Event::Insert(n) => (None, Some(n)),
+    for op in &call.line_ops {
+        budget::spend(1);
+        let (o, at) = match *op {
+            LineOp::Keep(o, n) | LineOp::Change(o, n) => (Some(o), Some(n)),
+            LineOp::Delete(o) => (Some(o), None),
+            LineOp::Insert(n) => (None, Some(n)),
         };
         let known = o.filter(|o| call.paired.binary_search(o).is_ok());
         if at == Some(n) && o.is_some() {
@@ -148,7 +149,7 @@ fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
 
 /// The indentation that keeps the step to the line `near`: in the file as in the call.
 fn beside(call: &Lines<'_, '_>, near: usize, sent: &str) -> Option<String> {
-    let (was, is) = (indent::of(call.old[near]), call.file_indent(near)?);
+    let (was, is) = (indent_of(call.old[near]), call.file_indent(near)?);
     if let Some(deeper) = sent.strip_prefix(was) {
         return Some(format!("{is}{}", call.map.deeper(deeper)));
     }
@@ -160,28 +161,28 @@ fn beside(call: &Lines<'_, '_>, near: usize, sent: &str) -> Option<String> {
 }
 
 /// The readings of the depth of new lines that are consistent with the call.
-pub(super) fn depths(call: &Lines<'_, '_>) -> Vec<Depth> {
+pub(super) fn indent_readings(call: &Lines<'_, '_>) -> Vec<IndentReading> {
     if call.map.is_same() {
-        return vec![Depth::AsSent];
+        return vec![IndentReading::AsSent];
     }
     let irregular = call.map.is_irregular();
-    let mapped: Vec<Depth> = match irregular {
-        true => vec![Depth::Beside],
-        false => (0..call.map.rules.len()).map(Depth::Mapped).collect(),
+    let mapped: Vec<IndentReading> = match irregular {
+        true => vec![IndentReading::Beside],
+        false => (0..call.map.rules.len()).map(IndentReading::Mapped).collect(),
     };
-    let in_order = |depth: &Depth| keeps_order(call, *depth);
-    let own_block = is_own_block(call).then_some(Depth::FromFirst);
+    let in_order = |depth: &IndentReading| keeps_order(call, *depth);
+    let own_block = is_own_block(call).then_some(IndentReading::FromFirst);
     let read = match shared_lines(call) {
         Shared::Mistaken if is_right_as_sent(call) => {
-            mapped.into_iter().chain([Depth::AsSent]).collect::<Vec<_>>()
+            mapped.into_iter().chain([IndentReading::AsSent]).collect::<Vec<_>>()
         }
         Shared::Mistaken if begins_as_the_file(call, &mapped) => {
-            mapped.into_iter().chain([Depth::AllAsSent]).collect()
+            mapped.into_iter().chain([IndentReading::AllAsSent]).collect()
         }
         Shared::Mistaken => mapped.into_iter().filter(in_order).collect(),
-        Shared::Right => vec![Depth::AsSent],
+        Shared::Right => vec![IndentReading::AsSent],
         Shared::Silent => {
-            let sent = Some(Depth::AsSent).filter(|sent| !irregular || in_order(sent));
+            let sent = Some(IndentReading::AsSent).filter(|sent| !irregular || in_order(sent));
             mapped.into_iter().filter(in_order).chain(sent).collect()
         }
     };
@@ -204,13 +205,13 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     // The same by the steps from line to line, which an edit that moves a block keeps.
     let (mut mistaken_step, mut right_step) = (false, false);
     let mut before: Option<[usize; 3]> = None;
-    for event in &call.events {
-        let (Event::Keep(o, n) | Event::Change(o, n)) = *event else { continue };
+    for op in &call.line_ops {
+        let (LineOp::Keep(o, n) | LineOp::Change(o, n)) = *op else { continue };
         if call.old[o].trim().is_empty() || call.new[n].trim().is_empty() {
             continue;
         }
         let Some(file) = call.file_indent(o) else { continue };
-        let (was, is) = (indent::of(call.old[o]), indent::of(call.new[n]));
+        let (was, is) = (indent_of(call.old[o]), indent_of(call.new[n]));
         mistaken |= was != file && was == is;
         right |= was != file && is == file;
         let here = [was, is, file].map(|indent| indent::columns(indent, 4));
@@ -232,8 +233,8 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
         indents.min_by_key(|indent| indent.len())
     }
     let solid = call.new.iter().filter(|line| !line.trim().is_empty());
-    let new = outer(solid.map(|line| indent::of(line)));
-    let old = outer(call.paired.iter().map(|&o| indent::of(call.old[o])));
+    let new = outer(solid.map(|line| indent_of(line)));
+    let old = outer(call.paired.iter().map(|&o| indent_of(call.old[o])));
     let file = outer(call.paired.iter().filter_map(|&o| call.file_indent(o)));
     // If all start at the same indentation, the width of a level decides.
     let widths = || {
@@ -265,27 +266,27 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
 /// Whether the first line of `new_str` has the file's indentation as sent, and would lose it if it
 /// were mapped like the others. Then a block may have been put around lines or taken away, and
 /// `new_str` may be right while `old_str` is not.
-fn begins_as_the_file(call: &Lines<'_, '_>, mapped: &[Depth]) -> bool {
+fn begins_as_the_file(call: &Lines<'_, '_>, mapped: &[IndentReading]) -> bool {
     let first = call.new.iter().position(|line| !line.trim().is_empty());
     let (Some(first), Some(&old)) = (first, call.paired.first()) else { return false };
     let file = call.file_indent(old);
-    file == Some(indent::of(call.new[first]))
-        && file != Some(indent::of(call.old[old]))
+    file == Some(indent_of(call.new[first]))
+        && file != Some(indent_of(call.old[old]))
         && mapped.iter().any(|depth| depth.apply(call, first).as_deref() != file)
 }
 
 /// Whether each new line compares to its neighbours in the result (more, equally or less indented)
 /// as it does in `new_str`. If not, the rule does not apply to these lines.
-fn keeps_order(call: &Lines<'_, '_>, depth: Depth) -> bool {
+fn keeps_order(call: &Lines<'_, '_>, depth: IndentReading) -> bool {
     let width = |line: &str| indent::columns(line, TAB);
     let mut above: Option<(usize, usize, bool)> = None;
     let mut is_first = true;
-    for event in &call.events {
-        let (n, own) = match *event {
-            Event::Keep(o, n) => (n, Some(o)),
-            Event::Change(o, n) => (n, Some(o).filter(|&o| same_depth(call, o, n))),
-            Event::Insert(n) => (n, None),
-            Event::Delete(_) => continue,
+    for op in &call.line_ops {
+        let (n, own) = match *op {
+            LineOp::Keep(o, n) => (n, Some(o)),
+            LineOp::Change(o, n) => (n, Some(o).filter(|&o| same_depth(call, o, n))),
+            LineOp::Insert(n) => (n, None),
+            LineOp::Delete(_) => continue,
         };
         if call.new[n].trim().is_empty() {
             continue;
@@ -300,7 +301,7 @@ fn keeps_order(call: &Lines<'_, '_>, depth: Depth) -> bool {
             above = None;
             continue;
         };
-        let this = (width(indent::of(call.new[n])), width(&result), own.is_some());
+        let this = (width(indent_of(call.new[n])), width(&result), own.is_some());
         if let Some(above) = above
             && !(above.2 && this.2)
             && above.0.cmp(&this.0) != above.1.cmp(&this.1)
@@ -313,7 +314,7 @@ fn keeps_order(call: &Lines<'_, '_>, depth: Depth) -> bool {
 }
 
 fn same_depth(call: &Lines<'_, '_>, o: usize, n: usize) -> bool {
-    indent::of(call.old[o]) == indent::of(call.new[n])
+    indent_of(call.old[o]) == indent_of(call.new[n])
 }
 
 /// The width of a tab where depths are compared.
@@ -324,31 +325,31 @@ const TAB: usize = 4;
 /// and a line that they replace was indented like its neighbours. Then they may be right as sent,
 /// and the lines around them wrong.
 fn is_right_as_sent(call: &Lines<'_, '_>) -> bool {
-    let kept = |event: &Event| match *event {
-        Event::Keep(o, n) | Event::Change(o, n) => Some((o, n)),
-        Event::Delete(_) | Event::Insert(_) => None,
+    let kept = |op: &LineOp| match *op {
+        LineOp::Keep(o, n) | LineOp::Change(o, n) => Some((o, n)),
+        LineOp::Delete(_) | LineOp::Insert(_) => None,
     };
-    let depth = |n: usize| indent::of(call.new[n]);
+    let depth = |n: usize| indent_of(call.new[n]);
     // For a new line, and for one at the place of the line that it replaces: that line's
     // depth in the call, if any.
-    let moved = |event: &Event| match *event {
-        Event::Insert(n) => Some((n, None)),
-        Event::Change(o, n) => {
-            let was = indent::of(call.old[o]);
+    let moved = |op: &LineOp| match *op {
+        LineOp::Insert(n) => Some((n, None)),
+        LineOp::Change(o, n) => {
+            let was = indent_of(call.old[o]);
             let right = depth(n) != was && call.file_indent(o) == Some(depth(n));
             // A line that is only indented is meant to move.
             let only_moved = call.old[o].trim() == call.new[n].trim();
             (right && !only_moved).then_some((n, Some(was)))
         }
-        Event::Keep(..) | Event::Delete(_) => None,
+        LineOp::Keep(..) | LineOp::Delete(_) => None,
     };
-    let events: Vec<&Event> =
-        call.events.iter().filter(|event| !matches!(event, Event::Delete(_))).collect();
+    let line_ops: Vec<&LineOp> =
+        call.line_ops.iter().filter(|op| !matches!(op, LineOp::Delete(_))).collect();
     let mut at = 0;
-    while at < events.len() {
-        let run: Vec<_> = events[at..].iter().map_while(|event| moved(event)).collect();
-        let before = at.checked_sub(1).and_then(|at| kept(events[at]));
-        let after = events.get(at + run.len()).and_then(|event| kept(event));
+    while at < line_ops.len() {
+        let run: Vec<_> = line_ops[at..].iter().map_while(|op| moved(op)).collect();
+        let before = at.checked_sub(1).and_then(|at| kept(line_ops[at]));
+        let after = line_ops.get(at + run.len()).and_then(|op| kept(op));
         let solid = run.iter().filter(|(n, _)| !call.new[*n].trim().is_empty());
         let least = solid.map(|(n, _)| depth(*n)).min_by_key(|indent| indent.len());
         if let Some(least) = least {

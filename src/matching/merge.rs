@@ -4,25 +4,25 @@
 use std::ops::Range;
 
 use super::align;
-use super::file::{File, split};
+use super::candidate::{Candidate, Chunk, ChunkKind};
 use super::nearest;
-use super::outcome::{self, Hunk};
-use super::place::{Chunk, ChunkKind, Place};
+use super::outcome::{self, ConflictHunk};
 use super::reading::NewText;
+use super::source_file::{SourceFile, split_lines};
 use super::veto;
 use crate::edit::{EditRequest, Splice};
 use crate::text::Snapshot;
 
 /// A call on a region.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Onto {
+pub(crate) enum Merge {
     /// Each text that the call can mean there, and how it is read.
     Clean(Vec<(Splice, String)>),
     /// The caller and the file changed the same lines.
     Conflicts {
-        hunks: Vec<Hunk>,
+        hunks: Vec<ConflictHunk>,
         /// The lines of the merge, with a gap for each conflict.
-        frame: Vec<Option<String>>,
+        skeleton: Vec<Option<String>>,
         /// The bytes that the merge stands for: without lines at the edges of the region that
         /// the call has not.
         range: Range<usize>,
@@ -32,47 +32,59 @@ pub(crate) enum Onto {
 }
 
 /// Puts the call onto a range of the file.
-pub(crate) fn onto(request: &EditRequest, snapshot: &Snapshot, range: Range<usize>) -> Onto {
-    let file = File::new(snapshot, request.language);
-    let place = place(&file, &request.old, range);
-    let new = NewText::Told(request.new.clone());
-    match outcome::outcomes(&file, &place, &request.old, &new) {
+pub(crate) fn merge_at(request: &EditRequest, snapshot: &Snapshot, range: Range<usize>) -> Merge {
+    let file = SourceFile::new(snapshot, request.language);
+    let candidate = candidate(&file, &request.old, range);
+    let new = NewText::Known(request.new.clone());
+    match outcome::outcomes(&file, &candidate, &request.old, &new) {
         Err(draft) => {
-            let frame = draft.frame();
-            Onto::Conflicts { hunks: draft.hunks, frame, range: place.range() }
+            let skeleton = draft.skeleton();
+            Merge::Conflicts { hunks: draft.hunks, skeleton, range: candidate.range() }
         }
         Ok(outcomes) => {
             let found = !outcomes.is_empty();
             let whole = |splice: &Splice| {
-                !veto::breaks(&file, std::slice::from_ref(splice), &request.old, &request.new)
+                !veto::breaks_structure(
+                    &file,
+                    std::slice::from_ref(splice),
+                    &request.old,
+                    &request.new,
+                )
             };
             let clean: Vec<(Splice, String)> = outcomes
                 .into_iter()
                 .filter(|outcome| whole(&outcome.splice))
                 .map(|outcome| (outcome.splice, outcome.how))
                 .collect();
-            if found && clean.is_empty() { Onto::Broken } else { Onto::Clean(clean) }
+            if found && clean.is_empty() { Merge::Broken } else { Merge::Clean(clean) }
         }
     }
 }
 
 /// The same with each conflict settled by the given lines.
-pub(crate) fn settled(
+pub(crate) fn merge_with_resolutions(
     request: &EditRequest,
     snapshot: &Snapshot,
     range: Range<usize>,
-    answers: &[String],
+    resolutions: &[String],
 ) -> Option<Splice> {
-    let file = File::new(snapshot, request.language);
-    let place = place(&file, &request.old, range);
-    let splice = outcome::settled(&file, &place, &request.old, &request.new, answers)?;
-    let broken = veto::breaks(&file, std::slice::from_ref(&splice), &request.old, &request.new);
+    let file = SourceFile::new(snapshot, request.language);
+    let candidate = candidate(&file, &request.old, range);
+    let splice = outcome::merge_with_resolutions(
+        &file,
+        &candidate,
+        &request.old,
+        &request.new,
+        resolutions,
+    )?;
+    let broken =
+        veto::breaks_structure(&file, std::slice::from_ref(&splice), &request.old, &request.new);
     (!broken).then_some(splice)
 }
 
 /// The lines of the call beside those of a range.
-fn place(file: &File<'_>, old: &str, range: Range<usize>) -> Place {
-    let lines = split(old);
+fn candidate(file: &SourceFile<'_>, old: &str, range: Range<usize>) -> Candidate {
+    let lines = split_lines(old);
     let first = file.line_at(range.start);
     let last = file.line_at(range.end.saturating_sub(1).max(range.start));
     let before = &file.text[file.lines()[first].start..range.start];
@@ -80,10 +92,10 @@ fn place(file: &File<'_>, old: &str, range: Range<usize>) -> Place {
     let amid = !before.trim().is_empty() || !after.trim().is_empty();
     if !amid || first != last || lines.len() > 1 {
         let region = nearest::beside(file, &lines, first..last + 1);
-        return align::place(file, &lines, &region);
+        return align::candidate(file, &lines, &region);
     }
     // A part of one line.
-    let tolerance = align::loosest(file);
+    let tolerance = align::laxest_tolerance(file);
     let same = tolerance.same(old, &file.text[range.clone()]);
     let kind = if same { ChunkKind::Same } else { ChunkKind::Differs };
     let chunk = Chunk {
@@ -93,5 +105,5 @@ fn place(file: &File<'_>, old: &str, range: Range<usize>) -> Place {
         bytes: range,
         kind,
     };
-    Place { chunks: vec![chunk], tolerance }
+    Candidate { chunks: vec![chunk], tolerance }
 }

@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use super::file::{BLANK, File, Tolerance};
-use super::fold::{self, Fold, is_word};
-use super::indent;
+use super::fold::{self, Fold, is_word_char};
+use super::indent_of;
+use super::source_file::{BLANK, SourceFile, Tolerance};
 
 /// Lines of the call that stand for lines, or for a part of a line, of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,14 +33,14 @@ pub(super) enum ChunkKind {
 }
 
 impl Chunk {
-    pub(super) fn same(old: usize, line: usize, file: &File<'_>) -> Self {
+    pub(super) fn same(old: usize, line: usize, file: &SourceFile<'_>) -> Self {
         Self::of(old..old + 1, line..line + 1, file, ChunkKind::Same)
     }
 
     pub(super) fn of(
         old: Range<usize>,
         lines: Range<usize>,
-        file: &File<'_>,
+        file: &SourceFile<'_>,
         kind: ChunkKind,
     ) -> Self {
         let bytes = file.bytes(&lines);
@@ -50,12 +50,12 @@ impl Chunk {
 
 /// A place: each line of the call and what stands for it, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Candidate {
     pub(super) chunks: Vec<Chunk>,
     pub(super) tolerance: Tolerance,
 }
 
-impl Place {
+impl Candidate {
     /// The bytes from the first line to the last, without its ending.
     pub(super) fn range(&self) -> Range<usize> {
         let mut ranges = self.chunks.iter().filter(|c| !c.lines.is_empty()).map(|c| &c.bytes);
@@ -75,7 +75,7 @@ impl Place {
     }
 
     /// Whether the bytes begin, and end, inside a line.
-    pub(super) fn cuts(&self, file: &File<'_>) -> (bool, bool) {
+    pub(super) fn partial_edges(&self, file: &SourceFile<'_>) -> (bool, bool) {
         let (range, lines) = (self.range(), self.lines());
         let Some((first, last)) = file.lines().get(lines.start).zip(lines.end.checked_sub(1))
         else {
@@ -93,43 +93,43 @@ impl Place {
     }
 
     /// The file's text of a chunk.
-    pub(super) fn text<'t>(&self, chunk: &Chunk, file: &File<'t>) -> &'t str {
+    pub(super) fn text<'t>(&self, chunk: &Chunk, file: &SourceFile<'t>) -> &'t str {
         &file.text[chunk.bytes.clone()]
     }
 }
 
 /// The text that is sought.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sought<'a> {
+pub(super) struct Needle<'a> {
     pub(super) lines: &'a [&'a str],
     /// Whether it may begin or end amid a line of the file.
     pub(super) whole_lines: bool,
     /// Whether its last line is ended.
-    pub(super) closed: bool,
+    pub(super) ends_with_newline: bool,
 }
 
 /// The places of a text.
 #[derive(Debug, Default)]
-pub(super) struct Places {
+pub(super) struct Candidates {
     /// Each of them, or the first ones where there are too many to compare line by line.
-    pub(super) list: Vec<Place>,
+    pub(super) list: Vec<Candidate>,
     /// Where each begins, as lines of the file from 1.
     pub(super) lines: Vec<usize>,
 }
 
-impl Places {
-    pub(super) fn of(list: Vec<Place>) -> Self {
-        let lines = list.iter().map(|place| place.lines().start + 1).collect();
+impl Candidates {
+    pub(super) fn of(list: Vec<Candidate>) -> Self {
+        let lines = list.iter().map(|candidate| candidate.lines().start + 1).collect();
         Self { list, lines }
     }
 
     /// Places that begin at some lines (from 0), made one by one.
-    fn starting(starts: &[usize], size: usize, make: impl Fn(usize) -> Place) -> Self {
-        let few = match starts.len().saturating_mul(size) > MOST_CELLS {
-            true => &starts[..starts.len().min(FEW)],
+    fn from_starts(starts: &[usize], size: usize, make: impl Fn(usize) -> Candidate) -> Self {
+        let shown = match starts.len().saturating_mul(size) > MAX_CELLS {
+            true => &starts[..starts.len().min(MAX_COMPARED_IF_TOO_MANY)],
             false => starts,
         };
-        let list = few.iter().map(|start| make(*start)).collect();
+        let list = shown.iter().map(|start| make(*start)).collect();
         Self { list, lines: starts.iter().map(|start| start + 1).collect() }
     }
 
@@ -140,85 +140,101 @@ impl Places {
 }
 
 /// The most lines that are compared, over all places.
-const MOST_CELLS: usize = 2_000_000;
+const MAX_CELLS: usize = 2_000_000;
 /// The most places that are compared where all would be too many.
-const FEW: usize = 4;
+const MAX_COMPARED_IF_TOO_MANY: usize = 4;
 
 /// Every place of the text at a tolerance.
-pub(super) fn places(file: &File<'_>, sought: Sought<'_>, tolerance: Tolerance) -> Places {
-    let Sought { lines, whole_lines, closed } = sought;
-    let solid: Vec<usize> = (0..lines.len()).filter(|&at| !lines[at].trim().is_empty()).collect();
-    if solid.is_empty() {
-        return Places::default();
+pub(super) fn find_candidates(
+    file: &SourceFile<'_>,
+    needle: Needle<'_>,
+    tolerance: Tolerance,
+) -> Candidates {
+    let Needle { lines, whole_lines, ends_with_newline } = needle;
+    let nonblank: Vec<usize> =
+        (0..lines.len()).filter(|&at| !lines[at].trim().is_empty()).collect();
+    if nonblank.is_empty() {
+        return Candidates::default();
     }
     // Brackets and dots alone do not tell where they are.
-    let wordless = !lines.iter().any(|line| line.contains(is_word));
-    if wordless && tolerance > Tolerance::TrailingBlanks {
-        return Places::default();
+    let has_no_words = !lines.iter().any(|line| line.contains(is_word_char));
+    if has_no_words && tolerance > Tolerance::TrailingBlanks {
+        return Candidates::default();
     }
     let whole = if tolerance.skips_blank_lines() {
-        with_any_blank_lines(file, lines, &solid, tolerance)
+        find_ignoring_blank_lines(file, lines, &nonblank, tolerance)
     } else {
         let keys: Vec<u64> = lines.iter().map(|line| tolerance.key(line)).collect();
-        let starts = occurrences(&keys, file.keys(tolerance));
-        let place = |start: usize| Place {
+        let starts = find_key_sequence(&keys, file.keys(tolerance));
+        let candidate = |start: usize| Candidate {
             chunks: (0..lines.len()).map(|at| Chunk::same(at, start + at, file)).collect(),
             tolerance,
         };
-        Places::starting(&starts, lines.len(), place)
+        Candidates::from_starts(&starts, lines.len(), candidate)
     };
-    if whole_lines || closed && lines.len() == 1 || !whole.is_complete() {
+    if whole_lines || ends_with_newline && lines.len() == 1 || !whole.is_complete() {
         return whole;
     }
     match lines {
-        [line] if whole.list.is_empty() => Places::of(within_lines(file, line, tolerance)),
+        [line] if whole.list.is_empty() => Candidates::of(find_inside_lines(file, line, tolerance)),
         [_] => whole,
         _ => {
             let mut all = whole.list;
-            all.extend(with_cut_ends(file, lines, closed, tolerance));
-            all.sort_by_key(|place| place.range().start);
-            Places::of(all)
+            all.extend(find_with_partial_edges(file, lines, ends_with_newline, tolerance));
+            all.sort_by_key(|candidate| candidate.range().start);
+            Candidates::of(all)
         }
     }
 }
 
-fn with_any_blank_lines(
-    file: &File<'_>,
+fn find_ignoring_blank_lines(
+    file: &SourceFile<'_>,
     lines: &[&str],
-    solid: &[usize],
+    nonblank: &[usize],
     tolerance: Tolerance,
-) -> Places {
+) -> Candidates {
     let all = file.keys(tolerance);
-    let text: Vec<u64> = file.solid().iter().map(|&at| all[at]).collect();
-    let keys: Vec<u64> = solid.iter().map(|&at| tolerance.key(lines[at])).collect();
-    let place = |start: usize| {
-        let at: Vec<usize> = file.solid()[start..start + solid.len()].to_vec();
+    let text: Vec<u64> = file.nonblank_lines().iter().map(|&at| all[at]).collect();
+    let keys: Vec<u64> = nonblank.iter().map(|&at| tolerance.key(lines[at])).collect();
+    let candidate = |start: usize| {
+        let at: Vec<usize> = file.nonblank_lines()[start..start + nonblank.len()].to_vec();
         let mut chunks = Vec::new();
-        for (n, (&old, &line)) in solid.iter().zip(&at).enumerate() {
+        for (n, (&old, &line)) in nonblank.iter().zip(&at).enumerate() {
             if let Some(before) = n.checked_sub(1) {
-                blank_lines(file, solid[before] + 1..old, at[before] + 1..line, &mut chunks);
+                push_blank_lines(
+                    file,
+                    nonblank[before] + 1..old,
+                    at[before] + 1..line,
+                    &mut chunks,
+                );
             }
             chunks.push(Chunk::same(old, line, file));
         }
         // Blank lines that the call begins or ends with, as far as the file has them too.
-        let head = (0..at[0]).rev().take(solid[0]).take_while(|&line| file.is_blank(line)).count();
+        let head =
+            (0..at[0]).rev().take(nonblank[0]).take_while(|&line| file.is_blank(line)).count();
         let mut above = Vec::new();
-        blank_lines(file, 0..solid[0], at[0] - head..at[0], &mut above);
-        let (last, end) = (solid[solid.len() - 1] + 1, at[at.len() - 1] + 1);
+        push_blank_lines(file, 0..nonblank[0], at[0] - head..at[0], &mut above);
+        let (last, end) = (nonblank[nonblank.len() - 1] + 1, at[at.len() - 1] + 1);
         let tail = (end..file.lines().len()).take(lines.len() - last);
         let tail = tail.take_while(|&line| file.is_blank(line)).count();
-        blank_lines(file, last..lines.len(), end..end + tail, &mut chunks);
+        push_blank_lines(file, last..lines.len(), end..end + tail, &mut chunks);
         above.extend(chunks);
-        Place { chunks: above, tolerance }
+        Candidate { chunks: above, tolerance }
     };
-    let starts = occurrences(&keys, &text);
-    let mut out = Places::starting(&starts, lines.len(), place);
-    out.lines = starts.iter().map(|start| file.solid()[*start] + 1).collect();
+    let starts = find_key_sequence(&keys, &text);
+    let mut out = Candidates::from_starts(&starts, lines.len(), candidate);
+    out.lines = starts.iter().map(|start| file.nonblank_lines()[*start] + 1).collect();
     out
 }
 
 /// Blank lines of both sides between two lines: one for one, and what is left alone.
-fn blank_lines(file: &File<'_>, old: Range<usize>, lines: Range<usize>, out: &mut Vec<Chunk>) {
+fn push_blank_lines(
+    file: &SourceFile<'_>,
+    old: Range<usize>,
+    lines: Range<usize>,
+    out: &mut Vec<Chunk>,
+) {
     let both = old.len().min(lines.len());
     out.extend((0..both).map(|at| Chunk::same(old.start + at, lines.start + at, file)));
     let (old, lines) = (old.start + both..old.end, lines.start + both..lines.end);
@@ -231,12 +247,12 @@ fn blank_lines(file: &File<'_>, old: Range<usize>, lines: Range<usize>, out: &mu
 
 /// A text of several lines that begins or ends inside a line of the file. The lines between them
 /// are whole.
-fn with_cut_ends(
-    file: &File<'_>,
+fn find_with_partial_edges(
+    file: &SourceFile<'_>,
     lines: &[&str],
-    closed: bool,
+    ends_with_newline: bool,
     tolerance: Tolerance,
-) -> Vec<Place> {
+) -> Vec<Candidate> {
     if tolerance > Tolerance::LookAlikesAndIndentation {
         return Vec::new();
     }
@@ -248,16 +264,16 @@ fn with_cut_ends(
     let starts: Vec<usize> = match count {
         2 => (0..all.len().saturating_sub(1)).collect(),
         _ => {
-            let inner = occurrences(&keys[1..count - 1], all).into_iter();
+            let inner = find_key_sequence(&keys[1..count - 1], all).into_iter();
             inner.filter(|at| *at > 0 && at - 1 + count <= all.len()).map(|at| at - 1).collect()
         }
     };
     let fold = tolerance.fold().unwrap_or(Fold::LookAlike);
     let strict = tolerance.fold().is_none();
-    let cut = |old: &str, line: usize, side: Side| -> Option<Range<usize>> {
-        let own = tolerance.ignores_indentation() || indent::of(old) == indent::of(file.body(line));
-        let found =
-            cut_end(old, file.body(line), fold, side).filter(|_| own || side == Side::End)?;
+    let cut = |old: &str, line: usize, edge: LineEdge| -> Option<Range<usize>> {
+        let own = tolerance.ignores_indentation() || indent_of(old) == indent_of(file.body(line));
+        let found = match_line_edge(old, file.body(line), fold, edge)
+            .filter(|_| own || edge == LineEdge::End)?;
         let start = file.lines()[line].start;
         let same = !strict || file.body(line)[found.clone()].trim() == old.trim();
         same.then_some(start + found.start..start + found.end)
@@ -269,12 +285,12 @@ fn with_cut_ends(
         let head = match whole(0, start) {
             true => None,
             false if from_start => continue,
-            false => Some(cut(lines[0], start, Side::End)),
+            false => Some(cut(lines[0], start, LineEdge::End)),
         };
         let tail = match whole(count - 1, end) {
             true => None,
-            false if closed => Some(None),
-            false => Some(cut(lines[count - 1], end, Side::Start)),
+            false if ends_with_newline => Some(None),
+            false => Some(cut(lines[count - 1], end, LineEdge::Start)),
         };
         let cut = head.is_some() || tail.is_some();
         if !cut || matches!(head, Some(None)) || matches!(tail, Some(None)) {
@@ -290,39 +306,39 @@ fn with_cut_ends(
         if let Some(Some(range)) = tail {
             chunks[count - 1].bytes.end = range.end;
         }
-        out.push(Place { chunks, tolerance });
+        out.push(Candidate { chunks, tolerance });
     }
     out
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum LineEdge {
     Start,
     End,
 }
 
 /// Whether a text is at the start or at the end of a line, apart from its indentation.
-fn cut_end(old: &str, line: &str, fold: Fold, side: Side) -> Option<Range<usize>> {
+fn match_line_edge(old: &str, line: &str, fold: Fold, edge: LineEdge) -> Option<Range<usize>> {
     let a = fold::canonical(old.trim(), fold);
     let b = fold::canonical(line.trim_end(), fold);
-    if a.len() >= b.len() || !a.iter().any(|c| is_word(c.c)) {
+    if a.len() >= b.len() || !a.iter().any(|c| is_word_char(c.c)) {
         return None;
     }
-    let found = match side {
-        Side::Start => {
+    let found = match edge {
+        LineEdge::Start => {
             let indent = b.iter().take_while(|c| c.c.is_whitespace()).count();
             indent..indent + a.len()
         }
-        Side::End => b.len() - a.len()..b.len(),
+        LineEdge::End => b.len() - a.len()..b.len(),
     };
     let equal = b.get(found.clone())?.iter().zip(&a).all(|(a, b)| a.c == b.c);
     if !equal || splits_word(&b, &found) {
         return None;
     }
-    match side {
-        Side::Start => Some(0..b[found.end - 1].end),
+    match edge {
+        LineEdge::Start => Some(0..b[found.end - 1].end),
         // Amid the indentation no text begins: that is the whole line.
-        Side::End => {
+        LineEdge::End => {
             let start = b[found.start].start;
             (!line[..start].trim().is_empty()).then_some(start..line.trim_end().len())
         }
@@ -333,21 +349,24 @@ fn splits_word(chars: &[fold::Canonical], range: &Range<usize>) -> bool {
     let at = |at: usize| {
         let (before, after) = chars.split_at(at.min(chars.len()));
         let char_of = |c: &fold::Canonical| c.c;
-        joins(before.iter().rev().map(char_of), after.iter().map(char_of))
+        is_same_name(before.iter().rev().map(char_of), after.iter().map(char_of))
     };
     at(range.start) || at(range.end)
 }
 
 /// Whether a name or a number goes on across a place in a text.
-pub(super) fn cuts_name(text: &str, at: usize) -> bool {
+pub(super) fn splits_name(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
-    joins(before.chars().rev(), after.chars())
+    is_same_name(before.chars().rev(), after.chars())
 }
 
 /// Whether the characters before a place, nearest first, and those behind it belong to one
 /// name or number. A dot is part of it between two of its characters, and not as a full stop.
-fn joins(mut before: impl Iterator<Item = char>, mut after: impl Iterator<Item = char>) -> bool {
-    let word = |c: Option<char>| c.is_some_and(is_word);
+fn is_same_name(
+    mut before: impl Iterator<Item = char>,
+    mut after: impl Iterator<Item = char>,
+) -> bool {
+    let word = |c: Option<char>| c.is_some_and(is_word_char);
     match (before.next(), after.next()) {
         (Some('.'), b) => word(b) && word(before.next()),
         (a, Some('.')) => word(a) && word(after.next()),
@@ -356,18 +375,18 @@ fn joins(mut before: impl Iterator<Item = char>, mut after: impl Iterator<Item =
 }
 
 /// A text of one line that is inside lines of the file under the tolerance's fold.
-fn within_lines(file: &File<'_>, old: &str, tolerance: Tolerance) -> Vec<Place> {
+fn find_inside_lines(file: &SourceFile<'_>, old: &str, tolerance: Tolerance) -> Vec<Candidate> {
     let fold = match tolerance {
         Tolerance::LookAlikes | Tolerance::Spacing | Tolerance::Punctuation => tolerance.fold(),
         _ => None,
     };
     let Some(fold) = fold else { return Vec::new() };
     let text = |chars: &[fold::Canonical]| chars.iter().map(|c| c.c).collect::<String>();
-    let sought = text(&fold::canonical(old.trim(), fold));
-    let count = sought.chars().count();
-    let finder = memchr::memmem::Finder::new(&sought);
+    let needle = text(&fold::canonical(old.trim(), fold));
+    let count = needle.chars().count();
+    let finder = memchr::memmem::Finder::new(&needle);
     let mut out = Vec::new();
-    for &line in file.solid() {
+    for &line in file.nonblank_lines() {
         let body = file.body(line);
         let chars = fold::canonical(body, fold);
         let folded = text(&chars);
@@ -393,14 +412,14 @@ fn within_lines(file: &File<'_>, old: &str, tolerance: Tolerance) -> Vec<Place> 
                 from_start,
                 kind: ChunkKind::Same,
             };
-            out.push(Place { chunks: vec![chunk], tolerance });
+            out.push(Candidate { chunks: vec![chunk], tolerance });
         }
     }
     out
 }
 
 /// Where a pattern of keys occurs, overlaps included (Knuth, Morris, Pratt).
-pub(super) fn occurrences(pattern: &[u64], text: &[u64]) -> Vec<usize> {
+pub(super) fn find_key_sequence(pattern: &[u64], text: &[u64]) -> Vec<usize> {
     let Some(&first) = pattern.first() else { return Vec::new() };
     if pattern.len() == 1 {
         return (0..text.len()).filter(|&at| text[at] == first && first != BLANK).collect();
@@ -436,16 +455,16 @@ mod tests {
 
     fn found(text: &str, lines: &[&str], tolerance: Tolerance) -> Vec<String> {
         let snapshot = Snapshot::from_text(text);
-        let file = File::new(&snapshot, None);
-        let sought = Sought { lines, whole_lines: false, closed: false };
-        let places = places(&file, sought, tolerance);
-        places.list.iter().map(|place| text[place.range()].to_owned()).collect()
+        let file = SourceFile::new(&snapshot, None);
+        let needle = Needle { lines, whole_lines: false, ends_with_newline: false };
+        let candidates = find_candidates(&file, needle, tolerance);
+        candidates.list.iter().map(|candidate| text[candidate.range()].to_owned()).collect()
     }
 
     #[test]
     fn overlapping_occurrences_are_all_found() {
-        assert_eq!(occurrences(&[1, 1], &[1, 1, 1, 2, 1, 1]), [0, 1, 4]);
-        assert_eq!(occurrences(&[1, 2, 1], &[1, 2, 1, 2, 1]), [0, 2]);
+        assert_eq!(find_key_sequence(&[1, 1], &[1, 1, 1, 2, 1, 1]), [0, 1, 4]);
+        assert_eq!(find_key_sequence(&[1, 2, 1], &[1, 2, 1, 2, 1]), [0, 2]);
     }
 
     #[test]
@@ -471,7 +490,8 @@ mod tests {
 
     #[test]
     fn a_dot_is_part_of_a_name_and_not_of_a_sentence() {
-        let cuts = |before: &str, after: &str| cuts_name(&format!("{before}{after}"), before.len());
+        let cuts =
+            |before: &str, after: &str| splits_name(&format!("{before}{after}"), before.len());
         assert!(cuts("self", ".load()") && cuts("self.", "load()") && cuts("1", ".5"));
         assert!(!cuts("It is fine", ". Go on") && !cuts("fine.", " Go on") && !cuts("end", "."));
         assert!(cuts("na", "me") && !cuts("f", "(x)"));

@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-use super::super::file::{File, split};
+use super::super::candidate::{Candidate, ChunkKind};
 use super::super::fold::{self, Fold};
-use super::super::place::{ChunkKind, Place};
 use super::super::reading::NewText;
+use super::super::source_file::{SourceFile, split_lines};
 
 /// Characters that the call writes in one way and the file in another, where the lines of
 /// the place show it without exception: typographic quotes in a file that has plain ones,
@@ -18,29 +18,35 @@ pub(super) struct Characters {
 }
 
 impl Characters {
-    pub(super) fn learn(file: &File<'_>, place: &Place, old: &str, new: &NewText) -> Self {
+    pub(super) fn learn(
+        file: &SourceFile<'_>,
+        candidate: &Candidate,
+        old: &str,
+        new: &NewText,
+    ) -> Self {
         let mut seen: Vec<(String, Option<String>)> = Vec::new();
-        let lines = split(old);
+        let lines = split_lines(old);
         let mut learn =
             |from: &str, to: &str| match seen.iter_mut().find(|(known, _)| known == from) {
                 Some((_, known)) if known.as_deref() != Some(to) => *known = None,
                 Some(_) => {}
                 None => seen.push((from.to_owned(), Some(to.to_owned()))),
             };
-        let fold = place.tolerance.fold().filter(|_| !old.is_ascii());
-        for chunk in place.chunks.iter().filter(|_| fold.is_some()) {
+        let fold = candidate.tolerance.fold().filter(|_| !old.is_ascii());
+        for chunk in candidate.chunks.iter().filter(|_| fold.is_some()) {
             if chunk.kind != ChunkKind::Same || chunk.old.len() != 1 || chunk.lines.is_empty() {
                 continue;
             }
-            let pairs = look_alikes(lines[chunk.old.start], place.text(chunk, file));
+            let pairs = look_alikes(lines[chunk.old.start], candidate.text(chunk, file));
             pairs.into_iter().filter(|(call, _)| !call.is_ascii()).for_each(|(a, b)| learn(a, b));
         }
         let changed = seen.into_iter().filter_map(|(from, to)| Some((from, to?)));
         let map = changed.filter(|(from, to)| from != to).collect();
-        let pairs = place.chunks.iter().filter(|c| c.kind == ChunkKind::Same && c.old.len() == 1);
+        let pairs =
+            candidate.chunks.iter().filter(|c| c.kind == ChunkKind::Same && c.old.len() == 1);
         let tails: Vec<(&str, &str)> = pairs
             .filter(|chunk| !chunk.lines.is_empty())
-            .map(|chunk| (tail(lines[chunk.old.start]), tail(place.text(chunk, file))))
+            .map(|chunk| (tail(lines[chunk.old.start]), tail(candidate.text(chunk, file))))
             .collect();
         // Lines that are also in new_str show whether it has the same trailing blanks.
         let (mut mistaken, mut right) = (false, false);
@@ -48,7 +54,7 @@ impl Characters {
         for old in lines.iter().filter(|old| !tail(old).is_empty()) {
             tailed.entry(old.trim()).or_default().insert(tail(old));
         }
-        for line in new.texts().flat_map(split) {
+        for line in new.texts().flat_map(split_lines) {
             if let Some(tails) = tailed.get(line.trim()) {
                 mistaken |= tails.contains(tail(line));
                 right |= tail(line).is_empty();
