@@ -46,12 +46,12 @@ pub fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
 
 /// The numbers of the commits that a log of the history tells of.
 #[cfg(unix)]
-pub fn commits_of(log: &[u8]) -> Vec<u64> {
-    crate::store::commits_of(log)
+pub fn revisions_in(log: &[u8]) -> Vec<u64> {
+    crate::store::revisions_in(log)
 }
 
 /// The version before and the version after that a journal of a write in place holds.
 #[cfg(unix)]
-pub fn versions_of(journal: &[u8]) -> std::io::Result<(&[u8], &[u8])> {
-    crate::store::versions_of(journal)
+pub fn journal_versions(journal: &[u8]) -> std::io::Result<(&[u8], &[u8])> {
+    crate::store::journal_versions(journal)
 }

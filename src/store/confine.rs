@@ -123,7 +123,7 @@ impl Folder {
 
     /// The folder `name` in this one, if it is a folder and not a link to one.
     pub(super) fn enter(&self, name: &OsStr) -> io::Result<Arc<Self>> {
-        let flags = FOLDER | OFlags::NOFOLLOW;
+        let flags = OPEN_FOLDER | OFlags::NOFOLLOW;
         Self::hold(rustix::fs::openat(self, name, flags, Mode::empty())?)
     }
 
@@ -138,9 +138,9 @@ impl Folder {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-const FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const OPEN_FOLDER: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const OPEN_FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A name in a folder that was reached below the root.
 #[derive(Debug, Clone)]
@@ -155,7 +155,7 @@ pub(super) struct Target {
 
 /// A folder that was made on the way.
 #[derive(Debug)]
-pub(super) struct Made {
+pub(super) struct CreatedFolder {
     /// Where.
     pub(super) parent: Arc<Folder>,
     /// Its name there.
@@ -165,9 +165,9 @@ pub(super) struct Made {
 }
 
 /// What to do about folders that are missing.
-enum Missing<'a> {
+enum OnMissing<'a> {
     Fail,
-    Make { made: &'a mut Vec<Made>, allow: &'a dyn Fn(&Path) -> bool },
+    Make { made: &'a mut Vec<CreatedFolder>, allow: &'a dyn Fn(&Path) -> bool },
 }
 
 /// How paths are resolved.
@@ -190,7 +190,7 @@ pub(super) struct Root {
 
 /// What the path of the root means now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum RootCheck {
     /// The folder that was opened.
     Same,
     /// Another one, which is open from now on.
@@ -200,23 +200,23 @@ pub(super) enum Standing {
 impl Root {
     pub(super) fn open(path: &Path, walk: Walk) -> io::Result<Self> {
         let path = path.canonicalize()?;
-        let handle = rustix::fs::open(&path, FOLDER, Mode::empty())?;
+        let handle = rustix::fs::open(&path, OPEN_FOLDER, Mode::empty())?;
         Ok(Self { folder: RwLock::new(Folder::hold(handle)?), path, walk })
     }
 
     /// Looks whether the path of the root still means the folder that is held, and opens
     /// the one that it means now. A path that is gone, or leads elsewhere, is an error.
-    pub(super) fn look(&self) -> io::Result<Standing> {
+    pub(super) fn recheck(&self) -> io::Result<RootCheck> {
         let now = rustix::fs::stat(&self.path)?;
         if FileId::of_stat(&now) == self.folder().id() {
-            return Ok(Standing::Same);
+            return Ok(RootCheck::Same);
         }
         if self.path.canonicalize()? != self.path {
             return Err(Errno::XDEV.into());
         }
-        let folder = Folder::hold(rustix::fs::open(&self.path, FOLDER, Mode::empty())?)?;
+        let folder = Folder::hold(rustix::fs::open(&self.path, OPEN_FOLDER, Mode::empty())?)?;
         *self.folder.write().unwrap_or_else(PoisonError::into_inner) = folder;
-        Ok(Standing::Reopened)
+        Ok(RootCheck::Reopened)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -228,33 +228,33 @@ impl Root {
     }
 
     /// Finds the folder and name that `path` means. The name itself may be missing.
-    pub(super) fn place(&self, path: &Path) -> io::Result<Target> {
+    pub(super) fn resolve(&self, path: &Path) -> io::Result<Target> {
         if self.walk == Walk::Kernel
-            && let Some(place) = self.place_by_kernel(path)?
+            && let Some(target) = self.resolve_by_kernel(path)?
         {
-            return Ok(place);
+            return Ok(target);
         }
-        self.walk(path, Missing::Fail)
+        self.walk(path, OnMissing::Fail)
     }
 
     /// The same, and makes the folders above that are missing. `allow` sees the real path
     /// before the first of them is made.
-    pub(super) fn place_making(
+    pub(super) fn resolve_creating(
         &self,
         path: &Path,
-        made: &mut Vec<Made>,
+        made: &mut Vec<CreatedFolder>,
         allow: &dyn Fn(&Path) -> bool,
     ) -> io::Result<Target> {
-        match self.place(path) {
+        match self.resolve(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.walk(path, Missing::Make { made, allow })
+                self.walk(path, OnMissing::Make { made, allow })
             }
             other => other,
         }
     }
 
     /// `None` when a link is in the way or the kernel cannot: then the walk decides.
-    fn place_by_kernel(&self, path: &Path) -> io::Result<Option<Target>> {
+    fn resolve_by_kernel(&self, path: &Path) -> io::Result<Option<Target>> {
         let (Some(name), parent) = (path.file_name(), path.parent()) else { return Ok(None) };
         let folder = match parent.filter(|parent| !parent.as_os_str().is_empty()) {
             None => self.folder(),
@@ -270,7 +270,7 @@ impl Root {
         }
     }
 
-    fn walk(&self, path: &Path, mut missing: Missing<'_>) -> io::Result<Target> {
+    fn walk(&self, path: &Path, mut missing: OnMissing<'_>) -> io::Result<Target> {
         let root = self.folder();
         let mut pending: VecDeque<OsString> = parts(path);
         let mut above: Vec<(Arc<Folder>, OsString)> = Vec::new();
@@ -306,7 +306,7 @@ impl Root {
             }
             let next = match (here.enter(&part), &mut missing) {
                 (Ok(folder), _) => folder,
-                (Err(error), Missing::Make { made, allow })
+                (Err(error), OnMissing::Make { made, allow })
                     if error.kind() == io::ErrorKind::NotFound =>
                 {
                     // What is missing holds no links, so the rest of the path is its letters.
@@ -316,7 +316,7 @@ impl Root {
                     }
                     match rustix::fs::mkdirat(&here, &part, Mode::from_raw_mode(0o777)) {
                         Ok(()) => {
-                            made.push(Made {
+                            made.push(CreatedFolder {
                                 parent: here.clone(),
                                 name: part.clone(),
                                 real: real(),
@@ -349,7 +349,7 @@ fn parts(path: &Path) -> VecDeque<OsString> {
 fn open_beneath(root: &Folder, path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::ResolveFlags;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
-    Ok(rustix::fs::openat2(root, path, FOLDER, Mode::empty(), resolve)?)
+    Ok(rustix::fs::openat2(root, path, OPEN_FOLDER, Mode::empty(), resolve)?)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -359,7 +359,7 @@ fn open_beneath(_root: &Folder, _path: &Path) -> io::Result<OwnedFd> {
 
 /// Why a name cannot be opened as a file to edit.
 #[derive(Debug)]
-pub(super) enum NotAFile {
+pub(super) enum OpenError {
     /// Nothing is there.
     Missing,
     /// It is something else.
@@ -370,7 +370,7 @@ pub(super) enum NotAFile {
     Io(io::Error),
 }
 
-impl From<io::Error> for NotAFile {
+impl From<io::Error> for OpenError {
     fn from(error: io::Error) -> Self {
         match error.raw_os_error().map(Errno::from_raw_os_error) {
             Some(Errno::NOENT) => Self::Missing,
@@ -383,26 +383,26 @@ impl From<io::Error> for NotAFile {
 impl Target {
     /// Opens the regular file that is here. Looks before it opens, because opening
     /// a device or a pipe can have effects or wait.
-    pub(super) fn open(&self, flags: OFlags) -> Result<File, NotAFile> {
+    pub(super) fn open(&self, flags: OFlags) -> Result<File, OpenError> {
         let seen = self.folder.stat(&self.name)?;
         if let Some(kind) = kind(FileType::from_raw_mode(seen.st_mode)) {
-            return Err(NotAFile::Kind(kind));
+            return Err(OpenError::Kind(kind));
         }
         if FileType::from_raw_mode(seen.st_mode) == FileType::Symlink {
-            return Err(NotAFile::Moved);
+            return Err(OpenError::Moved);
         }
         let file = self.folder.open(&self.name, flags)?;
         if FileId::of(&file)? != FileId::of_stat(&seen) {
-            return Err(NotAFile::Moved);
+            return Err(OpenError::Moved);
         }
-        if is_kernel_made(&file)? {
-            return Err(NotAFile::Kind("a file that the kernel makes up"));
+        if is_pseudo_file(&file)? {
+            return Err(OpenError::Kind("a file that the kernel makes up"));
         }
         Ok(file)
     }
 
     /// Whether `file` is still what is here.
-    pub(super) fn is(&self, file: &File) -> io::Result<bool> {
+    pub(super) fn is_same_file(&self, file: &File) -> io::Result<bool> {
         match self.folder.stat(&self.name) {
             Ok(stat) => Ok(FileId::of_stat(&stat) == FileId::of(file)?),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -434,9 +434,9 @@ fn kind(found: FileType) -> Option<&'static str> {
 /// Files of proc, sysfs and their like have no content that could be kept.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of the field differs by system")]
-fn is_kernel_made(file: &File) -> io::Result<bool> {
+fn is_pseudo_file(file: &File) -> io::Result<bool> {
     // proc, sysfs, cgroup, cgroup2, debugfs, tracefs, securityfs, configfs, bpf, efivarfs
-    const MADE_UP: [u32; 10] = [
+    const PSEUDO_FILE_SYSTEMS: [u32; 10] = [
         0x9fa0,
         0x6265_6572,
         0x27e0eb,
@@ -449,7 +449,7 @@ fn is_kernel_made(file: &File) -> io::Result<bool> {
         0xde5e_81e4,
     ];
     let system = rustix::fs::fstatfs(file)?.f_type as u32;
-    Ok(MADE_UP.contains(&system))
+    Ok(PSEUDO_FILE_SYSTEMS.contains(&system))
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
@@ -464,7 +464,7 @@ fn is_overlay(_folder: &Folder) -> bool {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn is_kernel_made(_file: &File) -> io::Result<bool> {
+fn is_pseudo_file(_file: &File) -> io::Result<bool> {
     Ok(false)
 }
 
@@ -494,12 +494,12 @@ mod tests {
         symlink("missing/x", root.join("dangling")).expect("link");
         for root in roots(&root) {
             for path in ["a/b/f", "in/f", "in/up", "absolute", "a/b/up"] {
-                let place = root.place(Path::new(path)).expect(path);
-                assert_eq!(place.real, Path::new("a/b/f"), "{path}");
-                assert!(place.open(OFlags::RDONLY).is_ok(), "{path}");
+                let target = root.resolve(Path::new(path)).expect(path);
+                assert_eq!(target.real, Path::new("a/b/f"), "{path}");
+                assert!(target.open(OFlags::RDONLY).is_ok(), "{path}");
             }
             for path in ["out/x", "out", "etc/passwd", "loop", "loop/x", "a/b/f/x", "dangling"] {
-                assert!(root.place(Path::new(path)).is_err(), "{path} is reached");
+                assert!(root.resolve(Path::new(path)).is_err(), "{path} is reached");
             }
         }
     }
@@ -530,8 +530,8 @@ mod tests {
             for root in roots(&root) {
                 let mut seen = 0;
                 for _ in 0..20_000 {
-                    let Ok(place) = root.place(Path::new("a/b/f")) else { continue };
-                    let Ok(file) = place.open(OFlags::RDONLY) else { continue };
+                    let Ok(target) = root.resolve(Path::new("a/b/f")) else { continue };
+                    let Ok(file) = target.open(OFlags::RDONLY) else { continue };
                     assert_eq!(std::io::read_to_string(file).expect("read"), "inside");
                     seen += 1;
                 }
@@ -549,8 +549,8 @@ mod tests {
             symlink(format!("l{}", n - 1), temp.path().join(format!("l{n}"))).expect("link");
         }
         for root in roots(temp.path()) {
-            assert_eq!(root.place(Path::new("l39")).expect("39 links").real, Path::new("l0"));
-            assert!(root.place(Path::new("l45")).is_err());
+            assert_eq!(root.resolve(Path::new("l39")).expect("39 links").real, Path::new("l0"));
+            assert!(root.resolve(Path::new("l45")).is_err());
         }
     }
 
@@ -560,8 +560,9 @@ mod tests {
         for (n, root) in roots(temp.path()).into_iter().enumerate() {
             let mut made = Vec::new();
             let path = format!("new{n}/deep/file");
-            let place = root.place_making(Path::new(&path), &mut made, &|_| true).expect("made");
-            assert_eq!((place.real.to_str(), made.len()), (Some(path.as_str()), 2));
+            let target =
+                root.resolve_creating(Path::new(&path), &mut made, &|_| true).expect("made");
+            assert_eq!((target.real.to_str(), made.len()), (Some(path.as_str()), 2));
             assert!(temp.path().join(format!("new{n}/deep")).is_dir());
         }
     }

@@ -20,15 +20,15 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tokio::sync::broadcast;
 
-use super::commit::{How, Order};
-use super::confine::{FileId, NotAFile, Root, Standing, Target, Walk};
-use super::feed::Feed;
+use super::change_feed::ChangeFeed;
+use super::commit::{CommitContext, CommitEdit};
+use super::confine::{FileId, OpenError, Root, RootCheck, Target, Walk};
 use super::history::History;
 use super::in_place::Journals;
 use super::options::DiskOptions;
 use super::replace::read_all;
-use super::state::State;
-use super::{litter, protect, trouble};
+use super::state::StateFolder;
+use super::{protect, refusals, temp_files};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
     BoxFuture, Change, CommitOptions, Committed, FileStore, Recalled, RequestId, Revision, UndoHow,
@@ -36,11 +36,11 @@ use crate::port::{
 };
 
 /// Held for reading by every commit under way in this process.
-pub(super) static UNDER_WAY: RwLock<()> = RwLock::new(());
+pub(super) static RUNNING_COMMITS: RwLock<()> = RwLock::new(());
 
 /// Waits for running commits and prevents new ones: for a process that ends because of a signal.
 pub fn quiesce() {
-    std::mem::forget(UNDER_WAY.write().unwrap_or_else(PoisonError::into_inner));
+    std::mem::forget(RUNNING_COMMITS.write().unwrap_or_else(PoisonError::into_inner));
 }
 
 /// A store over a folder. Cloning gives another handle to the same store.
@@ -54,16 +54,16 @@ pub(super) struct Disk {
     pub(super) options: DiskOptions,
     pub(super) history: Option<History>,
     pub(super) journals: Option<Journals>,
-    pub(super) state: Option<State>,
+    pub(super) state: Option<StateFolder>,
     /// Why the state folder cannot be used.
-    pub(super) state_trouble: Option<String>,
-    pub(super) feed: Feed,
+    pub(super) state_error: Option<String>,
+    pub(super) changes: ChangeFeed,
     /// The last revision this process has seen.
     revision: AtomicU64,
-    /// When each folder was last searched for litter.
+    /// When each folder was last searched for left-over temp files.
     swept: Mutex<HashMap<FileId, Instant>>,
     /// Protected folders that this root names itself.
-    further: RwLock<Vec<String>>,
+    extra_folders: RwLock<Vec<String>>,
     /// Whether the root was replaced and no commit has said so yet.
     pub(super) reopened: AtomicBool,
 }
@@ -83,7 +83,7 @@ impl DiskStore {
     /// Announces every commit in the root from now on; those of other processes by way of
     /// the history, where there is one.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.0.listen()
+        self.0.subscribe()
     }
 }
 
@@ -94,33 +94,33 @@ impl Disk {
             let name = |error: io::Error| {
                 format!("the state folder {} cannot be used ({error})", path.display())
             };
-            let state = State::open(path).map_err(name)?;
+            let state = StateFolder::open(path).map_err(name)?;
             let history = History::open(&state, root.path(), options.history).map_err(name)?;
             let journals = Journals::open(&state).map_err(name)?;
             Ok::<_, String>((state, history, journals))
         });
-        let (state, history, journals, state_trouble) = match opened {
+        let (state, history, journals, state_error) = match opened {
             Some(Ok((state, history, journals))) => {
                 (Some(state), Some(history), Some(journals), None)
             }
-            Some(Err(trouble)) => (None, None, None, Some(trouble)),
+            Some(Err(error)) => (None, None, None, Some(error)),
             None => (None, None, None, options.stateless.clone()),
         };
-        if let Some(trouble) = &state_trouble {
-            tracing::warn!("{trouble}; edits cannot be undone");
+        if let Some(error) = &state_error {
+            tracing::warn!("{error}; edits cannot be undone");
         }
-        let further = RwLock::new(hook_folders(&root));
+        let extra_folders = RwLock::new(configured_hook_folders(&root));
         let disk = Self {
             root,
             options,
             history,
             journals,
             state,
-            state_trouble,
-            feed: Feed::new(),
+            state_error,
+            changes: ChangeFeed::new(),
             revision: AtomicU64::new(0),
             swept: Mutex::default(),
-            further,
+            extra_folders,
             reopened: AtomicBool::new(false),
         };
         disk.recover();
@@ -131,62 +131,62 @@ impl Disk {
         self.revision.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    pub(super) fn seen_revision(&self, revision: u64) {
+    pub(super) fn note_revision(&self, revision: u64) {
         self.revision.fetch_max(revision, Ordering::Relaxed);
     }
 
     /// Repairs what writers that died during a write left behind.
     pub(super) fn recover(&self) {
-        if let Some(journals) = self.journals.as_ref().filter(|journals| journals.any()) {
+        if let Some(journals) = self.journals.as_ref().filter(|journals| journals.has_open()) {
             journals.recover(&self.root);
         }
-        self.recover_batches();
+        self.recover_open_commits();
     }
 
     /// Makes sure that the path of the root still means the folder that is open: work goes
     /// where callers and searches look.
     pub(super) fn check_root(&self) -> Result<(), Refusal> {
-        match self.root.look() {
-            Ok(Standing::Same) => Ok(()),
-            Ok(Standing::Reopened) => {
+        match self.root.recheck() {
+            Ok(RootCheck::Same) => Ok(()),
+            Ok(RootCheck::Reopened) => {
                 let root = self.root.path().display();
                 tracing::warn!(%root, "the root was replaced by another folder, which is open now");
-                *self.further.write().unwrap_or_else(PoisonError::into_inner) =
-                    hook_folders(&self.root);
+                *self.extra_folders.write().unwrap_or_else(PoisonError::into_inner) =
+                    configured_hook_folders(&self.root);
                 self.reopened.store(true, Ordering::Release);
                 Ok(())
             }
-            Err(error) => Err(trouble::rootless(self.root.path(), &error)),
+            Err(error) => Err(refusals::root_lost(self.root.path(), &error)),
         }
     }
 
     pub(super) fn read(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         self.check_root()?;
         self.recover();
-        // Between looking and opening the file may be replaced; a few times is bad luck.
+        // Between looking and opening the file may be replaced; that can happen a few times in a row.
         for _ in 0..16 {
-            let place = self
+            let target = self
                 .root
-                .place(path.as_path())
-                .map_err(|error| trouble::unreachable(path, &error))?;
-            let file = match place.open(OFlags::RDONLY) {
+                .resolve(path.as_path())
+                .map_err(|error| refusals::not_reachable(path, &error))?;
+            let file = match target.open(OFlags::RDONLY) {
                 Ok(file) => file,
-                Err(NotAFile::Moved) => continue,
-                Err(why) => return Err(trouble::not_a_file(path, why)),
+                Err(OpenError::Moved) => continue,
+                Err(why) => return Err(refusals::not_a_file(path, why)),
             };
             let size = file.metadata().map_or(0, |meta| meta.len());
             return match read_all(&file, self.options.max_bytes) {
-                Err(error) if trouble::is(&error, &[Errno::FBIG]) => {
-                    Err(trouble::too_large(path, size, self.options.max_bytes))
+                Err(error) if refusals::has_errno(&error, &[Errno::FBIG]) => {
+                    Err(refusals::too_large(path, size, self.options.max_bytes))
                 }
-                other => other.map_err(|error| trouble::unreadable(path, &error)),
+                other => other.map_err(|error| refusals::not_read(path, &error)),
             };
         }
-        Err(trouble::not_a_file(path, NotAFile::Moved))
+        Err(refusals::not_a_file(path, OpenError::Moved))
     }
 
-    /// Checks the path as the caller wrote it (lexically).
-    pub(super) fn admit_letters(&self, path: &WorkPath) -> Result<(), Refusal> {
+    /// Policy by the path as the caller wrote it.
+    pub(super) fn admit_lexical(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.admit_text(path, path.as_str())
     }
 
@@ -206,32 +206,35 @@ impl Disk {
     }
 
     fn admit_text(&self, path: &WorkPath, text: &str) -> Result<(), Refusal> {
-        let allowed = |free: &String| {
-            let free = free.trim_start_matches("./").trim_end_matches('/');
-            text == free || text.strip_prefix(free).is_some_and(|rest| rest.starts_with('/'))
+        let is_allowed = |path: &String| {
+            let path = path.trim_start_matches("./").trim_end_matches('/');
+            text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
         };
-        match protect::reason(text, &self.further.read().unwrap_or_else(PoisonError::into_inner)) {
-            Some(why) if !self.options.allow_protected.iter().any(allowed) => {
-                Err(trouble::blocked(path, text, why))
+        match protect::protected_reason(
+            text,
+            &self.extra_folders.read().unwrap_or_else(PoisonError::into_inner),
+        ) {
+            Some(why) if !self.options.allow_protected.iter().any(is_allowed) => {
+                Err(refusals::blocked(path, text, why))
             }
             _ => Ok(()),
         }
     }
 
-    /// Policy by letters and by where the path really leads, whether it exists or not.
+    /// Policy by the path as written and by where it really leads, whether it exists or not.
     pub(super) fn admit_resolved(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.check_root()?;
-        self.admit_letters(path)?;
-        match self.root.place(path.as_path()) {
-            Ok(place) => {
-                self.admit_real(path, &place.real)?;
-                match place.open(OFlags::RDONLY) {
-                    Ok(file) => self.admit_identity(path, &place, &file),
+        self.admit_lexical(path)?;
+        match self.root.resolve(path.as_path()) {
+            Ok(target) => {
+                self.admit_real(path, &target.real)?;
+                match target.open(OFlags::RDONLY) {
+                    Ok(file) => self.admit_identity(path, &target, &file),
                     Err(_) => Ok(()),
                 }
             }
-            Err(error) if trouble::is(&error, &[Errno::XDEV, Errno::LOOP]) => {
-                Err(trouble::unreachable(path, &error))
+            Err(error) if refusals::has_errno(&error, &[Errno::XDEV, Errno::LOOP]) => {
+                Err(refusals::not_reachable(path, &error))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // A folder is missing. Ask where it would be made, and make nothing.
@@ -240,7 +243,7 @@ impl Disk {
                     real.replace(Some(path.to_owned()));
                     false
                 };
-                let _ = self.root.place_making(path.as_path(), &mut Vec::new(), &look);
+                let _ = self.root.resolve_creating(path.as_path(), &mut Vec::new(), &look);
                 real.into_inner().map_or(Ok(()), |real: PathBuf| self.admit_real(path, &real))
             }
             Err(_) => Ok(()),
@@ -251,14 +254,14 @@ impl Disk {
     pub(super) fn admit_identity(
         &self,
         path: &WorkPath,
-        place: &Target,
+        target: &Target,
         file: &std::fs::File,
     ) -> Result<(), Refusal> {
         use std::os::unix::fs::MetadataExt as _;
         let names = file.metadata().map_or(1, |meta| meta.nlink());
         let Some(id) = FileId::of(file).ok().filter(|_| names > 1) else { return Ok(()) };
-        match self.protected_twin(id) {
-            Some(twin) if twin != place.real => {
+        match self.protected_hard_link(id) {
+            Some(twin) if twin != target.real => {
                 let twin = twin.to_string_lossy();
                 self.admit_text(path, &twin)
             }
@@ -268,59 +271,61 @@ impl Disk {
 
     /// The path of a protected file with this identity, if there is one. Only protected folders,
     /// `.github` and `.config` are searched.
-    fn protected_twin(&self, id: FileId) -> Option<PathBuf> {
-        const MOST: usize = 20_000;
-        let mut looked = 0;
-        let further = self.further.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut waiting = vec![(self.root.folder(), PathBuf::new())];
-        while let Some((folder, at)) = waiting.pop() {
+    fn protected_hard_link(&self, id: FileId) -> Option<PathBuf> {
+        const MAX_VISITED: usize = 20_000;
+        let mut visited = 0;
+        let extra_folders =
+            self.extra_folders.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut pending = vec![(self.root.folder(), PathBuf::new())];
+        while let Some((folder, at)) = pending.pop() {
             for name in folder.names().ok()? {
                 let path = at.join(&name);
                 // Git objects need no check: git verifies them by their hash.
-                let protected = protect::reason(&path.to_string_lossy(), &further).is_some();
+                let protected =
+                    protect::protected_reason(&path.to_string_lossy(), &extra_folders).is_some();
                 let outer = at.as_os_str().is_empty() && (name == ".github" || name == ".config");
                 if (!protected && !outer) || path == Path::new(".git/objects") {
                     continue;
                 }
-                looked += 1;
+                visited += 1;
                 let Ok(stat) = folder.stat(&name) else { continue };
                 if protected && FileId::of_stat(&stat) == id {
                     return Some(path);
                 }
-                if looked < MOST
+                if visited < MAX_VISITED
                     && let Ok(inner) = folder.enter(&name)
                 {
-                    waiting.push((inner, path));
+                    pending.push((inner, path));
                 }
             }
         }
         None
     }
 
-    /// Looks for litter in the folder of a job, at most once a minute.
-    pub(super) fn sweep_folder(&self, place: &Target) {
+    /// Removes left-over temp files from the folder of a target, at most once a minute.
+    pub(super) fn sweep_folder(&self, target: &Target) {
         let now = Instant::now();
         let mut swept = self.swept.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = swept.insert(place.folder.id(), now);
+        let last = swept.insert(target.folder.id(), now);
         drop(swept);
         if last.is_none_or(|last| now.duration_since(last) > Duration::from_secs(60)) {
-            litter::reclaim(&place.folder);
+            temp_files::reclaim_all(&target.folder);
         }
     }
 }
 
 /// A longer configuration of git is not read.
-const MOST_CONFIG: u64 = 1 << 20;
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// The folder that git of this root takes its hooks from, if that is not its own. The
 /// configuration came with the root, so it may be anything but a file.
-fn hook_folders(root: &Root) -> Vec<String> {
-    let place = root.place(Path::new(".git/config")).ok();
-    let Some(file) = place.and_then(|place| place.open(OFlags::RDONLY).ok()) else {
+fn configured_hook_folders(root: &Root) -> Vec<String> {
+    let target = root.resolve(Path::new(".git/config")).ok();
+    let Some(file) = target.and_then(|target| target.open(OFlags::RDONLY).ok()) else {
         return Vec::new();
     };
     let mut config = Vec::new();
-    if file.take(MOST_CONFIG).read_to_end(&mut config).is_err() {
+    if file.take(MAX_CONFIG_BYTES).read_to_end(&mut config).is_err() {
         return Vec::new();
     }
     let root = root.path();
@@ -331,14 +336,14 @@ fn hook_folders(root: &Root) -> Vec<String> {
             let value = value.trim().trim_matches('"');
             let below = Path::new(value).strip_prefix(root).unwrap_or(Path::new(value));
             (name.trim().eq_ignore_ascii_case("hookspath") && !below.is_absolute())
-                .then(|| protect::folder_form(&below.to_string_lossy()))
+                .then(|| protect::normalized_folder(&below.to_string_lossy()))
         })
         .filter(|folder| !folder.is_empty())
         .collect()
 }
 
 /// Runs what blocks where it may block.
-async fn blocking<T: Send + 'static>(
+async fn spawn_blocking<T: Send + 'static>(
     path: Option<WorkPath>,
     work: impl FnOnce() -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -354,9 +359,9 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Tells a commit that no caller waits for it any more, so that it does not start to write.
-struct Abandon(Arc<AtomicBool>);
+struct AbandonOnDrop(Arc<AtomicBool>);
 
-impl Drop for Abandon {
+impl Drop for AbandonOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
@@ -369,12 +374,12 @@ impl FileStore for DiskStore {
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
         let (disk, path) = (self.0.clone(), path.clone());
-        Box::pin(blocking(Some(path.clone()), move || disk.read(&path)))
+        Box::pin(spawn_blocking(Some(path.clone()), move || disk.read(&path)))
     }
 
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
         let (disk, path) = (self.0.clone(), path.clone());
-        Box::pin(blocking(Some(path.clone()), move || disk.admit_resolved(&path)))
+        Box::pin(spawn_blocking(Some(path.clone()), move || disk.admit_resolved(&path)))
     }
 
     fn commit<'a>(
@@ -384,30 +389,30 @@ impl FileStore for DiskStore {
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         let disk = self.0.clone();
         Box::pin(async move {
-            let abandon = Abandon(Arc::default());
+            let abandon = AbandonOnDrop(Arc::default());
             let abandoned = abandon.0.clone();
             let first = batch.first().map(|edit| edit.path().clone());
-            blocking(first, move || {
-                let orders: Vec<Order> = batch.into_iter().map(Order::from).collect();
+            spawn_blocking(first, move || {
+                let edits: Vec<CommitEdit> = batch.into_iter().map(CommitEdit::from).collect();
                 let request = options.request_id.as_ref();
-                disk.commit(&orders, &How { request, undoes: None, abandoned: &abandoned })
+                disk.commit(&edits, &CommitContext { request, undoes: None, abandoned: &abandoned })
             })
             .await
         })
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(&self, revision: Option<u64>, mode: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let disk = self.0.clone();
         Box::pin(async move {
-            let abandon = Abandon(Arc::default());
+            let abandon = AbandonOnDrop(Arc::default());
             let abandoned = abandon.0.clone();
-            blocking(None, move || disk.undo(revision, how, &abandoned)).await
+            spawn_blocking(None, move || disk.undo(revision, mode, &abandoned)).await
         })
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         let disk = self.0.clone();
-        Box::pin(blocking(None, move || disk.log()))
+        Box::pin(spawn_blocking(None, move || disk.log()))
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
@@ -421,15 +426,15 @@ impl FileStore for DiskStore {
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
         let (disk, path, from) = (self.0.clone(), path.clone(), from.map(str::to_owned));
         Box::pin(async move {
-            let look = move || Ok(disk.past_versions(&path, from.as_deref()));
-            blocking(None, look).await.unwrap_or_default()
+            let look = move || Ok(disk.recorded_versions(&path, from.as_deref()));
+            spawn_blocking(None, look).await.unwrap_or_default()
         })
     }
 
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
         let (disk, request) = (self.0.clone(), request.clone());
         Box::pin(async move {
-            blocking(None, move || disk.recall(&request)).await.unwrap_or(Recalled::Unknown)
+            spawn_blocking(None, move || disk.recall(&request)).await.unwrap_or(Recalled::Unknown)
         })
     }
 
@@ -444,7 +449,7 @@ impl FileStore for DiskStore {
                 }
                 Ok(())
             };
-            let _ = blocking(None, remember).await;
+            let _ = spawn_blocking(None, remember).await;
         })
     }
 }

@@ -57,7 +57,7 @@ pub(crate) fn usable_state_folder() -> Result<PathBuf, String> {
 
 #[cfg(all(feature = "cli", unix))]
 fn usable(folder: &Path) -> io::Result<()> {
-    let state = super::state::State::open(folder)?;
+    let state = super::state::StateFolder::open(folder)?;
     rustix::fs::access(state.path(), rustix::fs::Access::WRITE_OK)?;
     Ok(())
 }

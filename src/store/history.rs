@@ -20,12 +20,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::limits;
-use super::log::{Entry, FileEntry, Line, Patch, Version, entries_of, last_revision, line};
+use super::log::{
+    LogEntry, LogRecord, LoggedFile, Patch, StoredVersion, encode_line, last_revision, read_entries,
+};
 use super::metadata::Metadata;
 use super::options::HistoryLimits;
+use super::prune;
 use super::replace::Displaced;
-use super::state::{HISTORY, State};
+use super::state::{HISTORY, StateFolder};
 use crate::port::{Recalled, RequestId};
 use crate::text::{Content, ContentHash};
 
@@ -35,16 +37,16 @@ pub(super) struct Intent<'a> {
     pub(super) path: String,
     pub(super) before: Option<(&'a Content, Metadata)>,
     pub(super) after: Option<&'a Content>,
-    pub(super) made: Vec<PathBuf>,
+    pub(super) created_folders: Vec<PathBuf>,
     /// Whether what is displaced will be given to [`History::adopt`].
     pub(super) is_displaced: bool,
 }
 
 /// Whether the history itself must survive a power cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum HistorySync {
     /// As the system writes it back.
-    Lazily,
+    Lazy,
     /// Synced before the commit goes on, because a rollback depends on it.
     Synced,
 }
@@ -59,19 +61,23 @@ pub(super) struct History {
     added: AtomicU64,
 }
 
-/// The lock on the log; others wait while it is held.
-struct Writing {
+/// The log, open for writing and locked; other writers wait until this is dropped.
+struct LogWriter {
     log: File,
     _lock: File,
 }
 
-/// Makes the file that is locked while a log is written.
+/// Opens a file of a history for appending, and creates it if need be.
 pub(super) fn open_in(folder: &Path, name: &str) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(folder.join(name))
 }
 
 impl History {
-    pub(super) fn open(state: &State, root: &Path, limits: HistoryLimits) -> io::Result<Self> {
+    pub(super) fn open(
+        state: &StateFolder,
+        root: &Path,
+        limits: HistoryLimits,
+    ) -> io::Result<Self> {
         use std::os::unix::ffi::OsStrExt as _;
         let key = ContentHash::of(root.as_os_str().as_bytes()).to_string();
         let folder = state.folder(HISTORY)?.join(&key[..16]);
@@ -81,26 +87,26 @@ impl History {
         Ok(Self { folder, blobs, limits, added: AtomicU64::new(0) })
     }
 
-    fn writing(&self) -> io::Result<Writing> {
+    fn lock_log(&self) -> io::Result<LogWriter> {
         let lock = open_in(&self.folder, "lock")?;
         lock.lock()?;
-        Ok(Writing { log: open_in(&self.folder, "log")?, _lock: lock })
+        Ok(LogWriter { log: open_in(&self.folder, "log")?, _lock: lock })
     }
 
-    fn append(&self, writing: &mut Writing, what: &Line) -> io::Result<()> {
-        let text = line(what)?;
+    fn append(&self, writer: &mut LogWriter, record: &LogRecord) -> io::Result<()> {
+        let text = encode_line(record)?;
         self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
-        writing.append(text)
+        writer.append(text)
     }
 
     /// Keeps all histories within the limit, once what was added takes them over it. Held
     /// at the end of each commit, whose versions are all in place by then.
-    fn keep_within(&self, _writing: &Writing, revision: u64) -> io::Result<()> {
+    fn enforce_limits(&self, _writer: &LogWriter, revision: u64) -> io::Result<()> {
         let added = self.added.swap(0, Ordering::Relaxed);
         // Also every 64 commits: for the age limit, and for files that a crash left uncounted.
         let is_due = revision.is_multiple_of(64);
-        if limits::count(&self.folder, added)? > self.limits.bytes || is_due {
-            limits::forget(&self.folder, self.limits)?;
+        if prune::add_to_total(&self.folder, added)? > self.limits.bytes || is_due {
+            prune::prune(&self.folder, self.limits)?;
         }
         Ok(())
     }
@@ -111,37 +117,39 @@ impl History {
         intents: &[Intent<'_>],
         request: Option<&RequestId>,
         undoes: Option<u64>,
-        keep: Keep,
+        sync: HistorySync,
     ) -> io::Result<u64> {
-        let mut writing = self.writing()?;
+        let mut writer = self.lock_log()?;
         let mut files = Vec::new();
         for intent in intents {
             let patch = match (&intent.before, intent.after) {
-                (Some((before, _)), Some(after)) if intent.is_displaced && keep == Keep::Lazily => {
+                (Some((before, _)), Some(after))
+                    if intent.is_displaced && sync == HistorySync::Lazy =>
+                {
                     Patch::between(before, after)
                 }
                 _ => None,
             };
             let store = |bytes: &[u8], hash: ContentHash| {
                 if patch.is_none() {
-                    self.store(bytes, hash, keep)?;
+                    self.store_blob(bytes, hash, sync)?;
                 }
                 io::Result::Ok(hash)
             };
             let before = match &intent.before {
                 Some((bytes, metadata)) => {
                     let sha256 = store(bytes, bytes.hash())?;
-                    Some(Version { sha256, metadata: metadata.clone() })
+                    Some(StoredVersion { sha256, metadata: metadata.clone() })
                 }
                 None => None,
             };
             // The next edit replaces this very version, so it is kept one edit early.
             let after = intent.after.map(|bytes| store(bytes, bytes.hash())).transpose()?;
-            let (path, made) = (intent.path.clone(), intent.made.clone());
-            files.push(FileEntry { path, before, after, made, patch });
+            let (path, created_folders) = (intent.path.clone(), intent.created_folders.clone());
+            files.push(LoggedFile { path, before, after, created_folders, patch });
         }
-        let revision = last_revision(&mut writing.log)? + 1;
-        let entry = Entry {
+        let revision = last_revision(&mut writer.log)? + 1;
+        let entry = LogEntry {
             revision,
             unix_millis: now_millis(),
             files,
@@ -150,44 +158,44 @@ impl History {
             undoes,
             done: false,
         };
-        self.append(&mut writing, &Line::Begin(entry))?;
-        if keep == Keep::Synced {
-            writing.log.sync_all()?;
+        self.append(&mut writer, &LogRecord::Begin(entry))?;
+        if sync == HistorySync::Synced {
+            writer.log.sync_all()?;
             File::open(&self.blobs)?.sync_all()?;
             File::open(&self.folder)?.sync_all()?;
         }
         Ok(revision)
     }
 
-    pub(super) fn done(&self, revision: u64) -> io::Result<()> {
-        let mut writing = self.writing()?;
-        self.append(&mut writing, &Line::Done(revision))?;
-        self.keep_within(&writing, revision)
+    pub(super) fn record_done(&self, revision: u64) -> io::Result<()> {
+        let mut writer = self.lock_log()?;
+        self.append(&mut writer, &LogRecord::Done(revision))?;
+        self.enforce_limits(&writer, revision)
     }
 
-    pub(super) fn failed(&self, revision: u64) -> io::Result<()> {
-        let mut writing = self.writing()?;
-        self.append(&mut writing, &Line::Failed(revision))
+    pub(super) fn record_failed(&self, revision: u64) -> io::Result<()> {
+        let mut writer = self.lock_log()?;
+        self.append(&mut writer, &LogRecord::Failed(revision))
     }
 
     /// Corrects what a commit displaced: another program's version.
-    pub(super) fn displaced(
+    pub(super) fn record_displaced(
         &self,
         revision: u64,
         path: &str,
         bytes: &[u8],
         metadata: Metadata,
     ) -> io::Result<()> {
-        let mut writing = self.writing()?;
+        let mut writer = self.lock_log()?;
         let sha256 = ContentHash::of(bytes);
-        self.store(bytes, sha256, Keep::Synced)?;
-        let before = Version { sha256, metadata };
-        self.append(&mut writing, &Line::Displaced { revision, path: path.to_owned(), before })
+        self.store_blob(bytes, sha256, HistorySync::Synced)?;
+        let before = StoredVersion { sha256, metadata };
+        self.append(&mut writer, &LogRecord::Displaced { revision, path: path.to_owned(), before })
     }
 
     /// Keeps a version.
     pub(super) fn keep(&self, content: &Content) -> io::Result<()> {
-        self.store(content, content.hash(), Keep::Lazily)
+        self.store_blob(content, content.hash(), HistorySync::Lazy)
     }
 
     /// Takes over a file that was displaced, whose bytes are `content`.
@@ -206,27 +214,27 @@ impl History {
         }
     }
 
-    fn store(&self, bytes: &[u8], hash: ContentHash, keep: Keep) -> io::Result<()> {
+    fn store_blob(&self, bytes: &[u8], hash: ContentHash, sync: HistorySync) -> io::Result<()> {
         let path = self.blobs.join(hash.to_string());
         if fs::metadata(&path).is_ok_and(|meta| meta.len() == bytes.len() as u64) {
             return Ok(());
         }
-        // A draft first: what is there may be damaged, but another process may be reading it.
-        let draft = path.with_extension(format!("{:016x}", super::lock::random()));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+        // A temporary file first: what is there may be damaged, but another process may be reading it.
+        let temp = path.with_extension(format!("{:016x}", super::lock::random()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
         let written = file
             .write_all(bytes)
-            .and_then(|()| match keep {
-                Keep::Lazily => Ok(()),
-                Keep::Synced => file.sync_all(),
+            .and_then(|()| match sync {
+                HistorySync::Lazy => Ok(()),
+                HistorySync::Synced => file.sync_all(),
             })
-            .and_then(|()| fs::rename(&draft, &path));
+            .and_then(|()| fs::rename(&temp, &path));
         match &written {
             Ok(()) => {
                 self.added.fetch_add(bytes.len() as u64, Ordering::Relaxed);
             }
             Err(_) => {
-                let _ = fs::remove_file(&draft);
+                let _ = fs::remove_file(&temp);
             }
         }
         written
@@ -235,10 +243,10 @@ impl History {
     /// The bytes of a version, if they are still there and whole, or can be made again.
     /// `now` is the file as it is, which may be the other version of a change.
     pub(super) fn bytes(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Vec<u8>> {
-        self.kept(hash).or_else(|error| self.made_again(hash, now)?.ok_or(error))
+        self.read_blob(hash).or_else(|error| self.rebuild(hash, now)?.ok_or(error))
     }
 
-    fn kept(&self, hash: ContentHash) -> io::Result<Vec<u8>> {
+    fn read_blob(&self, hash: ContentHash) -> io::Result<Vec<u8>> {
         let bytes = fs::read(self.blobs.join(hash.to_string()))?;
         if ContentHash::of(&bytes) != hash {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "the kept bytes are damaged"));
@@ -247,49 +255,49 @@ impl History {
     }
 
     /// Rebuilds a version from the other version of a small change and the change itself.
-    fn made_again(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
+    fn rebuild(&self, hash: ContentHash, now: Option<&[u8]>) -> io::Result<Option<Vec<u8>>> {
         let now = now.map(|bytes| (ContentHash::of(bytes), bytes));
         let other = |of: ContentHash| match now {
             Some((hash, bytes)) if hash == of => Some(bytes.to_vec()),
-            _ => self.kept(of).ok(),
+            _ => self.read_blob(of).ok(),
         };
         let entries = self.entries()?;
-        let made = entries.iter().rev().flat_map(|entry| &entry.files).find_map(|file| {
+        let rebuilt = entries.iter().rev().flat_map(|entry| &entry.files).find_map(|file| {
             let (patch, before, after) =
                 (file.patch.as_ref()?, file.before.as_ref()?.sha256, file.after?);
             let bytes = if after == hash {
                 patch.apply(&other(before)?)?
             } else if before == hash {
-                patch.take_back(&other(after)?)?
+                patch.unapply(&other(after)?)?
             } else {
                 return None;
             };
             (ContentHash::of(&bytes) == hash).then_some(bytes)
         });
-        Ok(made)
+        Ok(rebuilt)
     }
 
-    /// What changes whenever the log does.
-    pub(super) fn log_mark(&self) -> Option<(u64, SystemTime)> {
+    /// The size and time of the log: they change whenever a record is appended.
+    pub(super) fn log_stamp(&self) -> Option<(u64, SystemTime)> {
         let meta = fs::metadata(self.folder.join("log")).ok()?;
         Some((meta.len(), meta.modified().ok()?))
     }
 
     /// Every commit that happened or may have happened, oldest first.
-    pub(super) fn entries(&self) -> io::Result<Vec<Entry>> {
-        entries_of(&self.folder)
+    pub(super) fn entries(&self) -> io::Result<Vec<LogEntry>> {
+        read_entries(&self.folder)
     }
 
-    /// Marks a commit of several files as under way; the lock on the mark says that we live.
+    /// Marks a commit of several files as under way; the lock on the mark shows that this process is alive.
     pub(super) fn mark_open(&self, revision: u64) -> io::Result<File> {
         let folder = self.folder.join("open");
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let draft = folder.join(format!("{revision}.draft"));
+        let temp = folder.join(format!("{revision}.draft"));
         let file =
-            OpenOptions::new().write(true).create(true).mode(0o600).truncate(true).open(&draft)?;
+            OpenOptions::new().write(true).create(true).mode(0o600).truncate(true).open(&temp)?;
         file.lock()?;
         file.sync_all()?;
-        fs::rename(&draft, folder.join(revision.to_string()))?;
+        fs::rename(&temp, folder.join(revision.to_string()))?;
         File::open(&folder)?.sync_all()?;
         Ok(file)
     }
@@ -301,7 +309,7 @@ impl History {
     }
 
     /// The commits that are marked, by live processes or dead ones.
-    pub(super) fn marked(&self) -> Vec<(u64, PathBuf)> {
+    pub(super) fn open_commits(&self) -> Vec<(u64, PathBuf)> {
         let Ok(marks) = fs::read_dir(self.folder.join("open")) else { return Vec::new() };
         marks
             .flatten()
@@ -315,7 +323,7 @@ impl History {
             return Recalled::Unknown;
         };
         match kept.split_once('\n') {
-            Some((asked, answer)) if asked == asked_line(request) => {
+            Some((asked, answer)) if asked == digest_line(request) => {
                 Recalled::Answer(answer.to_owned())
             }
             _ => Recalled::Other,
@@ -328,17 +336,17 @@ impl History {
         if let Some(folder) = path.parent() {
             DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         }
-        let draft = path.with_extension(format!("{:016x}", super::lock::random()));
-        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-        let text = format!("{}\n{answer}", asked_line(request));
-        let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&draft, path));
+        let temp = path.with_extension(format!("{:016x}", super::lock::random()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temp)?;
+        let text = format!("{}\n{answer}", digest_line(request));
+        let written = file.write_all(text.as_bytes()).and_then(|()| fs::rename(&temp, path));
         if written.is_err() {
-            let _ = fs::remove_file(&draft);
+            let _ = fs::remove_file(&temp);
         }
         written?;
         self.added.fetch_add(text.len() as u64, Ordering::Relaxed);
-        let writing = self.writing()?;
-        self.keep_within(&writing, 1)
+        let writer = self.lock_log()?;
+        self.enforce_limits(&writer, 1)
     }
 
     fn answer_path(&self, request: &RequestId) -> PathBuf {
@@ -346,7 +354,7 @@ impl History {
     }
 }
 
-impl Writing {
+impl LogWriter {
     fn append(&mut self, mut text: Vec<u8>) -> io::Result<()> {
         // A line that a crash cut off must not swallow this one.
         if self.log.seek(SeekFrom::End(-1)).is_ok() {
@@ -370,7 +378,7 @@ pub(super) fn answer_name(request: &str) -> String {
     ContentHash::of(request.as_bytes()).to_string()
 }
 
-fn asked_line(request: &RequestId) -> String {
+fn digest_line(request: &RequestId) -> String {
     request.asks().map(|asks| asks.to_string()).unwrap_or_default()
 }
 

@@ -17,9 +17,9 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::confine::Root;
-use super::lock::{self, Locked, Patience};
-use super::state::State;
-use super::trouble;
+use super::lock::{self, Backoff, LockOutcome};
+use super::refusals;
+use super::state::StateFolder;
 
 /// Puts `after` into the file and makes it durable. On an error the caller puts the old
 /// bytes back.
@@ -80,7 +80,7 @@ pub(super) struct Journal {
 }
 
 impl Journals {
-    pub(super) fn open(state: &State) -> io::Result<Self> {
+    pub(super) fn open(state: &StateFolder) -> io::Result<Self> {
         Ok(Self { folder: state.folder("in-place")? })
     }
 
@@ -120,7 +120,7 @@ impl Journals {
     }
 
     /// Whether there is any journal, of a live writer or a dead one.
-    pub(super) fn any(&self) -> bool {
+    pub(super) fn has_open(&self) -> bool {
         let open = |path: PathBuf| path.extension().is_some_and(|ending| ending != "kept");
         fs::read_dir(&self.folder)
             .is_ok_and(|entries| entries.flatten().any(|entry| open(entry.path())))
@@ -132,7 +132,7 @@ impl Journals {
         let mut touched = Vec::new();
         for path in entries.flatten().map(|entry| entry.path()) {
             match path.extension().and_then(|ending| ending.to_str()) {
-                Some("journal") => match recover_one(&path, root) {
+                Some("journal") => match recover_journal(&path, root) {
                     Ok(Some(target)) => touched.push(target),
                     Ok(None) => {}
                     Err(error) => {
@@ -143,8 +143,8 @@ impl Journals {
                 Some("draft") => {
                     // The lock is held until the name is gone: its writer looks for that.
                     if let Ok(file) = File::open(&path)
-                        && matches!(lock::try_lock(&file), Ok(Locked::Held))
-                        && has_name(&file).unwrap_or(false)
+                        && matches!(lock::try_lock(&file), Ok(LockOutcome::Acquired))
+                        && is_linked(&file).unwrap_or(false)
                     {
                         let _ = fs::remove_file(&path);
                     }
@@ -159,12 +159,12 @@ impl Journals {
 /// A new draft with its lock. Between its creation and the lock another process may
 /// remove it as a dead writer's; then another one is made.
 fn locked_draft(path: &Path) -> io::Result<File> {
-    let mut patience = Patience::until(Instant::now() + Duration::from_secs(5));
+    let mut patience = Backoff::until(Instant::now() + Duration::from_secs(5));
     loop {
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-        match made {
+        let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+        match created {
             Ok(file) => {
-                if lock::try_lock(&file)? != Locked::Busy && has_name(&file)? {
+                if lock::try_lock(&file)? != LockOutcome::Busy && is_linked(&file)? {
                     return Ok(file);
                 }
             }
@@ -179,7 +179,7 @@ fn locked_draft(path: &Path) -> io::Result<File> {
 }
 
 /// Whether the file is still in its folder. A process that removes one holds its lock.
-fn has_name(file: &File) -> io::Result<bool> {
+fn is_linked(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.nlink() > 0)
 }
 
@@ -190,7 +190,7 @@ fn parse(bytes: &[u8]) -> io::Result<(Header, &[u8])> {
 }
 
 /// The version before and the version after that a journal holds.
-pub(crate) fn versions_of(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
+pub(crate) fn journal_versions(bytes: &[u8]) -> io::Result<(&[u8], &[u8])> {
     let (header, versions) = parse(bytes)?;
     header.split(versions)
 }
@@ -199,14 +199,14 @@ fn damaged() -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, "the journal is damaged")
 }
 
-fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
+fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let mut journal = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other?,
     };
     // A journal that has been unlinked belongs to a write that has just finished: its versions say
     // nothing about the current content of the file.
-    if lock::try_lock(&journal)? == Locked::Busy || !has_name(&journal)? {
+    if lock::try_lock(&journal)? == LockOutcome::Busy || !is_linked(&journal)? {
         return Ok(None);
     }
     let mut bytes = Vec::new();
@@ -215,18 +215,19 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let Ok(below) = header.target.strip_prefix(root.path()) else {
         // It belongs to another root, whose own process recovers it while the folder exists.
         if header.target.parent().is_none_or(|folder| !folder.exists()) {
-            set_aside(path)?;
+            retire_journal(path)?;
         }
         return Ok(None);
     };
     let (before, after) = header.split(versions)?;
-    let Some(file) = root.place(below).ok().and_then(|place| place.open(OFlags::RDWR).ok()) else {
+    let Some(file) = root.resolve(below).ok().and_then(|target| target.open(OFlags::RDWR).ok())
+    else {
         // The file is gone or something else by now: nothing to put right.
-        set_aside(path)?;
+        retire_journal(path)?;
         return Ok(None);
     };
-    let mut patience = Patience::until(Instant::now() + Duration::from_secs(5));
-    while lock::try_lock(&file)? == Locked::Busy {
+    let mut patience = Backoff::until(Instant::now() + Duration::from_secs(5));
+    while lock::try_lock(&file)? == LockOutcome::Busy {
         if !patience.wait() {
             return Ok(None);
         }
@@ -239,7 +240,7 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
         tracing::warn!(file = %header.target.display(), "put back the version before an interrupted write");
     } else if !whole {
         tracing::warn!(file = %header.target.display(), "an interrupted write was overwritten by another program; its journal is kept");
-        set_aside(path)?;
+        retire_journal(path)?;
         return Ok(None);
     }
     fs::remove_file(path)?;
@@ -250,7 +251,7 @@ fn recover_one(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
 }
 
 /// Renames a journal, so that later calls ignore it and a person can inspect it.
-fn set_aside(path: &Path) -> io::Result<()> {
+fn retire_journal(path: &Path) -> io::Result<()> {
     fs::rename(path, path.with_extension("kept"))
 }
 
@@ -258,36 +259,40 @@ fn set_aside(path: &Path) -> io::Result<()> {
 /// is that of one version, or zeros that a file system fills in.
 fn is_mixed(now: &[u8], before: &[u8], after: &[u8]) -> bool {
     const BLOCK: usize = 512;
-    let part =
-        |of: &'_ [u8], at: usize, end: usize| of.get(at..end.min(of.len())).map(<[u8]>::to_vec);
+    let part = |version: &'_ [u8], at: usize, end: usize| {
+        version.get(at..end.min(version.len())).map(<[u8]>::to_vec)
+    };
     now.len() <= before.len().max(after.len())
         && (0..now.len()).step_by(BLOCK).all(|at| {
             let end = (at + BLOCK).min(now.len());
-            let here = &now[at..end];
-            let is = |of: &[u8]| part(of, at, end).is_some_and(|bytes| mixes(here, &bytes));
-            is(before)
-                || is(after)
-                || here.iter().all(|byte| *byte == 0)
-                || spliced(here, before, after, at)
+            let block = &now[at..end];
+            let is_from = |version: &[u8]| {
+                part(version, at, end).is_some_and(|bytes| may_be_part_of(block, &bytes))
+            };
+            is_from(before)
+                || is_from(after)
+                || block.iter().all(|byte| *byte == 0)
+                || is_torn(block, before, after, at)
         })
 }
 
-fn mixes(here: &[u8], version: &[u8]) -> bool {
-    version.starts_with(here)
-        || here.starts_with(version) && here[version.len()..].iter().all(|b| *b == 0)
+fn may_be_part_of(block: &[u8], version: &[u8]) -> bool {
+    version.starts_with(block)
+        || block.starts_with(version) && block[version.len()..].iter().all(|b| *b == 0)
 }
 
 /// A block in which a killed writer stopped: the new bytes up to some point, then the old.
-fn spliced(here: &[u8], before: &[u8], after: &[u8], at: usize) -> bool {
+fn is_torn(block: &[u8], before: &[u8], after: &[u8], at: usize) -> bool {
     let new = after.get(at..).unwrap_or_default();
     let old = before.get(at..).unwrap_or_default();
-    let same = here.iter().zip(new).take_while(|(a, b)| a == b).count();
-    (0..=same).any(|cut| old.get(cut..here.len().max(cut)).is_some_and(|rest| rest == &here[cut..]))
+    let same = block.iter().zip(new).take_while(|(a, b)| a == b).count();
+    (0..=same)
+        .any(|cut| old.get(cut..block.len().max(cut)).is_some_and(|rest| rest == &block[cut..]))
 }
 
 /// Whether an error of a write means that the file must be written where it is.
-pub(super) fn keeps_identity(error: &io::Error) -> bool {
-    trouble::is(error, &[Errno::BUSY, Errno::ACCESS, Errno::PERM])
+pub(super) fn needs_in_place(error: &io::Error) -> bool {
+    refusals::has_errno(error, &[Errno::BUSY, Errno::ACCESS, Errno::PERM])
 }
 
 #[cfg(test)]
@@ -313,28 +318,28 @@ mod tests {
         let temp = tempfile::tempdir().expect("temp");
         let work = temp.path().join("work");
         fs::create_dir(&work).expect("work");
-        let state = State::open(&temp.path().join("state")).expect("state");
+        let state = StateFolder::open(&temp.path().join("state")).expect("state");
         let journals = Journals::open(&state).expect("journals");
         let root = Root::open(&work, super::super::confine::Walk::Kernel).expect("root");
         let target = root.path().join("f");
         fs::write(&target, "whole").expect("file");
-        let over = std::sync::atomic::AtomicBool::new(false);
+        let is_over = std::sync::atomic::AtomicBool::new(false);
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
                     assert_eq!(journals.recover(&root), Vec::<PathBuf>::new());
                 }
             });
             // What the file holds looks torn to each of these journals, and is not.
             for _ in 0..300 {
                 let journal = journals.begin(&target, b"shole", b"whale");
-                let ended = journal.and_then(|journal| journals.end(journal));
-                if let Err(error) = ended {
-                    over.store(true, std::sync::atomic::Ordering::Relaxed);
+                let result = journal.and_then(|journal| journals.end(journal));
+                if let Err(error) = result {
+                    is_over.store(true, std::sync::atomic::Ordering::Relaxed);
                     panic!("{error}");
                 }
             }
-            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
         });
         assert_eq!(fs::read_to_string(&target).expect("file"), "whole");
     }
@@ -344,7 +349,7 @@ mod tests {
         let temp = tempfile::tempdir().expect("temp");
         let work = temp.path().join("work");
         fs::create_dir(&work).expect("work");
-        let state = State::open(&temp.path().join("state")).expect("state");
+        let state = StateFolder::open(&temp.path().join("state")).expect("state");
         let journals = Journals::open(&state).expect("journals");
         let root = Root::open(&work, super::super::confine::Walk::Kernel).expect("root");
         let target = root.path().join("f");

@@ -1,4 +1,4 @@
-//! One writer at a time: a queue for the threads of this process, and an advisory
+//! One writer at a time: a table of locks for the threads of this process, and an advisory
 //! lock on the file itself for other processes.
 //!
 //! The lock sits on the file, not on a name, so symlinks, hard links and bind mounts
@@ -18,36 +18,36 @@ use super::confine::{FileId, Target};
 
 /// A file by its folder and name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Key(FileId, OsString);
+pub(super) struct FileKey(FileId, OsString);
 
-impl Key {
-    pub(super) fn of(place: &Target) -> Self {
-        Self(place.folder.id(), place.name.clone())
+impl FileKey {
+    pub(super) fn of(target: &Target) -> Self {
+        Self(target.folder.id(), target.name.clone())
     }
 }
 
 #[derive(Default)]
-struct Turns {
-    taken: Mutex<HashSet<Key>>,
+struct LockTable {
+    taken: Mutex<HashSet<FileKey>>,
     freed: Condvar,
 }
 
-/// One for the process: two stores over the same folder queue together.
-static TURNS: LazyLock<Turns> = LazyLock::new(Turns::default);
+/// One for the process, so that two stores over the same folder exclude each other.
+static LOCKS: LazyLock<LockTable> = LazyLock::new(LockTable::default);
 
-/// The turn of this thread for some files. All are taken at once, so that no two
-/// threads can each hold what the other waits for.
+/// The lock of this thread on some files, among the threads of this process. All are taken at
+/// once, so that no two threads can each hold what the other waits for.
 #[derive(Debug)]
-pub(super) struct Turn(Vec<Key>);
+pub(super) struct WriteLock(Vec<FileKey>);
 
-impl Turn {
+impl WriteLock {
     /// `None` when the deadline passes.
-    pub(super) fn take(keys: Vec<Key>, deadline: Instant) -> Option<Self> {
+    pub(super) fn take(keys: Vec<FileKey>, deadline: Instant) -> Option<Self> {
         // The set is whole after a panic elsewhere: each change is one insert or remove.
-        let mut taken = TURNS.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = LOCKS.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while keys.iter().any(|key| taken.contains(key)) {
             let left = deadline.checked_duration_since(Instant::now())?;
-            let waited = TURNS.freed.wait_timeout(taken, left);
+            let waited = LOCKS.freed.wait_timeout(taken, left);
             taken = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         taken.extend(keys.iter().cloned());
@@ -55,22 +55,22 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for WriteLock {
     fn drop(&mut self) {
-        let mut taken = TURNS.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = LOCKS.taken.lock().unwrap_or_else(PoisonError::into_inner);
         for key in &self.0 {
             taken.remove(key);
         }
         drop(taken);
-        TURNS.freed.notify_all();
+        LOCKS.freed.notify_all();
     }
 }
 
 /// What came of asking for the lock of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Locked {
+pub(super) enum LockOutcome {
     /// We hold it until the file is closed.
-    Held,
+    Acquired,
     /// The file system has no locks.
     Unsupported,
     /// Another process or thread holds it.
@@ -78,19 +78,19 @@ pub(super) enum Locked {
 }
 
 /// Asks once.
-pub(super) fn try_lock(file: &File) -> io::Result<Locked> {
+pub(super) fn try_lock(file: &File) -> io::Result<LockOutcome> {
     match file.try_lock() {
-        Ok(()) => Ok(Locked::Held),
-        Err(TryLockError::WouldBlock) => Ok(Locked::Busy),
+        Ok(()) => Ok(LockOutcome::Acquired),
+        Err(TryLockError::WouldBlock) => Ok(LockOutcome::Busy),
         Err(TryLockError::Error(error)) => match error.kind() {
-            io::ErrorKind::Interrupted => Ok(Locked::Busy),
-            io::ErrorKind::Unsupported => Ok(Locked::Unsupported),
-            _ if super::trouble::is(
+            io::ErrorKind::Interrupted => Ok(LockOutcome::Busy),
+            io::ErrorKind::Unsupported => Ok(LockOutcome::Unsupported),
+            _ if super::refusals::has_errno(
                 &error,
                 &[rustix::io::Errno::NOLCK, rustix::io::Errno::BADF, rustix::io::Errno::OPNOTSUPP],
             ) =>
             {
-                Ok(Locked::Unsupported)
+                Ok(LockOutcome::Unsupported)
             }
             _ => Err(error),
         },
@@ -99,12 +99,12 @@ pub(super) fn try_lock(file: &File) -> io::Result<Locked> {
 
 /// Waits between two attempts, each time a little longer and never in step with others.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct Backoff {
     deadline: Instant,
     micros: u64,
 }
 
-impl Patience {
+impl Backoff {
     pub(super) fn until(deadline: Instant) -> Self {
         Self { deadline, micros: 50 }
     }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::commit::Order;
+use super::commit::CommitEdit;
 use super::metadata::Metadata;
 use crate::edit::After;
 use crate::port::RequestId;
@@ -17,23 +17,23 @@ use crate::text::ContentHash;
 
 /// A version of a file that was replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Version {
+pub(super) struct StoredVersion {
     pub(super) sha256: ContentHash,
     pub(super) metadata: Metadata,
 }
 
 /// One file of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct FileEntry {
+pub(super) struct LoggedFile {
     /// The path from the root, without links.
     pub(super) path: String,
     /// `None` when the file was created.
-    pub(super) before: Option<Version>,
+    pub(super) before: Option<StoredVersion>,
     /// `None` when the file was removed.
     pub(super) after: Option<ContentHash>,
     /// Folders that were made for it, outermost first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) made: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "made")]
+    pub(super) created_folders: Vec<PathBuf>,
     /// The change itself, where it is small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) patch: Option<Patch>,
@@ -48,7 +48,7 @@ pub(super) struct Patch {
 }
 
 /// The most bytes of a change that the log holds, on each side.
-const SMALL: usize = 1 << 10;
+const MAX_PATCH_BYTES: usize = 1 << 10;
 
 impl Patch {
     /// The change from `before` to `after`; `None` where it is too large for the log.
@@ -68,32 +68,34 @@ impl Patch {
         }
         let middle = |bytes: &[u8]| {
             let middle = &bytes[head..bytes.len() - tail];
-            (middle.len() <= SMALL).then(|| String::from_utf8(middle.to_vec()).ok()).flatten()
+            (middle.len() <= MAX_PATCH_BYTES)
+                .then(|| String::from_utf8(middle.to_vec()).ok())
+                .flatten()
         };
         Some(Self { at: head, old: middle(before)?, new: middle(after)? })
     }
 
     /// `bytes` with `to` in the place of `from`; `None` when they are not of this change.
-    fn swap(&self, bytes: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
+    fn substitute(&self, bytes: &[u8], from: &str, to: &str) -> Option<Vec<u8>> {
         let rest = bytes.get(self.at..)?.strip_prefix(from.as_bytes())?;
         Some([&bytes[..self.at], to.as_bytes(), rest].concat())
     }
 
     pub(super) fn apply(&self, before: &[u8]) -> Option<Vec<u8>> {
-        self.swap(before, &self.old, &self.new)
+        self.substitute(before, &self.old, &self.new)
     }
 
-    pub(super) fn take_back(&self, after: &[u8]) -> Option<Vec<u8>> {
-        self.swap(after, &self.new, &self.old)
+    pub(super) fn unapply(&self, after: &[u8]) -> Option<Vec<u8>> {
+        self.substitute(after, &self.new, &self.old)
     }
 }
 
 /// A commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Entry {
+pub(super) struct LogEntry {
     pub(super) revision: u64,
     pub(super) unix_millis: u64,
-    pub(super) files: Vec<FileEntry>,
+    pub(super) files: Vec<LoggedFile>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request: Option<String>,
     /// What that request asked for.
@@ -106,41 +108,41 @@ pub(super) struct Entry {
     pub(super) done: bool,
 }
 
-impl Entry {
-    /// Whether this commit was made for the request, whose orders these are now.
-    pub(super) fn is_of(&self, request: &RequestId, orders: &[Order]) -> bool {
+impl LogEntry {
+    /// Whether this commit was made for the request, whose edits these are now.
+    pub(super) fn matches_request(&self, request: &RequestId, edits: &[CommitEdit]) -> bool {
         if let (Some(then), Some(now)) = (self.asks, request.asks()) {
             return then == now;
         }
         // The request was not noted; the files of the commit tell what it was.
-        let among = |order: &Order| {
-            let is_same = |file: &FileEntry| match order.edit.after() {
-                _ if file.path == order.edit.path().as_str() => true,
+        let is_in_commit = |planned: &CommitEdit| {
+            let is_same = |file: &LoggedFile| match planned.edit.after() {
+                _ if file.path == planned.edit.path().as_str() => true,
                 After::Content(after) => file.after == Some(after.hash()),
                 After::Removed => file.after.is_none(),
             };
             self.files.iter().any(is_same)
         };
-        self.files.len() == orders.len() && orders.iter().all(among)
+        self.files.len() == edits.len() && edits.iter().all(is_in_commit)
     }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Line {
-    Begin(Entry),
+pub(super) enum LogRecord {
+    Begin(LogEntry),
     Done(u64),
     Failed(u64),
     /// What a commit really displaced, when that was not what it was made for.
     Displaced {
         revision: u64,
         path: String,
-        before: Version,
+        before: StoredVersion,
     },
 }
 
 /// Every commit in the log of a folder that happened or may have happened, oldest first.
-pub(super) fn entries_of(folder: &Path) -> io::Result<Vec<Entry>> {
+pub(super) fn read_entries(folder: &Path) -> io::Result<Vec<LogEntry>> {
     let mut text = Vec::new();
     match File::open(folder.join("log")) {
         Ok(mut log) => log.read_to_end(&mut text)?,
@@ -151,51 +153,51 @@ pub(super) fn entries_of(folder: &Path) -> io::Result<Vec<Entry>> {
 }
 
 /// Puts these commits in the place of a folder's log, whose lock is held.
-pub(super) fn rewrite(folder: &Path, entries: &[Entry]) -> io::Result<()> {
+pub(super) fn rewrite(folder: &Path, entries: &[LogEntry]) -> io::Result<()> {
     let draft = folder.join("log.draft");
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
     for entry in entries {
-        file.write_all(&line(&Line::Begin(entry.clone()))?)?;
+        file.write_all(&encode_line(&LogRecord::Begin(entry.clone()))?)?;
         if entry.done {
-            file.write_all(&line(&Line::Done(entry.revision))?)?;
+            file.write_all(&encode_line(&LogRecord::Done(entry.revision))?)?;
         }
     }
     file.sync_all()?;
     fs::rename(&draft, folder.join("log"))
 }
 
-pub(super) fn line(what: &Line) -> io::Result<Vec<u8>> {
-    let mut text = serde_json::to_vec(what)?;
-    text.push(b'\n');
-    Ok(text)
+pub(super) fn encode_line(record: &LogRecord) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// The numbers of the commits that a log tells of.
-pub(crate) fn commits_of(log: &[u8]) -> Vec<u64> {
+pub(crate) fn revisions_in(log: &[u8]) -> Vec<u64> {
     parse(log).iter().map(|entry| entry.revision).collect()
 }
 
-fn parse(text: &[u8]) -> Vec<Entry> {
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut places: HashMap<u64, usize> = HashMap::new();
+fn parse(log: &[u8]) -> Vec<LogEntry> {
+    let mut entries: Vec<LogEntry> = Vec::new();
+    let mut index_of: HashMap<u64, usize> = HashMap::new();
     let mut failed: HashSet<u64> = HashSet::new();
-    for text in text.split(|byte| *byte == b'\n') {
-        match serde_json::from_slice(text) {
-            Ok(Line::Begin(entry)) => {
-                places.insert(entry.revision, entries.len());
+    for line in log.split(|byte| *byte == b'\n') {
+        match serde_json::from_slice(line) {
+            Ok(LogRecord::Begin(entry)) => {
+                index_of.insert(entry.revision, entries.len());
                 entries.push(entry);
             }
-            Ok(Line::Done(revision)) => {
-                if let Some(at) = places.get(&revision) {
+            Ok(LogRecord::Done(revision)) => {
+                if let Some(at) = index_of.get(&revision) {
                     entries[*at].done = true;
                 }
             }
-            Ok(Line::Failed(revision)) => {
+            Ok(LogRecord::Failed(revision)) => {
                 failed.insert(revision);
             }
-            Ok(Line::Displaced { revision, path, before }) => {
-                let files = places.get(&revision).map(|at| &mut entries[*at].files);
+            Ok(LogRecord::Displaced { revision, path, before }) => {
+                let files = index_of.get(&revision).map(|at| &mut entries[*at].files);
                 for file in files.into_iter().flatten().filter(|file| file.path == path) {
                     file.before = Some(before.clone());
                 }
@@ -218,9 +220,9 @@ pub(super) fn last_revision(log: &mut File) -> io::Result<u64> {
         log.read_to_end(&mut tail)?;
         // Revisions begin in order, so the last that began is the newest.
         let newest =
-            tail.rsplit(|byte| *byte == b'\n').find_map(|text| {
-                match serde_json::from_slice(text) {
-                    Ok(Line::Begin(entry)) => Some(entry.revision),
+            tail.rsplit(|byte| *byte == b'\n').find_map(|line| {
+                match serde_json::from_slice(line) {
+                    Ok(LogRecord::Begin(entry)) => Some(entry.revision),
                     _ => None,
                 }
             });
@@ -238,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_small_change_makes_either_version_from_the_other() {
-        let long = "x".repeat(SMALL + 1);
+        let long = "x".repeat(MAX_PATCH_BYTES + 1);
         let pairs: [(&[u8], &[u8], bool); 10] = [
             (b"a\nb\nc\n", b"a\nB\nc\n", true),
             (b"aa", b"aaa", true),
@@ -258,7 +260,7 @@ mod tests {
             assert_eq!(patch.is_some(), small, "{before:?}");
             if let Some(patch) = patch {
                 assert_eq!(patch.apply(before).as_deref(), Some(after));
-                assert_eq!(patch.take_back(after).as_deref(), Some(before));
+                assert_eq!(patch.unapply(after).as_deref(), Some(before));
             }
         }
     }

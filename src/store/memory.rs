@@ -51,7 +51,7 @@ impl MemoryStore {
         let mut files = self.lock();
         let batch: Vec<VerifiedEdit> = batch
             .into_iter()
-            .map(|edit| current(edit, &files.content))
+            .map(|edit| rebase_edit(edit, &files.content))
             .collect::<Result<_, _>>()?;
         Ok(batch
             .into_iter()
@@ -81,7 +81,7 @@ impl MemoryStore {
 }
 
 /// The edit as it applies to what the store has now.
-pub(super) fn current(
+pub(super) fn rebase_edit(
     edit: VerifiedEdit,
     files: &BTreeMap<WorkPath, Vec<u8>>,
 ) -> Result<VerifiedEdit, Refusal> {

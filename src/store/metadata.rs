@@ -126,7 +126,7 @@ mod flags {
 
     use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
 
-    fn kept() -> IFlags {
+    fn preserved() -> IFlags {
         IFlags::NODUMP
             | IFlags::NOATIME
             | IFlags::NOCOW
@@ -139,14 +139,14 @@ mod flags {
     }
 
     pub(super) fn of(file: &File) -> u32 {
-        ioctl_getflags(file).map_or(0, |flags| (flags & kept()).bits())
+        ioctl_getflags(file).map_or(0, |flags| (flags & preserved()).bits())
     }
 
     pub(super) fn set(copy: &File, wanted: u32) -> Result<(), String> {
         let Ok(have) = ioctl_getflags(copy) else {
             return if wanted == 0 { Ok(()) } else { Err("its flags (chattr)".into()) };
         };
-        let wanted = (have - kept()) | IFlags::from_bits_retain(wanted);
+        let wanted = (have - preserved()) | IFlags::from_bits_retain(wanted);
         if wanted == have {
             return Ok(());
         }

@@ -5,15 +5,15 @@
 
 #[cfg(feature = "object-store")]
 mod bucket;
-#[cfg(unix)]
-mod carry;
+mod change_feed;
 #[cfg(unix)]
 mod commit;
 #[cfg(unix)]
 mod confine;
 #[cfg(unix)]
 mod disk;
-mod feed;
+#[cfg(unix)]
+mod finish;
 mod folder;
 #[cfg(unix)]
 mod history;
@@ -22,10 +22,6 @@ mod in_place;
 #[cfg(unix)]
 mod lease;
 #[cfg(unix)]
-mod limits;
-#[cfg(unix)]
-mod litter;
-#[cfg(unix)]
 mod lock;
 #[cfg(unix)]
 mod log;
@@ -33,28 +29,32 @@ mod memory;
 #[cfg(unix)]
 mod metadata;
 mod options;
-#[cfg(unix)]
-mod past;
 #[cfg(any(not(unix), test))]
 #[cfg_attr(unix, allow(dead_code, unreachable_pub, reason = "on Unix only its tests are built"))]
 mod portable;
 mod protect;
 #[cfg(unix)]
+mod prune;
+#[cfg(unix)]
+mod refusals;
+#[cfg(unix)]
 mod replace;
 #[cfg(any(not(unix), test))]
 mod replace_file;
-#[cfg(unix)]
-mod settle;
+#[cfg(any(unix, feature = "object-store"))]
+mod revert;
 mod staging;
 #[cfg(unix)]
 mod state;
 #[cfg(unix)]
-mod trouble;
-#[cfg(any(unix, feature = "object-store"))]
+mod temp_files;
+#[cfg(unix)]
 mod undo;
 mod versioned;
 #[cfg(unix)]
 mod watch;
+#[cfg(unix)]
+mod write;
 
 #[cfg(feature = "object-store")]
 pub use bucket::{BucketOptions, BucketStore};
@@ -70,4 +70,4 @@ pub use portable::{DiskStore, quiesce};
 pub use staging::{StagedFile, StagingStore};
 pub use versioned::VersionedStore;
 #[cfg(unix)]
-pub(crate) use {in_place::versions_of, log::commits_of};
+pub(crate) use {in_place::journal_versions, log::revisions_in};

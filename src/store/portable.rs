@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
-use super::feed::Feed;
+use super::change_feed::ChangeFeed;
 use super::folder::canonical;
 use super::options::{DiskOptions, Promise};
 use super::versioned::VersionedStore;
@@ -35,8 +35,8 @@ pub struct DiskStore(Arc<Disk>);
 
 #[derive(Debug)]
 struct Disk {
-    files: VersionedStore<Folder>,
-    feed: Feed,
+    files: VersionedStore<FolderFiles>,
+    changes: ChangeFeed,
 }
 
 impl DiskStore {
@@ -52,13 +52,13 @@ impl DiskStore {
         if !root.is_dir() {
             return Err(io::Error::new(io::ErrorKind::NotADirectory, "it is not a folder"));
         }
-        let files = VersionedStore::new(Folder { root: root.clone(), options }, root);
-        Ok(Self(Arc::new(Disk { files, feed: Feed::new() })))
+        let files = VersionedStore::new(FolderFiles { root: root.clone(), options }, root);
+        Ok(Self(Arc::new(Disk { files, changes: ChangeFeed::new() })))
     }
 
     /// Announces every commit of this store from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.0.feed.subscribe()
+        self.0.changes.subscribe()
     }
 
     fn announce(&self, committed: &[Committed]) {
@@ -68,7 +68,7 @@ impl DiskStore {
                 crate::edit::After::Removed => None,
             };
             let path = done.edit.path().as_str().to_owned();
-            self.0.feed.announce(Change { revision: done.revision, path, sha256 });
+            self.0.changes.announce(Change { revision: done.revision, path, sha256 });
         }
     }
 }
@@ -79,7 +79,7 @@ impl FileStore for DiskStore {
     }
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
-        match self.0.files.files().named(path) {
+        match self.0.files.files().check_name(path) {
             Ok(()) => self.0.files.load(path),
             Err(refusal) => Box::pin(std::future::ready(Err(refusal))),
         }
@@ -122,17 +122,17 @@ impl FileStore for DiskStore {
 
 /// The files of a folder; a version is the hash of the content.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct FolderFiles {
     root: PathBuf,
     options: DiskOptions,
 }
 
 /// How long to wait for a file that another program holds open.
-const PATIENCE: Duration = Duration::from_secs(2);
+const HELD_TIMEOUT: Duration = Duration::from_secs(2);
 
-impl Folder {
+impl FolderFiles {
     /// Where a path really leads; nothing that leads out of the root is followed.
-    fn real(&self, path: &str) -> Result<PathBuf, String> {
+    fn resolve(&self, path: &str) -> Result<PathBuf, String> {
         let below = self.root.join(path.replace('/', std::path::MAIN_SEPARATOR_STR));
         let mut there = below.as_path();
         let mut missing = Vec::new();
@@ -157,10 +157,10 @@ impl Folder {
     }
 
     /// A device can hang, and a stream is another file than its name says.
-    fn named(&self, path: &WorkPath) -> Result<(), Refusal> {
+    fn check_name(&self, path: &WorkPath) -> Result<(), Refusal> {
         let stream = cfg!(windows) && path.as_str().contains(':');
         let why = stream.then_some("has a colon, which names a stream");
-        match why.or_else(|| protect::unportable(path.as_str())) {
+        match why.or_else(|| protect::unportable_reason(path.as_str())) {
             None => Ok(()),
             Some(why) => {
                 Err(Refusal::new(EditCode::InvalidPath, format!("the name `{path}` {why}"))
@@ -172,17 +172,17 @@ impl Folder {
 
     /// Policy by the letters of the path and by where it really leads.
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
-        self.named(path)?;
-        let real = self.real(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
+        self.check_name(path)?;
+        let real = self.resolve(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
         let real = real.strip_prefix(&self.root).unwrap_or(&real).to_string_lossy();
         let real = real.replace('\\', "/");
         for text in [path.as_str(), &real] {
-            let allowed = |free: &String| {
-                let free = free.trim_start_matches("./").trim_end_matches('/');
-                text == free || text.strip_prefix(free).is_some_and(|rest| rest.starts_with('/'))
+            let is_allowed = |path: &String| {
+                let path = path.trim_start_matches("./").trim_end_matches('/');
+                text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
             };
-            if let Some(why) = protect::reason(text, &[])
-                && !self.options.allow_protected.iter().any(allowed)
+            if let Some(why) = protect::protected_reason(text, &[])
+                && !self.options.allow_protected.iter().any(is_allowed)
             {
                 return Err(Refusal::new(
                     EditCode::Blocked,
@@ -198,7 +198,7 @@ impl Folder {
     fn read(&self, real: &Path) -> Result<Option<Vec<u8>>, String> {
         match fs::metadata(real) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(words(&error)),
+            Err(error) => return Err(describe(&error)),
             Ok(meta) if !meta.is_file() => return Err("it is not a regular file".into()),
             Ok(meta) if meta.len() > self.options.max_bytes => {
                 return Err(format!(
@@ -209,7 +209,7 @@ impl Folder {
             }
             Ok(_) => {}
         }
-        patiently(|| fs::read(real)).map(Some).map_err(|error| words(&error))
+        retry_while_held(|| fs::read(real)).map(Some).map_err(|error| describe(&error))
     }
 
     /// The lock of a file: on a file of ours, so that the target itself can be replaced.
@@ -243,18 +243,18 @@ impl Folder {
         bytes: Option<Vec<u8>>,
         version: Option<&str>,
     ) -> Result<Stored, String> {
-        let real = self.real(path)?;
+        let real = self.resolve(path)?;
         let folder = real.parent().ok_or("it has no folder")?;
-        let _lock = self.lock(&real).map_err(|error| words(&error))?;
+        let _lock = self.lock(&real).map_err(|error| describe(&error))?;
         let now = self.read(&real)?.map(|bytes| ContentHash::of(&bytes).to_string());
         if now.as_deref() != version {
             return Ok(Stored::OtherVersion);
         }
         let done = match bytes {
-            None => patiently(|| fs::remove_file(&real)),
+            None => retry_while_held(|| fs::remove_file(&real)),
             Some(bytes) => self.put(&real, folder, &bytes),
         };
-        done.map(|()| Stored::Done).map_err(|error| words(&error))
+        done.map(|()| Stored::Done).map_err(|error| describe(&error))
     }
 
     fn put(&self, real: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -269,13 +269,13 @@ impl Folder {
         }
         // Closed before it takes the place: an open file cannot be moved everywhere.
         let fresh = fresh.into_temp_path();
-        patiently(|| replace_file::replace(&fresh, real))
+        retry_while_held(|| replace_file::replace(&fresh, real))
     }
 }
 
-impl VersionedFiles for Folder {
+impl VersionedFiles for FolderFiles {
     fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>> {
-        let found = self.real(path).and_then(|real| self.read(&real));
+        let found = self.resolve(path).and_then(|real| self.read(&real));
         let loaded = found.map(|found| {
             found.map(|bytes| Loaded { version: ContentHash::of(&bytes).to_string(), bytes })
         });
@@ -295,13 +295,13 @@ impl VersionedFiles for Folder {
 /// Whether another program has the file open in a way that keeps us out: a sharing
 /// violation, a lock, or the refusal that a virus scanner causes for a moment.
 fn is_held(error: &io::Error) -> bool {
-    const HELD: &[i32] = &[5, 32, 33, 1175, 1176, 1177, 1224];
-    cfg!(windows) && error.raw_os_error().is_some_and(|code| HELD.contains(&code))
+    const HELD_CODES: &[i32] = &[5, 32, 33, 1175, 1176, 1177, 1224];
+    cfg!(windows) && error.raw_os_error().is_some_and(|code| HELD_CODES.contains(&code))
 }
 
 /// Does it again while another program holds the file.
-fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    let end = Instant::now() + PATIENCE;
+fn retry_while_held<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let end = Instant::now() + HELD_TIMEOUT;
     let mut pause = Duration::from_millis(2);
     loop {
         match work() {
@@ -315,11 +315,11 @@ fn patiently<T>(mut work: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 }
 
 /// What happened, and for a file that is held, what to do.
-fn words(error: &io::Error) -> String {
+fn describe(error: &io::Error) -> String {
     match is_held(error) {
         true => format!(
             "another program holds it open without sharing ({error}; tried for {} s); close it there, or try again",
-            PATIENCE.as_secs()
+            HELD_TIMEOUT.as_secs()
         ),
         false => error.to_string(),
     }

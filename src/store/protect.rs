@@ -106,18 +106,21 @@ const ENDINGS: &[(&str, &str)] = &[
     (".kdbx", "it may hold keys"),
 ];
 
-/// Why a path from the root is protected, if it is. `further` are folders that this
+/// Why a path from the root is protected, if it is. `extra_folders` are folders that this
 /// root protects beside the tables, such as the one git takes its hooks from.
-pub(super) fn reason(path: &str, further: &[String]) -> Option<&'static str> {
-    let parts: Vec<String> =
-        path.split(['/', '\\']).map(plain).filter(|part| !part.is_empty() && part != ".").collect();
-    let folder = |part: &String| lookup(part, FOLDERS);
+pub(super) fn protected_reason(path: &str, extra_folders: &[String]) -> Option<&'static str> {
+    let parts: Vec<String> = path
+        .split(['/', '\\'])
+        .map(normalized)
+        .filter(|part| !part.is_empty() && part != ".")
+        .collect();
+    let folder = |part: &String| find_reason(part, FOLDERS);
     if let Some(why) = parts.iter().find_map(folder) {
         return Some(why);
     }
     for pair in parts.windows(2) {
         let inner = |(outer, inner, why): &(&str, &str, &'static str)| {
-            (same(&pair[0], outer) && same(&pair[1], inner)).then_some(*why)
+            (is_same_name(&pair[0], outer) && is_same_name(&pair[1], inner)).then_some(*why)
         };
         if let Some(why) = FOLDERS_IN.iter().find_map(inner) {
             return Some(why);
@@ -128,7 +131,7 @@ pub(super) fn reason(path: &str, further: &[String]) -> Option<&'static str> {
         joined == *folder
             || joined.strip_prefix(folder.as_str()).is_some_and(|r| r.starts_with('/'))
     };
-    if further.iter().any(below) {
+    if extra_folders.iter().any(below) {
         return Some("hooks run on commit");
     }
     // For most protected files only the last part of the path counts, because a folder may have
@@ -138,7 +141,7 @@ pub(super) fn reason(path: &str, further: &[String]) -> Option<&'static str> {
         return Some("dotenv files hold keys");
     }
     let ending = |(ending, why): &(&str, &'static str)| name.ends_with(ending).then_some(*why);
-    lookup(name, FILES).or_else(|| ENDINGS.iter().find_map(ending))
+    find_reason(name, FILES).or_else(|| ENDINGS.iter().find_map(ending))
 }
 
 /// Whether a file of this name holds keys. A template is committed, and holds none.
@@ -153,19 +156,19 @@ fn is_dotenv(name: &str) -> bool {
     }
 }
 
-/// A folder in the form that `reason` compares, for its list of further folders.
+/// A folder in the form that `protected_reason` compares, for its list of extra folders.
 #[cfg(any(unix, test))]
-pub(super) fn folder_form(path: &str) -> String {
-    let parts: Vec<String> = path.split(['/', '\\']).map(plain).collect();
+pub(super) fn normalized_folder(path: &str) -> String {
+    let parts: Vec<String> = path.split(['/', '\\']).map(normalized).collect();
     parts.into_iter().filter(|p| !p.is_empty() && p != ".").collect::<Vec<_>>().join("/")
 }
 
-fn lookup(part: &str, table: &[(&str, &'static str)]) -> Option<&'static str> {
-    table.iter().find(|(name, _)| same(part, name)).map(|(_, why)| *why)
+fn find_reason(part: &str, table: &[(&str, &'static str)]) -> Option<&'static str> {
+    table.iter().find(|(name, _)| is_same_name(part, name)).map(|(_, why)| *why)
 }
 
 /// Whether a plain part is `name` or an NTFS short name of it.
-fn same(part: &str, name: &str) -> bool {
+fn is_same_name(part: &str, name: &str) -> bool {
     if part == name {
         return true;
     }
@@ -179,7 +182,7 @@ fn same(part: &str, name: &str) -> bool {
 }
 
 /// A path part as the most forgiving file system would read it.
-fn plain(part: &str) -> String {
+fn normalized(part: &str) -> String {
     let visible = part.chars().filter(|c| !is_ignorable(*c));
     let folded: String =
         visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
@@ -198,7 +201,7 @@ fn is_ignorable(c: char) -> bool {
 
 /// Why a new file should not get this name: some system cannot hold it, or reads it as
 /// another name.
-pub(super) fn unportable(path: &str) -> Option<&'static str> {
+pub(super) fn unportable_reason(path: &str) -> Option<&'static str> {
     const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
     path.split('/').find_map(|part| {
         let stem = part.split(['.', ':']).next().unwrap_or_default().trim_end().to_lowercase();
@@ -256,17 +259,17 @@ mod tests {
             "profile",
             "git",
         ] {
-            assert_eq!(reason(path, &[]), None, "{path}");
+            assert_eq!(protected_reason(path, &[]), None, "{path}");
         }
     }
 
     #[test]
     fn templates_of_dotenv_files_are_free() {
         for name in [".env.example", "api/.env.sample", ".env.local.template", ".env-dist"] {
-            assert_eq!(reason(name, &[]), None, "{name}");
+            assert_eq!(protected_reason(name, &[]), None, "{name}");
         }
         for name in [".env", ".env.local", ".ENV", ".env-prod", ".env.example.local", "env~1"] {
-            assert!(reason(name, &[]).is_some(), "{name}");
+            assert!(protected_reason(name, &[]).is_some(), "{name}");
         }
     }
 
@@ -289,12 +292,14 @@ mod tests {
             ".\u{feff}git",
         ] {
             for path in [format!("{name}/config"), name.to_owned(), format!("a/b/{name}/hooks/x")] {
-                assert!(reason(&path, &[]).is_some(), "{path:?}");
+                assert!(protected_reason(&path, &[]).is_some(), "{path:?}");
             }
         }
-        assert!(reason(".\\.GIT\\foobar", &[]).is_some());
-        assert!(reason("tools/Hooks/x", &[folder_form("./tools/hooks/")]).is_some());
-        assert!(reason("tools/hooks2/x", &[folder_form("tools/hooks")]).is_none());
+        assert!(protected_reason(".\\.GIT\\foobar", &[]).is_some());
+        assert!(
+            protected_reason("tools/Hooks/x", &[normalized_folder("./tools/hooks/")]).is_some()
+        );
+        assert!(protected_reason("tools/hooks2/x", &[normalized_folder("tools/hooks")]).is_none());
     }
 
     #[test]
@@ -311,12 +316,12 @@ mod tests {
             "a\u{200c}",
             "a\tb",
         ] {
-            assert!(unportable(bad).is_some(), "{bad:?}");
+            assert!(unportable_reason(bad).is_some(), "{bad:?}");
         }
         for good in
             ["console.rs", "a.b.c", "nullable.ts", "com10.txt", "a b.txt", "x:y", "日本.md", "icon"]
         {
-            assert_eq!(unportable(good), None, "{good:?}");
+            assert_eq!(unportable_reason(good), None, "{good:?}");
         }
     }
 }

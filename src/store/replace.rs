@@ -16,23 +16,23 @@ use rustix::io::Errno;
 
 use super::confine::{Folder, Target};
 use super::lease;
-use super::litter;
 use super::metadata::Metadata;
-use super::trouble;
+use super::refusals;
+use super::temp_files;
 use crate::text::{Content, Snapshot};
 
 /// A file beside the target that goes away unless it is told to stay.
 #[derive(Debug)]
-pub(super) struct Temp {
+pub(super) struct TempFile {
     folder: Arc<Folder>,
     name: OsString,
     file: File,
-    stays: bool,
+    is_kept: bool,
 }
 
-impl Drop for Temp {
+impl Drop for TempFile {
     fn drop(&mut self) {
-        if !self.stays {
+        if !self.is_kept {
             // What cannot be removed now is reclaimed as litter later.
             let _ = self.folder.unlink(&self.name);
         }
@@ -41,36 +41,36 @@ impl Drop for Temp {
 
 /// Why there is no temp file.
 #[derive(Debug)]
-pub(super) enum NoTemp {
+pub(super) enum TempFileError {
     /// The copy would not be the same file to others; says what differs.
-    NotTheSame(String),
+    MetadataLost(String),
     /// The write failed.
     Io(io::Error),
 }
 
-impl From<io::Error> for NoTemp {
+impl From<io::Error> for TempFileError {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl Temp {
-    /// Writes `bytes` to a fresh file beside `place`, with `metadata` if it replaces one.
+impl TempFile {
+    /// Writes `bytes` to a fresh file beside `target`, with `metadata` if it replaces one.
     /// Holds the file's lock, so that a writer who finds it under its final name waits.
     pub(super) fn write(
-        place: &Target,
+        target: &Target,
         bytes: &[u8],
         metadata: Option<&Metadata>,
-    ) -> Result<Self, NoTemp> {
+    ) -> Result<Self, TempFileError> {
         let mode = if metadata.is_some() { 0o600 } else { 0o666 };
-        let folder = place.folder.clone();
-        let name = litter::temp_name();
+        let folder = target.folder.clone();
+        let name = temp_files::temp_name();
         let file = folder.create(&name, mode)?;
-        let mut temp = Self { folder, name, file, stays: false };
+        let mut temp = Self { folder, name, file, is_kept: false };
         let _ = super::lock::try_lock(&temp.file)?;
         temp.file.write_all(bytes)?;
         if let Some(metadata) = metadata {
-            metadata.apply(&temp.file).map_err(NoTemp::NotTheSame)?;
+            metadata.apply(&temp.file).map_err(TempFileError::MetadataLost)?;
         }
         Ok(temp)
     }
@@ -79,13 +79,13 @@ impl Temp {
         self.file.sync_all()
     }
 
-    /// Gives the new file the name `place` that must be free.
-    pub(super) fn create_at(mut self, place: &Target) -> Result<File, (Self, io::Error)> {
-        let moved = match rename_to_free(&self.folder, &self.name, &place.name) {
-            Err(error) if trouble::is(&error, NO_FLAGS) => {
-                link(&self.folder, &self.name, &place.name)
+    /// Gives the new file the name `target` that must be free.
+    pub(super) fn create_at(mut self, target: &Target) -> Result<File, (Self, io::Error)> {
+        let moved = match rename_no_replace(&self.folder, &self.name, &target.name) {
+            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+                link(&self.folder, &self.name, &target.name)
             }
-            other => other.map(|()| self.stays = true),
+            other => other.map(|()| self.is_kept = true),
         };
         if let Err(error) = moved {
             return Err((self, error));
@@ -96,22 +96,22 @@ impl Temp {
         }
     }
 
-    /// Swaps names with the file at `place`.
-    pub(super) fn exchange_with(mut self, place: &Target) -> Result<Displaced, (Self, io::Error)> {
-        match exchange(&self.folder, &self.name, &place.name) {
+    /// Swaps names with the file at `target`.
+    pub(super) fn exchange_with(mut self, target: &Target) -> Result<Displaced, (Self, io::Error)> {
+        match exchange(&self.folder, &self.name, &target.name) {
             Ok(()) => {
-                self.stays = true;
-                Ok(Displaced { place: place.clone(), name: self.name.clone(), new: self })
+                self.is_kept = true;
+                Ok(Displaced { target: target.clone(), name: self.name.clone(), new: self })
             }
             Err(error) => Err((self, error)),
         }
     }
 
     /// Takes the place of the file there, whose bytes are then gone.
-    pub(super) fn replace_at(mut self, place: &Target) -> Result<File, (Self, io::Error)> {
-        let replaced = rustix::fs::renameat(&*self.folder, &self.name, &*self.folder, &place.name);
+    pub(super) fn replace_at(mut self, target: &Target) -> Result<File, (Self, io::Error)> {
+        let replaced = rustix::fs::renameat(&*self.folder, &self.name, &*self.folder, &target.name);
         match replaced {
-            Ok(()) => self.stays = true,
+            Ok(()) => self.is_kept = true,
             Err(error) => return Err((self, error.into())),
         }
         match self.file.try_clone() {
@@ -122,15 +122,15 @@ impl Temp {
 }
 
 /// Errors that mean: this system or file system cannot exchange names.
-pub(super) const NO_FLAGS: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
+pub(super) const UNSUPPORTED_RENAME: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
 
 /// The file that was displaced by an exchange. It keeps its temp name until
 /// [`Displaced::discard`], so that everything can still be taken back.
 #[derive(Debug)]
 pub(super) struct Displaced {
-    place: Target,
+    target: Target,
     name: OsString,
-    new: Temp,
+    new: TempFile,
 }
 
 impl Displaced {
@@ -143,14 +143,14 @@ impl Displaced {
     }
 
     /// Whether the displaced file has no writer left; waits for that a little.
-    pub(super) fn is_final(&self) -> bool {
+    pub(super) fn has_no_writers(&self) -> bool {
         let file = self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY);
         file.is_ok_and(|file| lease::wait_for_writers(&file))
     }
 
     /// Whether what was displaced is exactly this.
-    pub(super) fn holds(&self, bytes: &[u8]) -> io::Result<bool> {
-        holds(&self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
+    pub(super) fn has_content(&self, bytes: &[u8]) -> io::Result<bool> {
+        has_content(&self.new.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
     }
 
     pub(super) fn new_file(&self) -> &File {
@@ -178,17 +178,17 @@ impl Displaced {
 
     /// Gives the displaced file a name that people see; returns it.
     pub(super) fn keep(self) -> io::Result<OsString> {
-        let mut kept = self.place.name.clone();
+        let mut kept = self.target.name.clone();
         kept.push(format!(".restitch-kept-{:08x}", super::lock::random() >> 32));
-        rename_to_free(&self.new.folder, &self.name, &kept)?;
+        rename_no_replace(&self.new.folder, &self.name, &kept)?;
         Ok(kept)
     }
 
     /// Swaps back. What comes out must be `ours`; else another program saved meanwhile, and its
     /// version then stays beside under the temp name and is reported.
-    pub(super) fn take_back(self, ours: &[u8]) -> io::Result<()> {
-        exchange(&self.new.folder, &self.name, &self.place.name)?;
-        if self.holds(ours)? {
+    pub(super) fn roll_back(self, ours: &[u8]) -> io::Result<()> {
+        exchange(&self.new.folder, &self.name, &self.target.name)?;
+        if self.has_content(ours)? {
             return self.new.folder.unlink(&self.name);
         }
         let kept = self.keep()?;
@@ -199,40 +199,40 @@ impl Displaced {
     }
 }
 
-/// Moves the file at `place` to a temp name, to remove it.
-pub(super) fn set_aside(place: &Target) -> io::Result<Aside> {
-    let name = litter::temp_name();
-    match rename_to_free(&place.folder, &place.name, &name) {
-        Err(error) if trouble::is(&error, NO_FLAGS) => {
-            rustix::fs::renameat(&*place.folder, &place.name, &*place.folder, &name)?;
+/// Moves the file at `target` to a temp name, to remove it.
+pub(super) fn set_aside(target: &Target) -> io::Result<MovedAside> {
+    let name = temp_files::temp_name();
+    match rename_no_replace(&target.folder, &target.name, &name) {
+        Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+            rustix::fs::renameat(&*target.folder, &target.name, &*target.folder, &name)?;
         }
         other => other?,
     }
-    Ok(Aside { place: place.clone(), name })
+    Ok(MovedAside { target: target.clone(), name })
 }
 
 /// A file that was moved aside.
 #[derive(Debug)]
-pub(super) struct Aside {
-    place: Target,
+pub(super) struct MovedAside {
+    target: Target,
     name: OsString,
 }
 
-impl Aside {
+impl MovedAside {
     /// Whether what was moved is exactly this.
-    pub(super) fn holds(&self, bytes: &[u8]) -> io::Result<bool> {
-        holds(&self.place.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
+    pub(super) fn has_content(&self, bytes: &[u8]) -> io::Result<bool> {
+        has_content(&self.target.folder.open(&self.name, rustix::fs::OFlags::RDONLY)?, bytes)
     }
 
     pub(super) fn discard(self) -> io::Result<()> {
-        self.place.folder.unlink(&self.name)
+        self.target.folder.unlink(&self.name)
     }
 
-    pub(super) fn take_back(self) -> io::Result<()> {
-        match rename_to_free(&self.place.folder, &self.name, &self.place.name) {
-            Err(error) if trouble::is(&error, NO_FLAGS) => {
-                link(&self.place.folder, &self.name, &self.place.name)?;
-                self.place.folder.unlink(&self.name)
+    pub(super) fn roll_back(self) -> io::Result<()> {
+        match rename_no_replace(&self.target.folder, &self.name, &self.target.name) {
+            Err(error) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+                link(&self.target.folder, &self.name, &self.target.name)?;
+                self.target.folder.unlink(&self.name)
             }
             other => other,
         }
@@ -244,7 +244,7 @@ fn link(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
-fn rename_to_free(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
+fn rename_no_replace(folder: &Folder, from: &OsStr, to: &OsStr) -> io::Result<()> {
     let flags = rustix::fs::RenameFlags::NOREPLACE;
     Ok(rustix::fs::renameat_with(folder, from, folder, to, flags)?)
 }
@@ -256,7 +256,7 @@ fn exchange(folder: &Folder, one: &OsStr, other: &OsStr) -> io::Result<()> {
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn rename_to_free(_folder: &Folder, _from: &OsStr, _to: &OsStr) -> io::Result<()> {
+fn rename_no_replace(_folder: &Folder, _from: &OsStr, _to: &OsStr) -> io::Result<()> {
     Err(Errno::NOSYS.into())
 }
 
@@ -265,41 +265,47 @@ fn exchange(_folder: &Folder, _one: &OsStr, _other: &OsStr) -> io::Result<()> {
     Err(Errno::NOSYS.into())
 }
 
-/// All bytes of an open file, from its start, refusing more than `most`.
-pub(super) fn read_all(mut file: &File, most: u64) -> io::Result<Vec<u8>> {
+/// All bytes of an open file, from its start, refusing more than `max_bytes`.
+pub(super) fn read_all(mut file: &File, max_bytes: u64) -> io::Result<Vec<u8>> {
     file.rewind()?;
     let size = file.metadata()?.len();
-    if size > most {
+    if size > max_bytes {
         return Err(Errno::FBIG.into());
     }
-    let mut bytes = Vec::with_capacity(usize::try_from(size.min(most)).unwrap_or_default());
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
+    let mut bytes = Vec::with_capacity(usize::try_from(size.min(max_bytes)).unwrap_or_default());
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > max_bytes {
         return Err(Errno::FBIG.into());
     }
     Ok(bytes)
 }
 
 /// All bytes of an open file; those of `known` without a copy if they are the same.
-pub(super) fn read_known(file: &File, known: Option<&Snapshot>, most: u64) -> io::Result<Content> {
+pub(super) fn read_reusing(
+    file: &File,
+    known: Option<&Snapshot>,
+    max_bytes: u64,
+) -> io::Result<Content> {
     match known {
-        Some(known) if holds(file, known.bytes())? => Ok(known.clone().into()),
-        _ => Ok(read_all(file, most)?.into()),
+        Some(known) if has_content(file, known.bytes())? => Ok(known.clone().into()),
+        _ => Ok(read_all(file, max_bytes)?.into()),
     }
 }
 
 /// Whether an open file holds exactly `bytes`, compared piece by piece.
-pub(super) fn holds(mut file: &File, bytes: &[u8]) -> io::Result<bool> {
+pub(super) fn has_content(mut file: &File, bytes: &[u8]) -> io::Result<bool> {
     file.rewind()?;
     if file.metadata()?.len() != bytes.len() as u64 {
         return Ok(false);
     }
-    let mut piece = vec![0; bytes.len().clamp(1, 1 << 18)];
+    let mut buffer = vec![0; bytes.len().clamp(1, 1 << 18)];
     let mut rest = bytes;
     loop {
-        match file.read(&mut piece) {
+        match file.read(&mut buffer) {
             Ok(0) => return Ok(rest.is_empty()),
-            Ok(count) if count > rest.len() || piece[..count] != rest[..count] => return Ok(false),
+            Ok(count) if count > rest.len() || buffer[..count] != rest[..count] => {
+                return Ok(false);
+            }
             Ok(count) => rest = &rest[count..],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

@@ -1,7 +1,7 @@
 //! A layer over another store: edits stay in memory until they are committed together.
 //!
 //! Reads and searches see the staged files. Commit writes every
-//! staged file in one batch of the store below, which refuses the whole batch when one
+//! staged file in one batch of the inner store, which refuses the whole batch when one
 //! of the files has changed there since it was staged.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tokio::sync::{Mutex, broadcast};
 
-use super::memory::current;
+use super::memory::rebase_edit;
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
@@ -21,25 +21,25 @@ use crate::text::Snapshot;
 
 /// The layer.
 pub struct StagingStore {
-    below: Arc<dyn FileStore>,
+    inner: Arc<dyn FileStore>,
     staged: Mutex<Staged>,
 }
 
 impl std::fmt::Debug for StagingStore {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("StagingStore").field("root", &self.below.root()).finish_non_exhaustive()
+        f.debug_struct("StagingStore").field("root", &self.inner.root()).finish_non_exhaustive()
     }
 }
 
 #[derive(Debug, Default)]
 struct Staged {
-    files: BTreeMap<WorkPath, File>,
+    files: BTreeMap<WorkPath, StagedContent>,
     revision: u64,
 }
 
-/// A staged file: what the store below has, and what it shall have; `None` for no file.
+/// A staged file: what the inner store has, and what it shall have; `None` for no file.
 #[derive(Debug)]
-struct File {
+struct StagedContent {
     base: Option<Vec<u8>>,
     now: Option<Vec<u8>>,
 }
@@ -57,11 +57,11 @@ pub struct StagedFile {
 
 impl StagingStore {
     /// An empty layer.
-    pub fn over(below: Arc<dyn FileStore>) -> Self {
-        Self { below, staged: Mutex::default() }
+    pub fn over(inner: Arc<dyn FileStore>) -> Self {
+        Self { inner, staged: Mutex::default() }
     }
 
-    /// The files that are staged and differ from the store below.
+    /// The files that are staged and differ from the inner store.
     pub async fn staged(&self) -> Vec<StagedFile> {
         let staged = self.staged.lock().await;
         let changed = staged.files.iter().filter(|(_, file)| file.base != file.now);
@@ -86,7 +86,7 @@ impl StagingStore {
         count
     }
 
-    /// Writes everything that is staged to the store below, all or nothing.
+    /// Writes everything that is staged to the inner store, all or nothing.
     pub async fn commit_staged(&self, options: CommitOptions) -> Result<Vec<Committed>, Refusal> {
         let mut staged = self.staged.lock().await;
         let mut batch = Vec::new();
@@ -111,16 +111,16 @@ impl StagingStore {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
-        let committed = self.below.commit(batch, options).await?;
+        let committed = self.inner.commit(batch, options).await?;
         staged.files.clear();
         Ok(committed)
     }
 
     async fn read(&self, staged: &Staged, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
         match staged.files.get(path) {
-            Some(File { now: Some(bytes), .. }) => Ok(bytes.clone()),
-            Some(File { now: None, .. }) => Err(super::memory::not_found(path)),
-            None => self.below.load(path).await,
+            Some(StagedContent { now: Some(bytes), .. }) => Ok(bytes.clone()),
+            Some(StagedContent { now: None, .. }) => Err(super::memory::not_found(path)),
+            None => self.inner.load(path).await,
         }
     }
 
@@ -135,11 +135,14 @@ impl StagingStore {
             }
         }
         let batch: Vec<VerifiedEdit> =
-            batch.into_iter().map(|edit| current(edit, &files)).collect::<Result<_, _>>()?;
+            batch.into_iter().map(|edit| rebase_edit(edit, &files)).collect::<Result<_, _>>()?;
         let mut out = Vec::new();
         for edit in batch {
             let base = files.get(edit.path()).cloned();
-            let file = staged.files.entry(edit.path().clone()).or_insert(File { base, now: None });
+            let file = staged
+                .files
+                .entry(edit.path().clone())
+                .or_insert(StagedContent { base, now: None });
             let method = match (edit.after(), edit.before()) {
                 (After::Removed, _) => WriteMethod::Removed,
                 (After::Content(_), None) => WriteMethod::Created,
@@ -182,15 +185,15 @@ fn diff(file: &StagedFile) -> String {
 
 impl FileStore for StagingStore {
     fn root(&self) -> &Path {
-        self.below.root()
+        self.inner.root()
     }
 
     fn is_folder(&self) -> bool {
-        self.below.is_folder()
+        self.inner.is_folder()
     }
 
     fn is_listed(&self) -> bool {
-        self.below.is_listed()
+        self.inner.is_listed()
     }
 
     fn list<'a>(
@@ -198,7 +201,7 @@ impl FileStore for StagingStore {
         folder: &'a str,
         after: Option<&'a str>,
     ) -> BoxFuture<'a, Result<Listing, Refusal>> {
-        self.below.list(folder, after)
+        self.inner.list(folder, after)
     }
 
     fn overlay(&self) -> BoxFuture<'_, Overlay> {
@@ -215,7 +218,7 @@ impl FileStore for StagingStore {
     }
 
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
-        self.below.admit(path)
+        self.inner.admit(path)
     }
 
     fn commit<'a>(
@@ -227,11 +230,11 @@ impl FileStore for StagingStore {
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
-        self.below.log()
+        self.inner.log()
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        self.below.changes()
+        self.inner.changes()
     }
 
     fn past<'a>(
@@ -239,7 +242,7 @@ impl FileStore for StagingStore {
         path: &'a WorkPath,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        self.below.past(path, from)
+        self.inner.past(path, from)
     }
 }
 
@@ -255,12 +258,12 @@ mod tests {
     }
 
     fn stores() -> (Arc<MemoryStore>, Engine, Arc<StagingStore>) {
-        let below = Arc::new(MemoryStore::new());
-        below.put(path("a"), b"one\n".to_vec());
-        below.put(path("b"), b"two\n".to_vec());
-        let engine = Engine::builder(below.clone()).build().staged();
+        let inner = Arc::new(MemoryStore::new());
+        inner.put(path("a"), b"one\n".to_vec());
+        inner.put(path("b"), b"two\n".to_vec());
+        let engine = Engine::builder(inner.clone()).build().staged();
         let staging = engine.staging().expect("staged").clone();
-        (below, engine, staging)
+        (inner, engine, staging)
     }
 
     async fn edit(engine: &Engine, name: &str, old: &str, new: &str) -> Result<(), Refusal> {
@@ -270,28 +273,28 @@ mod tests {
 
     #[tokio::test]
     async fn edits_pile_up_and_are_committed_together() {
-        let (below, engine, staging) = stores();
+        let (inner, engine, staging) = stores();
         edit(&engine, "a", "one", "uno").await.expect("edit");
         edit(&engine, "a", "uno", "un").await.expect("sees the staged file");
         edit(&engine, "c", "", "new\n").await.expect("creates");
-        assert_eq!(below.load(&path("a")).await.expect("a"), b"one\n");
+        assert_eq!(inner.load(&path("a")).await.expect("a"), b"one\n");
         let diff = staging.diff().await;
         assert!(diff.contains("-one\n+un\n") && diff.contains("--- /dev/null\n+++ b/c"), "{diff}");
         staging.commit_staged(CommitOptions::default()).await.expect("commits");
-        assert_eq!(below.load(&path("a")).await.expect("a"), b"un\n");
-        assert_eq!(below.load(&path("c")).await.expect("c"), b"new\n");
+        assert_eq!(inner.load(&path("a")).await.expect("a"), b"un\n");
+        assert_eq!(inner.load(&path("c")).await.expect("c"), b"new\n");
         assert!(staging.staged().await.is_empty());
     }
 
     #[tokio::test]
     async fn a_change_below_refuses_the_whole_commit() {
-        let (below, engine, staging) = stores();
+        let (inner, engine, staging) = stores();
         edit(&engine, "a", "one", "uno").await.expect("edit");
         edit(&engine, "b", "two", "due").await.expect("edit");
-        below.put(path("b"), b"another program\n".to_vec());
+        inner.put(path("b"), b"another program\n".to_vec());
         let refused = staging.commit_staged(CommitOptions::default()).await.expect_err("conflict");
         assert_eq!(refused.code, EditCode::Conflict);
-        assert_eq!(below.load(&path("a")).await.expect("a"), b"one\n");
+        assert_eq!(inner.load(&path("a")).await.expect("a"), b"one\n");
         assert_eq!(staging.discard().await, 2);
         assert_eq!(engine.snapshot(&path("b")).await.expect("b").text(), "another program\n");
     }

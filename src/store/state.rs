@@ -14,11 +14,11 @@ pub(super) const HISTORY: &str = "history";
 
 /// A state folder that can be used.
 #[derive(Debug, Clone)]
-pub(super) struct State {
+pub(super) struct StateFolder {
     path: PathBuf,
 }
 
-impl State {
+impl StateFolder {
     /// Opens the folder, and makes it if need be. One that is shared with others is refused.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let refused = |why: &str| Err(io::Error::new(io::ErrorKind::PermissionDenied, why));

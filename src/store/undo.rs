@@ -1,168 +1,456 @@
-//! Taking one change back out of a file that has changed since. Pure.
-//!
-//! The change's own lines are followed through every later version. While they are
-//! untouched, the old lines can be put back where they are now; the first version that
-//! touched them is in the way.
+//! What the store does with its history: undo, the log, repeated requests, and the rollback of
+//! commits that a crash left half done.
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::fs::{self, File};
+use std::io;
+use std::sync::atomic::AtomicBool;
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use rustix::fs::OFlags;
 
-use crate::edit::{EditCode, Refusal, WorkPath};
+use super::commit::{CommitContext, CommitEdit};
+use super::confine::OpenError;
+use super::disk::Disk;
+use super::history::History;
+use super::lock::{self, LockOutcome};
+use super::log::{LogEntry, LoggedFile};
+use super::options::Promise;
+use super::refusals;
+use super::replace::read_all;
+use super::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
+use crate::edit::{
+    After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
+};
+use crate::port::{Committed, Recalled, RequestId, Revision, RevisionFile, UndoHow, Undone};
+use crate::text::{ContentHash, Snapshot};
 
-/// Versions of one file that are looked at for where lines went.
-pub(super) const MOST_PAST: usize = 12;
+/// The mark of a commit of several files that is under way.
+#[derive(Debug)]
+pub(super) struct OpenMark(u64, Option<File>);
 
-/// What made a version of a file: a revision, or a program that is not restitch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Maker {
-    Revision(u64),
-    Other,
-}
+impl Disk {
+    /// Takes a commit back: the newest that was not undone, or the one named.
+    pub(super) fn undo(
+        &self,
+        revision: Option<u64>,
+        how: UndoHow,
+        abandoned: &AtomicBool,
+    ) -> Result<Undone, Refusal> {
+        let history = self.require_history()?;
+        self.check_root()?;
+        self.recover();
+        let mut attempts = 0;
+        loop {
+            let entries = history.entries().map_err(|error| history_not_read(&error))?;
+            let entry = self.find_commit(&entries, revision)?;
+            let edits = entry
+                .files
+                .iter()
+                .map(|file| self.undo_file(history, &entries, entry, file))
+                .collect::<Result<Vec<_>, _>>()?;
+            let undone = |committed| Undone { revision: entry.revision, committed };
+            if how == UndoHow::Rehearse {
+                return Ok(undone(edits.into_iter().map(dry_run).collect()));
+            }
+            let context = CommitContext { request: None, undoes: Some(entry.revision), abandoned };
+            attempts += 1;
+            match self.commit(&edits, &context) {
+                // The file changed between our look and the lock: look again.
+                Err(refusal) if refusal.code == EditCode::Conflict && attempts < 4 => {}
+                other => return other.map(undone),
+            }
+        }
+    }
 
-impl Maker {
-    /// Why a revision cannot be undone: a later version changed the same place.
-    pub(super) fn in_the_way(self, revision: u64, path: &WorkPath) -> Refusal {
-        let (why, hint) = match self {
-            Self::Revision(later) => (
-                format!("revision {later} changed the same place later"),
-                format!("Undo revision {later} first, or edit the file."),
-            ),
-            Self::Other => (
-                "another program changed the same place later".to_owned(),
-                "Read the file and edit it.".to_owned(),
-            ),
+    /// The commits, newest first.
+    pub(super) fn log(&self) -> Result<Vec<Revision>, Refusal> {
+        let history = self.require_history()?;
+        let entries = history.entries().map_err(|error| history_not_read(&error))?;
+        let undone_by = undone_by(&entries);
+        Ok(entries
+            .into_iter()
+            .rev()
+            .map(|entry| Revision {
+                revision: entry.revision,
+                unix_millis: entry.unix_millis,
+                undoes: entry.undoes,
+                undone_by: undone_by.get(&entry.revision).copied(),
+                interrupted: !entry.done,
+                files: entry
+                    .files
+                    .into_iter()
+                    .map(|file| RevisionFile {
+                        path: file.path,
+                        before_sha256: file.before.map(|version| version.sha256),
+                        after_sha256: file.after,
+                    })
+                    .collect(),
+            })
+            .collect())
+    }
+
+    fn require_history(&self) -> Result<&History, Refusal> {
+        self.history.as_ref().ok_or_else(|| {
+            let why = self.state_error.clone();
+            let why = why.unwrap_or_else(|| "no state folder was given".into());
+            Refusal::new(EditCode::Blocked, format!("there is no history to undo from: {why}"))
+                .hint(
+                    "Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).",
+                )
+        })
+    }
+
+    fn find_commit<'a>(
+        &self,
+        entries: &'a [LogEntry],
+        revision: Option<u64>,
+    ) -> Result<&'a LogEntry, Refusal> {
+        let undone_by = undone_by(entries);
+        let Some(wanted) = revision else {
+            let in_effect = |entry: &&LogEntry| {
+                entry.undoes.is_none()
+                    && !undone_by.contains_key(&entry.revision)
+                    && (entry.done || entry.files.iter().any(|file| self.is_in_effect(file)))
+            };
+            return entries.iter().rev().find(in_effect).ok_or_else(|| {
+                Refusal::new(EditCode::NoChange, "there is nothing to undo")
+                    .hint("restitch log lists what was done; name a revision to undo an undo.")
+            });
         };
-        Refusal::new(
+        let entry = entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| {
+            Refusal::new(
+                EditCode::InvalidArguments,
+                format!("there is no revision {wanted} in the history of this root"),
+            )
+            .hint("restitch log lists the revisions that can be undone; old ones are forgotten.")
+        })?;
+        match undone_by.get(&wanted) {
+            Some(by) => Err(Refusal::new(
+                EditCode::NoChange,
+                format!("revision {wanted} was already undone by revision {by}"),
+            )
+            .hint(format!("To bring it back, undo revision {by}."))),
+            None => Ok(entry),
+        }
+    }
+
+    /// Whether the file is as this entry would have left it.
+    fn is_in_effect(&self, file: &LoggedFile) -> bool {
+        let now = WorkPath::parse(&file.path, self.root.path())
+            .and_then(|path| self.current_bytes(&path));
+        now.is_ok_and(|now| now.map(|bytes| ContentHash::of(&bytes)) == file.after)
+    }
+
+    /// The bytes of a file; `None` when there is none.
+    fn current_bytes(&self, path: &WorkPath) -> Result<Option<Vec<u8>>, Refusal> {
+        let target = match self.root.resolve(path.as_path()) {
+            Ok(target) => target,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(refusals::not_reachable(path, &error)),
+        };
+        match target.open(OFlags::RDONLY) {
+            Ok(file) => read_all(&file, self.options.max_bytes)
+                .map(Some)
+                .map_err(|error| refusals::not_read(path, &error)),
+            Err(OpenError::Missing) => Ok(None),
+            Err(why) => Err(refusals::not_a_file(path, why)),
+        }
+    }
+
+    fn undo_file(
+        &self,
+        history: &History,
+        entries: &[LogEntry],
+        entry: &LogEntry,
+        file: &LoggedFile,
+    ) -> Result<CommitEdit, Refusal> {
+        let path = WorkPath::parse(&file.path, self.root.path())?;
+        let lost = |error: io::Error| {
+            Refusal::new(
+                EditCode::ReadError,
+                format!("revision {} cannot be undone: the kept bytes of `{path}` cannot be read ({error})", entry.revision),
+            )
+            .at(path.as_str())
+        };
+        self.check_resolves_to_itself(&path, entry)?;
+        let now = self.current_bytes(&path)?;
+        let later: Vec<(&LogEntry, &LoggedFile)> = entries
+            .iter()
+            .filter(|later| later.revision > entry.revision)
+            .flat_map(|later| later.files.iter().map(move |file| (later, file)))
+            .filter(|(later, other)| {
+                other.path == file.path && (later.done || self.is_in_effect(other))
+            })
+            .collect();
+        let explanation = Explanation::plain(Rung::Undo);
+        let first_later = || {
+            later
+                .first()
+                .map_or(VersionSource::External, |(e, _)| VersionSource::Revision(e.revision))
+        };
+        let restored = |before: Option<Snapshot>, after: After| {
+            VerifiedEdit::restore(path.clone(), before, after, explanation.clone())
+        };
+        let is_as_left = now.as_deref().map(ContentHash::of) == file.after;
+        match (&file.before, now) {
+            (None, Some(now)) if is_as_left => {
+                let edit = restored(Some(Snapshot::decode_lossy(now)), After::Removed);
+                Ok(CommitEdit { edit, metadata: None, folders: file.created_folders.clone() })
+            }
+            (Some(before), None) if is_as_left => {
+                let bytes = history.bytes(before.sha256, None).map_err(lost)?;
+                let edit = restored(None, After::Content(bytes.into()));
+                Ok(CommitEdit {
+                    edit,
+                    metadata: Some(before.metadata.clone()),
+                    folders: Vec::new(),
+                })
+            }
+            (Some(before), Some(now)) if is_as_left => {
+                let bytes = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
+                Ok(restored(Some(Snapshot::decode_lossy(now)), After::Content(bytes.into())).into())
+            }
+            (Some(before), Some(now)) => {
+                let Some(after) = file.after else {
+                    return Err(first_later().conflict(entry.revision, &path));
+                };
+                let old = history.bytes(before.sha256, Some(&now)).map_err(lost)?;
+                let new = history.bytes(after, Some(&now)).map_err(lost)?;
+                let versions = self
+                    .versions_since(history, after, &later, &now)
+                    .ok_or_else(|| first_later().conflict(entry.revision, &path))?;
+                let bytes = revert_change(&old, &new, &versions)
+                    .map_err(|maker| maker.conflict(entry.revision, &path))?;
+                Ok(restored(Some(Snapshot::decode_lossy(now)), After::Content(bytes.into())).into())
+            }
+            _ => Err(first_later().conflict(entry.revision, &path)),
+        }
+    }
+
+    /// The history names files by their own place. A link that came into the way since leads
+    /// to a file that the commit never touched.
+    fn check_resolves_to_itself(&self, path: &WorkPath, entry: &LogEntry) -> Result<(), Refusal> {
+        let Ok(target) = self.root.resolve(path.as_path()) else { return Ok(()) };
+        let Some(real) = target.real.to_str().filter(|real| *real != path.as_str()) else {
+            return Ok(());
+        };
+        let revision = entry.revision;
+        Err(Refusal::new(
             EditCode::Conflict,
-            format!("revision {revision} of `{path}` cannot be undone: {why}"),
+            format!("revision {revision} of `{path}` cannot be undone: its path now leads through a link to `{real}`, a different file"),
         )
         .at(path.as_str())
-        .hint(hint)
+        .hint("Put the file back where it was, or edit the file that is there now."))
     }
-}
 
-/// Which revisions are undone, and by which. Takes each commit that went through, newest
-/// first, with the revision that it undoes.
-pub(super) fn undone(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
-    let mut undone = HashMap::new();
-    for (revision, undoes) in commits {
-        // An undo that was itself undone does not count.
-        if let Some(of) = undoes
-            && !undone.contains_key(&revision)
-        {
-            undone.insert(of, revision);
+    /// Every version after `from`, oldest first; `None` when the file was removed between.
+    fn versions_since(
+        &self,
+        history: &History,
+        from: ContentHash,
+        later: &[(&LogEntry, &LoggedFile)],
+        now: &[u8],
+    ) -> Option<Vec<LaterVersion<VersionSource>>> {
+        let mut at = from;
+        let mut versions = Vec::new();
+        for (entry, file) in later {
+            let (before, after) = (file.before.as_ref()?.sha256, file.after?);
+            if before != at {
+                versions.push(LaterVersion {
+                    bytes: history.bytes(before, Some(now)).ok()?,
+                    source: VersionSource::External,
+                });
+            }
+            let source = VersionSource::Revision(entry.revision);
+            versions.push(LaterVersion { bytes: history.bytes(after, Some(now)).ok()?, source });
+            at = after;
         }
-    }
-    undone
-}
-
-/// A version of a file after the change, and what made it.
-#[derive(Debug)]
-pub(super) struct Later<M> {
-    pub(super) bytes: Vec<u8>,
-    pub(super) made_by: M,
-}
-
-/// The newest version without the change from `before` to `after`, or what is in the way.
-/// `later` are all versions since, oldest first; the last is the file as it is.
-pub(super) fn take_out<M: Clone>(
-    before: &[u8],
-    after: &[u8],
-    later: &[Later<M>],
-) -> Result<Vec<u8>, M> {
-    let old = lines(before);
-    let mut at = lines(after);
-    // (the lines the change put there, the lines it took away)
-    let mut hunks: Vec<(Range<usize>, Range<usize>)> =
-        changed(&old, &at).into_iter().map(|(old, new)| (new, old)).collect();
-    for version in later {
-        let next = lines(&version.bytes);
-        let foreign = changed(&at, &next);
-        for (here, _) in &mut hunks {
-            *here = follow(here, &foreign).ok_or_else(|| version.made_by.clone())?;
+        if ContentHash::of(now) != at {
+            versions.push(LaterVersion { bytes: now.to_vec(), source: VersionSource::External });
         }
-        at = next;
+        Some(versions)
     }
-    let mut out = Vec::new();
-    let mut from = 0;
-    for (here, taken) in hunks {
-        out.extend(at[from..here.start].concat());
-        out.extend(old[taken].concat());
-        from = here.end;
-    }
-    out.extend(at[from..].concat());
-    Ok(out)
-}
 
-/// Where lines are after the changes; `None` if one of them touches the lines.
-fn follow(lines: &Range<usize>, changes: &[(Range<usize>, Range<usize>)]) -> Option<Range<usize>> {
-    let mut shift = 0_isize;
-    for (old, new) in changes {
-        if old.end <= lines.start
-            && !(old.is_empty() && lines.is_empty() && old.start == lines.start)
-        {
-            shift += new.len().cast_signed() - old.len().cast_signed();
-        } else if old.start < lines.end || old.start == lines.start {
-            return None;
+    /// The commit that was made for a request id.
+    pub(super) fn commit_of_request(&self, request: &RequestId) -> Option<LogEntry> {
+        let entries = self.history.as_ref()?.entries().ok()?;
+        entries.into_iter().rev().find(|entry| {
+            entry.request.as_deref() == Some(request.as_str())
+                && (entry.done || entry.files.iter().all(|file| self.is_in_effect(file)))
+        })
+    }
+
+    /// What is known of a request: by its answer, or by its commit where that is lost.
+    pub(super) fn recall(&self, request: &RequestId) -> Result<Recalled, Refusal> {
+        let Some(history) = &self.history else { return Ok(Recalled::Unknown) };
+        match history.recall(request) {
+            Recalled::Unknown => {}
+            known => return Ok(known),
         }
+        Ok(match self.commit_of_request(request) {
+            None => Recalled::Unknown,
+            Some(entry) if entry.asks.is_some() && entry.asks == request.asks() => {
+                Recalled::Committed(self.recorded_result(&entry)?)
+            }
+            Some(_) => Recalled::Other,
+        })
     }
-    Some(lines.start.checked_add_signed(shift)?..lines.end.checked_add_signed(shift)?)
-}
 
-fn lines(bytes: &[u8]) -> Vec<&[u8]> {
-    bytes.split_inclusive(|byte| *byte == b'\n').collect()
-}
+    /// Versions of a file in the history, oldest first: from the one named on, or the last few.
+    pub(super) fn recorded_versions(&self, path: &WorkPath, from: Option<&str>) -> Vec<Vec<u8>> {
+        let (Some(history), Ok(now)) = (&self.history, self.read(path)) else { return Vec::new() };
+        let real = self.root.resolve(path.as_path()).ok();
+        let real = real.and_then(|target| target.real.to_str().map(str::to_owned));
+        let name = real.unwrap_or_else(|| path.as_str().to_owned());
+        let entries = history.entries().unwrap_or_default();
+        let files = entries.iter().flat_map(|entry| &entry.files).filter(|file| file.path == name);
+        let mut versions: Vec<ContentHash> = Vec::new();
+        for file in files {
+            let before = file.before.as_ref().map(|version| version.sha256);
+            for hash in before.into_iter().chain(file.after) {
+                if versions.last() != Some(&hash) {
+                    versions.push(hash);
+                }
+            }
+        }
+        let first = match from.map(|id| id.trim().to_ascii_lowercase()) {
+            Some(id) if id.len() < 8 => return Vec::new(),
+            Some(id) => match versions.iter().rposition(|hash| hash.to_string().starts_with(&id)) {
+                Some(at) => at,
+                None => return Vec::new(),
+            },
+            None => versions.len().saturating_sub(MAX_VERSIONS),
+        };
+        // The first is the one that was asked for; of those behind it, the last few tell most.
+        let behind = versions.len().saturating_sub(MAX_VERSIONS).max(first + 1);
+        let wanted =
+            versions[first..].first().into_iter().chain(versions.get(behind..).unwrap_or_default());
+        wanted.filter_map(|hash| history.bytes(*hash, Some(&now)).ok()).collect()
+    }
 
-fn changed(old: &[&[u8]], new: &[&[u8]]) -> Vec<(Range<usize>, Range<usize>)> {
-    capture_diff_slices(Algorithm::Myers, old, new)
-        .iter()
-        .filter(|op| !matches!(op, DiffOp::Equal { .. }))
-        .map(|op| (op.old_range(), op.new_range()))
-        .collect()
-}
+    /// The newest commit of a file.
+    pub(super) fn last_commit(&self, path: &str) -> Option<LogEntry> {
+        let entries = self.history.as_ref()?.entries().ok()?;
+        entries.into_iter().rev().find(|entry| entry.files.iter().any(|file| file.path == path))
+    }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn take(before: &str, after: &str, later: &[&str]) -> Result<String, usize> {
-        let later: Vec<_> = later
+    /// The answer of a commit that happened before.
+    pub(super) fn recorded_result(&self, entry: &LogEntry) -> Result<Vec<Committed>, Refusal> {
+        let history = self.require_history()?;
+        entry
+            .files
             .iter()
-            .enumerate()
-            .map(|(n, text)| Later { bytes: text.as_bytes().to_vec(), made_by: n })
-            .collect();
-        let bytes = take_out(before.as_bytes(), after.as_bytes(), &later)?;
-        Ok(String::from_utf8(bytes).expect("text"))
+            .map(|file| {
+                let path = WorkPath::parse(&file.path, self.root.path())?;
+                let now = self.current_bytes(&path).ok().flatten();
+                let read = |hash| {
+                    history.bytes(hash, now.as_deref()).map_err(|error| history_not_read(&error))
+                };
+                let before = match &file.before {
+                    Some(version) => Some(Snapshot::decode_lossy(read(version.sha256)?)),
+                    None => None,
+                };
+                let (after, method) = match (file.after, &file.before) {
+                    (None, _) => (After::Removed, WriteMethod::Removed),
+                    (Some(hash), None) => {
+                        (After::Content(read(hash)?.into()), WriteMethod::Created)
+                    }
+                    (Some(hash), Some(_)) => {
+                        (After::Content(read(hash)?.into()), WriteMethod::Replaced)
+                    }
+                };
+                Ok(Committed {
+                    edit: VerifiedEdit::restore(path, before, after, Explanation::plain(Rung::Repeated)),
+                    revision: entry.revision,
+                    durability: match self.options.promise {
+                        Promise::Durable => Durability::Durable,
+                        Promise::Rename => Durability::Unknown,
+                    },
+                    method,
+                    warnings: vec![format!(
+                        "this very change was already committed as revision {}; nothing was written again",
+                        entry.revision
+                    )],
+                })
+            })
+            .collect()
     }
 
-    #[test]
-    fn a_change_comes_out_from_under_later_ones() {
-        let (before, after) = ("a\nb\nc\nd\n", "a\nB\nc\nd\n");
-        assert_eq!(take(before, after, &[]).as_deref(), Ok(before));
-        assert_eq!(take(before, after, &["x\na\nB\nc\nd\n"]).as_deref(), Ok("x\na\nb\nc\nd\n"));
-        assert_eq!(take(before, after, &["a\nB\nc\nD\n"]).as_deref(), Ok("a\nb\nc\nD\n"));
-        let twice = ["0\na\nB\nc\nd\n", "0\na\nB\nd\n"];
-        assert_eq!(take(before, after, &twice).as_deref(), Ok("0\na\nb\nd\n"));
+    /// Marks a commit of several files, so that the next process takes it back after a crash.
+    pub(super) fn mark_open(&self, files: usize, revision: u64) -> Option<OpenMark> {
+        let history = self.history.as_ref().filter(|_| files > 1)?;
+        match history.mark_open(revision) {
+            Ok(file) => Some(OpenMark(revision, Some(file))),
+            Err(error) => {
+                tracing::debug!(%error, "cannot mark a commit of several files");
+                None
+            }
+        }
     }
 
-    #[test]
-    fn the_first_version_that_touched_it_is_named() {
-        let (before, after) = ("a\nb\nc\n", "a\nB\nc\n");
-        assert_eq!(take(before, after, &["a\nB\nC\n", "a\nX\nC\n", "a\nX\nY\n"]), Err(1));
-        assert_eq!(
-            take("a\nb\nc\n", "a\nc\n", &["a\nnew\nc\n"]),
-            Err(0),
-            "inserted where it deleted"
-        );
-        assert_eq!(take("a\nc\n", "a\nb\nc\n", &["c\n"]), Err(0));
+    pub(super) fn release_mark(&self, mark: Option<OpenMark>) {
+        if let (Some(history), Some(OpenMark(revision, file))) = (&self.history, mark) {
+            history.unmark(revision);
+            drop(file);
+        }
     }
 
-    #[test]
-    fn insertions_and_missing_final_newlines_come_out_exactly() {
-        assert_eq!(take("a\nc", "a\nb\nc", &["a\nb\nc!"]).as_deref(), Ok("a\nc!"));
-        assert_eq!(take("", "a\n", &["a\n"]).as_deref(), Ok(""));
-        assert_eq!(take("a\r\nb", "a\r\nB\n", &["x\na\r\nB\n"]).as_deref(), Ok("x\na\r\nb"));
+    /// Takes back commits of several files that a dead process left in the middle.
+    pub(super) fn recover_open_commits(&self) {
+        let Some(history) = &self.history else { return };
+        for (revision, path) in history.open_commits() {
+            let Ok(mark) = File::open(&path) else { continue };
+            if !matches!(lock::try_lock(&mark), Ok(LockOutcome::Acquired)) || !path.exists() {
+                continue;
+            }
+            if let Err(refusal) = self.roll_back_commit(history, revision) {
+                tracing::warn!(%refusal, revision, "cannot take back an interrupted commit");
+                // Kept for people, out of the way of every later start.
+                let _ = fs::rename(&path, path.with_extension("kept"));
+                continue;
+            }
+            history.unmark(revision);
+        }
     }
+
+    fn roll_back_commit(&self, history: &History, revision: u64) -> Result<(), Refusal> {
+        let entries = history.entries().map_err(|error| history_not_read(&error))?;
+        let Some(entry) = entries.iter().find(|e| e.revision == revision && !e.done) else {
+            return Ok(());
+        };
+        let touched = entry.files.iter().filter(|file| self.is_in_effect(file));
+        let edits = touched
+            .map(|file| self.undo_file(history, &entries, entry, file))
+            .collect::<Result<Vec<_>, _>>()?;
+        if !edits.is_empty() {
+            let abandoned = AtomicBool::new(false);
+            self.commit(
+                &edits,
+                &CommitContext { request: None, undoes: Some(revision), abandoned: &abandoned },
+            )?;
+            tracing::warn!(revision, "took back a commit of several files that was interrupted");
+        }
+        history.record_failed(revision).map_err(|error| history_not_read(&error))
+    }
+}
+
+fn dry_run(order: CommitEdit) -> Committed {
+    let method = match (order.edit.base(), order.edit.after()) {
+        (_, After::Removed) => WriteMethod::Removed,
+        (None, _) => WriteMethod::Created,
+        _ => WriteMethod::Replaced,
+    };
+    let (edit, durability) = (order.edit, Durability::DryRun);
+    Committed { edit, revision: 0, durability, method, warnings: Vec::new() }
+}
+
+/// Which revisions are undone, and by which.
+fn undone_by(entries: &[LogEntry]) -> HashMap<u64, u64> {
+    let done = entries.iter().rev().filter(|entry| entry.done);
+    revert::undone_by(done.map(|entry| (entry.revision, entry.undoes)))
+}
+
+fn history_not_read(error: &io::Error) -> Refusal {
+    Refusal::new(EditCode::ReadError, format!("the history cannot be read: {error}"))
+        .hint("Check the state folder (RESTITCH_STATE_DIR).")
 }

@@ -18,21 +18,21 @@ use crate::port::{
 use crate::text::{ContentHash, Snapshot};
 
 /// How often an edit is decided again on a file that others write to.
-const MOST_TRIES: usize = 16;
+const MAX_ATTEMPTS: usize = 16;
 
 /// Older commits are forgotten beyond this many bytes of content.
-const MOST_HISTORY: usize = 64 << 20;
+const MAX_HISTORY_BYTES: usize = 64 << 20;
 
 /// A [`FileStore`] over [`VersionedFiles`].
 #[derive(Debug)]
 pub struct VersionedStore<F> {
     files: F,
     root: PathBuf,
-    past: Mutex<Past>,
+    history: Mutex<History>,
 }
 
 #[derive(Debug, Default)]
-struct Past {
+struct History {
     /// Oldest first.
     commits: VecDeque<Commit>,
     bytes: usize,
@@ -42,18 +42,18 @@ struct Past {
 #[derive(Debug)]
 struct Commit {
     entry: Revision,
-    files: Vec<Change>,
+    files: Vec<FileChange>,
 }
 
 /// A file of a commit: what was there and what is; `None` for no file.
 #[derive(Debug, Clone)]
-struct Change {
+struct FileChange {
     path: WorkPath,
     before: Option<Vec<u8>>,
     after: Option<Vec<u8>>,
 }
 
-impl Change {
+impl FileChange {
     fn size(&self) -> usize {
         [&self.before, &self.after].into_iter().flatten().map(Vec::len).sum()
     }
@@ -69,15 +69,15 @@ impl<F: VersionedFiles> VersionedStore<F> {
     /// A store over these files. Absolute paths are read as below `root`, which need not
     /// be a folder of this machine.
     pub fn new(files: F, root: impl Into<PathBuf>) -> Self {
-        Self { files, root: root.into(), past: Mutex::default() }
+        Self { files, root: root.into(), history: Mutex::default() }
     }
 
-    fn past(&self) -> MutexGuard<'_, Past> {
+    fn history(&self) -> MutexGuard<'_, History> {
         // A panic elsewhere leaves the list whole.
-        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn loaded(&self, path: &WorkPath) -> Result<Option<Loaded>, Refusal> {
+    async fn load_file(&self, path: &WorkPath) -> Result<Option<Loaded>, Refusal> {
         self.files.load(path.as_str()).await.map_err(|why| {
             Refusal::new(EditCode::ReadError, format!("`{path}` cannot be read: {why}"))
                 .at(path.as_str())
@@ -103,11 +103,11 @@ impl<F: VersionedFiles> VersionedStore<F> {
     }
 
     /// Writes one edit, decided again on each newer version that it meets.
-    async fn write(&self, mut edit: VerifiedEdit) -> Result<(VerifiedEdit, Change), Refusal> {
+    async fn write(&self, mut edit: VerifiedEdit) -> Result<(VerifiedEdit, FileChange), Refusal> {
         let path = edit.path().clone();
-        for _ in 0..MOST_TRIES {
-            let now = self.loaded(&path).await?;
-            edit = current(edit, now.as_ref().map(|file| file.bytes.as_slice()))?;
+        for _ in 0..MAX_ATTEMPTS {
+            let now = self.load_file(&path).await?;
+            edit = rebase_edit(edit, now.as_ref().map(|file| file.bytes.as_slice()))?;
             let after = match edit.after() {
                 After::Content(content) => Some(content.to_vec()),
                 After::Removed => None,
@@ -117,37 +117,37 @@ impl<F: VersionedFiles> VersionedStore<F> {
                 None => (None, None),
             };
             if self.put(&path, after.clone(), version).await? == Stored::Done {
-                return Ok((edit, Change { path, before, after }));
+                return Ok((edit, FileChange { path, before, after }));
             }
         }
         Err(Refusal::new(
             EditCode::Conflict,
-            format!("`{path}` changed {MOST_TRIES} times while the edit was written"),
+            format!("`{path}` changed {MAX_ATTEMPTS} times while the edit was written"),
         )
         .at(path.as_str())
         .hint("Nothing was written. Send the same call again."))
     }
 
     /// Puts back what a commit has written before it failed; names what could not be.
-    async fn roll_back(&self, written: &[Change], mut cause: Refusal) -> Refusal {
-        let mut left = Vec::new();
+    async fn roll_back(&self, written: &[FileChange], mut cause: Refusal) -> Refusal {
+        let mut failed = Vec::new();
         for change in written.iter().rev() {
             if !self.put_back(change).await {
-                left.push(change.path.to_string());
+                failed.push(change.path.to_string());
             }
         }
-        if !left.is_empty() {
+        if !failed.is_empty() {
             cause.message.push_str(&format!(
                 "; files that were written before that and could not be put back: {}",
-                left.join(", ")
+                failed.join(", ")
             ));
         }
         cause
     }
 
     /// Writes the old content back, unless the file has changed since; `false` if that failed.
-    async fn put_back(&self, change: &Change) -> bool {
-        let Ok(now) = self.loaded(&change.path).await else { return false };
+    async fn put_back(&self, change: &FileChange) -> bool {
+        let Ok(now) = self.load_file(&change.path).await else { return false };
         if now.as_ref().map(|file| &file.bytes) != change.after.as_ref() {
             return false;
         }
@@ -158,13 +158,14 @@ impl<F: VersionedFiles> VersionedStore<F> {
     async fn write_all(
         &self,
         batch: Vec<VerifiedEdit>,
-    ) -> Result<Vec<(VerifiedEdit, Change)>, Refusal> {
-        let mut done: Vec<(VerifiedEdit, Change)> = Vec::new();
+    ) -> Result<Vec<(VerifiedEdit, FileChange)>, Refusal> {
+        let mut done: Vec<(VerifiedEdit, FileChange)> = Vec::new();
         for edit in batch {
             match self.write(edit).await {
                 Ok(written) => done.push(written),
                 Err(refusal) => {
-                    let written: Vec<Change> = done.into_iter().map(|(_, change)| change).collect();
+                    let written: Vec<FileChange> =
+                        done.into_iter().map(|(_, change)| change).collect();
                     return Err(self.roll_back(&written, refusal).await);
                 }
             }
@@ -173,10 +174,10 @@ impl<F: VersionedFiles> VersionedStore<F> {
     }
 
     /// Puts a commit on the record and answers with its number.
-    fn remember(&self, files: Vec<Change>, undoes: Option<u64>) -> u64 {
-        let mut past = self.past();
-        past.revision += 1;
-        let revision = past.revision;
+    fn record_commit(&self, files: Vec<FileChange>, undoes: Option<u64>) -> u64 {
+        let mut history = self.history();
+        history.revision += 1;
+        let revision = history.revision;
         let hash = |bytes: &Option<Vec<u8>>| bytes.as_deref().map(ContentHash::of);
         let entry = Revision {
             revision,
@@ -194,29 +195,29 @@ impl<F: VersionedFiles> VersionedStore<F> {
             interrupted: false,
         };
         if let Some(undone) = undoes
-            && let Some(commit) = past.commits.iter_mut().find(|c| c.entry.revision == undone)
+            && let Some(commit) = history.commits.iter_mut().find(|c| c.entry.revision == undone)
         {
             commit.entry.undone_by = Some(revision);
         }
-        past.bytes += files.iter().map(Change::size).sum::<usize>();
-        past.commits.push_back(Commit { entry, files });
-        while past.bytes > MOST_HISTORY && past.commits.len() > 1 {
-            let Some(oldest) = past.commits.pop_front() else { break };
-            past.bytes -= oldest.files.iter().map(Change::size).sum::<usize>();
+        history.bytes += files.iter().map(FileChange::size).sum::<usize>();
+        history.commits.push_back(Commit { entry, files });
+        while history.bytes > MAX_HISTORY_BYTES && history.commits.len() > 1 {
+            let Some(oldest) = history.commits.pop_front() else { break };
+            history.bytes -= oldest.files.iter().map(FileChange::size).sum::<usize>();
         }
         revision
     }
 
     /// The commit that an undo means.
-    fn meant(&self, revision: Option<u64>) -> Result<(u64, Vec<Change>), Refusal> {
-        let past = self.past();
+    fn find_commit(&self, revision: Option<u64>) -> Result<(u64, Vec<FileChange>), Refusal> {
+        let history = self.history();
         let in_effect = |commit: &&Commit| {
             commit.entry.undone_by.is_none()
                 && (revision.is_some() || commit.entry.undoes.is_none())
         };
         let named =
             |commit: &&Commit| revision.is_none_or(|wanted| commit.entry.revision == wanted);
-        let commit = past.commits.iter().rev().filter(in_effect).find(named);
+        let commit = history.commits.iter().rev().filter(in_effect).find(named);
         commit.map(|commit| (commit.entry.revision, commit.files.clone())).ok_or_else(|| {
             let message = match revision {
                 Some(revision) => format!("revision {revision} is not known, or undone already"),
@@ -228,11 +229,11 @@ impl<F: VersionedFiles> VersionedStore<F> {
         })
     }
 
-    async fn take_back(&self, revision: Option<u64>, how: UndoHow) -> Result<Undone, Refusal> {
-        let (revision, files) = self.meant(revision)?;
+    async fn undo_commit(&self, revision: Option<u64>, how: UndoHow) -> Result<Undone, Refusal> {
+        let (revision, files) = self.find_commit(revision)?;
         let mut batch = Vec::new();
         for change in files.iter().rev() {
-            let now = self.loaded(&change.path).await?.map(|file| file.bytes);
+            let now = self.load_file(&change.path).await?.map(|file| file.bytes);
             if now != change.after {
                 return Err(Refusal::new(
                     EditCode::Conflict,
@@ -255,7 +256,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         }
         let written = self.write_all(batch).await?;
         let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
-        let number = self.remember(changes, Some(revision));
+        let number = self.record_commit(changes, Some(revision));
         let committed =
             edits.into_iter().map(|edit| committed(edit, number, Durability::Unknown)).collect();
         Ok(Undone { revision, committed })
@@ -277,7 +278,7 @@ pub(super) fn millis() -> u64 {
 }
 
 /// The edit as it applies to what is there now.
-pub(super) fn current(edit: VerifiedEdit, now: Option<&[u8]>) -> Result<VerifiedEdit, Refusal> {
+pub(super) fn rebase_edit(edit: VerifiedEdit, now: Option<&[u8]>) -> Result<VerifiedEdit, Refusal> {
     let conflict = || {
         Refusal::new(EditCode::Conflict, format!("`{}` changed meanwhile", edit.path()))
             .at(edit.path().as_str())
@@ -310,7 +311,7 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
 
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>> {
         Box::pin(async move {
-            let file = self.loaded(path).await?;
+            let file = self.load_file(path).await?;
             file.map(|file| file.bytes).ok_or_else(|| not_found(path))
         })
     }
@@ -323,7 +324,7 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
         Box::pin(async move {
             let written = self.write_all(batch).await?;
             let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
-            let revision = self.remember(changes, None);
+            let revision = self.record_commit(changes, None);
             Ok(edits
                 .into_iter()
                 .map(|edit| committed(edit, revision, Durability::Unknown))
@@ -332,12 +333,12 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
     }
 
     fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
-        Box::pin(self.take_back(revision, how))
+        Box::pin(self.undo_commit(revision, how))
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
         Box::pin(async {
-            Ok(self.past().commits.iter().rev().map(|commit| commit.entry.clone()).collect())
+            Ok(self.history().commits.iter().rev().map(|commit| commit.entry.clone()).collect())
         })
     }
 }

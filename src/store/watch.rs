@@ -9,29 +9,29 @@ use tokio::sync::broadcast::Receiver;
 use super::disk::Disk;
 use crate::port::Change;
 
-/// How often the history is looked at while there is a listener.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often the history is read while there is a listener.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Disk {
     /// Announces every commit from now on.
-    pub(super) fn listen(self: &Arc<Self>) -> Receiver<Change> {
-        let listener = self.feed.subscribe();
-        if self.history.is_some() && !self.feed.is_watched.swap(true, Ordering::AcqRel) {
-            let mut mark = self.log_mark();
-            self.look(Told::Before);
+    pub(super) fn subscribe(self: &Arc<Self>) -> Receiver<Change> {
+        let listener = self.changes.subscribe();
+        if self.history.is_some() && !self.changes.has_watcher.swap(true, Ordering::AcqRel) {
+            let mut stamp = self.log_stamp();
+            self.scan_log(NewCommits::Skip);
             let disk: Weak<Self> = Arc::downgrade(self);
             let watch = move || {
                 loop {
-                    std::thread::sleep(LOOK);
+                    std::thread::sleep(POLL_INTERVAL);
                     let Some(disk) = disk.upgrade() else { return };
-                    if disk.feed.to.receiver_count() == 0 {
-                        disk.feed.is_watched.store(false, Ordering::Release);
+                    if disk.changes.sender.receiver_count() == 0 {
+                        disk.changes.has_watcher.store(false, Ordering::Release);
                         return;
                     }
-                    let now = disk.log_mark();
-                    if now != mark {
-                        mark = now;
-                        disk.look(Told::Now);
+                    let now = disk.log_stamp();
+                    if now != stamp {
+                        stamp = now;
+                        disk.scan_log(NewCommits::Announce);
                     }
                 }
             };
@@ -44,37 +44,38 @@ impl Disk {
     }
 
     /// Changes with every write to the history.
-    fn log_mark(&self) -> Option<(u64, std::time::SystemTime)> {
-        self.history.as_ref()?.log_mark()
+    fn log_stamp(&self) -> Option<(u64, std::time::SystemTime)> {
+        self.history.as_ref()?.log_stamp()
     }
 
-    /// Looks for commits that have not been announced yet.
-    fn look(&self, told: Told) {
+    /// Looks in the history for commits that have not been announced yet.
+    fn scan_log(&self, new_commits: NewCommits) {
         let Some(Ok(entries)) = self.history.as_ref().map(|history| history.entries()) else {
             return;
         };
         for entry in entries.into_iter().filter(|entry| entry.done) {
             // Our own are announced before they are confirmed in the history.
             let is_new = self
-                .feed
-                .known
+                .changes
+                .announced
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
                 .insert(entry.revision);
-            if !is_new || told == Told::Before {
+            if !is_new || new_commits == NewCommits::Skip {
                 continue;
             }
             for file in entry.files {
                 let change =
                     Change { revision: entry.revision, path: file.path, sha256: file.after };
-                let _ = self.feed.to.send(change);
+                let _ = self.changes.sender.send(change);
             }
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Told {
-    Before,
-    Now,
+enum NewCommits {
+    /// They were made before anyone listened.
+    Skip,
+    Announce,
 }

@@ -6,36 +6,36 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::history::{self, Draft, State};
-use super::objects::{Put, Trouble, Version};
-use super::{Bucket, Now, REMOVAL};
+use super::history::{self, CommitState, FileChange};
+use super::objects::{ObjectVersion, PutOutcome, StorageError};
+use super::{Bucket, CurrentFile, REMOVAL_GRACE};
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{Committed, RequestId};
-use crate::store::versioned::{committed, current, millis};
+use crate::store::versioned::{committed, millis, rebase_edit};
 use crate::text::{ContentHash, quote_name};
 
-/// How long the last step of a removal may take; far less than [`REMOVAL`].
-const LAST_STEP: Duration = Duration::from_secs(60);
+/// How long the last step of a removal may take; far less than [`REMOVAL_GRACE`].
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The pauses between attempts grow up to this.
-const LONGEST_PAUSE: Duration = Duration::from_millis(640);
+const MAX_PAUSE: Duration = Duration::from_millis(640);
 
-/// What came of writing a file.
+/// The outcome of writing a file.
 #[derive(Debug)]
-pub(super) enum Written {
-    Done(Version),
+pub(super) enum WriteOutcome {
+    Written(ObjectVersion),
     /// Another program wrote to it. Holds its state now, where that is known.
-    Other(Option<Now>),
+    Superseded(Option<CurrentFile>),
 }
 
-/// An edit as it applies to the file as it is, and the version that this is.
+/// An edit as it applies to the current version of its file, and that version.
 #[derive(Debug)]
-pub(super) struct Ready {
+pub(super) struct RebasedEdit {
     pub(super) edit: VerifiedEdit,
-    pub(super) at: Option<Version>,
+    pub(super) at: Option<ObjectVersion>,
 }
 
-impl Ready {
+impl RebasedEdit {
     pub(super) fn before(&self) -> Option<&[u8]> {
         self.edit.before().map(|snapshot| snapshot.bytes())
     }
@@ -51,15 +51,15 @@ impl Ready {
         self.at.as_ref().and_then(|version| version.revision)
     }
 
-    pub(super) fn draft(&self) -> Draft<'_> {
+    pub(super) fn change(&self) -> FileChange<'_> {
         let (base, before, after) = (self.base(), self.before(), self.after());
-        Draft { path: self.edit.path(), base, before, after }
+        FileChange { path: self.edit.path(), base, before, after }
     }
 }
 
 /// How a commit is to be carried out.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct How<'a> {
+pub(super) struct CommitContext<'a> {
     pub(super) request: Option<&'a RequestId>,
     pub(super) undoes: Option<u64>,
 }
@@ -74,30 +74,30 @@ impl Bucket {
         for edit in &batch {
             self.admit(edit.path())?;
             if edit.base().is_none() {
-                admit_new(edit.path())?;
+                check_new_name(edit.path())?;
             }
         }
         if let Some(request) = request
-            && let Some(done) = self.repeated(request, &batch).await?
+            && let Some(done) = self.repeated_request(request, &batch).await?
         {
             return Ok(done);
         }
-        self.carry_out(batch, How { request, undoes: None }).await
+        self.commit_edits(batch, CommitContext { request, undoes: None }).await
     }
 
-    pub(super) async fn carry_out(
+    pub(super) async fn commit_edits(
         &self,
         mut batch: Vec<VerifiedEdit>,
-        how: How<'_>,
+        context: CommitContext<'_>,
     ) -> Result<Vec<Committed>, Refusal> {
         self.recover_if_due().await;
         let (revision, edits, warnings) = match batch.len() {
             0 => return Ok(Vec::new()),
             1 => {
-                let (revision, edit, warnings) = self.commit_one(batch.remove(0), how).await?;
+                let (revision, edit, warnings) = self.commit_one(batch.remove(0), context).await?;
                 (revision, vec![edit], warnings)
             }
-            _ => self.commit_many(batch, how).await?,
+            _ => self.commit_batch(batch, context).await?,
         };
         self.announce(revision, &edits);
         let durability = self.durability();
@@ -112,144 +112,150 @@ impl Bucket {
     async fn commit_one(
         &self,
         edit: VerifiedEdit,
-        how: How<'_>,
+        context: CommitContext<'_>,
     ) -> Result<(u64, VerifiedEdit, Vec<String>), Refusal> {
         let path = edit.path().clone();
         let deadline = Instant::now() + self.options.patience;
-        let mut pause = Pause::until(deadline);
-        let mut ready = self.as_seen(edit);
+        let mut backoff = Backoff::until(deadline);
+        let mut ready = self.on_seen_version(edit);
         let mut found = None;
-        // The record of an attempt that came to nothing.
-        let mut vain: Option<String> = None;
+        // The record of an attempt that failed.
+        let mut stale_record: Option<String> = None;
         loop {
             let prepared = match ready {
                 Ok(ready) => Ok(ready),
-                Err(edit) => self.ready(edit, found.take(), &mut pause).await,
+                Err(edit) => self.rebase(edit, found.take(), &mut backoff).await,
             };
-            let now = match prepared {
-                Ok(now) => now,
+            let rebased = match prepared {
+                Ok(rebased) => rebased,
                 Err(refusal) => {
-                    self.forget(vain).await;
+                    self.remove_record(stale_record).await;
                     return Err(refusal);
                 }
             };
-            let revision = self.next_revision(now.base());
-            let key = history::key(revision, [path.as_str()]);
-            let entry =
-                history::write(revision, millis(), State::Single, how.undoes, &[now.draft()]);
-            let recorded = self.on_record(&path, &key, entry, how);
-            let (recorded, ()) = futures_util::join!(recorded, self.forget(vain.take()));
+            let revision = self.next_revision(rebased.base());
+            let key = history::record_key(revision, [path.as_str()]);
+            let record = history::encode(
+                revision,
+                millis(),
+                CommitState::Single,
+                context.undoes,
+                &[rebased.change()],
+            );
+            let recorded = self.record_commit(&path, &key, record, context);
+            let (recorded, ()) =
+                futures_util::join!(recorded, self.remove_record(stale_record.take()));
             recorded?;
-            match self.write_file(&now, revision, deadline).await {
-                Ok(Written::Done(version)) => {
-                    let warnings = self.after_write(&now, version).await;
-                    return Ok((revision, now.edit, warnings));
+            match self.write_file(&rebased, revision, deadline).await {
+                Ok(WriteOutcome::Written(version)) => {
+                    let warnings = self.after_write(&rebased, version).await;
+                    return Ok((revision, rebased.edit, warnings));
                 }
-                Ok(Written::Other(now_there)) => {
-                    vain = Some(key);
-                    found = now_there;
+                Ok(WriteOutcome::Superseded(found_now)) => {
+                    stale_record = Some(key);
+                    found = found_now;
                     self.seen().remove(path.as_str());
-                    ready = Err(now.edit);
-                    if !pause.wait().await {
-                        self.forget(vain).await;
-                        return Err(busy(&path));
+                    ready = Err(rebased.edit);
+                    if !backoff.wait().await {
+                        self.remove_record(stale_record).await;
+                        return Err(too_contended(&path));
                     }
                 }
-                Err(unclear) => {
+                Err(error) => {
                     // Keep the record while it is not known whether the file was written.
-                    if !unclear.unclear {
-                        self.forget(Some(key)).await;
+                    if !error.may_have_applied {
+                        self.remove_record(Some(key)).await;
                     }
                     self.seen().remove(path.as_str());
-                    return Err(unwritten(&path, &unclear));
+                    return Err(not_written(&path, &error));
                 }
             }
         }
     }
 
     /// Writes the history entry of a commit, and its request id.
-    pub(super) async fn on_record(
+    pub(super) async fn record_commit(
         &self,
         path: &WorkPath,
         key: &str,
-        entry: Vec<u8>,
-        how: How<'_>,
-    ) -> Result<Option<Version>, Refusal> {
-        let failed = |trouble: Trouble| {
+        record: Vec<u8>,
+        context: CommitContext<'_>,
+    ) -> Result<Option<ObjectVersion>, Refusal> {
+        let failed = |error: StorageError| {
             Refusal::new(
                 EditCode::WriteError,
-                format!("cannot record the edit of `{path}` in the history, so nothing was written: {trouble}"),
+                format!("cannot record the edit of `{path}` in the history, so nothing was written: {error}"),
             )
             .at(path.as_str())
-            .hint(trouble.hint)
+            .hint(error.hint)
         };
-        if let Some(request) = how.request {
-            self.note_request(request, key).await.map_err(failed)?;
+        if let Some(request) = context.request {
+            self.record_request(request, key).await.map_err(failed)?;
         }
         let mut tries = 0;
         loop {
-            match self.objects.put_if(key, entry.clone(), None, None).await {
-                Ok(Put::Done(version)) => return Ok(Some(version)),
+            match self.objects.put_if(key, record.clone(), None, None).await {
+                Ok(PutOutcome::Done(version)) => return Ok(Some(version)),
                 // Ours, of a request whose answer got lost, or of another process with the same
                 // number: only the same bytes are the same commit.
-                Ok(Put::Other) => {
-                    let now = self.objects.get(key, u64::MAX).await.map_err(failed)?;
-                    return match now {
-                        Some(now) if now.bytes == entry => Ok(Some(now.version)),
-                        _ => Err(busy(path)),
+                Ok(PutOutcome::Mismatch) => {
+                    let found = self.objects.get(key, u64::MAX).await.map_err(failed)?;
+                    return match found {
+                        Some(found) if found.bytes == record => Ok(Some(found.version)),
+                        _ => Err(too_contended(path)),
                     };
                 }
-                Err(trouble) if trouble.unclear && tries < 3 => tries += 1,
-                Err(trouble) => return Err(failed(trouble)),
+                Err(error) if error.may_have_applied && tries < 3 => tries += 1,
+                Err(error) => return Err(failed(error)),
             }
         }
     }
 
     /// Removes the history entry of a failed attempt. If that fails, the log shows it as
     /// interrupted.
-    pub(super) async fn forget(&self, key: Option<String>) {
+    pub(super) async fn remove_record(&self, key: Option<String>) {
         let Some(key) = key else { return };
-        if let Err(trouble) = self.objects.remove(&key).await {
-            tracing::debug!(%trouble, key, "the record of an attempt stays");
+        if let Err(error) = self.objects.remove(&key).await {
+            tracing::debug!(%error, key, "the record of an attempt stays");
         }
     }
 
-    /// The edit on the version that was read, without a look at what is there; the edit itself
+    /// The edit on the version that was last seen, without a read; `Err` with the edit itself
     /// where that version is not known.
-    pub(super) fn as_seen(&self, edit: VerifiedEdit) -> Result<Ready, VerifiedEdit> {
+    pub(super) fn on_seen_version(&self, edit: VerifiedEdit) -> Result<RebasedEdit, VerifiedEdit> {
         let known = self.seen().get(edit.path().as_str()).cloned();
         match (edit.base(), known) {
             (Some(base), Some((hash, version))) if base == hash => {
-                Ok(Ready { edit, at: Some(version) })
+                Ok(RebasedEdit { edit, at: Some(version) })
             }
             // A new file is written where there is none, or not at all.
-            (None, None) => Ok(Ready { edit, at: None }),
+            (None, None) => Ok(RebasedEdit { edit, at: None }),
             _ => Err(edit),
         }
     }
 
-    /// The edit, decided again on what is there now; `found` was there a moment ago.
-    pub(super) async fn ready(
+    /// The edit, decided again on the current file; `found` is what was there a moment ago.
+    pub(super) async fn rebase(
         &self,
         edit: VerifiedEdit,
-        mut found: Option<Now>,
-        pause: &mut Pause,
-    ) -> Result<Ready, Refusal> {
+        mut found: Option<CurrentFile>,
+        backoff: &mut Backoff,
+    ) -> Result<RebasedEdit, Refusal> {
         let path = edit.path().clone();
         loop {
             let now = match found.take() {
                 Some(now) => now,
-                None => self.now(&path).await?,
+                None => self.current_file(&path).await?,
             };
             if now.is_being_removed() {
-                match pause.wait().await {
+                match backoff.wait().await {
                     true => continue,
-                    false => return Err(busy(&path)),
+                    false => return Err(too_contended(&path)),
                 }
             }
-            let Now { bytes, version } = now;
-            let edit = current(edit, bytes.as_deref())?;
-            return Ok(Ready { edit, at: version });
+            let CurrentFile { bytes, version } = now;
+            let edit = rebase_edit(edit, bytes.as_deref())?;
+            return Ok(RebasedEdit { edit, at: version });
         }
     }
 
@@ -258,10 +264,10 @@ impl Bucket {
     /// Where the answer got lost, the file is asked: it carries the revision that wrote it.
     pub(super) async fn write_file(
         &self,
-        ready: &Ready,
+        ready: &RebasedEdit,
         revision: u64,
         deadline: Instant,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<WriteOutcome, StorageError> {
         let path = ready.edit.path().as_str();
         loop {
             let put = match (ready.after(), &ready.at) {
@@ -270,41 +276,44 @@ impl Bucket {
                     self.objects.put_if(path, bytes, at.as_ref(), Some(revision)).await
                 }
                 (None, Some(at)) => self.objects.remove_if(path, at, revision).await,
-                (None, None) => return Ok(Written::Other(None)),
+                (None, None) => return Ok(WriteOutcome::Superseded(None)),
             };
             let failure = match put {
-                Ok(Put::Done(version)) => return Ok(Written::Done(version)),
-                Ok(Put::Other) if !self.objects.carries_marks() => return Ok(Written::Other(None)),
-                Ok(Put::Other) => None,
-                Err(trouble) if !trouble.unclear || !self.objects.carries_marks() => {
-                    return Err(Trouble { unclear: false, ..trouble });
+                Ok(PutOutcome::Done(version)) => return Ok(WriteOutcome::Written(version)),
+                Ok(PutOutcome::Mismatch) if !self.objects.supports_metadata() => {
+                    return Ok(WriteOutcome::Superseded(None));
                 }
-                Err(trouble) => Some(trouble),
+                Ok(PutOutcome::Mismatch) => None,
+                Err(error) if !error.may_have_applied || !self.objects.supports_metadata() => {
+                    return Err(StorageError { may_have_applied: false, ..error });
+                }
+                Err(error) => Some(error),
             };
             let found = self.objects.get(path, self.options.max_bytes).await;
             let is_over = Instant::now() >= deadline;
-            let unclear = |trouble: Trouble| Trouble { unclear: true, ..trouble };
+            let mark_unclear =
+                |error: StorageError| StorageError { may_have_applied: true, ..error };
             match (found, failure) {
                 (Ok(Some(now)), _) if now.version.revision == Some(revision) => {
-                    return Ok(Written::Done(now.version));
+                    return Ok(WriteOutcome::Written(now.version));
                 }
-                (Ok(now), None) => return Ok(Written::Other(Some(now.into()))),
-                (Ok(now), Some(trouble)) => {
+                (Ok(now), None) => return Ok(WriteOutcome::Superseded(Some(now.into()))),
+                (Ok(now), Some(error)) => {
                     let is_as_before = match (&now, &ready.at) {
-                        (Some(now), Some(at)) => now.version.is(at),
+                        (Some(now), Some(at)) => now.version.is_same(at),
                         (None, None) => true,
                         _ => false,
                     };
                     match (is_as_before, is_over) {
                         (true, false) => {}
-                        (true, true) => return Err(unclear(trouble)),
-                        (false, _) => return Ok(Written::Other(Some(now.into()))),
+                        (true, true) => return Err(mark_unclear(error)),
+                        (false, _) => return Ok(WriteOutcome::Superseded(Some(now.into()))),
                     }
                 }
-                (Err(trouble), _) if trouble.too_large.is_some() => {
-                    return Ok(Written::Other(None));
+                (Err(error), _) if error.too_large.is_some() => {
+                    return Ok(WriteOutcome::Superseded(None));
                 }
-                (Err(trouble), _) if is_over => return Err(unclear(trouble)),
+                (Err(error), _) if is_over => return Err(mark_unclear(error)),
                 (Err(_), _) => {}
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -312,26 +321,31 @@ impl Bucket {
     }
 
     /// What is left to do after the file is written.
-    pub(super) async fn after_write(&self, ready: &Ready, version: Version) -> Vec<String> {
+    pub(super) async fn after_write(
+        &self,
+        ready: &RebasedEdit,
+        version: ObjectVersion,
+    ) -> Vec<String> {
         let path = ready.edit.path();
         let Some(after) = ready.after() else {
             self.seen().remove(path.as_str());
             return self.finish_removal(path).await.into_iter().collect();
         };
-        self.note(path, ContentHash::of(after), version);
+        self.note_version(path, ContentHash::of(after), version);
         Vec::new()
     }
 
     /// Deletes the empty object that stands for a removed file; returns a warning if it remains.
     pub(super) async fn finish_removal(&self, path: &WorkPath) -> Option<String> {
-        if !self.objects.carries_marks() {
+        if !self.objects.supports_metadata() {
             return None;
         }
-        let removed = tokio::time::timeout(LAST_STEP, self.objects.remove(path.as_str())).await;
+        let removed =
+            tokio::time::timeout(REMOVAL_TIMEOUT, self.objects.remove(path.as_str())).await;
         match removed {
             Ok(Ok(())) => None,
-            Ok(Err(trouble)) => Some(format!(
-                "`{path}` is removed, but an empty object of that name stays in the bucket: {trouble}"
+            Ok(Err(error)) => Some(format!(
+                "`{path}` is removed, but an empty object of that name stays in the bucket: {error}"
             )),
             Err(_) => Some(format!(
                 "`{path}` is removed, but an empty object of that name stays in the bucket: the storage did not answer in time"
@@ -340,10 +354,10 @@ impl Bucket {
     }
 }
 
-impl Now {
+impl CurrentFile {
     /// Whether another process is about to delete the object, and a write now would be lost.
     fn is_being_removed(&self) -> bool {
-        let removal = u64::try_from(REMOVAL.as_millis()).unwrap_or(u64::MAX);
+        let removal = u64::try_from(REMOVAL_GRACE.as_millis()).unwrap_or(u64::MAX);
         self.bytes.is_none()
             && self.version.as_ref().is_some_and(|version| {
                 version.removed && version.modified.saturating_add(removal) > millis()
@@ -353,53 +367,53 @@ impl Now {
 
 /// The pauses between attempts: random, longer each time, and not for ever.
 #[derive(Debug)]
-pub(super) struct Pause {
+pub(super) struct Backoff {
     deadline: Instant,
     next: Duration,
 }
 
-impl Pause {
+impl Backoff {
     pub(super) fn until(deadline: Instant) -> Self {
         Self { deadline, next: Duration::from_millis(10) }
     }
 
     /// Waits; `false` when there is no time left.
     pub(super) async fn wait(&mut self) -> bool {
-        let mut dice = [0_u8; 1];
-        let _ = getrandom::fill(&mut dice);
-        let pause = self.next.mul_f64(f64::from(dice[0]) / 255.0);
+        let mut random = [0_u8; 1];
+        let _ = getrandom::fill(&mut random);
+        let pause = self.next.mul_f64(f64::from(random[0]) / 255.0);
         if Instant::now() + pause >= self.deadline {
             return false;
         }
         tokio::time::sleep(pause).await;
-        self.next = (self.next * 2).min(LONGEST_PAUSE);
+        self.next = (self.next * 2).min(MAX_PAUSE);
         true
     }
 }
 
-fn admit_new(path: &WorkPath) -> Result<(), Refusal> {
-    let Some(why) = crate::store::protect::unportable(path.as_str()) else { return Ok(()) };
+fn check_new_name(path: &WorkPath) -> Result<(), Refusal> {
+    let Some(why) = crate::store::protect::unportable_reason(path.as_str()) else { return Ok(()) };
     Err(Refusal::new(EditCode::InvalidPath, format!("the new name `{path}` {why}"))
         .at(path.as_str())
         .hint("Choose a name that every system can hold."))
 }
 
-pub(super) fn busy(path: &WorkPath) -> Refusal {
+pub(super) fn too_contended(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::Conflict, format!("other writers kept changing `{path}`"))
         .at(path.as_str())
         .hint("Nothing was written. Send the same call again.")
 }
 
-pub(super) fn unwritten(path: &WorkPath, trouble: &Trouble) -> Refusal {
+pub(super) fn not_written(path: &WorkPath, error: &StorageError) -> Refusal {
     let name = quote_name(path.as_str());
-    let (state, hint) = match trouble.unclear {
+    let (state, hint) = match error.may_have_applied {
         true => (
             "it is not known whether it was written",
             "Read the file before you send the call again.",
         ),
-        false => ("the file is as it was", trouble.hint),
+        false => ("the file is as it was", error.hint),
     };
-    Refusal::new(EditCode::WriteError, format!("cannot write `{name}`: {trouble}; {state}"))
+    Refusal::new(EditCode::WriteError, format!("cannot write `{name}`: {error}; {state}"))
         .at(path.as_str())
         .hint(hint)
 }

@@ -7,13 +7,13 @@
 //! touched, so that it can be undone from any machine. Files and history are in one bucket: the
 //! history is below `.restitch/`, which no edit can touch.
 
+mod batch;
 mod commit;
 mod history;
-mod many;
 mod objects;
-mod past;
 mod probe;
 mod requests;
+mod undo;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::broadcast;
 
-use super::feed::Feed;
+use super::change_feed::ChangeFeed;
 use super::memory::not_found;
 use super::protect;
 use super::versioned::millis;
@@ -34,16 +34,16 @@ use crate::port::{
     RequestId, Revision, UndoHow, Undone,
 };
 use crate::text::{ContentHash, quote_name};
-use objects::{Listed, Object, Objects, PAGE, Trouble, Version};
+use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
 
-/// The folder for what is ours in the bucket.
-const OWN: &str = ".restitch";
+/// The folder in the bucket that holds our own objects.
+const RESERVED_FOLDER: &str = ".restitch";
 
 /// Versions of files that are remembered between a read and a commit.
-const MOST_SEEN: usize = 4096;
+const MAX_SEEN: usize = 4096;
 
 /// How long other processes must not write to a file that is being removed.
-const REMOVAL: Duration = Duration::from_secs(300);
+const REMOVAL_GRACE: Duration = Duration::from_secs(300);
 
 /// How a [`BucketStore`] works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,21 +89,21 @@ struct Bucket {
     root: PathBuf,
     options: BucketOptions,
     /// The versions of files as they were last seen, so that a commit need not read again.
-    seen: Mutex<HashMap<String, (ContentHash, Version)>>,
-    feed: Feed,
+    seen: Mutex<HashMap<String, (ContentHash, ObjectVersion)>>,
+    changes: ChangeFeed,
     last_revision: AtomicU64,
     /// When interrupted commits were last looked for.
-    looked: Mutex<Option<Instant>>,
+    last_recovery: Mutex<Option<Instant>>,
 }
 
-/// A file as it is; a version without bytes is one that is removed.
+/// A file as it is now; a version without bytes is one that is being removed.
 #[derive(Debug, Clone, Default)]
-struct Now {
+struct CurrentFile {
     bytes: Option<Vec<u8>>,
-    version: Option<Version>,
+    version: Option<ObjectVersion>,
 }
 
-impl From<Option<Object>> for Now {
+impl From<Option<Object>> for CurrentFile {
     fn from(found: Option<Object>) -> Self {
         found.map_or_else(Self::default, |object| Self {
             bytes: (!object.version.removed).then_some(object.bytes),
@@ -117,43 +117,43 @@ impl BucketStore {
     /// or `memory://`. A server that takes no conditional writes is refused, by name.
     pub async fn open(url: &str, options: BucketOptions) -> Result<Self, String> {
         let objects = Objects::open(url, &options.settings)?;
-        probe::conditional_writes(&objects, url, &options).await?;
+        probe::check_conditional_writes(&objects, url, &options).await?;
         let bucket = Bucket {
             objects,
             root: PathBuf::from(url.trim_end_matches('/')),
             options,
             seen: Mutex::default(),
-            feed: Feed::new(),
+            changes: ChangeFeed::new(),
             last_revision: AtomicU64::new(0),
-            looked: Mutex::default(),
+            last_recovery: Mutex::default(),
         };
         Ok(Self { bucket: Arc::new(bucket) })
     }
 }
 
 impl Bucket {
-    fn seen(&self) -> MutexGuard<'_, HashMap<String, (ContentHash, Version)>> {
+    fn seen(&self) -> MutexGuard<'_, HashMap<String, (ContentHash, ObjectVersion)>> {
         // A panic elsewhere leaves the map whole.
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn note(&self, path: &WorkPath, hash: ContentHash, version: Version) {
+    fn note_version(&self, path: &WorkPath, hash: ContentHash, version: ObjectVersion) {
         let mut seen = self.seen();
-        if seen.len() >= MOST_SEEN {
+        if seen.len() >= MAX_SEEN {
             seen.clear();
         }
         seen.insert(path.as_str().to_owned(), (hash, version));
     }
 
     /// The file as it is now.
-    async fn now(&self, path: &WorkPath) -> Result<Now, Refusal> {
+    async fn current_file(&self, path: &WorkPath) -> Result<CurrentFile, Refusal> {
         let found = self.objects.get(path.as_str(), self.options.max_bytes).await;
-        let found = found.map_err(|trouble| self.unreadable(path, &trouble))?;
+        let found = found.map_err(|error| self.not_read(path, &error))?;
         Ok(found.into())
     }
 
-    fn unreadable(&self, path: &WorkPath, trouble: &Trouble) -> Refusal {
-        if let Some(size) = trouble.too_large {
+    fn not_read(&self, path: &WorkPath, error: &StorageError) -> Refusal {
+        if let Some(size) = error.too_large {
             let most = self.options.max_bytes;
             return Refusal::new(
                 EditCode::TooLarge,
@@ -162,25 +162,25 @@ impl Bucket {
             .at(path.as_str())
             .hint("Edit it with a stream editor, or split the file.");
         }
-        Refusal::new(EditCode::ReadError, format!("cannot read `{path}`: {trouble}"))
+        Refusal::new(EditCode::ReadError, format!("cannot read `{path}`: {error}"))
             .at(path.as_str())
-            .hint(trouble.hint)
+            .hint(error.hint)
     }
 
     async fn load(&self, path: &WorkPath) -> Result<Vec<u8>, Refusal> {
-        self.admit_own(path)?;
-        let now = self.now(path).await?;
+        self.admit_reserved(path)?;
+        let now = self.current_file(path).await?;
         let (Some(bytes), Some(version)) = (now.bytes, now.version) else {
             return Err(not_found(path));
         };
-        self.note(path, ContentHash::of(&bytes), version);
+        self.note_version(path, ContentHash::of(&bytes), version);
         Ok(bytes)
     }
 
-    /// What is ours is neither read nor written by a call.
-    fn admit_own(&self, path: &WorkPath) -> Result<(), Refusal> {
+    /// No call reads or writes our own objects.
+    fn admit_reserved(&self, path: &WorkPath) -> Result<(), Refusal> {
         let first = path.as_str().split('/').next().unwrap_or_default();
-        if !first.eq_ignore_ascii_case(OWN) {
+        if !first.eq_ignore_ascii_case(RESERVED_FOLDER) {
             return Ok(());
         }
         Err(Refusal::new(
@@ -192,14 +192,14 @@ impl Bucket {
     }
 
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
-        self.admit_own(path)?;
+        self.admit_reserved(path)?;
         let text = path.as_str();
-        let allowed = |free: &String| {
-            let free = free.trim_start_matches("./").trim_end_matches('/');
-            text == free || text.strip_prefix(free).is_some_and(|rest| rest.starts_with('/'))
+        let is_allowed = |path: &String| {
+            let path = path.trim_start_matches("./").trim_end_matches('/');
+            text == path || text.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
         };
-        match protect::reason(text, &[]) {
-            Some(why) if !self.options.allow_protected.iter().any(allowed) => Err(Refusal::new(
+        match protect::protected_reason(text, &[]) {
+            Some(why) if !self.options.allow_protected.iter().any(is_allowed) => Err(Refusal::new(
                 EditCode::Blocked,
                 format!("`{path}` is protected: {why}"),
             )
@@ -215,18 +215,18 @@ impl Bucket {
     /// A number for a new commit: later than every one that this process knows, and than the
     /// one it builds on. Between machines their clocks decide.
     fn next_revision(&self, base: Option<u64>) -> u64 {
-        let mut dice = [0_u8; 2];
+        let mut random = [0_u8; 2];
         // Without randomness two processes may choose the same number; the server refuses the
         // second.
-        let _ = getrandom::fill(&mut dice);
-        let by_clock = millis() * 1000 + u64::from(u16::from_le_bytes(dice) % 1000);
+        let _ = getrandom::fill(&mut random);
+        let by_clock = millis() * 1000 + u64::from(u16::from_le_bytes(random) % 1000);
         let wanted = by_clock.max(base.unwrap_or(0) + 1);
         let before = self.last_revision.fetch_max(wanted, Ordering::AcqRel);
         if before < wanted { wanted } else { self.last_revision.fetch_add(1, Ordering::AcqRel) + 1 }
     }
 
     fn durability(&self) -> Durability {
-        match self.objects.kept {
+        match self.objects.is_persistent {
             true => Durability::Durable,
             false => Durability::Unknown,
         }
@@ -238,21 +238,29 @@ impl Bucket {
                 crate::edit::After::Content(content) => Some(content.hash()),
                 crate::edit::After::Removed => None,
             };
-            self.feed.announce(Change { revision, path: edit.path().as_str().to_owned(), sha256 });
+            self.changes.announce(Change {
+                revision,
+                path: edit.path().as_str().to_owned(),
+                sha256,
+            });
         }
     }
 
     async fn list(&self, folder: &str, after: Option<&str>) -> Result<Listing, Refusal> {
-        let page = self.objects.page(folder, after).await.map_err(|trouble| {
+        let page = self.objects.page(folder, after).await.map_err(|error| {
             Refusal::new(
                 EditCode::ReadError,
-                format!("cannot list {}: {trouble}", self.root.display()),
+                format!("cannot list {}: {error}", self.root.display()),
             )
-            .hint(trouble.hint)
+            .hint(error.hint)
         })?;
-        let next = (page.len() >= PAGE).then(|| page.last().map(|last| last.key.clone())).flatten();
-        let listed = |Listed { key, bytes, .. }: Listed| {
-            let is_ours = key.split('/').next().is_some_and(|part| part.eq_ignore_ascii_case(OWN));
+        let next =
+            (page.len() >= PAGE_SIZE).then(|| page.last().map(|last| last.key.clone())).flatten();
+        let listed = |ListedKey { key, bytes, .. }: ListedKey| {
+            let is_ours = key
+                .split('/')
+                .next()
+                .is_some_and(|part| part.eq_ignore_ascii_case(RESERVED_FOLDER));
             // A key that ends in a slash stands for a folder.
             let is_file = !is_ours && !key.ends_with('/');
             let path = WorkPath::parse(&key, &self.root).ok().filter(|path| path.as_str() == key);
@@ -297,12 +305,18 @@ impl FileStore for BucketStore {
         options: CommitOptions,
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>> {
         let bucket = self.bucket.clone();
-        Box::pin(to_the_end(async move { bucket.commit(batch, options.request_id.as_ref()).await }))
+        Box::pin(run_to_completion(async move {
+            bucket.commit(batch, options.request_id.as_ref()).await
+        }))
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(
+        &self,
+        revision: Option<u64>,
+        context: UndoHow,
+    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let bucket = self.bucket.clone();
-        Box::pin(to_the_end(async move { bucket.undo(revision, how).await }))
+        Box::pin(run_to_completion(async move { bucket.undo(revision, context).await }))
     }
 
     fn log(&self) -> BoxFuture<'_, Result<Vec<Revision>, Refusal>> {
@@ -310,7 +324,7 @@ impl FileStore for BucketStore {
     }
 
     fn changes(&self) -> Option<broadcast::Receiver<Change>> {
-        Some(self.bucket.feed.subscribe())
+        Some(self.bucket.changes.subscribe())
     }
 
     fn past<'a>(
@@ -318,7 +332,7 @@ impl FileStore for BucketStore {
         path: &'a WorkPath,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        Box::pin(self.bucket.past(path, from))
+        Box::pin(self.bucket.recorded_versions(path, from))
     }
 
     fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
@@ -331,7 +345,7 @@ impl FileStore for BucketStore {
 }
 
 /// A commit that has begun goes on when its caller is gone.
-async fn to_the_end<T: Send + 'static>(
+async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
 ) -> Result<T, Refusal> {
     tokio::spawn(work).await.unwrap_or_else(|error| {

@@ -30,11 +30,11 @@ const REVISION: &str = "restitchrevision";
 const REMOVED: &str = "restitchremoved";
 
 /// Keys of one page of a listing.
-pub(super) const PAGE: usize = 1000;
+pub(super) const PAGE_SIZE: usize = 1000;
 
 /// A version of an object, as the server tells it from any other.
 #[derive(Debug, Clone)]
-pub(super) struct Version {
+pub(super) struct ObjectVersion {
     update: UpdateVersion,
     attributes: Attributes,
     /// The revision that wrote it; `None` for another program's write.
@@ -45,9 +45,9 @@ pub(super) struct Version {
     pub(super) modified: u64,
 }
 
-impl Version {
+impl ObjectVersion {
     /// Whether the server says that both are the same.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         self.update.e_tag == other.update.e_tag && self.update.version == other.update.version
     }
 }
@@ -56,31 +56,31 @@ impl Version {
 #[derive(Debug, Clone)]
 pub(super) struct Object {
     pub(super) bytes: Vec<u8>,
-    pub(super) version: Version,
+    pub(super) version: ObjectVersion,
 }
 
-/// What came of a conditional write.
+/// The outcome of a conditional write.
 #[derive(Debug)]
-pub(super) enum Put {
-    Done(Version),
+pub(super) enum PutOutcome {
+    Done(ObjectVersion),
     /// Another version is there; nothing was written.
-    Other,
+    Mismatch,
 }
 
-/// Why the server did not do what it was asked.
+/// A request that the server did not carry out.
 #[derive(Debug, Clone)]
-pub(super) struct Trouble {
+pub(super) struct StorageError {
     /// In words, for the report.
     pub(super) text: String,
     /// Whether the request may have been carried out all the same.
-    pub(super) unclear: bool,
+    pub(super) may_have_applied: bool,
     /// What the caller should do.
     pub(super) hint: &'static str,
     /// The object is longer than what is read.
     pub(super) too_large: Option<u64>,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for StorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -88,7 +88,7 @@ impl fmt::Display for Trouble {
 
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Listed {
+pub(super) struct ListedKey {
     /// The key below the prefix.
     pub(super) key: String,
     pub(super) bytes: u64,
@@ -103,7 +103,7 @@ pub(super) struct Objects {
     /// The folder, where the objects are files of this machine.
     folder: Option<PathBuf>,
     /// Whether objects outlive the process.
-    pub(super) kept: bool,
+    pub(super) is_persistent: bool,
 }
 
 impl Objects {
@@ -122,7 +122,7 @@ impl Objects {
         // The clients take the process's own implementation of TLS.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let address = format!("{scheme}://{bucket}");
-        let said = |error: Error| words(&error);
+        let describe_error = |error: Error| describe(&error);
         let unknown = |key: &String| {
             format!("[object_store] {key} in the configuration is no setting of {scheme}")
         };
@@ -136,7 +136,11 @@ impl Objects {
                     }
                     builder = builder.with_config(name, value);
                 }
-                builder.with_url(address).with_retry(retry()).build().map_err(said)?
+                builder
+                    .with_url(address)
+                    .with_retry(retry_config())
+                    .build()
+                    .map_err(describe_error)?
             }};
         }
         for (name, value) in std::env::vars() {
@@ -149,7 +153,7 @@ impl Objects {
             store,
             prefix: prefix.clone(),
             folder: None,
-            kept: true,
+            is_persistent: true,
         };
         Ok(match scheme {
             "s3" | "s3a" => remote(Arc::new(configured!(AmazonS3Builder::from_env()))),
@@ -157,13 +161,13 @@ impl Objects {
             "az" | "abfs" | "abfss" => {
                 remote(Arc::new(configured!(MicrosoftAzureBuilder::from_env())))
             }
-            "memory" => Self { kept: false, ..remote(Arc::new(InMemory::new())) },
+            "memory" => Self { is_persistent: false, ..remote(Arc::new(InMemory::new())) },
             "file" => {
                 let folder = PathBuf::from(url.trim_start_matches("file://"));
                 let folder = folder.canonicalize().map_err(|error| error.to_string())?;
-                let store = LocalFileSystem::new_with_prefix(&folder).map_err(said)?;
+                let store = LocalFileSystem::new_with_prefix(&folder).map_err(describe_error)?;
                 let store: Arc<dyn ObjectStore> = Arc::new(store.with_fsync(true));
-                Self { store, prefix: String::new(), folder: Some(folder), kept: true }
+                Self { store, prefix: String::new(), folder: Some(folder), is_persistent: true }
             }
             _ => {
                 return Err(format!(
@@ -175,33 +179,41 @@ impl Objects {
 
     /// Whether objects carry the revision that wrote them. Files of this machine do not; there
     /// no answer gets lost either.
-    pub(super) fn carries_marks(&self) -> bool {
+    pub(super) fn supports_metadata(&self) -> bool {
         self.folder.is_none()
     }
 
-    fn at(&self, key: &str) -> Result<Path, Trouble> {
+    fn object_path(&self, key: &str) -> Result<Path, StorageError> {
         let full = match self.prefix.as_str() {
             "" => key.to_owned(),
             prefix => format!("{prefix}/{key}"),
         };
         if let Some(folder) = &self.folder {
-            no_links(folder, key)?;
+            refuse_links(folder, key)?;
         }
-        Path::parse(full).map_err(|error| Trouble {
+        Path::parse(full).map_err(|error| StorageError {
             text: format!("it is no name for an object: {error}"),
-            unclear: false,
+            may_have_applied: false,
             hint: "Give another path.",
             too_large: None,
         })
     }
 
-    /// The object, or `None` where there is none. A longer one than `most` is not read.
-    pub(super) async fn get(&self, key: &str, most: u64) -> Result<Option<Object>, Trouble> {
-        self.read(key, GetOptions::default(), most).await
+    /// The object, or `None` where there is none. A longer one than `max_bytes` is not read.
+    pub(super) async fn get(
+        &self,
+        key: &str,
+        max_bytes: u64,
+    ) -> Result<Option<Object>, StorageError> {
+        self.read(key, GetOptions::default(), max_bytes).await
     }
 
     /// The first bytes of the object.
-    pub(super) async fn start(&self, key: &str, bytes: u64) -> Result<Option<Object>, Trouble> {
+    pub(super) async fn get_prefix(
+        &self,
+        key: &str,
+        bytes: u64,
+    ) -> Result<Option<Object>, StorageError> {
         let options =
             GetOptions { range: Some(GetRange::Bounded(0..bytes)), ..GetOptions::default() };
         self.read(key, options, u64::MAX).await
@@ -211,16 +223,16 @@ impl Objects {
         &self,
         key: &str,
         options: GetOptions,
-        most: u64,
-    ) -> Result<Option<Object>, Trouble> {
-        let found = match self.store.get_opts(&self.at(key)?, options).await {
+        max_bytes: u64,
+    ) -> Result<Option<Object>, StorageError> {
+        let found = match self.store.get_opts(&self.object_path(key)?, options).await {
             Err(Error::NotFound { .. }) => return Ok(None),
-            other => other.map_err(|error| trouble(&error))?,
+            other => other.map_err(|error| storage_error(&error))?,
         };
-        if found.meta.size > most {
-            return Err(Trouble {
+        if found.meta.size > max_bytes {
+            return Err(StorageError {
                 text: format!("it has {} bytes", found.meta.size),
-                unclear: false,
+                may_have_applied: false,
                 hint: "",
                 too_large: Some(found.meta.size),
             });
@@ -230,7 +242,7 @@ impl Objects {
             found.attributes.clone(),
             found.meta.last_modified.timestamp_millis(),
         );
-        let bytes = found.bytes().await.map_err(|error| trouble(&error))?;
+        let bytes = found.bytes().await.map_err(|error| storage_error(&error))?;
         Ok(Some(Object { bytes: bytes.to_vec(), version }))
     }
 
@@ -239,10 +251,10 @@ impl Objects {
         &self,
         key: &str,
         bytes: Vec<u8>,
-        at: Option<&Version>,
+        at: Option<&ObjectVersion>,
         revision: Option<u64>,
-    ) -> Result<Put, Trouble> {
-        let attributes = self.marked(at, revision, None);
+    ) -> Result<PutOutcome, StorageError> {
+        let attributes = self.attributes_for(at, revision, None);
         let mode = match at {
             None => PutMode::Create,
             Some(version) => PutMode::Update(version.update.clone()),
@@ -251,18 +263,18 @@ impl Objects {
     }
 
     /// Writes an object, whatever is there.
-    pub(super) async fn put_over(&self, key: &str, bytes: Vec<u8>) -> Result<(), Trouble> {
+    pub(super) async fn overwrite(&self, key: &str, bytes: Vec<u8>) -> Result<(), StorageError> {
         self.put(key, bytes, PutMode::Overwrite, Attributes::new()).await.map(drop)
     }
 
     /// What an object is to carry: what it carried before, and who writes it.
-    fn marked(
+    fn attributes_for(
         &self,
-        at: Option<&Version>,
+        at: Option<&ObjectVersion>,
         revision: Option<u64>,
         removed: Option<&'static str>,
     ) -> Attributes {
-        if !self.carries_marks() {
+        if !self.supports_metadata() {
             return Attributes::new();
         }
         let mut attributes = at.map(|version| version.attributes.clone()).unwrap_or_default();
@@ -283,28 +295,30 @@ impl Objects {
         bytes: Vec<u8>,
         mode: PutMode,
         attributes: Attributes,
-    ) -> Result<Put, Trouble> {
-        let path = self.at(key)?;
-        let (mode, held) = match (&self.folder, mode) {
+    ) -> Result<PutOutcome, StorageError> {
+        let path = self.object_path(key)?;
+        let (mode, lock) = match (&self.folder, mode) {
             // This machine has locks in place of conditions.
             (Some(folder), PutMode::Update(known)) => {
-                let held = hold(folder.clone()).await?;
+                let lock = lock_folder(folder.clone()).await?;
                 match self.store.head(&path).await {
-                    Err(Error::NotFound { .. }) => return Ok(Put::Other),
-                    Ok(now) if now.e_tag != known.e_tag => return Ok(Put::Other),
-                    other => other.map_err(|error| trouble(&error))?,
+                    Err(Error::NotFound { .. }) => return Ok(PutOutcome::Mismatch),
+                    Ok(now) if now.e_tag != known.e_tag => return Ok(PutOutcome::Mismatch),
+                    other => other.map_err(|error| storage_error(&error))?,
                 };
-                (PutMode::Overwrite, Some(held))
+                (PutMode::Overwrite, Some(lock))
             }
             (_, mode) => (mode, None),
         };
         let options = PutOptions { mode, attributes: attributes.clone(), ..PutOptions::default() };
         let done = self.store.put_opts(&path, PutPayload::from(bytes), options).await;
-        drop(held);
+        drop(lock);
         match done {
-            Ok(done) => Ok(Put::Done(version_of(done.into(), attributes, 0))),
-            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => Ok(Put::Other),
-            Err(error) => Err(trouble(&error)),
+            Ok(done) => Ok(PutOutcome::Done(version_of(done.into(), attributes, 0))),
+            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
+                Ok(PutOutcome::Mismatch)
+            }
+            Err(error) => Err(storage_error(&error)),
         }
     }
 
@@ -315,71 +329,71 @@ impl Objects {
     pub(super) async fn remove_if(
         &self,
         key: &str,
-        at: &Version,
+        at: &ObjectVersion,
         revision: u64,
-    ) -> Result<Put, Trouble> {
-        let path = self.at(key)?;
+    ) -> Result<PutOutcome, StorageError> {
+        let path = self.object_path(key)?;
         if let Some(folder) = &self.folder {
-            let _held = hold(folder.clone()).await?;
+            let _lock = lock_folder(folder.clone()).await?;
             return match self.store.head(&path).await {
-                Err(Error::NotFound { .. }) => Ok(Put::Other),
-                Ok(now) if now.e_tag != at.update.e_tag => Ok(Put::Other),
+                Err(Error::NotFound { .. }) => Ok(PutOutcome::Mismatch),
+                Ok(now) if now.e_tag != at.update.e_tag => Ok(PutOutcome::Mismatch),
                 other => {
-                    other.map_err(|error| trouble(&error))?;
-                    self.store.delete(&path).await.map_err(|error| trouble(&error))?;
-                    Ok(Put::Done(at.clone()))
+                    other.map_err(|error| storage_error(&error))?;
+                    self.store.delete(&path).await.map_err(|error| storage_error(&error))?;
+                    Ok(PutOutcome::Done(at.clone()))
                 }
             };
         }
-        let attributes = self.marked(Some(at), Some(revision), Some("1"));
+        let attributes = self.attributes_for(Some(at), Some(revision), Some("1"));
         let mode = PutMode::Update(at.update.clone());
         self.put(key, Vec::new(), mode, attributes).await
     }
 
     /// Removes an object, whatever it is.
-    pub(super) async fn remove(&self, key: &str) -> Result<(), Trouble> {
-        match self.store.delete(&self.at(key)?).await {
+    pub(super) async fn remove(&self, key: &str) -> Result<(), StorageError> {
+        match self.store.delete(&self.object_path(key)?).await {
             Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(trouble(&error)),
+            Err(error) => Err(storage_error(&error)),
         }
     }
 
     /// One page of the keys that begin with `folder` and come after `after`, in order; at most
-    /// [`PAGE`] of them. Fewer mean that there are no more.
+    /// [`PAGE_SIZE`] of them. Fewer mean that there are no more.
     pub(super) async fn page(
         &self,
         folder: &str,
         after: Option<&str>,
-    ) -> Result<Vec<Listed>, Trouble> {
+    ) -> Result<Vec<ListedKey>, StorageError> {
         let full = [self.prefix.as_str(), folder].into_iter().filter(|part| !part.is_empty());
         let full = full.collect::<Vec<_>>().join("/");
         let below = if full.is_empty() { None } else { Some(Path::from(full)) };
         let stream = match after {
             None => self.store.list(below.as_ref()),
-            Some(after) => self.store.list_with_offset(below.as_ref(), &self.at(after)?),
+            Some(after) => self.store.list_with_offset(below.as_ref(), &self.object_path(after)?),
         };
         let skip = match self.prefix.as_str() {
             "" => 0,
             prefix => prefix.len() + 1,
         };
-        let listed = stream.map_ok(|meta| Listed {
+        let listed = stream.map_ok(|meta| ListedKey {
             key: meta.location.as_ref().get(skip..).unwrap_or_default().to_owned(),
             bytes: meta.size,
             modified: u64::try_from(meta.last_modified.timestamp_millis()).unwrap_or_default(),
         });
         // Servers list in order; a folder and the memory do not.
-        let ordered = self.folder.is_none() && self.kept;
-        let most = if ordered { PAGE } else { usize::MAX };
-        let mut page: Vec<Listed> =
-            listed.take(most).try_collect().await.map_err(|error| trouble(&error))?;
+        let ordered = self.folder.is_none() && self.is_persistent;
+        let limit = if ordered { PAGE_SIZE } else { usize::MAX };
+        let mut page: Vec<ListedKey> =
+            listed.take(limit).try_collect().await.map_err(|error| storage_error(&error))?;
         page.sort_unstable();
-        page.truncate(PAGE);
+        page.truncate(PAGE_SIZE);
         Ok(page)
     }
 }
 
 /// Few and short: the caller waits, and decides again by itself.
-fn retry() -> RetryConfig {
+fn retry_config() -> RetryConfig {
     RetryConfig {
         max_retries: 4,
         retry_timeout: Duration::from_secs(15),
@@ -391,18 +405,18 @@ fn retry() -> RetryConfig {
     }
 }
 
-fn version_of(update: UpdateVersion, attributes: Attributes, modified: i64) -> Version {
+fn version_of(update: UpdateVersion, attributes: Attributes, modified: i64) -> ObjectVersion {
     let mark = |name: &'static str| attributes.get(&Attribute::Metadata(name.into()));
     let revision = mark(REVISION).and_then(|value| value.parse().ok());
     let removed = mark(REMOVED).is_some();
     let modified = u64::try_from(modified).unwrap_or_default();
-    Version { update, revision, removed, modified, attributes }
+    ObjectVersion { update, revision, removed, modified, attributes }
 }
 
-fn trouble(error: &Error) -> Trouble {
+fn storage_error(error: &Error) -> StorageError {
     const AGAIN: &str =
         "The storage failed, not the call. Send the same call again, or tell the user.";
-    let (unclear, hint) = match error {
+    let (may_have_applied, hint) = match error {
         Error::PermissionDenied { .. } => {
             (false, "Ask the user for access to the bucket: reading, writing, listing, deleting.")
         }
@@ -415,11 +429,11 @@ fn trouble(error: &Error) -> Trouble {
         }
         _ => (true, AGAIN),
     };
-    Trouble { text: words(error), unclear, hint, too_large: None }
+    StorageError { text: describe(error), may_have_applied, hint, too_large: None }
 }
 
 /// An error in a line. What servers send with it can be pages.
-fn words(error: &Error) -> String {
+fn describe(error: &Error) -> String {
     let text = error.to_string();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(400) {
@@ -429,18 +443,18 @@ fn words(error: &Error) -> String {
 }
 
 /// The lock of a folder, held until it is dropped.
-async fn hold(folder: PathBuf) -> Result<fs::File, Trouble> {
+async fn lock_folder(folder: PathBuf) -> Result<fs::File, StorageError> {
     let taken = tokio::task::spawn_blocking(move || {
-        let own = folder.join(super::OWN);
+        let own = folder.join(super::RESERVED_FOLDER);
         fs::create_dir_all(&own)?;
         let mut options = fs::OpenOptions::new();
         let file = options.write(true).create(true).truncate(false).open(own.join("lock"))?;
         file.lock()?;
         Ok(file)
     });
-    let failed = |why: String| Trouble {
+    let failed = |why: String| StorageError {
         text: format!("the folder cannot be locked: {why}"),
-        unclear: false,
+        may_have_applied: false,
         hint: "Check the folder's permissions.",
         too_large: None,
     };
@@ -451,15 +465,15 @@ async fn hold(folder: PathBuf) -> Result<fs::File, Trouble> {
 }
 
 /// A link in a folder could lead out of it.
-fn no_links(folder: &FsPath, key: &str) -> Result<(), Trouble> {
+fn refuse_links(folder: &FsPath, key: &str) -> Result<(), StorageError> {
     let mut at = folder.to_path_buf();
     for part in key.split('/') {
         at.push(part);
         match at.symlink_metadata() {
             Ok(meta) if meta.is_symlink() => {
-                return Err(Trouble {
+                return Err(StorageError {
                     text: format!("{} is a symbolic link", at.display()),
-                    unclear: false,
+                    may_have_applied: false,
                     hint: "Open the folder itself as the root (without file://), where links are followed safely.",
                     too_large: None,
                 });

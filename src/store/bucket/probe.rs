@@ -5,74 +5,79 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use super::objects::{Objects, Put, Trouble};
-use super::{BucketOptions, OWN};
+use super::objects::{Objects, PutOutcome, StorageError};
+use super::{BucketOptions, RESERVED_FOLDER};
 use crate::store::versioned::millis;
 use crate::text::ContentHash;
 
 const DAY: u64 = 24 * 3600 * 1000;
 
 /// Refuses a server that writes whatever the condition says.
-pub(super) async fn conditional_writes(
+pub(super) async fn check_conditional_writes(
     objects: &Objects,
     url: &str,
     options: &BucketOptions,
 ) -> Result<(), String> {
     // A folder has locks in their place.
-    if !objects.carries_marks() {
+    if !objects.supports_metadata() {
         return Ok(());
     }
-    let memory = Memory::new(url, options);
-    if memory.is_fresh() {
+    let cache = ProbeCache::new(url, options);
+    if cache.is_fresh() {
         return Ok(());
     }
-    let mut dice = [0_u8; 8];
-    getrandom::fill(&mut dice).map_err(|error| error.to_string())?;
-    let key = format!("{OWN}/probe/{:016x}", u64::from_le_bytes(dice));
-    let tried = tried(objects, &key).await;
+    let mut random = [0_u8; 8];
+    getrandom::fill(&mut random).map_err(|error| error.to_string())?;
+    let key = format!("{RESERVED_FOLDER}/probe/{:016x}", u64::from_le_bytes(random));
+    let defect = find_defect(objects, &key).await;
     // Whatever came out, the object is of no more use.
     let removed = objects.remove(&key).await;
-    match tried {
-        Err(trouble) => Err(said(&trouble)),
+    match defect {
+        Err(error) => Err(describe(&error)),
         Ok(Some(what)) => Err(format!(
             "the server of {url} {what}: two agents there would overwrite each other's edits, so restitch does not use it. Use a server with conditional writes (S3 since 2024, MinIO, R2, Google Cloud Storage, Azure Blob Storage)"
         )),
         Ok(None) => {
-            removed.map_err(|trouble| said(&trouble))?;
-            memory.remember();
+            removed.map_err(|error| describe(&error))?;
+            cache.record_success();
             Ok(())
         }
     }
 }
 
-fn said(trouble: &Trouble) -> String {
-    format!("{trouble}. {}", trouble.hint)
+fn describe(error: &StorageError) -> String {
+    format!("{error}. {}", error.hint)
 }
 
 /// What is wrong with the server, if anything.
-async fn tried(objects: &Objects, key: &str) -> Result<Option<&'static str>, Trouble> {
-    let Put::Done(first) = objects.put_if(key, b"1".to_vec(), None, Some(1)).await? else {
+async fn find_defect(objects: &Objects, key: &str) -> Result<Option<&'static str>, StorageError> {
+    let PutOutcome::Done(first) = objects.put_if(key, b"1".to_vec(), None, Some(1)).await? else {
         // No other process has this name, so an earlier answer was lost.
-        return Err(Trouble {
+        return Err(StorageError {
             text: "an object with a new name is there already".into(),
-            unclear: true,
+            may_have_applied: true,
             hint: "Try again.",
             too_large: None,
         });
     };
-    if matches!(objects.put_if(key, b"2".to_vec(), None, Some(2)).await?, Put::Done(_)) {
+    if matches!(objects.put_if(key, b"2".to_vec(), None, Some(2)).await?, PutOutcome::Done(_)) {
         return Ok(Some("ignores If-None-Match and overwrites objects that are there"));
     }
-    let Put::Done(second) = objects.put_if(key, b"3".to_vec(), Some(&first), Some(3)).await? else {
+    let PutOutcome::Done(second) =
+        objects.put_if(key, b"3".to_vec(), Some(&first), Some(3)).await?
+    else {
         return Ok(Some("refuses If-Match with the version that it returned itself"));
     };
-    if matches!(objects.put_if(key, b"4".to_vec(), Some(&first), Some(4)).await?, Put::Done(_)) {
+    if matches!(
+        objects.put_if(key, b"4".to_vec(), Some(&first), Some(4)).await?,
+        PutOutcome::Done(_)
+    ) {
         return Ok(Some("ignores If-Match and overwrites a version other than the one named"));
     }
     let Some(now) = objects.get(key, 16).await? else {
         return Ok(Some("does not show an object right after it was written"));
     };
-    if now.bytes != b"3" || !now.version.is(&second) {
+    if now.bytes != b"3" || !now.version.is_same(&second) {
         return Ok(Some("shows another version right after one was written"));
     }
     if now.version.revision != Some(3) {
@@ -81,13 +86,13 @@ async fn tried(objects: &Objects, key: &str) -> Result<Option<&'static str>, Tro
     Ok(None)
 }
 
-/// What is remembered of servers, in the state folder.
-struct Memory {
+/// Which servers passed the check lately, kept in the state folder.
+struct ProbeCache {
     file: Option<PathBuf>,
     name: String,
 }
 
-impl Memory {
+impl ProbeCache {
     fn new(url: &str, options: &BucketOptions) -> Self {
         let endpoint = |(name, value): (String, String)| {
             let name = name.to_ascii_lowercase();
@@ -113,7 +118,7 @@ impl Memory {
     }
 
     /// Losing this costs a few requests.
-    fn remember(&self) {
+    fn record_success(&self) {
         let Some(file) = &self.file else { return };
         let mut known = self.read();
         known.retain(|_, time| millis().abs_diff(*time) < DAY);

@@ -2,60 +2,69 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::history::{self, Bytes, Entry, State};
-use super::objects::Trouble;
-use super::{Bucket, OWN};
+use super::history::{self, CommitRecord, CommitState, FileVersions};
+use super::objects::StorageError;
+use super::{Bucket, RESERVED_FOLDER};
 use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::port::{Committed, Recalled, RequestId};
 use crate::store::versioned::committed;
 use crate::text::{ContentHash, Snapshot};
 
 /// A longer answer is not read.
-const MOST: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// What is known of a request.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Known {
+struct RequestRecord {
     asks: Option<ContentHash>,
     /// Where its commit is on the record.
     entry: Option<String>,
     answer: Option<String>,
 }
 
-fn key(request: &RequestId) -> String {
-    format!("{OWN}/requests/{}", ContentHash::of(request.as_str().as_bytes()))
+fn request_key(request: &RequestId) -> String {
+    format!("{RESERVED_FOLDER}/requests/{}", ContentHash::of(request.as_str().as_bytes()))
 }
 
 impl Bucket {
-    async fn known(&self, request: &RequestId) -> Result<Option<Known>, Trouble> {
-        let found = self.objects.get(&key(request), MOST).await?;
+    async fn load_request(
+        &self,
+        request: &RequestId,
+    ) -> Result<Option<RequestRecord>, StorageError> {
+        let found = self.objects.get(&request_key(request), MAX_BYTES).await?;
         Ok(found.and_then(|object| serde_json::from_slice(&object.bytes).ok()))
     }
 
-    async fn keep(&self, request: &RequestId, known: &Known) -> Result<(), Trouble> {
+    async fn store_request(
+        &self,
+        request: &RequestId,
+        known: &RequestRecord,
+    ) -> Result<(), StorageError> {
         let bytes = serde_json::to_vec(known).unwrap_or_default();
-        self.objects.put_over(&key(request), bytes).await
+        self.objects.overwrite(&request_key(request), bytes).await
     }
 
     /// Notes what a request is about to do.
-    pub(super) async fn note_request(
+    pub(super) async fn record_request(
         &self,
         request: &RequestId,
         entry: &str,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), StorageError> {
         let entry = Some(entry.to_owned());
-        self.keep(request, &Known { asks: request.asks(), entry, answer: None }).await
+        self.store_request(request, &RequestRecord { asks: request.asks(), entry, answer: None })
+            .await
     }
 
     /// The commit of a request that was delivered before.
-    pub(super) async fn repeated(
+    pub(super) async fn repeated_request(
         &self,
         request: &RequestId,
         batch: &[VerifiedEdit],
     ) -> Result<Option<Vec<Committed>>, Refusal> {
-        let known = self.known(request).await.map_err(|trouble| unknown(request, &trouble))?;
+        let known =
+            self.load_request(request).await.map_err(|error| lookup_failed(request, &error))?;
         let Some(known) = known else { return Ok(None) };
-        let Some((entry, files)) = self.happened_as(&known).await else { return Ok(None) };
+        let Some((entry, files)) = self.applied_commit(&known).await else { return Ok(None) };
         let is_same = match (known.asks, request.asks()) {
             (Some(then), Some(now)) => then == now,
             // The request was not noted; the files of the commit tell what it was.
@@ -73,21 +82,24 @@ impl Bucket {
     }
 
     /// The commit that was noted for a request, if it went through.
-    async fn happened_as(&self, known: &Known) -> Option<(Entry, Vec<Bytes>)> {
+    async fn applied_commit(
+        &self,
+        known: &RequestRecord,
+    ) -> Option<(CommitRecord, Vec<FileVersions>)> {
         let found = self.objects.get(known.entry.as_ref()?, u64::MAX).await.ok()??;
-        let (entry, files) = history::read(&found.bytes)?;
+        let (entry, files) = history::decode(&found.bytes)?;
         let done = match entry.state {
-            State::Done => true,
-            State::Open | State::TakenBack => false,
-            State::Single => {
-                let past = self.since(&entry).await.ok()?;
-                past.iter().any(|standing| standing.entry == entry && standing.happened)
+            CommitState::Done => true,
+            CommitState::Open | CommitState::TakenBack => false,
+            CommitState::Single => {
+                let past = self.commits_since(&entry).await.ok()?;
+                past.iter().any(|commit| commit.entry == entry && commit.was_applied)
             }
         };
         done.then_some((entry, files))
     }
 
-    fn recorded(&self, entry: &Entry, files: Vec<Bytes>) -> Vec<Committed> {
+    fn recorded(&self, entry: &CommitRecord, files: Vec<FileVersions>) -> Vec<Committed> {
         let restored = entry.files.iter().zip(files).filter_map(|(file, bytes)| {
             let path = WorkPath::parse(&file.path, &self.root).ok()?;
             let after = match bytes.after {
@@ -110,11 +122,11 @@ impl Bucket {
     }
 
     pub(super) async fn recall(&self, request: &RequestId) -> Recalled {
-        let known = match self.known(request).await {
+        let known = match self.load_request(request).await {
             Ok(Some(known)) => known,
             Ok(None) => return Recalled::Unknown,
-            Err(trouble) => {
-                tracing::warn!(%trouble, "a request cannot be looked up");
+            Err(error) => {
+                tracing::warn!(%error, "a request cannot be looked up");
                 return Recalled::Unknown;
             }
         };
@@ -122,7 +134,7 @@ impl Bucket {
         if let Some(answer) = known.answer {
             return if is_same { Recalled::Answer(answer) } else { Recalled::Other };
         }
-        match self.happened_as(&known).await {
+        match self.applied_commit(&known).await {
             None => Recalled::Unknown,
             Some((entry, files)) if is_same => Recalled::Committed(self.recorded(&entry, files)),
             Some(_) => Recalled::Other,
@@ -130,21 +142,21 @@ impl Bucket {
     }
 
     pub(super) async fn remember(&self, request: &RequestId, answer: String) {
-        let known = self.known(request).await.ok().flatten().unwrap_or_default();
-        let known = Known { asks: request.asks(), answer: Some(answer), ..known };
-        if let Err(trouble) = self.keep(request, &known).await {
-            tracing::warn!(%trouble, "the answer to a request is not kept");
+        let known = self.load_request(request).await.ok().flatten().unwrap_or_default();
+        let known = RequestRecord { asks: request.asks(), answer: Some(answer), ..known };
+        if let Err(error) = self.store_request(request, &known).await {
+            tracing::warn!(%error, "the answer to a request is not kept");
         }
     }
 }
 
-fn unknown(request: &RequestId, trouble: &Trouble) -> Refusal {
+fn lookup_failed(request: &RequestId, error: &StorageError) -> Refusal {
     Refusal::new(
         EditCode::ReadError,
         format!(
-            "cannot look up whether request `{}` was carried out before: {trouble}",
+            "cannot look up whether request `{}` was carried out before: {error}",
             request.as_str()
         ),
     )
-    .hint(trouble.hint)
+    .hint(error.hint)
 }

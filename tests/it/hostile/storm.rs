@@ -291,15 +291,15 @@ fn logs_and_journals() {
     let names = crate::disk::names_below(&world.state());
     let log = names.iter().find(|name| name.ends_with("/log")).expect("log");
     let written = std::fs::read(log).expect("log");
-    assert_eq!(restitch::internals::commits_of(&written), [1]);
+    assert_eq!(restitch::internals::revisions_in(&written), [1]);
     let whole = b"{\"target\":\"/w/f\",\"before\":4,\"after\":4}\none\ntwo\n";
-    let (before, after) = restitch::internals::versions_of(whole).expect("whole");
+    let (before, after) = restitch::internals::journal_versions(whole).expect("whole");
     assert_eq!((before, after), (&b"one\n"[..], &b"two\n"[..]));
     storm("logs", 5_000, &[&written, LOG], |input| {
-        let _ = restitch::internals::commits_of(input);
+        let _ = restitch::internals::revisions_in(input);
     });
     storm("journals", 5_000, &[whole], |input| {
-        let _ = restitch::internals::versions_of(input);
+        let _ = restitch::internals::journal_versions(input);
     });
 }
 

@@ -1,11 +1,11 @@
-//! Refusals of the disk: what happened, where, and what to do next.
+//! The refusals of the disk store: what happened, where, and what to do next.
 
 use std::io;
 use std::path::Path;
 
 use rustix::io::Errno;
 
-use super::confine::NotAFile;
+use super::confine::OpenError;
 use crate::edit::{EditCode, Refusal, WorkPath};
 use crate::text::quote_name;
 
@@ -13,17 +13,17 @@ fn errno(error: &io::Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw_os_error)
 }
 
-pub(super) fn is(error: &io::Error, any_of: &[Errno]) -> bool {
+pub(super) fn has_errno(error: &io::Error, any_of: &[Errno]) -> bool {
     errno(error).is_some_and(|errno| any_of.contains(&errno))
 }
 
-pub(super) fn missing(path: &WorkPath) -> Refusal {
+pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
         .hint("Search for a part of the path, or create the file with an empty old_str.")
 }
 
-pub(super) fn exists(path: &WorkPath) -> Refusal {
+pub(super) fn already_exists(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::CreateExisting, format!("`{path}` exists already"))
         .at(path.as_str())
         .hint("Read the file and edit it instead of creating it.")
@@ -45,12 +45,12 @@ pub(super) fn too_large(path: &WorkPath, size: u64, most: u64) -> Refusal {
 }
 
 /// A path that cannot be followed to a place below the root.
-pub(super) fn unreachable(path: &WorkPath, error: &io::Error) -> Refusal {
+pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
     let invalid = |why: &str, hint: &str| {
         Refusal::new(EditCode::InvalidPath, format!("`{path}` {why}")).at(path.as_str()).hint(hint)
     };
     match errno(error) {
-        Some(Errno::NOENT) => missing(path),
+        Some(Errno::NOENT) => not_found(path),
         Some(Errno::XDEV) => invalid(
             "leads outside the root through a symbolic link",
             "Name a file below the root, or start restitch with a root that holds the target.",
@@ -66,12 +66,12 @@ pub(super) fn unreachable(path: &WorkPath, error: &io::Error) -> Refusal {
         Some(Errno::NAMETOOLONG) => {
             invalid("has a part that is too long for the file system", "Give a shorter name.")
         }
-        _ => unreadable(path, error),
+        _ => not_read(path, error),
     }
 }
 
 /// A root that is no longer where it was opened.
-pub(super) fn rootless(root: &Path, error: &io::Error) -> Refusal {
+pub(super) fn root_lost(root: &Path, error: &io::Error) -> Refusal {
     let root = root.display();
     let why = match errno(error) {
         Some(Errno::NOENT) => "is gone".to_owned(),
@@ -82,7 +82,7 @@ pub(super) fn rootless(root: &Path, error: &io::Error) -> Refusal {
         .hint("Put the folder back, or start restitch again with the root that is meant.")
 }
 
-pub(super) fn unreadable(path: &WorkPath, error: &io::Error) -> Refusal {
+pub(super) fn not_read(path: &WorkPath, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
         Some(Errno::ACCESS | Errno::PERM) => "Ask the user for read permission on it.",
         Some(Errno::MFILE | Errno::NFILE) => "Too many files are open. Try again later.",
@@ -93,21 +93,21 @@ pub(super) fn unreadable(path: &WorkPath, error: &io::Error) -> Refusal {
         .hint(hint)
 }
 
-pub(super) fn not_a_file(path: &WorkPath, why: NotAFile) -> Refusal {
+pub(super) fn not_a_file(path: &WorkPath, why: OpenError) -> Refusal {
     match why {
-        NotAFile::Missing => missing(path),
-        NotAFile::Kind(kind) => {
+        OpenError::Missing => not_found(path),
+        OpenError::Kind(kind) => {
             Refusal::new(EditCode::InvalidPath, format!("`{path}` is {kind}, not a regular file"))
                 .at(path.as_str())
                 .hint("Only regular files can be read and edited. Search for a part of the path.")
         }
-        NotAFile::Moved => conflict(path, "was moved repeatedly while restitch tried to open it"),
-        NotAFile::Io(error) => unreadable(path, &error),
+        OpenError::Moved => conflict(path, "was moved repeatedly while restitch tried to open it"),
+        OpenError::Io(error) => not_read(path, &error),
     }
 }
 
 /// A write that failed before it had any effect on the file.
-pub(super) fn unwritten(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
+pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Refusal {
     let hint = match errno(error) {
         Some(Errno::NOSPC) => "The disk is full. Free some space, then send the same call again.",
         Some(Errno::DQUOT) => {

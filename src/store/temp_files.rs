@@ -1,4 +1,4 @@
-//! Temporary files: their names, and taking away those that a dead process left.
+//! Temporary files: their names, and the cleanup of those that a dead process left behind.
 //!
 //! A temp file is reclaimed only if all of this holds: its name has our form, it is a
 //! regular file of ours with one name, its process is dead, its lock is free (a
@@ -12,23 +12,24 @@ use rustix::fs::{FileType, OFlags};
 use rustix::process::Pid;
 
 use super::confine::{FileId, Folder};
-use super::lock::{self, Locked};
+use super::lock::{self, LockOutcome};
 
-const START: &str = ".restitch-";
-const END: &str = ".tmp";
-const OLD: Duration = Duration::from_secs(60);
+const PREFIX: &str = ".restitch-";
+const SUFFIX: &str = ".tmp";
+const MIN_AGE: Duration = Duration::from_secs(60);
 
 /// A fresh name: `.restitch-PID-RANDOM.tmp`.
 pub(super) fn temp_name() -> OsString {
-    format!("{START}{}-{:016x}{END}", std::process::id(), lock::random()).into()
+    format!("{PREFIX}{}-{:016x}{SUFFIX}", std::process::id(), lock::random()).into()
 }
 
 /// The process in a name of our form.
 fn process_of(name: &OsStr) -> Option<i32> {
-    let (pid, random) = name.to_str()?.strip_prefix(START)?.strip_suffix(END)?.split_once('-')?;
-    let form = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let (pid, random) =
+        name.to_str()?.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?.split_once('-')?;
+    let is_random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
     let pid: i32 = pid.parse().ok()?;
-    (form && pid > 0).then_some(pid)
+    (is_random && pid > 0).then_some(pid)
 }
 
 fn is_dead(pid: i32) -> bool {
@@ -38,7 +39,7 @@ fn is_dead(pid: i32) -> bool {
 
 /// Removes what dead processes left in `folder`; returns how many. Trouble is no reason
 /// to fail an edit, so it is only logged.
-pub(super) fn reclaim(folder: &Folder) -> usize {
+pub(super) fn reclaim_all(folder: &Folder) -> usize {
     let names = match folder.names() {
         Ok(names) => names,
         Err(error) => {
@@ -46,10 +47,10 @@ pub(super) fn reclaim(folder: &Folder) -> usize {
             return 0;
         }
     };
-    names.into_iter().filter(|name| reclaim_one(folder, name)).count()
+    names.into_iter().filter(|name| reclaim(folder, name)).count()
 }
 
-fn reclaim_one(folder: &Folder, name: &OsStr) -> bool {
+fn reclaim(folder: &Folder, name: &OsStr) -> bool {
     if !process_of(name).is_some_and(is_dead) {
         return false;
     }
@@ -63,9 +64,10 @@ fn reclaim_one(folder: &Folder, name: &OsStr) -> bool {
     let ours = meta.uid() == rustix::process::geteuid().as_raw()
         && meta.nlink() == 1
         && FileId::of(&file).ok() == Some(FileId::of_stat(&seen));
-    let idle = matches!(lock::try_lock(&file), Ok(Locked::Held | Locked::Unsupported));
+    let idle =
+        matches!(lock::try_lock(&file), Ok(LockOutcome::Acquired | LockOutcome::Unsupported));
     let reclaimed =
-        ours && idle && age.is_some_and(|age| age >= OLD) && folder.unlink(name).is_ok();
+        ours && idle && age.is_some_and(|age| age >= MIN_AGE) && folder.unlink(name).is_ok();
     if reclaimed {
         tracing::info!(name = %name.to_string_lossy(), "removed a temp file of a dead process");
     }

@@ -1,5 +1,5 @@
-//! Writing the files of a commit: choosing how, preparing what is not visible yet, touching the
-//! files, and taking back what was touched when a later file fails.
+//! Writes the files of a commit: chooses how, prepares what is not visible yet, writes each file,
+//! and rolls back those already written when a later one fails.
 
 use std::fs::File;
 use std::io;
@@ -8,24 +8,26 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::commit::Job;
-use super::confine::{FileId, NotAFile};
+use super::confine::{FileId, OpenError};
 use super::disk::Disk;
 use super::in_place::{self, Journal};
 use super::options::Promise;
-use super::replace::{Aside, Displaced, NO_FLAGS, NoTemp, Temp, holds, set_aside};
-use super::trouble;
+use super::refusals;
+use super::replace::{
+    Displaced, MovedAside, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content, set_aside,
+};
 use crate::edit::{After, Refusal};
 
-/// A write that is prepared as far as it can be without being seen.
+/// A write, prepared as far as it can be while nothing of it is visible.
 pub(super) enum PreparedWrite {
-    Create(Temp),
-    Replace(Temp),
+    Create(TempFile),
+    Replace(TempFile),
     InPlace { target: File, why: String },
     Remove,
 }
 
-/// A write that happened and can still be taken back.
-pub(super) enum Done {
+/// A write that is done and can still be rolled back.
+pub(super) enum AppliedWrite {
     Created(File),
     Exchanged(Displaced),
     /// Renamed over, where names cannot be exchanged.
@@ -34,7 +36,7 @@ pub(super) enum Done {
         target: File,
         journal: Option<Journal>,
     },
-    Removed(Aside),
+    Removed(MovedAside),
 }
 
 impl Disk {
@@ -44,7 +46,7 @@ impl Disk {
         let After::Content(after) = job.edit.after().clone() else {
             return Ok(PreparedWrite::Remove);
         };
-        let fault = |doing: &str, error: io::Error| trouble::unwritten(&path, doing, &error);
+        let fault = |doing: &str, error: io::Error| refusals::not_written(&path, doing, &error);
         if let Some(limit) = rustix::process::getrlimit(rustix::process::Resource::Fsize).current
             && after.len() as u64 > limit
         {
@@ -52,16 +54,18 @@ impl Disk {
             return Err(fault("the new content does not fit", Errno::FBIG.into()));
         }
         if job.edit.base().is_none() || job.held.is_none() {
-            self.sweep_folder(&job.place);
-            let temp = Temp::write(&job.place, &after, job.like.as_ref());
+            self.sweep_folder(&job.target);
+            let temp = TempFile::write(&job.target, &after, job.metadata_from.as_ref());
             let temp = match temp {
                 Ok(temp) => temp,
-                Err(NoTemp::Io(error)) => return Err(fault("cannot write the new file", error)),
-                Err(NoTemp::NotTheSame(what)) => {
+                Err(TempFileError::Io(error)) => {
+                    return Err(fault("cannot write the new file", error));
+                }
+                Err(TempFileError::MetadataLost(what)) => {
                     job.warnings.push(format!("could not restore {what}"));
-                    Temp::write(&job.place, &after, None).map_err(|why| match why {
-                        NoTemp::Io(error) => fault("cannot write the new file", error),
-                        NoTemp::NotTheSame(what) => {
+                    TempFile::write(&job.target, &after, None).map_err(|why| match why {
+                        TempFileError::Io(error) => fault("cannot write the new file", error),
+                        TempFileError::MetadataLost(what) => {
                             fault("cannot write the new file", io::Error::other(what))
                         }
                     })?
@@ -71,51 +75,51 @@ impl Disk {
             return Ok(PreparedWrite::Create(temp));
         }
         let Some(held) = &job.held else { return Ok(PreparedWrite::Remove) };
-        if held.names > 1 {
+        if held.link_count > 1 {
             let why = format!(
                 "it has {} names (hard links), and all of them show the change",
-                held.names
+                held.link_count
             );
             return in_place(job, why);
         }
-        self.sweep_folder(&job.place);
-        match Temp::write(&job.place, &after, Some(&held.metadata)) {
+        self.sweep_folder(&job.target);
+        match TempFile::write(&job.target, &after, Some(&held.metadata)) {
             Ok(temp) => {
                 self.sync_temp(&temp)
                     .map_err(|error| fault("cannot sync the new content", error))?;
                 Ok(PreparedWrite::Replace(temp))
             }
-            Err(NoTemp::NotTheSame(what)) => {
+            Err(TempFileError::MetadataLost(what)) => {
                 in_place(job, format!("a new file could not have {what}"))
             }
-            Err(NoTemp::Io(error)) if in_place::keeps_identity(&error) => {
+            Err(TempFileError::Io(error)) if in_place::needs_in_place(&error) => {
                 in_place(job, format!("its folder cannot be written ({error})"))
             }
-            Err(NoTemp::Io(error)) => Err(fault("cannot write the new content", error)),
+            Err(TempFileError::Io(error)) => Err(fault("cannot write the new content", error)),
         }
     }
 
-    pub(super) fn sync_temp(&self, temp: &Temp) -> io::Result<()> {
+    pub(super) fn sync_temp(&self, temp: &TempFile) -> io::Result<()> {
         match self.options.promise {
             Promise::Durable => temp.sync(),
             Promise::Rename => Ok(()),
         }
     }
 
-    /// Touches the files. On an error takes back those already touched.
-    pub(super) fn carry_out(
+    /// Writes the files. On an error rolls back those already written.
+    pub(super) fn apply_writes(
         &self,
         jobs: &mut [Job<'_>],
-        steps: Vec<PreparedWrite>,
-    ) -> Result<Vec<Done>, Refusal> {
-        let mut done: Vec<Done> = Vec::new();
-        for (n, step) in steps.into_iter().enumerate() {
-            match self.touch(&mut jobs[n], step) {
-                Ok(touched) => done.push(touched),
+        prepared: Vec<PreparedWrite>,
+    ) -> Result<Vec<AppliedWrite>, Refusal> {
+        let mut applied: Vec<AppliedWrite> = Vec::new();
+        for (n, prepared) in prepared.into_iter().enumerate() {
+            match self.apply_write(&mut jobs[n], prepared) {
+                Ok(write) => applied.push(write),
                 Err(refusal) => {
                     let mut refusal = refusal;
-                    for (job, touched) in jobs[..n].iter().zip(done).rev() {
-                        if let Err(error) = self.take_back(job, touched) {
+                    for (job, write) in jobs[..n].iter().zip(applied).rev() {
+                        if let Err(error) = self.roll_back(job, write) {
                             refusal.message.push_str(&format!(
                                 "; `{}` was changed before and could not be put back ({error}), use undo",
                                 job.edit.path()
@@ -126,72 +130,85 @@ impl Disk {
                 }
             }
         }
-        Ok(done)
+        Ok(applied)
     }
 
-    fn touch(&self, job: &mut Job<'_>, step: PreparedWrite) -> Result<Done, Refusal> {
+    fn apply_write(
+        &self,
+        job: &mut Job<'_>,
+        prepared: PreparedWrite,
+    ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path().clone();
-        let fault = |error: &io::Error| trouble::unwritten(&path, "the last step failed", error);
-        match step {
-            PreparedWrite::Create(temp) => match temp.create_at(&job.place) {
-                Ok(file) => Ok(Done::Created(file)),
+        let fault = |error: &io::Error| refusals::not_written(&path, "the last step failed", error);
+        match prepared {
+            PreparedWrite::Create(temp) => match temp.create_at(&job.target) {
+                Ok(file) => Ok(AppliedWrite::Created(file)),
                 Err((_, error)) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    Err(trouble::exists(&path))
+                    Err(refusals::already_exists(&path))
                 }
                 Err((_, error)) => Err(fault(&error)),
             },
-            PreparedWrite::Replace(temp) => match temp.exchange_with(&job.place) {
-                Ok(displaced) => Ok(Done::Exchanged(displaced)),
-                Err((temp, error)) if trouble::is(&error, NO_FLAGS) => {
-                    self.replace_blindly(job, temp)
+            PreparedWrite::Replace(temp) => match temp.exchange_with(&job.target) {
+                Ok(displaced) => Ok(AppliedWrite::Exchanged(displaced)),
+                Err((temp, error)) if refusals::has_errno(&error, UNSUPPORTED_RENAME) => {
+                    self.replace_without_exchange(job, temp)
                 }
-                Err((_, error)) if in_place::keeps_identity(&error) => {
-                    let step = in_place(job, format!("it cannot be replaced ({error})"))?;
-                    self.touch(job, step)
+                Err((_, error)) if in_place::needs_in_place(&error) => {
+                    let prepared = in_place(job, format!("it cannot be replaced ({error})"))?;
+                    self.apply_write(job, prepared)
                 }
                 Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {
-                    Err(trouble::conflict(&path, "was removed by another program at this moment"))
+                    Err(refusals::conflict(&path, "was removed by another program at this moment"))
                 }
                 Err((_, error)) => Err(fault(&error)),
             },
             PreparedWrite::InPlace { target, why } => self.overwrite(job, target, &why),
             PreparedWrite::Remove => {
-                let aside = set_aside(&job.place).map_err(|error| fault(&error))?;
+                let aside = set_aside(&job.target).map_err(|error| fault(&error))?;
                 let expected = job.held.as_ref().map(|held| &held.bytes);
-                if !expected.is_some_and(|bytes| aside.holds(bytes).unwrap_or(false)) {
-                    let back = aside.take_back();
+                if !expected.is_some_and(|bytes| aside.has_content(bytes).unwrap_or(false)) {
+                    let back = aside.roll_back();
                     let mut conflict =
-                        trouble::conflict(&path, "was changed by another program at this moment");
+                        refusals::conflict(&path, "was changed by another program at this moment");
                     if let Err(error) = back {
                         conflict.message.push_str(&format!("; it could not be put back ({error})"));
                     }
                     return Err(conflict);
                 }
-                Ok(Done::Removed(aside))
+                Ok(AppliedWrite::Removed(aside))
             }
         }
     }
 
     /// If names cannot be exchanged, the file is checked as late as possible before the rename.
-    fn replace_blindly(&self, job: &Job<'_>, temp: Temp) -> Result<Done, Refusal> {
+    fn replace_without_exchange(
+        &self,
+        job: &Job<'_>,
+        temp: TempFile,
+    ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path();
-        let fault = |error: io::Error| trouble::unwritten(path, "the last step failed", &error);
-        let Some(held) = &job.held else { return Err(trouble::missing(path)) };
-        let same = holds(&held.file, &held.bytes).map_err(fault)?;
-        if !same || !job.place.is(&held.file).map_err(fault)? {
-            return Err(trouble::conflict(path, "was changed by another program at this moment"));
+        let fault = |error: io::Error| refusals::not_written(path, "the last step failed", &error);
+        let Some(held) = &job.held else { return Err(refusals::not_found(path)) };
+        let same = has_content(&held.file, &held.bytes).map_err(fault)?;
+        if !same || !job.target.is_same_file(&held.file).map_err(fault)? {
+            return Err(refusals::conflict(path, "was changed by another program at this moment"));
         }
-        temp.replace_at(&job.place).map(Done::Replaced).map_err(|(_, error)| fault(error))
+        temp.replace_at(&job.target).map(AppliedWrite::Replaced).map_err(|(_, error)| fault(error))
     }
 
-    fn overwrite(&self, job: &mut Job<'_>, target: File, why: &str) -> Result<Done, Refusal> {
+    fn overwrite(
+        &self,
+        job: &mut Job<'_>,
+        target: File,
+        why: &str,
+    ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path().clone();
         let After::Content(after) = job.edit.after().clone() else {
-            return Err(trouble::missing(&path));
+            return Err(refusals::not_found(&path));
         };
-        let Some(held) = &job.held else { return Err(trouble::missing(&path)) };
-        let fault = |doing: &str, error: &io::Error| trouble::unwritten(&path, doing, error);
-        let absolute = self.root.path().join(&job.place.real);
+        let Some(held) = &job.held else { return Err(refusals::not_found(&path)) };
+        let fault = |doing: &str, error: &io::Error| refusals::not_written(&path, doing, error);
+        let absolute = self.root.path().join(&job.target.real);
         let journal = match self
             .journals
             .as_ref()
@@ -206,9 +223,9 @@ impl Disk {
                 None
             }
         };
-        if !holds(&target, &held.bytes).unwrap_or(false) {
+        if !has_content(&target, &held.bytes).unwrap_or(false) {
             self.end_journal(journal);
-            return Err(trouble::conflict(&path, "was changed by another program at this moment"));
+            return Err(refusals::conflict(&path, "was changed by another program at this moment"));
         }
         job.warnings.push(format!("written in place, because {why}"));
         if let Err(error) = in_place::overwrite(&target, held.bytes.len(), &after) {
@@ -229,7 +246,7 @@ impl Disk {
         if let Err(what) = held.metadata.restore(&target) {
             job.warnings.push(format!("the in-place write lost {what}; set it again"));
         }
-        Ok(Done::InPlace { target, journal })
+        Ok(AppliedWrite::InPlace { target, journal })
     }
 
     pub(super) fn end_journal(&self, journal: Option<Journal>) {
@@ -240,54 +257,56 @@ impl Disk {
         }
     }
 
-    fn take_back(&self, job: &Job<'_>, done: Done) -> io::Result<()> {
-        let ours = match job.edit.after() {
+    fn roll_back(&self, job: &Job<'_>, applied: AppliedWrite) -> io::Result<()> {
+        let written = match job.edit.after() {
             After::Content(bytes) => &**bytes,
             After::Removed => &[],
         };
         let before = job.held.as_ref().map(|held| (&*held.bytes, &held.metadata));
-        match (done, before) {
-            (Done::Created(file), _) => {
-                if job.place.is(&file)? {
-                    job.place.folder.unlink(&job.place.name)?;
+        match (applied, before) {
+            (AppliedWrite::Created(file), _) => {
+                if job.target.is_same_file(&file)? {
+                    job.target.folder.unlink(&job.target.name)?;
                 }
                 Ok(())
             }
-            (Done::Exchanged(displaced), _) => displaced.take_back(ours),
-            (Done::Replaced(_), Some((bytes, metadata))) => {
-                let temp = match Temp::write(&job.place, bytes, Some(metadata)) {
+            (AppliedWrite::Exchanged(displaced), _) => displaced.roll_back(written),
+            (AppliedWrite::Replaced(_), Some((bytes, metadata))) => {
+                let temp = match TempFile::write(&job.target, bytes, Some(metadata)) {
                     Ok(temp) => temp,
-                    Err(NoTemp::Io(error)) => return Err(error),
-                    Err(NoTemp::NotTheSame(what)) => return Err(io::Error::other(what)),
+                    Err(TempFileError::Io(error)) => return Err(error),
+                    Err(TempFileError::MetadataLost(what)) => return Err(io::Error::other(what)),
                 };
-                temp.replace_at(&job.place).map(drop).map_err(|(_, error)| error)
+                temp.replace_at(&job.target).map(drop).map_err(|(_, error)| error)
             }
-            (Done::InPlace { target, journal }, Some((bytes, _))) => {
-                in_place::overwrite(&target, ours.len(), bytes)?;
+            (AppliedWrite::InPlace { target, journal }, Some((bytes, _))) => {
+                in_place::overwrite(&target, written.len(), bytes)?;
                 self.end_journal(journal);
                 Ok(())
             }
-            (Done::Removed(aside), _) => aside.take_back(),
-            (Done::Replaced(_) | Done::InPlace { .. }, None) => Ok(()),
+            (AppliedWrite::Removed(aside), _) => aside.roll_back(),
+            (AppliedWrite::Replaced(_) | AppliedWrite::InPlace { .. }, None) => Ok(()),
         }
     }
 }
 
 fn in_place(job: &Job<'_>, why: String) -> Result<PreparedWrite, Refusal> {
     let path = job.edit.path();
-    match job.place.open(OFlags::RDWR) {
+    match job.target.open(OFlags::RDWR) {
         Ok(target) => {
             let held = job.held.as_ref().map(|held| FileId::of(&held.file));
             match (held, FileId::of(&target)) {
                 (Some(Ok(held)), Ok(id)) if held == id => {
                     Ok(PreparedWrite::InPlace { target, why })
                 }
-                _ => Err(trouble::conflict(path, "was replaced by another program at this moment")),
+                _ => {
+                    Err(refusals::conflict(path, "was replaced by another program at this moment"))
+                }
             }
         }
-        Err(NotAFile::Io(error)) => {
-            Err(trouble::unwritten(path, "cannot open it for writing", &error))
+        Err(OpenError::Io(error)) => {
+            Err(refusals::not_written(path, "cannot open it for writing", &error))
         }
-        Err(why) => Err(trouble::not_a_file(path, why)),
+        Err(why) => Err(refusals::not_a_file(path, why)),
     }
 }

@@ -1,4 +1,4 @@
-//! A commit of several files, all or none, and what becomes of one whose process ended in the
+//! A commit of several files, all or none, and the recovery of one whose process ended in the
 //! middle.
 //!
 //! The entry in the history is open until the last file is written. Changing it to "done",
@@ -8,9 +8,11 @@
 use std::time::{Duration, Instant};
 
 use super::Bucket;
-use super::commit::{How, Pause, Ready, Written, busy, unwritten};
-use super::history::{self, Bytes, Draft, Entry, State};
-use super::objects::{Put, Trouble, Version};
+use super::commit::{
+    Backoff, CommitContext, RebasedEdit, WriteOutcome, not_written, too_contended,
+};
+use super::history::{self, CommitRecord, CommitState, FileChange, FileVersions};
+use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::store::versioned::millis;
 use crate::text::{ContentHash, Snapshot};
@@ -19,30 +21,30 @@ use crate::text::{ContentHash, Snapshot};
 const LEASE: Duration = Duration::from_secs(120);
 
 /// How often a running process looks for open commits of others.
-const LOOK: Duration = Duration::from_secs(60);
+const RECOVERY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// What came of a commit of several files.
-type Done = (u64, Vec<VerifiedEdit>, Vec<String>);
+/// A commit of several files: its revision, its edits, and warnings.
+type BatchCommit = (u64, Vec<VerifiedEdit>, Vec<String>);
 
-/// Why an attempt came to nothing.
-enum Failed {
+/// Why an attempt failed.
+enum AttemptError {
     /// Others wrote to one of the files; all is as it was.
-    Again(Vec<VerifiedEdit>),
+    Retry(Vec<VerifiedEdit>),
     Refused(Box<Refusal>),
 }
 
-impl From<Refusal> for Failed {
+impl From<Refusal> for AttemptError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(Box::new(refusal))
     }
 }
 
 impl Bucket {
-    pub(super) async fn commit_many(
+    pub(super) async fn commit_batch(
         &self,
         mut batch: Vec<VerifiedEdit>,
-        how: How<'_>,
-    ) -> Result<Done, Refusal> {
+        context: CommitContext<'_>,
+    ) -> Result<BatchCommit, Refusal> {
         let mut names: Vec<&str> = batch.iter().map(|edit| edit.path().as_str()).collect();
         names.sort_unstable();
         if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -54,15 +56,15 @@ impl Bucket {
             .hint("Put all edits of one file together."));
         }
         let deadline = Instant::now() + self.options.patience.min(LEASE / 2);
-        let mut pause = Pause::until(deadline);
+        let mut backoff = Backoff::until(deadline);
         loop {
-            match self.attempt(batch, how, &mut pause, deadline).await {
+            match self.attempt(batch, context, &mut backoff, deadline).await {
                 Ok(done) => return Ok(done),
-                Err(Failed::Refused(refusal)) => return Err(*refusal),
-                Err(Failed::Again(edits)) => batch = edits,
+                Err(AttemptError::Refused(refusal)) => return Err(*refusal),
+                Err(AttemptError::Retry(edits)) => batch = edits,
             }
-            if !pause.wait().await {
-                return Err(busy(batch[0].path()));
+            if !backoff.wait().await {
+                return Err(too_contended(batch[0].path()));
             }
         }
     }
@@ -70,81 +72,81 @@ impl Bucket {
     async fn attempt(
         &self,
         batch: Vec<VerifiedEdit>,
-        how: How<'_>,
-        pause: &mut Pause,
+        context: CommitContext<'_>,
+        backoff: &mut Backoff,
         deadline: Instant,
-    ) -> Result<Done, Failed> {
+    ) -> Result<BatchCommit, AttemptError> {
         let mut jobs = Vec::new();
         for edit in batch {
-            jobs.push(match self.as_seen(edit) {
+            jobs.push(match self.on_seen_version(edit) {
                 Ok(ready) => ready,
-                Err(edit) => self.ready(edit, None, pause).await?,
+                Err(edit) => self.rebase(edit, None, backoff).await?,
             });
         }
-        let revision = self.next_revision(jobs.iter().filter_map(Ready::base).max());
+        let revision = self.next_revision(jobs.iter().filter_map(RebasedEdit::base).max());
         let paths = jobs.iter().map(|job| job.edit.path().as_str());
-        let key = history::key(revision, paths);
-        let drafts: Vec<Draft<'_>> = jobs.iter().map(Ready::draft).collect();
-        let entry = history::write(revision, millis(), State::Open, how.undoes, &drafts);
-        let mark = history::mark(revision);
+        let key = history::record_key(revision, paths);
+        let changes: Vec<FileChange<'_>> = jobs.iter().map(RebasedEdit::change).collect();
+        let record =
+            history::encode(revision, millis(), CommitState::Open, context.undoes, &changes);
+        let mark = history::mark_key(revision);
         let first = jobs[0].edit.path().clone();
         // The mark comes first: an open record without one would never be found.
-        self.objects
-            .put_over(&mark, key.clone().into_bytes())
-            .await
-            .map_err(|trouble| unwritten(&first, &Trouble { unclear: false, ..trouble }))?;
-        let recorded = self.on_record(&first, &key, entry.clone(), how).await;
+        self.objects.overwrite(&mark, key.clone().into_bytes()).await.map_err(|error| {
+            not_written(&first, &StorageError { may_have_applied: false, ..error })
+        })?;
+        let recorded = self.record_commit(&first, &key, record.clone(), context).await;
         let recorded = match recorded {
             Ok(version) => version,
             Err(refusal) => {
-                self.forget(Some(mark)).await;
+                self.remove_record(Some(mark)).await;
                 return Err(refusal.into());
             }
         };
-        let mut written: Vec<(&Ready, Version)> = Vec::new();
-        let mut stopped = None;
+        let mut written: Vec<(&RebasedEdit, ObjectVersion)> = Vec::new();
+        let mut failure = None;
         for job in &jobs {
             match self.write_file(job, revision, deadline).await {
-                Ok(Written::Done(version)) => written.push((job, version)),
-                Ok(Written::Other(_)) => {
+                Ok(WriteOutcome::Written(version)) => written.push((job, version)),
+                Ok(WriteOutcome::Superseded(_)) => {
                     self.seen().remove(job.edit.path().as_str());
-                    stopped = Some(None);
+                    failure = Some(None);
                     break;
                 }
-                Err(trouble) => {
+                Err(error) => {
                     self.seen().remove(job.edit.path().as_str());
-                    stopped = Some(Some((job, trouble)));
+                    failure = Some(Some((job, error)));
                     break;
                 }
             }
         }
-        if stopped.is_none() && !self.close(&key, &entry, recorded).await? {
+        if failure.is_none() && !self.confirm(&key, &record, recorded).await? {
             // Another process assumed that this one had died, and restored the files.
-            stopped = Some(None);
+            failure = Some(None);
         }
-        let Some(why) = stopped else {
+        let Some(why) = failure else {
             let mut warnings = Vec::new();
             for (job, version) in written {
                 warnings.extend(self.after_write(job, version).await);
             }
-            self.forget(Some(mark)).await;
+            self.remove_record(Some(mark)).await;
             return Ok((revision, jobs.into_iter().map(|job| job.edit).collect(), warnings));
         };
         let left = self.roll_back(&written).await;
-        let is_unclear = matches!(&why, Some((_, trouble)) if trouble.unclear);
+        let is_unclear = matches!(&why, Some((_, error)) if error.may_have_applied);
         // If some file may not have been restored, the entry stays, and a later process tries
         // again.
         if left.is_empty() && !is_unclear {
-            self.forget(Some(key)).await;
-            self.forget(Some(mark)).await;
+            self.remove_record(Some(key)).await;
+            self.remove_record(Some(mark)).await;
         }
         let mut refusal = match why {
             None if left.is_empty() => {
                 let edits = jobs.into_iter().map(|job| job.edit).collect();
-                return Err(Failed::Again(edits));
+                return Err(AttemptError::Retry(edits));
             }
-            None => busy(&first),
-            Some((job, trouble)) => unwritten(job.edit.path(), &trouble),
+            None => too_contended(&first),
+            Some((job, error)) => not_written(job.edit.path(), &error),
         };
         if !left.is_empty() {
             refusal.message.push_str(&format!(
@@ -156,26 +158,26 @@ impl Bucket {
         Err(refusal.into())
     }
 
-    /// Turns the record to "done"; `false` where others have taken the commit back.
-    async fn close(
+    /// Changes the record to "done"; `false` if another process has rolled the commit back.
+    async fn confirm(
         &self,
         key: &str,
-        entry: &[u8],
-        recorded: Option<Version>,
+        record: &[u8],
+        recorded: Option<ObjectVersion>,
     ) -> Result<bool, Refusal> {
-        let done = history::in_state(entry, State::Done).unwrap_or_default();
+        let done = history::with_state(record, CommitState::Done).unwrap_or_default();
         let mut last = None;
         for _ in 0..4 {
             match self.objects.put_if(key, done.clone(), recorded.as_ref(), None).await {
-                Ok(Put::Done(_)) => return Ok(true),
-                Ok(Put::Other) => {}
-                Err(trouble) => last = Some(trouble),
+                Ok(PutOutcome::Done(_)) => return Ok(true),
+                Ok(PutOutcome::Mismatch) => {}
+                Err(error) => last = Some(error),
             }
             match self.objects.get(key, u64::MAX).await {
                 Ok(Some(now)) if now.bytes == done => return Ok(true),
-                Ok(Some(now)) if now.bytes == entry => {}
+                Ok(Some(now)) if now.bytes == record => {}
                 Ok(_) => return Ok(false),
-                Err(trouble) => last = Some(trouble),
+                Err(error) => last = Some(error),
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
@@ -188,7 +190,7 @@ impl Bucket {
     }
 
     /// Puts back what was written, newest first; names what could not be.
-    async fn roll_back(&self, written: &[(&Ready, Version)]) -> Vec<String> {
+    async fn roll_back(&self, written: &[(&RebasedEdit, ObjectVersion)]) -> Vec<String> {
         let mut left = Vec::new();
         for (job, version) in written.iter().rev() {
             let path = job.edit.path();
@@ -206,7 +208,7 @@ impl Bucket {
     async fn put_back(
         &self,
         path: &WorkPath,
-        version: &Version,
+        version: &ObjectVersion,
         before: Option<Vec<u8>>,
         after: Option<&[u8]>,
     ) -> bool {
@@ -217,43 +219,44 @@ impl Bucket {
         };
         let explanation = Explanation::plain(Rung::Undo);
         let edit = VerifiedEdit::restore(path.clone(), snapshot, target, explanation);
-        let ready = Ready { edit, at: Some(version.clone()) };
+        let ready = RebasedEdit { edit, at: Some(version.clone()) };
         let revision = self.next_revision(version.revision);
         let deadline = Instant::now() + Duration::from_secs(10);
         match self.write_file(&ready, revision, deadline).await {
-            Ok(Written::Done(version)) => {
+            Ok(WriteOutcome::Written(version)) => {
                 for warning in self.after_write(&ready, version).await {
                     tracing::warn!("{warning}");
                 }
                 true
             }
-            Ok(Written::Other(_)) | Err(_) => false,
+            Ok(WriteOutcome::Superseded(_)) | Err(_) => false,
         }
     }
 
     /// Looks for commits that were interrupted, at most once a minute.
     pub(super) async fn recover_if_due(&self) {
         {
-            let mut looked = self.looked.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if looked.is_some_and(|then| then.elapsed() < LOOK) {
+            let mut last_recovery =
+                self.last_recovery.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if last_recovery.is_some_and(|then| then.elapsed() < RECOVERY_INTERVAL) {
                 return;
             }
-            *looked = Some(Instant::now());
+            *last_recovery = Some(Instant::now());
         }
-        if let Err(trouble) = self.recover().await {
-            tracing::warn!(%trouble, "cannot look for interrupted commits");
+        if let Err(error) = self.recover().await {
+            tracing::warn!(%error, "cannot look for interrupted commits");
         }
     }
 
-    async fn recover(&self) -> Result<(), Trouble> {
+    async fn recover(&self) -> Result<(), StorageError> {
         let lease = u64::try_from(LEASE.as_millis()).unwrap_or(u64::MAX);
-        for mark in self.objects.page(&format!("{}/open", super::OWN), None).await? {
+        for mark in self.objects.page(&format!("{}/open", super::RESERVED_FOLDER), None).await? {
             if mark.modified.saturating_add(lease) > millis() {
                 continue;
             }
             let Some(named) = self.objects.get(&mark.key, 4096).await? else { continue };
             let key = String::from_utf8_lossy(&named.bytes).into_owned();
-            if self.recover_one(&key).await? {
+            if self.recover_commit(&key).await? {
                 self.objects.remove(&mark.key).await?;
             }
         }
@@ -261,31 +264,31 @@ impl Bucket {
     }
 
     /// Takes one commit back, if it is still open; `true` when nothing is left to do.
-    async fn recover_one(&self, key: &str) -> Result<bool, Trouble> {
+    async fn recover_commit(&self, key: &str) -> Result<bool, StorageError> {
         let Some(found) = self.objects.get(key, u64::MAX).await? else { return Ok(true) };
-        let Some((entry, files)) = history::read(&found.bytes) else { return Ok(true) };
-        match entry.state {
-            State::Single | State::Done => return Ok(true),
-            State::TakenBack => {}
-            State::Open => {
-                let Some(claim) = history::in_state(&found.bytes, State::TakenBack) else {
+        let Some((record, files)) = history::decode(&found.bytes) else { return Ok(true) };
+        match record.state {
+            CommitState::Single | CommitState::Done => return Ok(true),
+            CommitState::TakenBack => {}
+            CommitState::Open => {
+                let Some(claim) = history::with_state(&found.bytes, CommitState::TakenBack) else {
                     return Ok(true);
                 };
                 match self.objects.put_if(key, claim, Some(&found.version), None).await? {
-                    Put::Done(_) => {}
+                    PutOutcome::Done(_) => {}
                     // Its process is alive, or another one was faster.
-                    Put::Other => return Ok(false),
+                    PutOutcome::Mismatch => return Ok(false),
                 }
             }
         }
         let mut left = Vec::new();
-        for (file, bytes) in entry.files.iter().zip(&files) {
-            if !self.take_back(&entry, &file.path, bytes).await? {
+        for (file, bytes) in record.files.iter().zip(&files) {
+            if !self.restore_file(&record, &file.path, bytes).await? {
                 left.push(file.path.as_str());
             }
         }
         tracing::warn!(
-            revision = entry.revision,
+            revision = record.revision,
             "took back a commit of several files that was interrupted"
         );
         if !left.is_empty() {
@@ -300,20 +303,25 @@ impl Bucket {
 
     /// Puts one file back if it is as the commit left it. `false` where it is neither that
     /// nor as it was before.
-    async fn take_back(&self, entry: &Entry, raw: &str, bytes: &Bytes) -> Result<bool, Trouble> {
+    async fn restore_file(
+        &self,
+        record: &CommitRecord,
+        raw: &str,
+        bytes: &FileVersions,
+    ) -> Result<bool, StorageError> {
         let Ok(path) = WorkPath::parse(raw, &self.root) else { return Ok(true) };
         let Some(now) = self.objects.get(raw, u64::MAX).await? else {
             // In a bucket an open commit has taken no object away yet.
             if let (None, Some(before)) = (&bytes.after, &bytes.before)
-                && !self.objects.carries_marks()
+                && !self.objects.supports_metadata()
             {
-                let revision = self.next_revision(Some(entry.revision));
+                let revision = self.next_revision(Some(record.revision));
                 self.objects.put_if(raw, before.clone(), None, Some(revision)).await?;
             }
             return Ok(true);
         };
-        let is_ours = match self.objects.carries_marks() {
-            true => now.version.revision == Some(entry.revision),
+        let is_ours = match self.objects.supports_metadata() {
+            true => now.version.revision == Some(record.revision),
             false => {
                 Some(ContentHash::of(&now.bytes)) == bytes.after.as_deref().map(ContentHash::of)
             }

@@ -1,0 +1,168 @@
+//! Taking one change back out of a file that has changed since. Pure.
+//!
+//! The change's own lines are followed through every later version. While they are
+//! untouched, the old lines can be put back where they are now; the first version that
+//! touched them is in the way.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::edit::{EditCode, Refusal, WorkPath};
+
+/// Versions of one file that are looked at for where lines went.
+pub(super) const MAX_VERSIONS: usize = 12;
+
+/// What made a version of a file: a revision, or a program that is not restitch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VersionSource {
+    Revision(u64),
+    External,
+}
+
+impl VersionSource {
+    /// Why a revision cannot be undone: a later version changed the same place.
+    pub(super) fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
+        let (why, hint) = match self {
+            Self::Revision(later) => (
+                format!("revision {later} changed the same place later"),
+                format!("Undo revision {later} first, or edit the file."),
+            ),
+            Self::External => (
+                "another program changed the same place later".to_owned(),
+                "Read the file and edit it.".to_owned(),
+            ),
+        };
+        Refusal::new(
+            EditCode::Conflict,
+            format!("revision {revision} of `{path}` cannot be undone: {why}"),
+        )
+        .at(path.as_str())
+        .hint(hint)
+    }
+}
+
+/// Which revisions are undone, and by which. Takes each commit that went through, newest
+/// first, with the revision that it undoes.
+pub(super) fn undone_by(commits: impl Iterator<Item = (u64, Option<u64>)>) -> HashMap<u64, u64> {
+    let mut undone_by = HashMap::new();
+    for (revision, undoes) in commits {
+        // An undo that was itself undone does not count.
+        if let Some(of) = undoes
+            && !undone_by.contains_key(&revision)
+        {
+            undone_by.insert(of, revision);
+        }
+    }
+    undone_by
+}
+
+/// A version of a file after the change, and what made it.
+#[derive(Debug)]
+pub(super) struct LaterVersion<S> {
+    pub(super) bytes: Vec<u8>,
+    pub(super) source: S,
+}
+
+/// The newest version without the change from `before` to `after`, or what is in the way.
+/// `later` are all versions since, oldest first; the last is the file as it is.
+pub(super) fn revert_change<S: Clone>(
+    before: &[u8],
+    after: &[u8],
+    later: &[LaterVersion<S>],
+) -> Result<Vec<u8>, S> {
+    let old = lines(before);
+    let mut at = lines(after);
+    // (the lines the change put there, the lines it took away)
+    let mut hunks: Vec<(Range<usize>, Range<usize>)> =
+        changed_ranges(&old, &at).into_iter().map(|(old, new)| (new, old)).collect();
+    for version in later {
+        let next = lines(&version.bytes);
+        let changes = changed_ranges(&at, &next);
+        for (here, _) in &mut hunks {
+            *here = shifted(here, &changes).ok_or_else(|| version.source.clone())?;
+        }
+        at = next;
+    }
+    let mut out = Vec::new();
+    let mut from = 0;
+    for (here, removed) in hunks {
+        out.extend(at[from..here.start].concat());
+        out.extend(old[removed].concat());
+        from = here.end;
+    }
+    out.extend(at[from..].concat());
+    Ok(out)
+}
+
+/// Where lines are after the changes; `None` if one of them touches the lines.
+fn shifted(lines: &Range<usize>, changes: &[(Range<usize>, Range<usize>)]) -> Option<Range<usize>> {
+    let mut shift = 0_isize;
+    for (old, new) in changes {
+        if old.end <= lines.start
+            && !(old.is_empty() && lines.is_empty() && old.start == lines.start)
+        {
+            shift += new.len().cast_signed() - old.len().cast_signed();
+        } else if old.start < lines.end || old.start == lines.start {
+            return None;
+        }
+    }
+    Some(lines.start.checked_add_signed(shift)?..lines.end.checked_add_signed(shift)?)
+}
+
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+fn changed_ranges(old: &[&[u8]], new: &[&[u8]]) -> Vec<(Range<usize>, Range<usize>)> {
+    capture_diff_slices(Algorithm::Myers, old, new)
+        .iter()
+        .filter(|op| !matches!(op, DiffOp::Equal { .. }))
+        .map(|op| (op.old_range(), op.new_range()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(before: &str, after: &str, later: &[&str]) -> Result<String, usize> {
+        let later: Vec<_> = later
+            .iter()
+            .enumerate()
+            .map(|(n, text)| LaterVersion { bytes: text.as_bytes().to_vec(), source: n })
+            .collect();
+        let bytes = revert_change(before.as_bytes(), after.as_bytes(), &later)?;
+        Ok(String::from_utf8(bytes).expect("text"))
+    }
+
+    #[test]
+    fn a_change_comes_out_from_under_later_ones() {
+        let (before, after) = ("a\nb\nc\nd\n", "a\nB\nc\nd\n");
+        assert_eq!(take(before, after, &[]).as_deref(), Ok(before));
+        assert_eq!(take(before, after, &["x\na\nB\nc\nd\n"]).as_deref(), Ok("x\na\nb\nc\nd\n"));
+        assert_eq!(take(before, after, &["a\nB\nc\nD\n"]).as_deref(), Ok("a\nb\nc\nD\n"));
+        let twice = ["0\na\nB\nc\nd\n", "0\na\nB\nd\n"];
+        assert_eq!(take(before, after, &twice).as_deref(), Ok("0\na\nb\nd\n"));
+    }
+
+    #[test]
+    fn the_first_version_that_touched_it_is_named() {
+        let (before, after) = ("a\nb\nc\n", "a\nB\nc\n");
+        assert_eq!(take(before, after, &["a\nB\nC\n", "a\nX\nC\n", "a\nX\nY\n"]), Err(1));
+        assert_eq!(
+            take("a\nb\nc\n", "a\nc\n", &["a\nnew\nc\n"]),
+            Err(0),
+            "inserted where it deleted"
+        );
+        assert_eq!(take("a\nc\n", "a\nb\nc\n", &["c\n"]), Err(0));
+    }
+
+    #[test]
+    fn insertions_and_missing_final_newlines_come_out_exactly() {
+        assert_eq!(take("a\nc", "a\nb\nc", &["a\nb\nc!"]).as_deref(), Ok("a\nc!"));
+        assert_eq!(take("", "a\n", &["a\n"]).as_deref(), Ok(""));
+        assert_eq!(take("a\r\nb", "a\r\nB\n", &["x\na\r\nB\n"]).as_deref(), Ok("x\na\r\nb"));
+    }
+}
