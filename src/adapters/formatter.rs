@@ -18,11 +18,11 @@ use crate::port::{BoxFuture, Formatted, Formatter};
 pub const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
 /// How many times larger than the text a result may be.
-const MOST_GROWTH: u64 = 4;
-const MOST_EXTRA: u64 = 1 << 20;
+const MAX_GROWTH: u64 = 4;
+const MAX_EXTRA_BYTES: u64 = 1 << 20;
 /// How many bytes of a formatter's error output are read and reported.
-const MOST_COMPLAINT: u64 = 64 << 10;
-const MOST_TOLD: usize = 200;
+const MAX_STDERR_BYTES: u64 = 64 << 10;
+const MAX_ERROR_CHARS: usize = 200;
 
 /// One command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,31 +35,34 @@ pub struct FormatCommand {
 
 /// The commands of a configuration, by the name of the language.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commands {
+pub struct CommandFormatter {
     root: PathBuf,
     by_language: BTreeMap<&'static str, FormatCommand>,
 }
 
-impl Commands {
+impl CommandFormatter {
     /// Formatters that run in `root`, where they find the project's style.
     pub fn new(
         root: PathBuf,
         by_language: impl IntoIterator<Item = (&'static Language, FormatCommand)>,
     ) -> Self {
-        let by_language = by_language.into_iter().map(|(language, one)| (language.name, one));
+        let by_language =
+            by_language.into_iter().map(|(language, formatter)| (language.name, formatter));
         Self { root, by_language: by_language.collect() }
     }
 }
 
-impl Formatter for Commands {
+impl Formatter for CommandFormatter {
     fn format<'a>(&'a self, path: &'a str, text: &'a str) -> BoxFuture<'a, Option<Formatted>> {
         Box::pin(async move {
             let language = Language::from_path(path)?;
-            let one = self.by_language.get(language.name)?;
-            let by = one.command.first().cloned().unwrap_or_default();
-            let text = match tokio::time::timeout(one.time, run(self, one, path, text)).await {
+            let formatter = self.by_language.get(language.name)?;
+            let by = formatter.command.first().cloned().unwrap_or_default();
+            let text = match tokio::time::timeout(formatter.time, run(self, formatter, path, text))
+                .await
+            {
                 Ok(done) => done,
-                Err(_) => Err(format!("it did not end within {} s", one.time.as_secs_f64())),
+                Err(_) => Err(format!("it did not end within {} s", formatter.time.as_secs_f64())),
             };
             Some(Formatted { by, text })
         })
@@ -67,20 +70,20 @@ impl Formatter for Commands {
 }
 
 async fn run(
-    all: &Commands,
-    one: &FormatCommand,
+    config: &CommandFormatter,
+    formatter: &FormatCommand,
     path: &str,
     text: &str,
 ) -> Result<String, String> {
-    let Some((program, arguments)) = one.command.split_first() else {
+    let Some((program, arguments)) = formatter.command.split_first() else {
         return Err("its command is empty".into());
     };
     // A name that looks like an option is none.
-    let named = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let mut command = Command::new(program);
     command
-        .args(arguments.iter().map(|argument| argument.replace("{path}", &named)))
-        .current_dir(&all.root)
+        .args(arguments.iter().map(|argument| argument.replace("{path}", &path)))
+        .current_dir(&config.root)
         .env_remove("OPENAI_API_KEY")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -90,45 +93,45 @@ async fn run(
     #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
-    let mut group = Group::of(child.id());
+    let mut group = ProcessGroup::new(child.id());
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
         return Err("it has no pipes".into());
     };
-    let most = text.len() as u64 * MOST_GROWTH + MOST_EXTRA;
-    let (mut out, mut complaint) = (Vec::new(), Vec::new());
-    let give = async {
+    let limit = text.len() as u64 * MAX_GROWTH + MAX_EXTRA_BYTES;
+    let (mut out, mut error_output) = (Vec::new(), Vec::new());
+    let write_stdin = async {
         // One that ends before it has read all says so by its exit.
         let _ = stdin.write_all(text.as_bytes()).await;
         drop(stdin);
         Ok(())
     };
-    let (mut stdout, mut stderr) = (stdout.take(most + 1), stderr.take(MOST_COMPLAINT));
-    let take = async {
+    let (mut stdout, mut stderr) = (stdout.take(limit + 1), stderr.take(MAX_STDERR_BYTES));
+    let read_stdout = async {
         let read = stdout.read_to_end(&mut out).await;
         read.map_err(|error| format!("its output cannot be read: {error}"))?;
-        match out.len() as u64 > most {
-            true => Err(format!("its output is larger than {most} bytes")),
+        match out.len() as u64 > limit {
+            true => Err(format!("its output is larger than {limit} bytes")),
             false => Ok(()),
         }
     };
-    let listen = async {
-        let _ = stderr.read_to_end(&mut complaint).await;
+    let read_stderr = async {
+        let _ = stderr.read_to_end(&mut error_output).await;
         Ok(())
     };
-    tokio::try_join!(give, take, listen)?;
+    tokio::try_join!(write_stdin, read_stdout, read_stderr)?;
     let status = child.wait().await.map_err(|error| format!("it cannot be waited for: {error}"))?;
-    group.ended();
+    group.disarm();
     if !status.success() {
-        let said = String::from_utf8_lossy(&complaint);
-        let first = said.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let first: String = first.trim().chars().take(MOST_TOLD).collect();
-        let how = match status.code() {
+        let stderr_text = String::from_utf8_lossy(&error_output);
+        let first = stderr_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let first: String = first.trim().chars().take(MAX_ERROR_CHARS).collect();
+        let ending = match status.code() {
             Some(code) => format!("it ended with {code}"),
             None => "it was killed".to_owned(),
         };
-        return Err(if first.is_empty() { how } else { format!("{how}: {first}") });
+        return Err(if first.is_empty() { ending } else { format!("{ending}: {first}") });
     }
     let out = String::from_utf8(out).map_err(|_| "its output is not UTF-8".to_owned())?;
     if out.contains('\0') {
@@ -141,27 +144,27 @@ async fn run(
 }
 
 /// The processes of one formatter, which end with it.
-struct Group {
+struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
 }
 
-impl Group {
+impl ProcessGroup {
     #[cfg(unix)]
-    fn of(id: Option<u32>) -> Self {
+    fn new(id: Option<u32>) -> Self {
         let id = id.and_then(|id| i32::try_from(id).ok());
         Self { leader: id.and_then(rustix::process::Pid::from_raw) }
     }
 
     #[cfg(not(unix))]
-    fn of(_: Option<u32>) -> Self {
+    fn new(_: Option<u32>) -> Self {
         Self {}
     }
 }
 
-impl Group {
+impl ProcessGroup {
     /// Its leader is gone, and its number may be given to another.
-    fn ended(&mut self) {
+    fn disarm(&mut self) {
         #[cfg(unix)]
         {
             self.leader = None;
@@ -169,7 +172,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Some(leader) = self.leader {

@@ -7,14 +7,14 @@
 //! several clients would show it structured content instead, as one line of escaped JSON, so that
 //! is sent only on request.
 
-mod budget;
-mod doors;
+mod admission;
+mod connections;
 mod frames;
 mod http;
-pub(crate) mod intake;
 mod metrics;
-mod peers;
+mod rate_limit;
 mod session;
+pub(crate) mod stdin;
 mod workers;
 
 use std::collections::BTreeSet;
@@ -44,13 +44,13 @@ use crate::session::Heard;
 use crate::spans::TraceContext;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
-pub use budget::{Budgeted, Rate};
 #[cfg(feature = "cli")]
-pub(crate) use frames::Lines;
+pub(crate) use frames::BoundedLines;
 pub use http::{Access, HttpOptions, serve_http};
 use metrics::Metrics;
-use session::Desk;
+pub use rate_limit::{Rate, RateLimitedCorrector};
 pub use session::Opener;
+use session::SessionTools;
 use workers::Workers;
 
 /// A longer line is not read: no edit is near it, and it would fill the memory.
@@ -66,16 +66,22 @@ needs; do not repeat a refused call as it was.";
 /// Serves the tools over stdin and stdout until the client closes them.
 pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
     let (_, stdout) = rmcp::transport::stdio();
-    let (stdin, intake) =
-        intake::open().map_err(|error| format!("stdin cannot be read: {error}"))?;
+    let (stdin, counter) =
+        stdin::open().map_err(|error| format!("stdin cannot be read: {error}"))?;
     let (to_server, requests) = tokio::io::duplex(1 << 16);
     let (answers, from_server) = tokio::io::duplex(1 << 16);
-    let (back, refused) = mpsc::channel(16);
-    let traffic = frames::Traffic::new(Some(intake));
-    let over = traffic.over();
-    tokio::spawn(frames::let_in(stdin, to_server, back, traffic.clone(), MAX_FRAME));
-    let out = tokio::spawn(frames::let_out(from_server, stdout, refused, traffic.clone()));
-    let server = McpServer { over: Some(over), traffic: Some(traffic), ..server };
+    let (rejections, refused) = mpsc::channel(16);
+    let traffic = frames::Traffic::new(Some(counter));
+    let client_closed = traffic.closed();
+    tokio::spawn(frames::forward_requests(
+        stdin,
+        to_server,
+        rejections,
+        traffic.clone(),
+        MAX_FRAME,
+    ));
+    let out = tokio::spawn(frames::forward_answers(from_server, stdout, refused, traffic.clone()));
+    let server = McpServer { client_closed: Some(client_closed), traffic: Some(traffic), ..server };
     let transport = AsyncRwTransport::new_server(requests, answers);
     let service = match server.serve(transport).await {
         Ok(service) => service,
@@ -93,30 +99,30 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
 #[derive(Debug, Clone)]
 pub struct McpServer {
     /// The tools before a session has begun, and the session.
-    desk: Arc<Desk>,
-    answers: Answers,
+    tools: Arc<SessionTools>,
+    format: AnswerFormat,
     /// What a client of the older lifecycle has subscribed to; `None` before the first.
     watched: Arc<Mutex<Option<BTreeSet<String>>>>,
     workers: Workers,
     /// Becomes true when the client waits for no answer any more.
-    over: Option<watch::Receiver<bool>>,
+    client_closed: Option<watch::Receiver<bool>>,
     /// What is known of the client's stream, where there is one.
     traffic: Option<Arc<frames::Traffic>>,
     /// Whether the client has asked for the list of resources, and wants to know of new ones.
-    lists: Arc<AtomicBool>,
+    lists_resources: Arc<AtomicBool>,
     /// Where its calls are counted, in whose name, and how many there may be.
-    counted: Option<Counted>,
+    counter: Option<CallCounter>,
 }
 
 /// Where calls are counted.
 #[derive(Debug, Clone)]
-struct Counted {
+struct CallCounter {
     metrics: Arc<Metrics>,
     access: Arc<str>,
     calls: Option<Arc<Rate>>,
 }
 
-impl Counted {
+impl CallCounter {
     /// The answer to a call that is one too many.
     fn refuse(&self) -> Option<ToolReply> {
         let wait = self.calls.as_ref()?.take().err()?;
@@ -125,35 +131,35 @@ impl Counted {
             Refusal::new(EditCode::Blocked, "this token has reached its limit of calls per minute")
                 .hint(format!("Nothing was done. Send the same call again in {seconds} s.")),
         );
-        self.metrics.answered(&self.access, "", &reply, Duration::ZERO);
+        self.metrics.record_answer(&self.access, "", &reply, Duration::ZERO);
         Some(reply)
     }
 }
 
 /// A call that is counted as under way until it is over, in whatever way.
-struct UnderWay(Option<Arc<Metrics>>);
+struct RunningCall(Option<Arc<Metrics>>);
 
-impl UnderWay {
-    fn begin(counted: Option<&Counted>) -> Self {
-        let metrics = counted.map(|counted| counted.metrics.clone());
+impl RunningCall {
+    fn begin(counter: Option<&CallCounter>) -> Self {
+        let metrics = counter.map(|counter| counter.metrics.clone());
         if let Some(metrics) = &metrics {
-            metrics.begun();
+            metrics.call_started();
         }
         Self(metrics)
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         if let Some(metrics) = &self.0 {
-            metrics.ended();
+            metrics.call_ended();
         }
     }
 }
 
 /// What an answer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answers {
+enum AnswerFormat {
     Text,
     TextAndStructure,
 }
@@ -161,49 +167,54 @@ enum Answers {
 impl McpServer {
     /// A server over the tools.
     pub fn new(toolbox: Toolbox) -> Self {
-        let desk = Arc::new(Desk::new(toolbox));
+        let tools = Arc::new(SessionTools::new(toolbox));
         let workers = Workers::new();
         Self {
-            desk,
-            answers: Answers::Text,
+            tools,
+            format: AnswerFormat::Text,
             watched: Arc::default(),
             workers,
-            over: None,
+            client_closed: None,
             traffic: None,
-            lists: Arc::default(),
-            counted: None,
+            lists_resources: Arc::default(),
+            counter: None,
         }
     }
 
     /// The same server, whose calls are counted, and no more than there may be.
-    fn counted(self, metrics: Arc<Metrics>, access: Arc<str>, calls: Option<Arc<Rate>>) -> Self {
-        Self { counted: Some(Counted { metrics, access, calls }), ..self }
+    fn with_metrics(
+        self,
+        metrics: Arc<Metrics>,
+        access: Arc<str>,
+        calls: Option<Arc<Rate>>,
+    ) -> Self {
+        Self { counter: Some(CallCounter { metrics, access, calls }), ..self }
     }
 
     /// The same server, answering with structured content too and declaring its schemas.
     #[must_use]
     pub fn structured(self) -> Self {
-        Self { answers: Answers::TextAndStructure, ..self }
+        Self { format: AnswerFormat::TextAndStructure, ..self }
     }
 
     /// The same server, whose first answer of a session ends with this line.
     #[must_use]
-    pub fn telling(self, line: String) -> Self {
-        Self { desk: Arc::new(self.desk.telling(line)), ..self }
+    pub fn with_opening(self, line: String) -> Self {
+        Self { tools: Arc::new(self.tools.with_opening(line)), ..self }
     }
 
     /// The same server, which works in the folder that its client names as a root.
     #[must_use]
-    pub fn reopened_by(self, opener: Opener) -> Self {
-        Self { desk: Arc::new(self.desk.reopened_by(opener)), ..self }
+    pub fn with_opener(self, opener: Opener) -> Self {
+        Self { tools: Arc::new(self.tools.with_opener(opener)), ..self }
     }
 
     /// The server for one more session: nothing of another's.
     fn for_session(&self) -> Self {
         Self {
-            desk: Arc::new(self.desk.fresh()),
+            tools: Arc::new(self.tools.for_new_session()),
             watched: Arc::default(),
-            lists: Arc::default(),
+            lists_resources: Arc::default(),
             ..self.clone()
         }
     }
@@ -247,7 +258,7 @@ impl ServerHandler for McpServer {
             .enable_resources_list_changed()
             .build();
         // A guarded session begins as the agent's does: with what it must do first.
-        let opening = self.desk.toolbox().guard().and_then(|guard| guard.opening());
+        let opening = self.tools.toolbox().guard().and_then(|guard| guard.opening());
         let instructions = match opening {
             Some(opening) => format!("{INSTRUCTIONS} {opening}"),
             None => INSTRUCTIONS.to_owned(),
@@ -260,8 +271,8 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.lists.store(true, Ordering::Release);
-        let toolbox = self.desk.session(&context).await;
+        self.lists_resources.store(true, Ordering::Release);
+        let toolbox = self.tools.session(&context).await;
         let engine = toolbox.engine();
         let files = engine.ledger().files();
         let resources = files.iter().map(|(path, snapshot)| {
@@ -285,7 +296,7 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.desk.toolbox().listed().map(|spec| describe(spec, self.answers));
+        let tools = self.tools.toolbox().listed().map(|spec| describe(spec, self.format));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
@@ -295,9 +306,9 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let missing = |why: String| ErrorData::resource_not_found(why, None);
-        let raw = request.uri.strip_prefix("file://").map(unescaped);
+        let raw = request.uri.strip_prefix("file://").map(uri_decode);
         let raw = raw.ok_or_else(|| missing(format!("`{}` is not a file URI", request.uri)))?;
-        let toolbox = self.desk.session(&context).await;
+        let toolbox = self.tools.session(&context).await;
         let engine = toolbox.engine();
         let path = engine.path(&raw).map_err(|refusal| missing(refusal.text()))?;
         let snapshot = engine.snapshot(&path).await.map_err(|refusal| missing(refusal.text()))?;
@@ -317,7 +328,7 @@ impl ServerHandler for McpServer {
             first
         };
         if first {
-            let toolbox = self.desk.session(&context).await;
+            let toolbox = self.tools.session(&context).await;
             self.announce(toolbox.engine(), context.peer);
         }
         Ok(())
@@ -344,7 +355,7 @@ impl ServerHandler for McpServer {
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let wanted = context.accepted().resource_subscriptions.clone().unwrap_or_default();
-        let engine = self.desk.toolbox().engine();
+        let engine = self.tools.toolbox().engine();
         let Some(mut changes) = engine.changes() else {
             context.cancelled().await;
             return Ok(());
@@ -371,18 +382,18 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let _under_way = UnderWay::begin(self.counted.as_ref());
+        let _running = RunningCall::begin(self.counter.as_ref());
         let begun = Instant::now();
-        if let Some(refused) = self.counted.as_ref().and_then(Counted::refuse) {
-            return Ok(answer(refused, self.answers).into());
+        if let Some(refused) = self.counter.as_ref().and_then(CallCounter::refuse) {
+            return Ok(answer(refused, self.format).into());
         }
         let (observer, progress) = progress(&context);
         let id = context.id.clone().into_json_value().to_string();
-        let toolbox = self.desk.session(&context).await.observed(observer);
+        let toolbox = self.tools.session(&context).await.observed(observer);
         let heard = match &self.traffic {
             Some(traffic) => traffic.heard(&id),
             // Requests without a session share one record: it is not known who was told what.
-            None if self.desk.is_shared(&context) => Heard::Unknown,
+            None if self.tools.is_shared(&context) => Heard::Unknown,
             None => Heard::UpTo(toolbox.engine().ledger().now()),
         };
         let ledger = toolbox.engine().ledger().clone();
@@ -409,12 +420,12 @@ impl ServerHandler for McpServer {
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
-            () = closed(self.over.clone()) => {
+            () = closed(self.client_closed.clone()) => {
                 return Err(ErrorData::internal_error("the client closed its side", None));
             }
         };
-        if let Some(Counted { metrics, access, .. }) = &self.counted {
-            metrics.answered(access, &called, &reply, begun.elapsed());
+        if let Some(CallCounter { metrics, access, .. }) = &self.counter {
+            metrics.record_answer(access, &called, &reply, begun.elapsed());
         }
         // Progress arrives before the answer it belongs to.
         if let Some(progress) = progress {
@@ -422,8 +433,8 @@ impl ServerHandler for McpServer {
             // wait for that.
             let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
         }
-        self.desk.tell(&mut reply);
-        if self.lists.load(Ordering::Acquire) && ledger.files().len() != files {
+        self.tools.append_notice(&mut reply);
+        if self.lists_resources.load(Ordering::Acquire) && ledger.files().len() != files {
             // A client that is gone needs no news.
             let _ = context.peer.notify_resource_list_changed().await;
         }
@@ -432,7 +443,7 @@ impl ServerHandler for McpServer {
             (Some(telling), None) => drop(telling.told()),
             (None, _) => {}
         }
-        Ok(answer(reply, self.answers).into())
+        Ok(answer(reply, self.format).into())
     }
 }
 
@@ -452,7 +463,7 @@ fn options(heard: Heard) -> CallOptions {
 
 /// The URI of a file below the root.
 fn uri(engine: &Engine, path: &str) -> String {
-    format!("file://{}", escaped(&format!("{}/{path}", engine.root().display())))
+    format!("file://{}", uri_encode(&format!("{}/{path}", engine.root().display())))
 }
 
 /// Waits until the client waits for no answer any more.
@@ -488,25 +499,27 @@ fn progress(
     (Some(observer), Some(forward))
 }
 
-fn answer(reply: ToolReply, answers: Answers) -> CallToolResult {
+fn answer(reply: ToolReply, format: AnswerFormat) -> CallToolResult {
     let text = vec![ContentBlock::text(reply.message.clone())];
     let mut result =
         if reply.ok { CallToolResult::success(text) } else { CallToolResult::error(text) };
-    if answers == Answers::TextAndStructure {
+    if format == AnswerFormat::TextAndStructure {
         result.structured_content = serde_json::to_value(&reply).ok();
     }
     result
 }
 
-fn describe(spec: &ToolSpec, answers: Answers) -> Tool {
+fn describe(spec: &ToolSpec, format: AnswerFormat) -> Tool {
     // Only differences from the defaults of the protocol are sent, because each byte costs tokens.
     let annotations = ToolAnnotations::new().read_only(!spec.writes).open_world(false);
     let annotations = if spec.writes { annotations.destructive(true) } else { annotations };
     let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
         .with_annotations(annotations);
-    match answers {
-        Answers::Text => tool,
-        Answers::TextAndStructure => tool.with_raw_output_schema(Arc::new(object((spec.output)()))),
+    match format {
+        AnswerFormat::Text => tool,
+        AnswerFormat::TextAndStructure => {
+            tool.with_raw_output_schema(Arc::new(object((spec.output)())))
+        }
     }
 }
 
@@ -518,7 +531,7 @@ fn object(schema: Value) -> Map<String, Value> {
 }
 
 /// A path as the path part of a URI.
-fn escaped(path: &str) -> String {
+fn uri_encode(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     path.bytes()
         .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
@@ -526,7 +539,7 @@ fn escaped(path: &str) -> String {
 }
 
 /// The path that a URI's path part stands for.
-fn unescaped(uri: &str) -> String {
+fn uri_decode(uri: &str) -> String {
     let bytes = uri.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -553,8 +566,8 @@ mod tests {
     #[test]
     fn paths_survive_as_uris() {
         for path in ["/a/b.rs", "/a b/ü%20.txt", "/x?y#z"] {
-            assert_eq!(unescaped(&escaped(path)), path);
+            assert_eq!(uri_decode(&uri_encode(path)), path);
         }
-        assert_eq!(escaped("/a b"), "/a%20b");
+        assert_eq!(uri_encode("/a b"), "/a%20b");
     }
 }

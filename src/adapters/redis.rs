@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 use crate::port::{BoxFuture, SharedTrouble, SharedValues, TokenBucket};
 
 /// Longer values are not ours, and are not read to their end.
-const MOST_BYTES: isize = 2 << 20;
+const MAX_VALUE_BYTES: isize = 2 << 20;
 
 /// Compares, then sets (with a time to live) or removes.
 const REPLACE: &str = "\
@@ -52,8 +52,8 @@ return 0";
 pub struct RedisValues {
     client: Client,
     connection: Mutex<Option<(u64, MultiplexedConnection)>>,
-    /// The number of the newest connection that is still good.
-    good: AtomicU64,
+    /// Connections with a smaller number are not used again.
+    oldest_usable: AtomicU64,
 }
 
 impl fmt::Debug for RedisValues {
@@ -64,7 +64,7 @@ impl fmt::Debug for RedisValues {
 
 /// What a server says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct About {
+pub struct ServerInfo {
     /// `redis` or `valkey`, and its version.
     pub server: String,
     /// How long a request took.
@@ -78,17 +78,17 @@ pub struct About {
 }
 
 /// Ends the connection when it is dropped before its request is through.
-struct Careful<'a> {
+struct ConnectionGuard<'a> {
     values: &'a RedisValues,
     number: u64,
-    is_through: bool,
+    is_complete: bool,
 }
 
-impl Drop for Careful<'_> {
+impl Drop for ConnectionGuard<'_> {
     fn drop(&mut self) {
-        if !self.is_through {
+        if !self.is_complete {
             let next = self.number + 1;
-            self.values.good.fetch_max(next, Ordering::AcqRel);
+            self.values.oldest_usable.fetch_max(next, Ordering::AcqRel);
         }
     }
 }
@@ -106,7 +106,7 @@ impl RedisValues {
                 error.detail().unwrap_or("it cannot be read")
             )
         })?;
-        Ok(Self { client, connection: Mutex::new(None), good: AtomicU64::new(0) })
+        Ok(Self { client, connection: Mutex::new(None), oldest_usable: AtomicU64::new(0) })
     }
 
     /// Where it is, without user and password.
@@ -115,7 +115,7 @@ impl RedisValues {
     }
 
     /// Whether what is sent can be read on its way.
-    pub fn is_open_to_the_network(&self) -> bool {
+    pub fn is_unencrypted(&self) -> bool {
         match self.client.get_connection_info().addr() {
             ConnectionAddr::Tcp(host, _) => {
                 let is_loopback = host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback());
@@ -127,8 +127,10 @@ impl RedisValues {
 
     async fn connection(&self) -> Result<(u64, MultiplexedConnection), RedisError> {
         let mut kept = self.connection.lock().await;
-        let good = self.good.load(Ordering::Acquire);
-        if let Some((number, connection)) = kept.as_ref().filter(|(number, _)| *number >= good) {
+        let oldest_usable = self.oldest_usable.load(Ordering::Acquire);
+        if let Some((number, connection)) =
+            kept.as_ref().filter(|(number, _)| *number >= oldest_usable)
+        {
             return Ok((*number, connection.clone()));
         }
         *kept = None;
@@ -136,16 +138,16 @@ impl RedisValues {
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let fresh = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        *kept = Some((good, fresh.clone()));
-        Ok((good, fresh))
+        *kept = Some((oldest_usable, fresh.clone()));
+        Ok((oldest_usable, fresh))
     }
 
     async fn send<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, RedisError> {
         let (number, mut connection) = self.connection().await?;
-        let mut careful = Careful { values: self, number, is_through: false };
+        let mut guard = ConnectionGuard { values: self, number, is_complete: false };
         let done = command.query_async(&mut connection).await;
         // What the server says no to does not make the connection a bad one.
-        careful.is_through = match &done {
+        guard.is_complete = match &done {
             Ok(_) => true,
             Err(error) => error.code().is_some() && !error.is_unrecoverable_error(),
         };
@@ -153,10 +155,10 @@ impl RedisValues {
     }
 
     /// Asks the server about itself.
-    pub async fn about(&self) -> Result<About, SharedTrouble> {
-        let _: Value = self.send(&redis::cmd("PING")).await.map_err(trouble)?;
+    pub async fn server_info(&self) -> Result<ServerInfo, SharedTrouble> {
+        let _: Value = self.send(&redis::cmd("PING")).await.map_err(shared_error)?;
         let start = Instant::now();
-        let text: String = self.send(&redis::cmd("INFO")).await.map_err(trouble)?;
+        let text: String = self.send(&redis::cmd("INFO")).await.map_err(shared_error)?;
         let took = start.elapsed();
         let field = |name: &str| {
             let mut lines = text.lines().filter_map(|line| line.split_once(':'));
@@ -168,7 +170,7 @@ impl RedisValues {
             (None, Some(version)) => format!("redis {version}"),
             (None, None) => "a server that does not say its version".to_owned(),
         };
-        Ok(About {
+        Ok(ServerInfo {
             server,
             took,
             max_memory: number("maxmemory"),
@@ -179,7 +181,7 @@ impl RedisValues {
 }
 
 /// What a failure means for sharing.
-fn trouble(error: RedisError) -> SharedTrouble {
+fn shared_error(error: RedisError) -> SharedTrouble {
     match error.code() {
         // No memory left, no disk left, or a copy that takes no writes.
         Some("OOM" | "MISCONF" | "READONLY" | "NOREPLICAS") => {
@@ -197,15 +199,15 @@ impl SharedValues for RedisValues {
     fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedTrouble>> {
         Box::pin(async move {
             let mut command = redis::cmd("GETRANGE");
-            command.arg(name).arg(0).arg(MOST_BYTES);
+            command.arg(name).arg(0).arg(MAX_VALUE_BYTES);
             match self.send::<Vec<u8>>(&command).await {
                 Ok(bytes) => Ok(Some(bytes).filter(|bytes| !bytes.is_empty())),
                 // A list or the like is nothing of ours: it goes.
                 Err(error) if error.code() == Some("WRONGTYPE") => {
                     let gone = self.send::<u64>(redis::cmd("DEL").arg(name)).await;
-                    gone.map(|_| None).map_err(trouble)
+                    gone.map(|_| None).map_err(shared_error)
                 }
-                Err(error) => Err(trouble(error)),
+                Err(error) => Err(shared_error(error)),
             }
         })
     }
@@ -219,7 +221,7 @@ impl SharedValues for RedisValues {
         Box::pin(async move {
             let mut command = redis::cmd("SET");
             command.arg(name).arg(value).arg("PX").arg(millis(life));
-            self.send::<()>(&command).await.map_err(trouble)
+            self.send::<()>(&command).await.map_err(shared_error)
         })
     }
 
@@ -232,7 +234,7 @@ impl SharedValues for RedisValues {
         Box::pin(async move {
             let mut command = redis::cmd("SET");
             command.arg(name).arg(value).arg("PX").arg(millis(life)).arg("NX");
-            let done = self.send::<Option<String>>(&command).await.map_err(trouble)?;
+            let done = self.send::<Option<String>>(&command).await.map_err(shared_error)?;
             Ok(done.is_some())
         })
     }
@@ -249,7 +251,7 @@ impl SharedValues for RedisValues {
             if let Some((new, life)) = new {
                 command.arg(new).arg(millis(life));
             }
-            Ok(self.send::<u64>(&command).await.map_err(trouble)? == 1)
+            Ok(self.send::<u64>(&command).await.map_err(shared_error)? == 1)
         })
     }
 
@@ -266,7 +268,7 @@ impl SharedValues for RedisValues {
             for bucket in buckets {
                 command.arg(bucket.holds).arg(bucket.gains);
             }
-            let wait = self.send::<u64>(&command).await.map_err(trouble)?;
+            let wait = self.send::<u64>(&command).await.map_err(shared_error)?;
             Ok(Some(Duration::from_millis(wait)).filter(|wait| !wait.is_zero()))
         })
     }

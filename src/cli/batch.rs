@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::args::{BatchArgs, Common};
 use super::exit::Exit;
 use super::settings;
-use crate::adapters::mcp::{Lines, intake};
+use crate::adapters::mcp::{BoundedLines, stdin};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
 use crate::session::{Heard, Hearing};
@@ -21,11 +21,11 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let (stdin, intake) = match intake::open() {
+    let (stdin, intake) = match stdin::open() {
         Ok(opened) => opened,
         Err(error) => return Exit::fault(format!("cannot read stdin: {error}")),
     };
-    let mut lines = Lines::new(stdin, MOST_LINE);
+    let mut lines = BoundedLines::new(stdin, MAX_LINE);
     let mut hearing = Hearing::default();
     loop {
         let start = lines.taken;
@@ -43,7 +43,7 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
             }
             Err(_) => {
                 let length = lines.taken - start;
-                let most = MOST_LINE >> 20;
+                let most = MAX_LINE >> 20;
                 let why = format!("the line has {length} bytes; at most {most} MiB are read");
                 (Value::Null, malformed(why))
             }
@@ -55,7 +55,7 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
 }
 
 /// A longer line is not kept: no edit is near it, and it would fill the memory.
-const MOST_LINE: usize = 16 << 20;
+const MAX_LINE: usize = 16 << 20;
 
 fn print(id: &Value, reply: &ToolReply) -> io::Result<()> {
     let out = json!({

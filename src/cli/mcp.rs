@@ -14,7 +14,9 @@ use super::exit::Exit;
 use super::model::{self, AccessSection};
 use super::root::Root;
 use super::{settings, shared, signals};
-use crate::adapters::mcp::{self, Access, Budgeted, HttpOptions, McpServer, Opener, Rate};
+use crate::adapters::mcp::{
+    self, Access, HttpOptions, McpServer, Opener, Rate, RateLimitedCorrector,
+};
 use crate::session::Policy;
 use crate::text::register_secret;
 use crate::tools::{Offer, Toolbox};
@@ -31,7 +33,7 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let server = server(&args, toolbox, &root).reopened_by(opener(common, &args, root));
+    let server = server(&args, toolbox, &root).with_opener(opener(common, &args, root));
     match mcp::serve_stdio(server).await {
         Ok(()) => Exit::Done,
         Err(message) => Exit::fault(message),
@@ -39,7 +41,7 @@ pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
 }
 
 fn server(args: &McpArgs, toolbox: Toolbox, root: &Root) -> McpServer {
-    let server = McpServer::new(toolbox).telling(root.to_string());
+    let server = McpServer::new(toolbox).with_opening(root.to_string());
     if args.structured { server.structured() } else { server }
 }
 
@@ -130,7 +132,7 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
         if let Some(asks) = &asks {
             let engine = toolbox
                 .engine()
-                .asking_through(|inner| Arc::new(Budgeted::new(inner, asks.clone())));
+                .asking_through(|inner| Arc::new(RateLimitedCorrector::new(inner, asks.clone())));
             toolbox = toolbox.over(engine);
         }
         roots.push((name.clone(), server(&args, toolbox, &root)));

@@ -17,8 +17,8 @@ use super::exit::Exit;
 use super::shared::SharedSection;
 use crate::adapters::formatter::{DEFAULT_TIME, FormatCommand};
 use crate::adapters::openai::{
-    DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, Manner, MannerMemory, OpenAi, ProcessMemory,
-    WireLimits,
+    DEFAULT_BASE_URL, DEFAULT_MODEL, Endpoint, InMemoryProfiles, OpenAi, ProfileStore,
+    ServerProfile, WireLimits,
 };
 use crate::correct::{
     CacheLimits, Cached, DiskCache, Limited, Limits, ModelCorrector, PromptBook, Record, Replay,
@@ -353,12 +353,12 @@ impl ModelSettings {
         }
         let client = OpenAi::new(endpoint, limits)
             .map_err(|error| Exit::usage(format!("the model cannot be used: {error}")))?;
-        let memory = StateMemory {
-            process: ProcessMemory::default(),
+        let memory = ProfileFile {
+            process: InMemoryProfiles::default(),
             file: usable_state_folder().ok().map(|dir| dir.join("servers.json")),
             known,
         };
-        Ok(Some(client.with_memory(Arc::new(memory))))
+        Ok(Some(client.with_profile_store(Arc::new(memory))))
     }
 
     /// The prompts.
@@ -451,37 +451,37 @@ enum Known {
     Forgotten,
 }
 
-/// What servers lack, in a small file of the state folder, so that the next process
+/// Profiles of servers and models, in a small file of the state folder, so that the next process
 /// does not have to find out again. Losing it costs a request.
-struct StateMemory {
-    process: ProcessMemory,
+struct ProfileFile {
+    process: InMemoryProfiles,
     file: Option<PathBuf>,
     known: Known,
 }
 
-impl StateMemory {
-    fn read(&self) -> BTreeMap<String, Manner> {
+impl ProfileFile {
+    fn read(&self) -> BTreeMap<String, ServerProfile> {
         let text = self.file.as_ref().and_then(|file| fs::read_to_string(file).ok());
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 }
 
-impl MannerMemory for StateMemory {
-    fn recall(&self, server_and_model: &str) -> Option<Manner> {
-        self.process.recall(server_and_model).or_else(|| {
+impl ProfileStore for ProfileFile {
+    fn load(&self, server_and_model: &str) -> Option<ServerProfile> {
+        self.process.load(server_and_model).or_else(|| {
             if self.known == Known::Forgotten {
                 return None;
             }
-            let manner = *self.read().get(server_and_model)?;
-            self.process.note(server_and_model, manner);
-            Some(manner)
+            let profile = *self.read().get(server_and_model)?;
+            self.process.save(server_and_model, profile);
+            Some(profile)
         })
     }
 
-    fn note(&self, server_and_model: &str, manner: Manner) {
-        self.process.note(server_and_model, manner);
+    fn save(&self, server_and_model: &str, profile: ServerProfile) {
+        self.process.save(server_and_model, profile);
         let mut known = self.read();
-        if known.insert(server_and_model.to_owned(), manner) == Some(manner) {
+        if known.insert(server_and_model.to_owned(), profile) == Some(profile) {
             return;
         }
         let Some(file) = &self.file else { return };

@@ -8,7 +8,7 @@ use super::args::{Common, DurabilityArg};
 use super::exit::Exit;
 use super::model;
 use super::tally::Tally;
-use crate::adapters::formatter::Commands;
+use crate::adapters::formatter::CommandFormatter;
 use crate::adapters::syntax::TreeSitter;
 use crate::engine::Engine;
 use crate::port::FileStore;
@@ -31,7 +31,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
             Some(_) => PathBuf::from("."),
             None => common.root().to_path_buf(),
         };
-        engine = engine.formatter(Commands::new(root, settings.format.iter().cloned()));
+        engine = engine.formatter(CommandFormatter::new(root, settings.format.iter().cloned()));
     }
     // Without a usable state folder nothing is counted.
     if let Ok(folder) = usable_state_folder() {

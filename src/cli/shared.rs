@@ -92,7 +92,7 @@ mod built {
     use super::super::model::seconds;
     use super::{Exit, SECRET, SharedSection, URL};
     use crate::adapters::openai::Endpoint;
-    use crate::adapters::redis::{About, RedisValues};
+    use crate::adapters::redis::{RedisValues, ServerInfo};
     use crate::correct::{Line, LineOptions, Seal, Shared, SharedLimits};
     use crate::port::{Gate, SharedCounts, SharedTrouble, SharedValues as _, TokenBucket};
 
@@ -188,8 +188,8 @@ mod built {
         }
 
         /// Asks the server about itself, and keeps a value there for a moment.
-        pub(crate) async fn try_out(&self) -> Result<About, String> {
-            let about = self.values.about().await.map_err(|error| error.to_string())?;
+        pub(crate) async fn try_out(&self) -> Result<ServerInfo, String> {
+            let about = self.values.server_info().await.map_err(|error| error.to_string())?;
             let name = self.seal.name("doctor", &[]);
             let value = self.seal.close(&name, b"example").ok_or("there are no random bytes")?;
             let said = |error: SharedTrouble| error.to_string();

@@ -10,7 +10,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::intake::Intake;
+use super::stdin::StdinCounter;
 use crate::session::{Heard, Hearing, Received};
 use crate::tools::Telling;
 use rmcp::ErrorData;
@@ -20,10 +20,10 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _,
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// How many calls of a client are under way at once; further ones wait.
-pub(super) const MOST_CALLS: usize = 64;
+pub(super) const MAX_CALLS: usize = 64;
 
 /// How many bytes of waiting calls are kept before no more is read.
-pub(super) const MOST_WAITING: usize = 64 << 20;
+pub(super) const MAX_WAITING: usize = 64 << 20;
 
 /// How long to wait for the next answer after the client closed its side, counted from the
 /// previous answer.
@@ -33,22 +33,22 @@ pub(super) const LAST_ANSWER: Duration = Duration::from_secs(2);
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How many bytes at each end of a line that is too long are searched for its id.
-const END: usize = 4096;
+const EDGE_BYTES: usize = 4096;
 
 /// What the two directions know of each other.
 #[derive(Debug)]
 pub(super) struct Traffic {
     /// Calls that were let in and not answered, by their ids.
-    open: Mutex<HashMap<String, OwnedSemaphorePermit>>,
-    /// Calls that were taken back while they waited.
-    withdrawn: Mutex<HashSet<String>>,
+    open_calls: Mutex<HashMap<String, OwnedSemaphorePermit>>,
+    /// Calls that were cancelled while they waited.
+    cancelled: Mutex<HashSet<String>>,
     waiting: Mutex<usize>,
-    places: Arc<Semaphore>,
-    room: Arc<Semaphore>,
+    call_permits: Arc<Semaphore>,
+    byte_permits: Arc<Semaphore>,
     answered: Notify,
-    over: watch::Sender<bool>,
+    closed: watch::Sender<bool>,
     /// How much of the client's stream has come in; nothing is counted in tests.
-    intake: Option<Arc<Intake>>,
+    stdin: Option<Arc<StdinCounter>>,
     hearing: Mutex<Hearing>,
     /// What the client had heard when it sent a call, by the call's id.
     sent: Mutex<HashMap<String, Heard>>,
@@ -57,25 +57,25 @@ pub(super) struct Traffic {
 }
 
 impl Traffic {
-    pub(super) fn new(intake: Option<Arc<Intake>>) -> Arc<Self> {
+    pub(super) fn new(stdin: Option<Arc<StdinCounter>>) -> Arc<Self> {
         Arc::new(Self {
-            intake,
+            stdin,
             hearing: Mutex::default(),
             sent: Mutex::default(),
             tellings: Mutex::default(),
-            open: Mutex::default(),
-            withdrawn: Mutex::default(),
+            open_calls: Mutex::default(),
+            cancelled: Mutex::default(),
             waiting: Mutex::default(),
-            places: Arc::new(Semaphore::new(MOST_CALLS)),
-            room: Arc::new(Semaphore::new(MOST_WAITING)),
+            call_permits: Arc::new(Semaphore::new(MAX_CALLS)),
+            byte_permits: Arc::new(Semaphore::new(MAX_WAITING)),
             answered: Notify::new(),
-            over: watch::Sender::new(false),
+            closed: watch::Sender::new(false),
         })
     }
 
-    /// Becomes true when no client waits for an answer any more.
-    pub(super) fn over(&self) -> watch::Receiver<bool> {
-        self.over.subscribe()
+    /// Becomes true when the client waits for no more answers.
+    pub(super) fn closed(&self) -> watch::Receiver<bool> {
+        self.closed.subscribe()
     }
 
     /// What the client had heard when it sent the call of this id.
@@ -90,9 +90,9 @@ impl Traffic {
     }
 
     /// A call begins at this offset of the client's stream.
-    fn sends(&self, id: &str, offset: u64) {
+    fn record_call(&self, id: &str, offset: u64) {
         let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Received::Bytes(bytes)) = self.intake.as_ref().map(|intake| intake.received()) {
+        if let Some(Received::Bytes(bytes)) = self.stdin.as_ref().map(|stdin| stdin.received()) {
             hearing.rested(bytes);
         }
         let heard = hearing.at(offset);
@@ -100,27 +100,27 @@ impl Traffic {
     }
 
     /// The answer to the call of this id goes out now.
-    fn tells(&self, id: &str) {
+    fn record_answer(&self, id: &str) {
         let telling = self.tellings.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         let Some(telling) = telling else { return };
         let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = self.intake.as_ref().map_or(Received::Writing, |intake| intake.received());
+        let received = self.stdin.as_ref().map_or(Received::Writing, |stdin| stdin.received());
         hearing.gave(received, telling.told());
     }
 
     fn is_idle(&self) -> bool {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = self.open_calls.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         open.is_empty() && *waiting == 0
     }
 
-    fn close(&self, id: &str) {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+    fn finish_call(&self, id: &str) {
+        self.open_calls.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.answered.notify_waiters();
     }
 
     /// Waits for the last answers, but not for one that does not come.
-    async fn run_out(&self) {
+    async fn drain(&self) {
         loop {
             let mut answered = pin!(self.answered.notified());
             // From here on, so that no answer is missed between the look and the wait.
@@ -129,31 +129,31 @@ impl Traffic {
                 break;
             }
         }
-        self.over.send_replace(true);
+        self.closed.send_replace(true);
     }
 }
 
 /// A line that was let in.
 #[derive(Debug)]
-struct Frame {
+struct WaitingCall {
     line: Vec<u8>,
     id: String,
     _room: Option<OwnedSemaphorePermit>,
 }
 
-/// Copies messages from a client until it closes its side. Answers for what is none go to
-/// `back`.
-pub(super) async fn let_in(
+/// Copies messages from a client until it closes its side. Answers to invalid messages go to
+/// `rejections`.
+pub(super) async fn forward_requests(
     from: impl AsyncRead + Unpin,
     to: impl AsyncWrite + Unpin + Send + 'static,
-    back: mpsc::Sender<Vec<u8>>,
+    rejections: mpsc::Sender<Vec<u8>>,
     traffic: Arc<Traffic>,
-    most: usize,
+    limit: usize,
 ) {
     let to = Arc::new(tokio::sync::Mutex::new(to));
     let (queue, waiting) = mpsc::unbounded_channel();
-    let feeder = tokio::spawn(feed(waiting, to.clone(), traffic.clone()));
-    let mut lines = Lines::new(from, most);
+    let admission = tokio::spawn(admit_waiting_calls(waiting, to.clone(), traffic.clone()));
+    let mut lines = BoundedLines::new(from, limit);
     // Before the first request that opens a session the protocol's library takes a
     // notification for a broken client, and ends.
     let mut has_begun = false;
@@ -170,89 +170,89 @@ pub(super) async fn let_in(
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => line,
             Err(ends) => {
-                let id = id_in(&String::from_utf8_lossy(&ends)).map(str::to_owned);
-                if !answer(&back, id.as_deref(), too_long(most)).await {
+                let id = find_id(&String::from_utf8_lossy(&ends)).map(str::to_owned);
+                if !answer(&rejections, id.as_deref(), too_long(limit)).await {
                     break;
                 }
                 continue;
             }
         };
-        let sort = match sort(&line) {
-            Ok(sort) => sort,
+        let kind = match classify(&line) {
+            Ok(kind) => kind,
             Err((id, error)) => {
-                if !answer(&back, id.as_deref(), error).await {
+                if !answer(&rejections, id.as_deref(), error).await {
                     break;
                 }
                 continue;
             }
         };
-        match &sort {
-            Sort::Call(_) | Sort::Request => has_begun = true,
-            Sort::Early => {}
-            Sort::Cancel(_) | Sort::Aside if !has_begun => continue,
-            Sort::Cancel(_) | Sort::Aside => {}
+        match &kind {
+            MessageKind::Call(_) | MessageKind::Request => has_begun = true,
+            MessageKind::BeforeSession => {}
+            MessageKind::Cancel(_) | MessageKind::Notification if !has_begun => continue,
+            MessageKind::Cancel(_) | MessageKind::Notification => {}
         }
-        match sort {
-            Sort::Call(id) => {
+        match kind {
+            MessageKind::Call(id) => {
                 let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
-                traffic.sends(&id, offset);
-                let room = traffic.room.clone().acquire_many_owned(bytes).await.ok();
+                traffic.record_call(&id, offset);
+                let room = traffic.byte_permits.clone().acquire_many_owned(bytes).await.ok();
                 *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-                if queue.send(Frame { line, id, _room: room }).is_err() {
+                if queue.send(WaitingCall { line, id, _room: room }).is_err() {
                     break;
                 }
                 continue;
             }
-            Sort::Cancel(id) => {
-                let was_open = traffic.open.lock().unwrap_or_else(PoisonError::into_inner);
+            MessageKind::Cancel(id) => {
+                let was_open = traffic.open_calls.lock().unwrap_or_else(PoisonError::into_inner);
                 let is_open = was_open.contains_key(&id);
                 drop(was_open);
                 if is_open {
-                    traffic.close(&id);
+                    traffic.finish_call(&id);
                 } else if !traffic.is_idle() {
-                    traffic.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+                    traffic.cancelled.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
                 }
             }
-            Sort::Request | Sort::Early | Sort::Aside => {}
+            MessageKind::Request | MessageKind::BeforeSession | MessageKind::Notification => {}
         }
         if to.lock().await.write_all(&line).await.is_err() {
             break;
         }
     }
     drop(queue);
-    traffic.run_out().await;
-    feeder.abort();
+    traffic.drain().await;
+    admission.abort();
     let _ = to.lock().await.shutdown().await;
 }
 
 /// Lets waiting calls in, one after the other, as places become free.
-async fn feed(
-    mut waiting: mpsc::UnboundedReceiver<Frame>,
+async fn admit_waiting_calls(
+    mut waiting: mpsc::UnboundedReceiver<WaitingCall>,
     to: Arc<tokio::sync::Mutex<impl AsyncWrite + Unpin>>,
     traffic: Arc<Traffic>,
 ) {
-    while let Some(Frame { line, id, _room }) = waiting.recv().await {
-        let Ok(place) = traffic.places.clone().acquire_owned().await else { return };
-        let withdrawn = {
-            let mut withdrawn = traffic.withdrawn.lock().unwrap_or_else(PoisonError::into_inner);
-            withdrawn.remove(&id)
+    while let Some(WaitingCall { line, id, _room }) = waiting.recv().await {
+        let Ok(permit) = traffic.call_permits.clone().acquire_owned().await else { return };
+        let cancelled = {
+            let mut cancelled = traffic.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
+            cancelled.remove(&id)
         };
-        if !withdrawn {
-            traffic.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, place);
+        if !cancelled {
+            traffic.open_calls.lock().unwrap_or_else(PoisonError::into_inner).insert(id, permit);
         }
         *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         traffic.answered.notify_waiters();
-        if !withdrawn && to.lock().await.write_all(&line).await.is_err() {
+        if !cancelled && to.lock().await.write_all(&line).await.is_err() {
             return;
         }
     }
 }
 
 /// Copies answers to the client, those of the protocol and those for what was no message.
-pub(super) async fn let_out(
+pub(super) async fn forward_answers(
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    mut back: mpsc::Receiver<Vec<u8>>,
+    mut rejections: mpsc::Receiver<Vec<u8>>,
     traffic: Arc<Traffic>,
 ) {
     let mut from = BufReader::with_capacity(1 << 16, from);
@@ -265,7 +265,7 @@ pub(super) async fn let_out(
                 // What was refused before the end is still to be said.
                 _ => break,
             },
-            refused = back.recv(), if is_open => {
+            refused = rejections.recv(), if is_open => {
                 match refused {
                     Some(refused) => {
                         if to.write_all(&refused).await.is_err() || to.flush().await.is_err() {
@@ -278,37 +278,37 @@ pub(super) async fn let_out(
                 continue;
             }
         }
-        let head = String::from_utf8_lossy(&line[..line.len().min(END)]);
-        let id = id_in(&head).filter(|_| !head.contains("\"method\""));
+        let head = String::from_utf8_lossy(&line[..line.len().min(EDGE_BYTES)]);
+        let id = find_id(&head).filter(|_| !head.contains("\"method\""));
         if let Some(id) = id {
-            traffic.tells(id);
+            traffic.record_answer(id);
         }
         if to.write_all(&line).await.is_err() || to.flush().await.is_err() {
             return;
         }
         if let Some(id) = id {
-            traffic.close(id);
+            traffic.finish_call(id);
         }
         line.clear();
     }
-    while let Ok(refused) = back.try_recv() {
+    while let Ok(refused) = rejections.try_recv() {
         if to.write_all(&refused).await.is_err() || to.flush().await.is_err() {
             return;
         }
     }
 }
 
-async fn answer(back: &mpsc::Sender<Vec<u8>>, id: Option<&str>, error: ErrorData) -> bool {
+async fn answer(rejections: &mpsc::Sender<Vec<u8>>, id: Option<&str>, error: ErrorData) -> bool {
     let id: Value = id.and_then(|id| serde_json::from_str(id).ok()).unwrap_or(Value::Null);
     let error = json!({ "code": error.code.0, "message": error.message });
     let line = json!({ "jsonrpc": "2.0", "id": id, "error": error });
-    back.send(format!("{line}\n").into_bytes()).await.is_ok()
+    rejections.send(format!("{line}\n").into_bytes()).await.is_ok()
 }
 
-fn too_long(most: usize) -> ErrorData {
+fn too_long(limit: usize) -> ErrorData {
     let message = format!(
         "the request is longer than {} MiB and was not read; send less in one call, for example several smaller edits",
-        most >> 20
+        limit >> 20
     );
     ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
 }
@@ -335,22 +335,22 @@ pub(super) fn unknown_method(method: String) -> ErrorData {
 
 /// What a message is, as far as it matters here. Ids are in their JSON form.
 #[derive(Debug, PartialEq, Eq)]
-enum Sort {
+enum MessageKind {
     Call(String),
     Cancel(String),
     Request,
     /// A request that may come before the one that opens the session.
-    Early,
+    BeforeSession,
     /// A notification, or the client's answer: nothing to answer.
-    Aside,
+    Notification,
 }
 
-fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
+fn classify(line: &[u8]) -> Result<MessageKind, (Option<String>, ErrorData)> {
     let message: Value = serde_json::from_slice(line).map_err(|error| {
         let text = format!(
             "the line is not JSON ({error}); lone surrogates, NaN and bytes that are not UTF-8 are not allowed"
         );
-        let id = id_in(&String::from_utf8_lossy(line)).map(str::to_owned);
+        let id = find_id(&String::from_utf8_lossy(line)).map(str::to_owned);
         (id, ErrorData::new(ErrorCode::PARSE_ERROR, text, None))
     })?;
     let id = message.get("id").filter(|id| id.is_string() || id.is_number());
@@ -368,13 +368,13 @@ fn sort(line: &[u8]) -> Result<Sort, (Option<String>, ErrorData)> {
         return Err((id, ErrorData::new(code, text, None)));
     }
     Ok(match (method, id) {
-        (Some("tools/call"), Some(id)) => Sort::Call(id),
+        (Some("tools/call"), Some(id)) => MessageKind::Call(id),
         (Some("notifications/cancelled"), _) => {
-            Sort::Cancel(message["params"]["requestId"].to_string())
+            MessageKind::Cancel(message["params"]["requestId"].to_string())
         }
-        (Some("ping" | "server/discover"), Some(_)) => Sort::Early,
-        (Some(_), Some(_)) => Sort::Request,
-        _ => Sort::Aside,
+        (Some("ping" | "server/discover"), Some(_)) => MessageKind::BeforeSession,
+        (Some(_), Some(_)) => MessageKind::Request,
+        _ => MessageKind::Notification,
     })
 }
 
@@ -399,17 +399,17 @@ fn malformed(method: &str, message: &Value) -> Option<(ErrorCode, &'static str)>
     is_wrong.then_some((ErrorCode::INVALID_PARAMS, "`params.arguments` is not an object"))
 }
 
-/// Lines of at most so many bytes; of a longer one only its ends.
-pub(crate) struct Lines<R> {
+/// Lines of at most `limit` bytes; of a longer one only its ends.
+pub(crate) struct BoundedLines<R> {
     from: BufReader<R>,
-    most: usize,
+    limit: usize,
     /// How many bytes of the stream they were.
     pub(crate) taken: u64,
 }
 
-impl<R: AsyncRead + Unpin> Lines<R> {
-    pub(crate) fn new(from: R, most: usize) -> Self {
-        Self { from: BufReader::with_capacity(1 << 16, from), most, taken: 0 }
+impl<R: AsyncRead + Unpin> BoundedLines<R> {
+    pub(crate) fn new(from: R, limit: usize) -> Self {
+        Self { from: BufReader::with_capacity(1 << 16, from), limit, taken: 0 }
     }
 
     pub(crate) async fn next(&mut self) -> Option<Result<Vec<u8>, Vec<u8>>> {
@@ -422,9 +422,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             line.extend_from_slice(&piece[..taken]);
             self.from.consume(taken);
             self.taken += taken as u64;
-            if line.len() > self.most {
+            if line.len() > self.limit {
                 too_long = true;
-                line.drain(END..line.len() - END);
+                line.drain(EDGE_BYTES..line.len() - EDGE_BYTES);
             }
             if taken == 0 || end.is_some() {
                 if line.is_empty() {
@@ -442,7 +442,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 
 /// The id of a message as its text has it, at the top level: a number, or a plain
 /// string. The text may be broken, or only the ends of a long one.
-fn id_in(text: &str) -> Option<&str> {
+fn find_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
     let mut at = 0;
@@ -469,7 +469,7 @@ fn id_in(text: &str) -> Option<&str> {
         at += 1;
     }
     // Of a line whose middle is gone the depth is not known: the last one is the likeliest.
-    nested.filter(|_| text.len() >= 2 * END)
+    nested.filter(|_| text.len() >= 2 * EDGE_BYTES)
 }
 
 /// Behind the closing quote of the string that opens at `at`.
@@ -511,8 +511,8 @@ mod tests {
             r#"{"id":7,"method":"x"}"#,
         );
         let (to, mut from) = tokio::io::duplex(1 << 20);
-        let (back, mut refused) = mpsc::channel(16);
-        let_in(input.as_bytes(), to, back, Traffic::new(None), 50_000).await;
+        let (rejections, mut refused) = mpsc::channel(16);
+        forward_requests(input.as_bytes(), to, rejections, Traffic::new(None), 50_000).await;
         let mut out = String::new();
         tokio::io::AsyncReadExt::read_to_string(&mut from, &mut out).await.expect("text");
         let ids: Vec<Value> = out

@@ -22,23 +22,23 @@ use axum::response::{IntoResponse as _, Response};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::doors::{Doors, Shut};
+use super::admission::{AccessPolicy, Denied};
+use super::connections::{self, Authenticated};
 use super::metrics::Metrics;
-use super::peers::{self, Admitted};
 use super::{MAX_FRAME, McpServer, Rate};
 use crate::port::SharedCounts;
 use crate::text::ContentHash;
 
 /// At most this many sessions at once; those that are idle for five minutes are closed.
-const MOST_SESSIONS: usize = 64;
+const MAX_SESSIONS: usize = 64;
 
 /// How long a request's body may take to arrive.
-const BODY: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How often a server that is going down looks for calls under way, and how long the last answers
 /// get on their way.
-const LOOK: Duration = Duration::from_millis(50);
-const LAST_WORD: Duration = Duration::from_millis(300);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const FLUSH_TIME: Duration = Duration::from_millis(300);
 
 /// How the server is reached.
 #[derive(Debug, Clone)]
@@ -74,17 +74,17 @@ impl fmt::Debug for Access {
 }
 
 /// One root of one token.
-struct Target {
+struct RootService {
     name: String,
     service: StreamableHttpService<McpServer, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
 }
 
 /// What all requests share.
-struct House {
-    doors: Doors,
-    /// By token, in the order of the doors.
-    targets: Vec<Vec<Target>>,
+struct HttpServer {
+    policy: AccessPolicy,
+    /// By token, in the order of the policy.
+    targets: Vec<Vec<RootService>>,
     metrics: Arc<Metrics>,
     closing: AtomicBool,
 }
@@ -119,55 +119,55 @@ pub async fn serve_http(
     let hosts = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let origins = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"].map(str::to_owned);
     let token = |access: &Access| ContentHash::of(access.token.trim().as_bytes());
-    let doors = Doors {
+    let policy = AccessPolicy {
         hosts: hosts.into_iter().chain(options.hosts).collect(),
         origins: origins.into_iter().chain(options.origins).collect(),
         tokens: accesses.iter().map(token).collect(),
     };
-    // The library looks again at what the doors have let in.
+    // The library checks again what the policy has admitted.
     let config = StreamableHttpServerConfig::default()
-        .with_allowed_hosts(doors.hosts.clone())
-        .with_allowed_origins(doors.origins.clone())
+        .with_allowed_hosts(policy.hosts.clone())
+        .with_allowed_origins(policy.origins.clone())
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_FRAME);
-    let metrics = Arc::new(Metrics::sharing(options.shared));
+    let metrics = Arc::new(Metrics::new(options.shared));
     let targets = accesses.into_iter().map(|access| {
         let Access { name, roots, calls, .. } = access;
         let own: Arc<str> = name.into();
         let target = |(name, server): (String, McpServer)| {
             let sessions = Arc::new(LocalSessionManager::default());
-            let server = server.counted(metrics.clone(), own.clone(), calls.clone());
+            let server = server.with_metrics(metrics.clone(), own.clone(), calls.clone());
             let make = move || Ok(server.for_session());
             let service = StreamableHttpService::new(make, sessions.clone(), config.clone());
-            Target { name, service, sessions }
+            RootService { name, service, sessions }
         };
         roots.into_iter().map(target).collect()
     });
     let targets = targets.collect();
-    let house = Arc::new(House {
-        doors,
+    let server = Arc::new(HttpServer {
+        policy,
         targets,
         metrics: metrics.clone(),
         closing: AtomicBool::new(false),
     });
-    let open = house.clone();
+    let open = server.clone();
     let router = Router::new().fallback(move |request: Request| {
-        let house = open.clone();
-        async move { house.answer(request).await }
+        let server = open.clone();
+        async move { server.handle(request).await }
     });
     ready(address);
     let drained = async {
         stop.await;
-        house.closing.store(true, Ordering::Release);
+        server.closing.store(true, Ordering::Release);
         let deadline = tokio::time::Instant::now() + options.drain;
         while metrics.running() > 0 && tokio::time::Instant::now() < deadline {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
-        tokio::time::sleep(LAST_WORD).await;
+        tokio::time::sleep(FLUSH_TIME).await;
         metrics.running()
     };
     tokio::select! {
-        () = peers::serve(listener, router) => Ok(()),
+        () = connections::serve(listener, router) => Ok(()),
         running = drained => match running {
             0 => Ok(()),
             running => Err(format!(
@@ -178,17 +178,17 @@ pub async fn serve_http(
     }
 }
 
-impl House {
-    async fn answer(&self, request: Request) -> Response {
-        let checked = self.doors.check(request.headers());
+impl HttpServer {
+    async fn handle(&self, request: Request) -> Response {
+        let checked = self.policy.check(request.headers());
         let path = request.uri().path().to_owned();
         let is_closing = self.closing.load(Ordering::Acquire);
         // Who asks after our health has no token, and learns nothing else.
         let is_probe = matches!(path.as_str(), "/healthz" | "/readyz");
         let access = match checked {
             Ok(access) => Some(access),
-            Err(Shut::Token) if is_probe => None,
-            Err(why) => return self.shut_out(why),
+            Err(Denied::Token) if is_probe => None,
+            Err(why) => return self.deny(why),
         };
         match path.as_str() {
             "/healthz" => return "ok\n".into_response(),
@@ -198,9 +198,9 @@ impl House {
             "/readyz" => return "ok\n".into_response(),
             _ => {}
         }
-        let Some(access) = access else { return self.shut_out(Shut::Token) };
-        if let Some(admitted) = request.extensions().get::<Admitted>() {
-            admitted.set();
+        let Some(access) = access else { return self.deny(Denied::Token) };
+        if let Some(authenticated) = request.extensions().get::<Authenticated>() {
+            authenticated.set();
         }
         if path == "/metrics" {
             let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
@@ -215,11 +215,11 @@ impl House {
             let text = "the server is shutting down; retry later\n";
             return (StatusCode::SERVICE_UNAVAILABLE, later, text).into_response();
         }
-        enter(target, request).await
+        forward(target, request).await
     }
 
     /// The root that a path names, among those of the token.
-    fn target(&self, access: usize, path: &str) -> Option<&Target> {
+    fn target(&self, access: usize, path: &str) -> Option<&RootService> {
         let targets = self.targets.get(access)?;
         match path.strip_prefix("/mcp")?.trim_end_matches('/') {
             "" => targets.first(),
@@ -227,18 +227,18 @@ impl House {
         }
     }
 
-    fn shut_out(&self, why: Shut) -> Response {
+    fn deny(&self, why: Denied) -> Response {
         match why {
-            Shut::Host => {
-                self.metrics.shut_out("host");
+            Denied::Host => {
+                self.metrics.denied("host");
                 (StatusCode::FORBIDDEN, "the Host is not listed\n").into_response()
             }
-            Shut::Origin => {
-                self.metrics.shut_out("origin");
+            Denied::Origin => {
+                self.metrics.denied("origin");
                 (StatusCode::FORBIDDEN, "the Origin is not listed\n").into_response()
             }
-            Shut::Token => {
-                self.metrics.shut_out("token");
+            Denied::Token => {
+                self.metrics.denied("token");
                 let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
                 let text = "send the token that restitch printed at its start as Authorization: Bearer TOKEN\n";
                 (StatusCode::UNAUTHORIZED, challenge, text).into_response()
@@ -248,9 +248,9 @@ impl House {
 }
 
 /// Hands a request over that is there as a whole.
-async fn enter(target: &Target, request: Request) -> Response {
+async fn forward(target: &RootService, request: Request) -> Response {
     let (head, body) = request.into_parts();
-    let body = match tokio::time::timeout(BODY, to_bytes(body, MAX_FRAME)).await {
+    let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, MAX_FRAME)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_)) => {
             let text = format!("the request is longer than {} MiB or was cut\n", MAX_FRAME >> 20);
@@ -262,9 +262,9 @@ async fn enter(target: &Target, request: Request) -> Response {
         }
     };
     let opens = memchr::memmem::find(&body, b"\"initialize\"").is_some();
-    if opens && target.sessions.sessions.read().await.len() >= MOST_SESSIONS {
+    if opens && target.sessions.sessions.read().await.len() >= MAX_SESSIONS {
         let text = format!(
-            "there are {MOST_SESSIONS} sessions; end one, or wait until one that is idle is closed\n"
+            "there are {MAX_SESSIONS} sessions; end one, or wait until one that is idle is closed\n"
         );
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }

@@ -32,7 +32,7 @@ struct Counts {
     model_requests: BTreeMap<Labels, u64>,
     model_tokens: BTreeMap<Labels, u64>,
     cached: BTreeMap<Labels, u64>,
-    shut_out: BTreeMap<Labels, u64>,
+    denied: BTreeMap<Labels, u64>,
     seconds: BTreeMap<Labels, Histogram>,
     running: u64,
 }
@@ -46,7 +46,7 @@ struct Histogram {
 
 impl Metrics {
     /// None of this process yet, and what it shares with others.
-    pub(super) fn sharing(shared: Option<Arc<SharedCounts>>) -> Self {
+    pub(super) fn new(shared: Option<Arc<SharedCounts>>) -> Self {
         Self { shared, ..Self::default() }
     }
 
@@ -56,12 +56,12 @@ impl Metrics {
     }
 
     /// A call has begun.
-    pub(super) fn begun(&self) {
+    pub(super) fn call_started(&self) {
         self.lock().running += 1;
     }
 
     /// A call is over, in whatever way.
-    pub(super) fn ended(&self) {
+    pub(super) fn call_ended(&self) {
         let mut counts = self.lock();
         counts.running = counts.running.saturating_sub(1);
     }
@@ -72,12 +72,18 @@ impl Metrics {
     }
 
     /// What came of a call. `access` is the name of the token in the configuration.
-    pub(super) fn answered(&self, access: &str, tool: &str, reply: &ToolReply, took: Duration) {
+    pub(super) fn record_answer(
+        &self,
+        access: &str,
+        tool: &str,
+        reply: &ToolReply,
+        took: Duration,
+    ) {
         // A client may call anything by any name; that must not make a counter each.
         let tool = tools::find(tool).map_or("unknown", |tool| tool.name);
         let code = reply.code.map(|code| code.as_str());
         let note = Note::read(tool, code, &reply.report);
-        let access = escaped(access);
+        let access = escape_label(access);
         let own = format!("access=\"{access}\"");
         let add = |counter: &mut BTreeMap<Labels, u64>, labels: Labels, number: u64| {
             if number > 0 {
@@ -109,8 +115,8 @@ impl Metrics {
     }
 
     /// A request was not let in.
-    pub(super) fn shut_out(&self, why: &'static str) {
-        *self.lock().shut_out.entry(format!("why=\"{why}\"")).or_default() += 1;
+    pub(super) fn denied(&self, why: &'static str) {
+        *self.lock().denied.entry(format!("why=\"{why}\"")).or_default() += 1;
     }
 
     /// All of it, as Prometheus reads it.
@@ -149,7 +155,7 @@ impl Metrics {
         family(
             "restitch_http_shut_out_total",
             "HTTP requests that were not let in.",
-            &counts.shut_out,
+            &counts.denied,
         );
         if let Some(shared) = &self.shared {
             let values = shared.all().map(|(what, value)| (format!("what=\"{what}\""), value));
@@ -177,7 +183,7 @@ impl Metrics {
 }
 
 /// A label's value.
-fn escaped(value: &str) -> String {
+fn escape_label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }
 
@@ -193,9 +199,9 @@ mod tests {
         let metrics = Metrics::default();
         let done =
             ToolReply::answered("done", json!({ "rung": "indentation", "path": "secret.rs" }));
-        metrics.answered("ci \"1\"", "edit_file", &done, Duration::from_millis(3));
+        metrics.record_answer("ci \"1\"", "edit_file", &done, Duration::from_millis(3));
         let refused = ToolReply::refused(Refusal::new(EditCode::NoOccurrence, "secret text"));
-        metrics.answered("a", "secret tool", &refused, Duration::from_secs(2));
+        metrics.record_answer("a", "secret tool", &refused, Duration::from_secs(2));
         let text = metrics.text();
         for line in [
             r#"restitch_calls_total{access="ci \"1\"",tool="edit_file"} 1"#,

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::OnceCell;
 
-use super::unescaped;
+use super::uri_decode;
 use crate::tools::{ToolReply, Toolbox};
 
 /// Opens the tools over a folder that the client names, and says in a line which folder they
@@ -20,43 +20,43 @@ pub type Opener = Box<dyn Fn(&Path) -> Option<(Toolbox, String)> + Send + Sync>;
 const ROOTS_GRACE: Duration = Duration::from_secs(3);
 
 /// Where the calls of one session get their tools.
-pub(super) struct Desk {
+pub(super) struct SessionTools {
     /// As the server was started.
     toolbox: Toolbox,
     opener: Option<Arc<Opener>>,
     opening: String,
     session: OnceCell<Toolbox>,
     /// What the next answer ends with.
-    untold: Mutex<Option<String>>,
+    pending_notice: Mutex<Option<String>>,
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for SessionTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").field("session", &self.session).finish_non_exhaustive()
+        f.debug_struct("SessionTools").field("session", &self.session).finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl SessionTools {
     pub(super) fn new(toolbox: Toolbox) -> Self {
         Self {
             toolbox,
             opener: None,
             opening: String::new(),
             session: OnceCell::new(),
-            untold: Mutex::default(),
+            pending_notice: Mutex::default(),
         }
     }
 
-    pub(super) fn telling(&self, opening: String) -> Self {
-        Self { opening, ..self.fresh() }
+    pub(super) fn with_opening(&self, opening: String) -> Self {
+        Self { opening, ..self.for_new_session() }
     }
 
-    pub(super) fn reopened_by(&self, opener: Opener) -> Self {
-        Self { opener: Some(Arc::new(opener)), ..self.fresh() }
+    pub(super) fn with_opener(&self, opener: Opener) -> Self {
+        Self { opener: Some(Arc::new(opener)), ..self.for_new_session() }
     }
 
     /// The same for another session.
-    pub(super) fn fresh(&self) -> Self {
+    pub(super) fn for_new_session(&self) -> Self {
         Self {
             opener: self.opener.clone(),
             opening: self.opening.clone(),
@@ -80,23 +80,23 @@ impl Desk {
             return self.toolbox.clone();
         }
         let session = self.session.get_or_init(|| async {
-            let mut begun = (self.toolbox.session(), self.opening.clone());
+            let mut session = (self.toolbox.session(), self.opening.clone());
             if let Some(opener) = &self.opener
-                && let Some(root) = root_of(&context.peer).await
+                && let Some(root) = client_root(&context.peer).await
                 && let Some(opened) = opener(&root)
             {
-                begun = opened;
+                session = opened;
             }
-            let (toolbox, opening) = begun;
-            *self.untold.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
+            let (toolbox, opening) = session;
+            *self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner) = Some(opening);
             toolbox
         });
         session.await.clone()
     }
 
     /// Ends the first answer with what there is to say about the session.
-    pub(super) fn tell(&self, reply: &mut ToolReply) {
-        let line = self.untold.lock().unwrap_or_else(PoisonError::into_inner).take();
+    pub(super) fn append_notice(&self, reply: &mut ToolReply) {
+        let line = self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(line) = line.filter(|line| !line.is_empty()) {
             reply.message.push('\n');
             reply.message.push_str(&line);
@@ -106,13 +106,13 @@ impl Desk {
 
 /// The folder that the client says it works in: of several, the first.
 #[expect(deprecated, reason = "the clients of today still say it this way")]
-async fn root_of(peer: &Peer<RoleServer>) -> Option<PathBuf> {
-    let says = peer.peer_info().is_some_and(|client| client.capabilities.roots.is_some());
-    if !says {
+async fn client_root(peer: &Peer<RoleServer>) -> Option<PathBuf> {
+    let has_roots = peer.peer_info().is_some_and(|client| client.capabilities.roots.is_some());
+    if !has_roots {
         return None;
     }
     let asked = tokio::time::timeout(ROOTS_GRACE, peer.list_roots()).await;
     let roots = asked.ok()?.ok()?.roots;
     let mut folders = roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
-    folders.next().map(|path| PathBuf::from(unescaped(path)))
+    folders.next().map(|path| PathBuf::from(uri_decode(path)))
 }

@@ -15,7 +15,7 @@ use crate::matching::budget;
 
 /// How many calls are worked on at once, of all sessions of a process: twice the
 /// processors, and not fewer than this.
-const FEWEST: usize = 4;
+const MIN_CALLS: usize = 4;
 
 /// A bounded number of threads for calls. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) struct Workers(Arc<Semaphore>);
 impl Workers {
     pub(super) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        Self(Arc::new(Semaphore::new(FEWEST.max(2 * processors))))
+        Self(Arc::new(Semaphore::new(MIN_CALLS.max(2 * processors))))
     }
 
     /// Does the work on a thread of its own. `None`: it panicked. Dropping the future stops
@@ -35,34 +35,34 @@ impl Workers {
         F: Future<Output = T>,
         W: FnOnce() -> F + Send + 'static,
     {
-        let place = self.0.clone().acquire_owned().await.ok()?;
+        let permit = self.0.clone().acquire_owned().await.ok()?;
         let runtime = Handle::current();
         // Dropped together with this future, which cancels the work.
-        let (_told, gone) = oneshot::channel::<()>();
-        let waits = Waits(Arc::default());
-        let withdrawn = waits.0.clone();
+        let (_cancel, cancelled) = oneshot::channel::<()>();
+        let on_drop = CancelOnDrop(Arc::default());
+        let withdrawn = on_drop.0.clone();
         let done = tokio::task::spawn_blocking(move || {
-            let _place = place;
-            budget::run_until_cancelled(withdrawn, || {
+            let _permit = permit;
+            effort::until(withdrawn, || {
                 runtime.block_on(async {
                     tokio::select! {
                         biased;
-                        _ = gone => None,
+                        _ = cancelled => None,
                         done = work() => Some(done),
                     }
                 })
             })
         });
         let done = done.await.ok().flatten();
-        drop(waits);
+        drop(on_drop);
         done
     }
 }
 
 /// Says that no client waits, once it is dropped.
-struct Waits(Arc<AtomicBool>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
-impl Drop for Waits {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }

@@ -5,7 +5,7 @@
 //! foreign error bodies, deadlines, sizes), so every request goes through a tower
 //! service of ours, which answers with the body of a success or with a [`WireError`].
 
-mod manner;
+mod profile;
 mod wire;
 
 use std::sync::Arc;
@@ -19,9 +19,11 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::port::{BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Gate};
-use wire::{Wire, chain, clip};
+use wire::{HttpService, clip, error_chain};
 
-pub use manner::{AnswerCap, AnswerMode, Lack, Manner, MannerMemory, ProcessMemory};
+pub use profile::{
+    AnswerCap, AnswerMode, InMemoryProfiles, Limitation, ProfileStore, ServerProfile,
+};
 pub use wire::{WireError, WireLimits};
 
 /// Where OpenAI itself listens.
@@ -29,7 +31,7 @@ pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
 /// The model when none is named.
 pub const DEFAULT_MODEL: &str = "gpt-4o-mini";
 /// What a model that thinks gets on top of what its answer needs.
-const ROOM_TO_THINK: u32 = 8192;
+const REASONING_TOKENS: u32 = 8192;
 
 /// Where the model is.
 #[derive(Clone, PartialEq, Eq)]
@@ -58,7 +60,7 @@ pub struct OpenAi {
     client: Client<OpenAIConfig>,
     endpoint: Endpoint,
     limits: WireLimits,
-    memory: Arc<dyn MannerMemory>,
+    profiles: Arc<dyn ProfileStore>,
     gate: Option<Arc<dyn Gate>>,
 }
 
@@ -94,28 +96,30 @@ impl OpenAi {
             .referer(false)
             .user_agent(concat!("restitch/", env!("CARGO_PKG_VERSION")))
             .build()
-            .map_err(|error| WireError::Setup(format!("no HTTP client: {}", chain(&error))))?;
+            .map_err(|error| {
+                WireError::Setup(format!("no HTTP client: {}", error_chain(&error)))
+            })?;
         let config = OpenAIConfig::default()
             .with_org_id("")
             .with_project_id("")
             .with_api_base(&base_url)
             .with_api_key(&key);
-        let wire = Wire { http: http.clone(), limits, has_key: !key.is_empty() };
-        let client = Client::build(http, config).with_http_service(wire);
+        let service = HttpService { http: http.clone(), limits, has_key: !key.is_empty() };
+        let client = Client::build(http, config).with_http_service(service);
         let endpoint = Endpoint { base_url, ..endpoint };
         Ok(Self {
             client,
             endpoint,
             limits,
-            memory: Arc::new(ProcessMemory::default()),
+            profiles: Arc::new(InMemoryProfiles::default()),
             gate: None,
         })
     }
 
     /// Remembers elsewhere than in the process what the server lacks.
     #[must_use]
-    pub fn with_memory(mut self, memory: Arc<dyn MannerMemory>) -> Self {
-        self.memory = memory;
+    pub fn with_profile_store(mut self, profiles: Arc<dyn ProfileStore>) -> Self {
+        self.profiles = profiles;
         self
     }
 
@@ -132,15 +136,15 @@ impl OpenAi {
     }
 
     /// How the server is asked, as far as is known by now.
-    pub fn manner(&self) -> Manner {
-        let known = self.memory.recall(&self.name());
-        known.unwrap_or_else(|| Manner::first(&self.endpoint.base_url))
+    pub fn profile(&self) -> ServerProfile {
+        let known = self.profiles.load(&self.name());
+        known.unwrap_or_else(|| ServerProfile::initial(&self.endpoint.base_url))
     }
 
-    fn learnt(&self, manner: Manner) {
-        if self.memory.recall(&self.name()) != Some(manner) {
-            tracing::debug!(?manner, "this is how the server is asked from now on");
-            self.memory.note(&self.name(), manner);
+    fn remember(&self, profile: ServerProfile) {
+        if self.profiles.load(&self.name()) != Some(profile) {
+            tracing::debug!(?profile, "this is how the server is asked from now on");
+            self.profiles.save(&self.name(), profile);
         }
     }
 
@@ -156,7 +160,7 @@ impl OpenAi {
                 Ok(wire) => *wire,
                 Err(other) => WireError::Connection(other.to_string()),
             },
-            OpenAIError::Reqwest(error) => WireError::Connection(chain(&error)),
+            OpenAIError::Reqwest(error) => WireError::Connection(error_chain(&error)),
             OpenAIError::JSONDeserialize(error, _) => WireError::Malformed(error.to_string()),
             OpenAIError::ApiError(error) => WireError::Malformed(error.to_string()),
             other => WireError::Setup(other.to_string()),
@@ -165,7 +169,7 @@ impl OpenAi {
 
     /// Sends a prompt of about so many bytes, of which nothing is asked, and says how many
     /// tokens the server counted; 0 when it does not count.
-    pub async fn try_prompt(&self, bytes: usize) -> Result<u64, WireError> {
+    pub async fn probe_prompt(&self, bytes: usize) -> Result<u64, WireError> {
         let mut text = String::from("Answer with one word: yes.\n");
         for line in 0.. {
             if text.len() >= bytes {
@@ -177,25 +181,25 @@ impl OpenAi {
             "model": self.endpoint.model,
             "messages": [{"role": "user", "content": text}],
         });
-        Self::cap(&mut body, self.manner(), 16);
+        Self::limit_answer(&mut body, self.profile(), 16);
         let answer = self.post(&body).await?;
         Ok(answer["usage"]["prompt_tokens"].as_u64().unwrap_or(0))
     }
 
-    fn cap(body: &mut Value, manner: Manner, tokens: u32) {
-        match manner.cap {
+    fn limit_answer(body: &mut Value, profile: ServerProfile, tokens: u32) {
+        match profile.cap {
             AnswerCap::MaxTokens => body["max_tokens"] = tokens.into(),
             AnswerCap::MaxCompletionTokens => body["max_completion_tokens"] = tokens.into(),
             AnswerCap::None => {}
         }
     }
 
-    fn body(&self, request: &ChatRequest, manner: Manner) -> Value {
+    fn body(&self, request: &ChatRequest, profile: ServerProfile) -> Value {
         let schema = &request.schema;
         let mut system = request.system.clone();
-        let format = match manner.mode {
+        let format = match profile.mode {
             AnswerMode::StrictSchema => {
-                let bounded = match manner.unbounded_numbers {
+                let bounded = match profile.unbounded_numbers {
                     true => without_number_bounds(schema),
                     false => schema.clone(),
                 };
@@ -213,7 +217,7 @@ impl OpenAi {
             AnswerMode::JsonObject => Some(json!({"type": "json_object"})),
             AnswerMode::Text => None,
         };
-        if manner.mode >= AnswerMode::JsonObject {
+        if profile.mode >= AnswerMode::JsonObject {
             system.push_str(&format!(
                 "\nAnswer with one JSON object and nothing else. Its JSON schema: {schema}"
             ));
@@ -229,11 +233,11 @@ impl OpenAi {
             body["response_format"] = format;
         }
         // The likeliest answer, and the same one again.
-        if !manner.own_temperature {
+        if !profile.own_temperature {
             body["temperature"] = 0.into();
         }
-        let thoughts = if manner.thinks { ROOM_TO_THINK } else { 0 };
-        Self::cap(&mut body, manner, request.answer_tokens.saturating_add(thoughts));
+        let thoughts = if profile.thinks { REASONING_TOKENS } else { 0 };
+        Self::limit_answer(&mut body, profile, request.answer_tokens.saturating_add(thoughts));
         body
     }
 
@@ -253,7 +257,7 @@ impl OpenAi {
             budget.record(|spent| spent.prompt_bytes += size);
             let answer = timeout_at(budget.deadline(), self.post(body))
                 .await
-                .unwrap_or(Err(WireError::Slow("to answer")));
+                .unwrap_or(Err(WireError::Timeout("to answer")));
             let error = match answer {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
@@ -265,42 +269,42 @@ impl OpenAi {
                 _ => Duration::from_millis(250),
             };
             let in_time = Instant::now() + wait < budget.deadline();
-            if !error.may_retry() || tried >= self.limits.attempts || !in_time {
-                return Err(Failure::of(&error));
+            if !error.is_retryable() || tried >= self.limits.attempts || !in_time {
+                return Err(Failure::from_wire(&error));
             }
             tracing::info!(error = error.kind(), wait_ms = wait.as_millis(), "asking again");
             sleep(wait).await;
         }
     }
 
-    async fn answer(
+    async fn complete(
         &self,
         request: &ChatRequest,
         budget: &Budget,
         usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<ChatReply, ChatError> {
-        let mut manner = self.manner();
+        let mut profile = self.profile();
         // If the reason of a rejection is a guess, the simpler form is remembered only once the
         // server accepts it.
         let mut guessed = false;
-        // A model that rambled once says nothing about its server.
-        let mut rambled = false;
+        // An answer that was cut off says nothing about its server.
+        let mut was_cut_off = false;
         let mut unreadable = 0;
         loop {
-            let body = self.body(request, manner);
+            let body = self.body(request, profile);
             let answer = match self.send(&body, budget).await {
                 Ok(answer) => answer,
                 Err(Failure::Final(error)) => return Err(error),
                 // Not a failure of the server: it does not know this form.
-                Err(Failure::Lacks(lack, why)) => {
-                    let Some(simpler) = manner.without(lack) else {
+                Err(Failure::Unsupported(limitation, why)) => {
+                    let Some(simpler) = profile.without(limitation) else {
                         return Err(ChatError::Failed(why));
                     };
-                    tracing::debug!(?lack, "the server lacks this; asking without");
-                    guessed |= lack == Lack::Unnamed;
-                    manner = simpler;
-                    if !guessed && !rambled {
-                        self.learnt(manner);
+                    tracing::debug!(?limitation, "the server lacks this; asking without");
+                    guessed |= limitation == Limitation::Unknown;
+                    profile = simpler;
+                    if !guessed && !was_cut_off {
+                        self.remember(profile);
                     }
                     if !budget.has_requests() {
                         return Err(ChatError::Failed(why));
@@ -309,34 +313,34 @@ impl OpenAi {
                 }
             };
             // Whatever the model answered, the server accepts this form and not the previous one.
-            if guessed && !rambled {
-                self.learnt(manner);
+            if guessed && !was_cut_off {
+                self.remember(profile);
             }
             guessed = false;
             count_tokens(&answer, budget);
-            let (next, trouble) = match content(&answer) {
+            let (next, trouble) = match answer_text(&answer) {
                 Ok(content) if usable(&content) => {
-                    if !rambled {
-                        self.learnt(manner);
+                    if !was_cut_off {
+                        self.remember(profile);
                     }
                     return Ok(ChatReply { content });
                 }
-                Ok(_) => (manner.without(Lack::Form), UNREADABLE.to_owned()),
-                Err(Unread::CutOff { thinking: true }) if !manner.thinks => {
-                    let thinking = Manner { thinks: true, ..manner };
-                    self.learnt(thinking);
+                Ok(_) => (profile.without(Limitation::AnswerFormat), UNREADABLE.to_owned()),
+                Err(UnusableAnswer::CutOff { thinking: true }) if !profile.thinks => {
+                    let thinking = ServerProfile { thinks: true, ..profile };
+                    self.remember(thinking);
                     (Some(thinking), CUT_OFF.to_owned())
                 }
-                Err(Unread::CutOff { .. }) => {
-                    rambled = true;
-                    (manner.without(Lack::Form), CUT_OFF.to_owned())
+                Err(UnusableAnswer::CutOff { .. }) => {
+                    was_cut_off = true;
+                    (profile.without(Limitation::AnswerFormat), CUT_OFF.to_owned())
                 }
-                Err(Unread::Otherwise(why)) => (manner.without(Lack::Form), why),
+                Err(UnusableAnswer::Other(why)) => (profile.without(Limitation::AnswerFormat), why),
             };
             unreadable += 1;
             match next {
                 Some(next) if unreadable < self.limits.attempts && budget.has_requests() => {
-                    manner = next;
+                    profile = next;
                 }
                 _ => return Err(ChatError::Failed(trouble)),
             }
@@ -350,17 +354,19 @@ const CUT_OFF: &str = "the model's answer was cut off: it is longer than any ans
 /// Why a request has no answer.
 enum Failure {
     /// The server may take another one.
-    Lacks(Lack, String),
+    Unsupported(Limitation, String),
     /// No other form will help.
     Final(ChatError),
 }
 
 impl Failure {
-    fn of(error: &WireError) -> Self {
-        match (error, error.lack()) {
-            (WireError::Slow(_), _) => Self::Final(ChatError::Timeout(error.to_string())),
-            (_, Some(Lack::Room)) => Self::Final(ChatError::NoRoom(error.to_string())),
-            (_, Some(lack)) => Self::Lacks(lack, error.to_string()),
+    fn from_wire(error: &WireError) -> Self {
+        match (error, error.limitation()) {
+            (WireError::Timeout(_), _) => Self::Final(ChatError::Timeout(error.to_string())),
+            (_, Some(Limitation::PromptLength)) => {
+                Self::Final(ChatError::NoRoom(error.to_string()))
+            }
+            (_, Some(limitation)) => Self::Unsupported(limitation, error.to_string()),
             (_, None) => Self::Final(ChatError::Failed(error.to_string())),
         }
     }
@@ -393,7 +399,7 @@ impl ChatModel for OpenAi {
         budget: &'a Budget,
         usable: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
-        Box::pin(self.answer(request, budget, usable))
+        Box::pin(self.complete(request, budget, usable))
     }
 }
 
@@ -407,26 +413,26 @@ fn count_tokens(answer: &Value, budget: &Budget) {
 }
 
 /// Why an answer holds nothing to read.
-enum Unread {
+enum UnusableAnswer {
     /// It reached the limit of its length.
     CutOff {
         /// In thoughts, before the answer itself.
         thinking: bool,
     },
     /// For another reason.
-    Otherwise(String),
+    Other(String),
 }
 
 /// The text of the first choice, wherever the server puts it.
-fn content(answer: &Value) -> Result<String, Unread> {
-    let otherwise = |why: &str| Err(Unread::Otherwise(why.to_owned()));
+fn answer_text(answer: &Value) -> Result<String, UnusableAnswer> {
+    let unusable = |why: &str| Err(UnusableAnswer::Other(why.to_owned()));
     let choice = &answer["choices"][0];
     let message = &choice["message"];
     if message["role"] != "assistant" {
-        return otherwise("the server's answer is not a chat completion of an assistant");
+        return unusable("the server's answer is not a chat completion of an assistant");
     }
     if let Some(refusal) = message["refusal"].as_str().filter(|text| !text.is_empty()) {
-        return otherwise(&format!("the model refused: {}", clip(refusal)));
+        return unusable(&format!("the model refused: {}", clip(refusal)));
     }
     let text = match &message["content"] {
         Value::String(text) => text.clone(),
@@ -442,10 +448,10 @@ fn content(answer: &Value) -> Result<String, Unread> {
             .any(|field| message[*field].as_str().is_some_and(|text| !text.is_empty()))
             || thoughts.as_u64().is_some_and(|tokens| tokens > 0)
             || text.contains("<think>") && !text.contains("</think>");
-        return Err(Unread::CutOff { thinking });
+        return Err(UnusableAnswer::CutOff { thinking });
     }
     if text.trim().is_empty() {
-        return otherwise("the server's answer holds no text");
+        return unusable("the server's answer holds no text");
     }
     Ok(text)
 }

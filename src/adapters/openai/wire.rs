@@ -10,7 +10,7 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderValue, RETRY_AFTER};
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::manner::Lack;
+use super::profile::Limitation;
 
 /// The bounds of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,17 +56,17 @@ pub enum WireError {
         /// Whether a repetition may help.
         transient: bool,
         /// What the server lacks, as far as the error says.
-        lack: Option<Lack>,
+        limitation: Option<Limitation>,
     },
     /// The connection failed.
     #[error("no connection: {0}")]
     Connection(String),
     /// The answer did not begin or end in time.
     #[error("the server took too long {0}")]
-    Slow(&'static str),
+    Timeout(&'static str),
     /// The answer is too large.
     #[error("the answer is larger than {0} bytes")]
-    Large(usize),
+    TooLarge(usize),
     /// The answer is not JSON.
     #[error("the answer is not a chat completion: {0}")]
     Malformed(String),
@@ -81,25 +81,25 @@ impl WireError {
         match self {
             Self::Status { .. } => "status",
             Self::Connection(_) => "connection",
-            Self::Slow(_) => "slow",
-            Self::Large(_) => "large",
+            Self::Timeout(_) => "slow",
+            Self::TooLarge(_) => "large",
             Self::Malformed(_) => "malformed",
             Self::Setup(_) => "setup",
         }
     }
 
-    pub(super) fn may_retry(&self) -> bool {
+    pub(super) fn is_retryable(&self) -> bool {
         match self {
-            Self::Status { transient, lack, .. } => *transient && lack.is_none(),
+            Self::Status { transient, limitation, .. } => *transient && limitation.is_none(),
             Self::Connection(_) => true,
             _ => false,
         }
     }
 
     /// What the server lacks, where its error says so.
-    pub fn lack(&self) -> Option<Lack> {
+    pub fn limitation(&self) -> Option<Limitation> {
         match self {
-            Self::Status { lack, .. } => *lack,
+            Self::Status { limitation, .. } => *limitation,
             _ => None,
         }
     }
@@ -115,7 +115,7 @@ pub(super) fn clip(text: &str) -> String {
 }
 
 /// An error with its causes. Causes of a connection name hosts, never headers.
-pub(super) fn chain(error: &dyn std::error::Error) -> String {
+pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut out = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -127,13 +127,13 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
 
 /// The tower service under async-openai: one try, bounded in time and size.
 #[derive(Clone)]
-pub(super) struct Wire {
+pub(super) struct HttpService {
     pub(super) http: reqwest::Client,
     pub(super) limits: WireLimits,
     pub(super) has_key: bool,
 }
 
-impl tower::Service<HttpRequestFactory> for Wire {
+impl tower::Service<HttpRequestFactory> for HttpService {
     type Response = reqwest::Response;
     type Error = tower::BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Self::Error>> + Send>>;
@@ -143,30 +143,31 @@ impl tower::Service<HttpRequestFactory> for Wire {
     }
 
     fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
-        let wire = self.clone();
+        let service = self.clone();
         Box::pin(async move {
             let mut request = factory.build().await?;
             match request.headers_mut().get_mut(AUTHORIZATION) {
-                Some(value) if wire.has_key => value.set_sensitive(true),
+                Some(value) if service.has_key => value.set_sensitive(true),
                 _ => {
                     request.headers_mut().remove(AUTHORIZATION);
                 }
             }
-            wire.once(request).await.map_err(Into::into)
+            service.send_once(request).await.map_err(Into::into)
         })
     }
 }
 
-impl Wire {
-    async fn once(&self, request: reqwest::Request) -> Result<reqwest::Response, WireError> {
+impl HttpService {
+    async fn send_once(&self, request: reqwest::Request) -> Result<reqwest::Response, WireError> {
         let answer = self.http.execute(request);
         let answer = match self.limits.first_byte {
             None => answer.await,
-            Some(limit) => {
-                timeout(limit, answer).await.map_err(|_| WireError::Slow("to begin its answer"))?
-            }
+            Some(limit) => timeout(limit, answer)
+                .await
+                .map_err(|_| WireError::Timeout("to begin its answer"))?,
         };
-        let answer = answer.map_err(|error| WireError::Connection(chain(&error.without_url())))?;
+        let answer =
+            answer.map_err(|error| WireError::Connection(error_chain(&error.without_url())))?;
         let status = answer.status();
         let retry_after = retry_after(answer.headers());
         let body = self.body(answer).await;
@@ -188,7 +189,7 @@ impl Wire {
                 transient: matches!(code, 408 | 409 | 429 | 500..=599)
                     && code != 501
                     && !out_of_quota,
-                lack: Lack::named(code, &text),
+                limitation: Limitation::from_error(code, &text),
             });
         }
         let body = body?;
@@ -204,11 +205,11 @@ impl Wire {
         loop {
             match answer.chunk().await {
                 Ok(Some(chunk)) if body.len() + chunk.len() > self.limits.body_bytes => {
-                    return Err(WireError::Large(self.limits.body_bytes));
+                    return Err(WireError::TooLarge(self.limits.body_bytes));
                 }
                 Ok(Some(chunk)) => body.extend_from_slice(&chunk),
                 Ok(None) => return Ok(body),
-                Err(error) => return Err(WireError::Connection(chain(&error.without_url()))),
+                Err(error) => return Err(WireError::Connection(error_chain(&error.without_url()))),
             }
         }
     }

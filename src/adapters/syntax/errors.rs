@@ -6,43 +6,47 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::depth;
+use super::python_indentation;
 use crate::edit::SyntaxError;
 use crate::language::Language;
 
 /// More are not told.
-const MOST_ERRORS: usize = 8;
+const MAX_ERRORS: usize = 8;
 /// Characters of a line that are shown.
-const MOST_SHOWN: usize = 120;
+const MAX_SHOWN: usize = 120;
 /// And of a text within a sentence.
-const MOST_QUOTED: usize = 40;
+const MAX_QUOTED: usize = 40;
 
 /// A text and its tree.
-pub(super) struct Side<'a> {
+pub(super) struct ParsedText<'a> {
     pub(super) text: &'a str,
     pub(super) tree: &'a Tree,
 }
 
 /// The errors of a text that had none before.
-pub(super) fn new_ones(path: &str, before: &Side<'_>, after: &Side<'_>) -> Vec<SyntaxError> {
-    let changed = changed(before.text, after.text);
+pub(super) fn new_errors(
+    path: &str,
+    before: &ParsedText<'_>,
+    after: &ParsedText<'_>,
+) -> Vec<SyntaxError> {
+    let changed = changed_range(before.text, after.text);
     // What follows from a lost partner is no error of its own.
     match unclosed(path, before, after).or_else(|| unpaired(before, after)) {
         Some(cause) => vec![cause],
-        None => gathered(after, &changed),
+        None => collect_errors(after, &changed),
     }
 }
 
 /// The errors of a text of which nothing else is known.
-pub(super) fn all(side: &Side<'_>) -> Vec<SyntaxError> {
-    gathered(side, &(0..0))
+pub(super) fn all_errors(parsed: &ParsedText<'_>) -> Vec<SyntaxError> {
+    collect_errors(parsed, &(0..0))
 }
 
-fn gathered(side: &Side<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
+fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
     let mut found: Vec<SyntaxError> = Vec::new();
-    for node in broken(side.tree.root_node()) {
-        let error = described(side.text, node, changed);
-        if found.len() == MOST_ERRORS {
+    for node in error_nodes(parsed.tree.root_node()) {
+        let error = describe(parsed.text, node, changed);
+        if found.len() == MAX_ERRORS {
             break;
         }
         if found.iter().all(|other| other.line != error.line) {
@@ -52,12 +56,13 @@ fn gathered(side: &Side<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
     if !found.is_empty() {
         return found;
     }
-    let misplaced = depth::misplaced(side.tree, side.text).into_iter().take(MOST_ERRORS);
-    misplaced.map(|misplaced| at(side.text, misplaced.at, misplaced.what)).collect()
+    let misindented =
+        python_indentation::misindented(parsed.tree, parsed.text).into_iter().take(MAX_ERRORS);
+    misindented.map(|statement| error_at(parsed.text, statement.at, statement.what)).collect()
 }
 
 /// The outermost nodes that are errors or stand for missing tokens, in the order of the text.
-fn broken(root: Node<'_>) -> Vec<Node<'_>> {
+fn error_nodes(root: Node<'_>) -> Vec<Node<'_>> {
     let mut found = Vec::new();
     let mut cursor = root.walk();
     loop {
@@ -78,13 +83,13 @@ fn broken(root: Node<'_>) -> Vec<Node<'_>> {
     }
 }
 
-fn described(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError {
+fn describe(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError {
     if node.is_missing() {
         let what = match node.is_named() {
             true => format!("{} is missing", with_article(&node.kind().replace('_', " "))),
             false => format!("`{}` is missing", node.kind()),
         };
-        return at(text, node.start_byte(), what);
+        return error_at(text, node.start_byte(), what);
     }
     let range = node.start_byte()..node.end_byte();
     // For a long range, report the part that was edited.
@@ -96,14 +101,14 @@ fn described(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError 
     let what = match last > first {
         true => format!("lines {first}-{last} do not parse"),
         false => {
-            let quoted = clip(text[range].trim(), MOST_QUOTED);
+            let quoted = clip(text[range].trim(), MAX_QUOTED);
             match quoted.is_empty() {
                 true => "something is missing".to_owned(),
                 false => format!("`{quoted}` does not fit there"),
             }
         }
     };
-    at(text, start, what)
+    error_at(text, start, what)
 }
 
 fn with_article(noun: &str) -> String {
@@ -112,7 +117,7 @@ fn with_article(noun: &str) -> String {
 }
 
 /// A literal or comment that was opened and is not closed, where all were closed before.
-fn unclosed(path: &str, before: &Side<'_>, after: &Side<'_>) -> Option<SyntaxError> {
+fn unclosed(path: &str, before: &ParsedText<'_>, after: &ParsedText<'_>) -> Option<SyntaxError> {
     let language = Language::from_path(path).filter(|language| language.is_lexed())?;
     if !language.lex(before.text).closed {
         return None;
@@ -121,17 +126,17 @@ fn unclosed(path: &str, before: &Side<'_>, after: &Side<'_>) -> Option<SyntaxErr
     if lexed.closed {
         return None;
     }
-    let start = changed(before.text, after.text).start;
-    Some(at(after.text, start, "a string or a comment is not closed"))
+    let start = changed_range(before.text, after.text).start;
+    Some(error_at(after.text, start, "a string or a comment is not closed"))
 }
 
 /// A bracket without its partner, where every bracket had one before.
-fn unpaired(before: &Side<'_>, after: &Side<'_>) -> Option<SyntaxError> {
-    if lone(before.tree.root_node()).is_some() {
+fn unpaired(before: &ParsedText<'_>, after: &ParsedText<'_>) -> Option<SyntaxError> {
+    if find_unpaired_bracket(before.tree.root_node()).is_some() {
         return None;
     }
-    let lone = lone(after.tree.root_node())?;
-    let partner = match lone.bracket {
+    let unpaired = find_unpaired_bracket(after.tree.root_node())?;
+    let partner = match unpaired.bracket {
         '(' => ')',
         '[' => ']',
         '{' => '}',
@@ -139,23 +144,23 @@ fn unpaired(before: &Side<'_>, after: &Side<'_>) -> Option<SyntaxError> {
         ']' => '[',
         _ => '{',
     };
-    let what = match lone.bracket {
-        '(' | '[' | '{' => format!("`{}` is never closed", lone.bracket),
-        _ => format!("`{}` without `{partner}`", lone.bracket),
+    let what = match unpaired.bracket {
+        '(' | '[' | '{' => format!("`{}` is never closed", unpaired.bracket),
+        _ => format!("`{}` without `{partner}`", unpaired.bracket),
     };
-    Some(at(after.text, lone.at, what))
+    Some(error_at(after.text, unpaired.at, what))
 }
 
 /// A bracket that has no partner.
-struct Lone {
+struct UnpairedBracket {
     bracket: char,
     at: usize,
 }
 
 /// The first bracket that closes nothing, or else the last that is not closed. Only tokens
 /// count: brackets in literals and comments are none.
-fn lone(root: Node<'_>) -> Option<Lone> {
-    let mut open: Vec<Lone> = Vec::new();
+fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
+    let mut open: Vec<UnpairedBracket> = Vec::new();
     let mut cursor = root.walk();
     loop {
         if cursor.goto_first_child() {
@@ -166,7 +171,7 @@ fn lone(root: Node<'_>) -> Option<Lone> {
             for bracket in node.kind().chars() {
                 let closes = match bracket {
                     '(' | '[' | '{' => {
-                        open.push(Lone { bracket, at: node.start_byte() });
+                        open.push(UnpairedBracket { bracket, at: node.start_byte() });
                         continue;
                     }
                     ')' => '(',
@@ -180,7 +185,7 @@ fn lone(root: Node<'_>) -> Option<Lone> {
                     Some(last) if open.iter().any(|one| one.bracket == closes) => {
                         return Some(last);
                     }
-                    _ => return Some(Lone { bracket, at: node.start_byte() }),
+                    _ => return Some(UnpairedBracket { bracket, at: node.start_byte() }),
                 }
             }
         }
@@ -193,7 +198,7 @@ fn lone(root: Node<'_>) -> Option<Lone> {
 }
 
 /// The part of `after` that differs.
-fn changed(before: &str, after: &str) -> Range<usize> {
+fn changed_range(before: &str, after: &str) -> Range<usize> {
     let (a, b) = (before.as_bytes(), after.as_bytes());
     let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let rest = a.len().min(b.len()) - head;
@@ -201,10 +206,10 @@ fn changed(before: &str, after: &str) -> Range<usize> {
     head..b.len() - tail
 }
 
-fn at(text: &str, at: usize, what: impl Into<String>) -> SyntaxError {
+fn error_at(text: &str, at: usize, what: impl Into<String>) -> SyntaxError {
     let number = line_of(text, at);
     let line = text.lines().nth(number - 1).unwrap_or_default();
-    SyntaxError::new(number, clip(line.trim(), MOST_SHOWN), what)
+    SyntaxError::new(number, clip(line.trim(), MAX_SHOWN), what)
 }
 
 fn line_of(text: &str, at: usize) -> usize {

@@ -13,10 +13,10 @@ pub(super) struct Grammar {
     pub(super) language: LanguageFn,
 }
 
-/// For a language, and some of its file endings or all, the grammars to try in turn.
-struct Row {
+/// For a language, and some of its file extensions or all, the grammars to try in turn.
+struct GrammarRow {
     language: &'static str,
-    endings: &'static [&'static str],
+    extensions: &'static [&'static str],
     grammars: &'static [Grammar],
 }
 
@@ -29,7 +29,7 @@ const CPP: Grammar = grammar("c++", tree_sitter_cpp::LANGUAGE);
 const JAVASCRIPT: Grammar = grammar("javascript", tree_sitter_javascript::LANGUAGE);
 
 /// Endings of related formats are listed apart: `.vue` is not HTML.
-const ROWS: &[Row] = &[
+const ROWS: &[GrammarRow] = &[
     row("rust", &[], &[grammar("rust", tree_sitter_rust::LANGUAGE)]),
     row("python", &["py", "pyi", "pyw"], &[grammar("python", tree_sitter_python::LANGUAGE)]),
     row("javascript", &[], &[JAVASCRIPT]),
@@ -63,20 +63,22 @@ const ROWS: &[Row] = &[
 
 const fn row(
     language: &'static str,
-    endings: &'static [&'static str],
+    extensions: &'static [&'static str],
     grammars: &'static [Grammar],
-) -> Row {
-    Row { language, endings, grammars }
+) -> GrammarRow {
+    GrammarRow { language, extensions, grammars }
 }
 
 /// The grammars of a path; none where its language has none.
-pub(super) fn of_path(path: &str) -> &'static [Grammar] {
+pub(super) fn for_path(path: &str) -> &'static [Grammar] {
     let Some(language) = Language::from_path(path) else { return &[] };
-    let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
-    let fits = |row: &&Row| {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    let fits = |row: &&GrammarRow| {
         row.language == language.name
-            && (row.endings.is_empty()
-                || ending.as_deref().is_some_and(|ending| row.endings.contains(&ending)))
+            && (row.extensions.is_empty()
+                || extension
+                    .as_deref()
+                    .is_some_and(|extension| row.extensions.contains(&extension)))
     };
     ROWS.iter().find(fits).map_or(&[], |row| row.grammars)
 }
@@ -97,8 +99,8 @@ mod tests {
         for row in ROWS {
             let language = Language::from_name(row.language).expect(row.language);
             assert_eq!(language.name, row.language);
-            for ending in row.endings {
-                assert!(language.extensions.contains(ending), "{} {ending}", row.language);
+            for extension in row.extensions {
+                assert!(language.extensions.contains(extension), "{} {extension}", row.language);
             }
         }
         let mut count = 0;
@@ -112,13 +114,13 @@ mod tests {
 
     #[test]
     fn a_path_names_its_grammars() {
-        let names = |path: &str| -> Vec<&str> { of_path(path).iter().map(|g| g.name).collect() };
+        let names = |path: &str| -> Vec<&str> { for_path(path).iter().map(|g| g.name).collect() };
         assert_eq!(names("src/a.rs"), ["rust"]);
         assert_eq!(names("a.TSX"), ["tsx"]);
         assert_eq!(names("a.mts"), ["typescript"]);
         assert_eq!(names("a.h"), ["c", "c++"]);
         for path in ["a.vue", "a.json5", "BUILD", "a.md", "a.zig", "none", "a.scss"] {
-            assert!(of_path(path).is_empty(), "{path}");
+            assert!(for_path(path).is_empty(), "{path}");
         }
     }
 }

@@ -3,10 +3,10 @@
 //! Work is bounded by the size of a text, by the parser's own count of its steps, and as a
 //! last resort by a clock. Beyond any of them nothing is said of the file.
 
-mod depth;
+mod definitions;
 mod errors;
 mod grammars;
-mod names;
+mod python_indentation;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -22,28 +22,28 @@ use crate::port::{Definition, Syntax};
 use grammars::Grammar;
 
 /// Larger texts are not parsed.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The parser tells of its progress every hundred steps. Sound code takes about one report in
 /// sixty bytes; recovery from errors takes more.
-const MOST_REPORTS_A_BYTE: usize = 1;
-const MOST_REPORTS: usize = 2_000;
+const MAX_REPORTS_A_BYTE: usize = 1;
+const MAX_REPORTS: usize = 2_000;
 
 /// However slow the machine, a parse ends by then.
-const MOST_TIME: Duration = Duration::from_millis(500);
+const MAX_TIME: Duration = Duration::from_millis(500);
 
 /// Trees are kept of the last few texts up to this size: what an edit leaves is what the next
 /// one begins with.
-const MOST_KEPT_BYTES: usize = 256 << 10;
-const MOST_KEPT: usize = 4;
+const MAX_CACHED_BYTES: usize = 256 << 10;
+const MAX_CACHED_TREES: usize = 4;
 
 /// Syntax by tree-sitter.
 #[derive(Default)]
 pub struct TreeSitter {
-    kept: Mutex<VecDeque<Kept>>,
+    cache: Mutex<VecDeque<CachedTree>>,
 }
 
-struct Kept {
+struct CachedTree {
     grammar: &'static str,
     text: u128,
     tree: Tree,
@@ -64,67 +64,68 @@ impl TreeSitter {
     /// The tree of a text, from the few that are kept where it is among them.
     fn tree(&self, grammar: &Grammar, text: &str) -> Result<Tree, Unchecked> {
         let of = xxh3_128(text.as_bytes());
-        if let Some(tree) = self.recall(grammar, of) {
+        if let Some(tree) = self.cached(grammar, of) {
             return Ok(tree);
         }
         let tree = parse(grammar, text, None)?;
-        self.keep(grammar, of, text.len(), &tree);
+        self.cache(grammar, of, text.len(), &tree);
         Ok(tree)
     }
 
-    fn recall(&self, grammar: &Grammar, text: u128) -> Option<Tree> {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = kept.iter().find(|kept| kept.grammar == grammar.name && kept.text == text);
-        found.map(|kept| kept.tree.clone())
+    fn cached(&self, grammar: &Grammar, text: u128) -> Option<Tree> {
+        let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        let found =
+            cache.iter().find(|cached| cached.grammar == grammar.name && cached.text == text);
+        found.map(|cached| cached.tree.clone())
     }
 
-    fn keep(&self, grammar: &Grammar, text: u128, bytes: usize, tree: &Tree) {
-        if bytes > MOST_KEPT_BYTES {
+    fn cache(&self, grammar: &Grammar, text: u128, bytes: usize, tree: &Tree) {
+        if bytes > MAX_CACHED_BYTES {
             return;
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_front(Kept { grammar: grammar.name, text, tree: tree.clone() });
-        kept.truncate(MOST_KEPT);
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        cache.push_front(CachedTree { grammar: grammar.name, text, tree: tree.clone() });
+        cache.truncate(MAX_CACHED_TREES);
     }
 
     /// The first grammar that reads the text without an error.
-    fn sound(
+    fn parse_without_errors(
         &self,
         grammars: &'static [Grammar],
         text: &str,
     ) -> Result<(&'static Grammar, Tree), Unchecked> {
         for grammar in grammars {
             let tree = self.tree(grammar, text)?;
-            if is_sound(&tree, text) {
+            if is_error_free(&tree, text) {
                 return Ok((grammar, tree));
             }
         }
         Err(Unchecked::BrokenBefore)
     }
 
-    fn compared(
+    fn new_errors(
         &self,
         path: &str,
         before: &str,
         after: &str,
         splices: &[Splice],
     ) -> Result<Vec<SyntaxError>, Unchecked> {
-        let grammars = grammars_of(path)?;
-        if before.len().max(after.len()) > MOST_BYTES {
+        let grammars = grammars_for(path)?;
+        if before.len().max(after.len()) > MAX_BYTES {
             return Err(Unchecked::TooLarge);
         }
         if before.is_empty() {
             return self.errors(path, after);
         }
-        let (grammar, mut old) = self.sound(grammars, before)?;
+        let (grammar, mut old) = self.parse_without_errors(grammars, before)?;
         let of = xxh3_128(after.as_bytes());
-        let known = self.recall(grammar, of);
+        let known = self.cached(grammar, of);
         let tree = match known {
             Some(tree) => tree,
             None if splices.is_empty() => parse(grammar, after, None)?,
             None => {
                 let old_tree = old.clone();
-                edited(&mut old, before, splices);
+                apply_splices(&mut old, before, splices);
                 let tree = parse(grammar, after, Some(&old))?;
                 old = old_tree;
                 match tree.root_node().has_error() {
@@ -134,55 +135,55 @@ impl TreeSitter {
                 }
             }
         };
-        self.keep(grammar, of, after.len(), &tree);
-        if is_sound(&tree, after) {
+        self.cache(grammar, of, after.len(), &tree);
+        if is_error_free(&tree, after) {
             return Ok(Vec::new());
         }
-        Ok(errors::new_ones(
+        Ok(errors::new_errors(
             path,
-            &errors::Side { text: before, tree: &old },
-            &errors::Side { text: after, tree: &tree },
+            &errors::ParsedText { text: before, tree: &old },
+            &errors::ParsedText { text: after, tree: &tree },
         ))
     }
 }
 
 /// Whether a text has no error.
-fn is_sound(tree: &Tree, text: &str) -> bool {
-    !tree.root_node().has_error() && depth::misplaced(tree, text).is_empty()
+fn is_error_free(tree: &Tree, text: &str) -> bool {
+    !tree.root_node().has_error() && python_indentation::misindented(tree, text).is_empty()
 }
 
 impl Syntax for TreeSitter {
     fn errors(&self, path: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked> {
-        let grammars = grammars_of(path)?;
-        if text.len() > MOST_BYTES {
+        let grammars = grammars_for(path)?;
+        if text.len() > MAX_BYTES {
             return Err(Unchecked::TooLarge);
         }
-        match self.sound(grammars, text) {
+        match self.parse_without_errors(grammars, text) {
             Ok(_) => Ok(Vec::new()),
             Err(Unchecked::BrokenBefore) => {
                 let tree = self.tree(&grammars[0], text)?;
-                Ok(errors::all(&errors::Side { text, tree: &tree }))
+                Ok(errors::all_errors(&errors::ParsedText { text, tree: &tree }))
             }
             Err(why) => Err(why),
         }
     }
 
     fn compare(&self, path: &str, before: &str, after: &str, splices: &[Splice]) -> SyntaxCheck {
-        SyntaxCheck::of(self.compared(path, before, after, splices))
+        SyntaxCheck::of(self.new_errors(path, before, after, splices))
     }
 
     fn definitions(&self, path: &str, text: &str) -> Result<Vec<Definition>, Unchecked> {
-        let grammars = grammars_of(path)?;
-        if text.len() > MOST_BYTES {
+        let grammars = grammars_for(path)?;
+        if text.len() > MAX_BYTES {
             return Err(Unchecked::TooLarge);
         }
-        let (_, tree) = self.sound(grammars, text)?;
-        Ok(names::definitions(tree.root_node(), text))
+        let (_, tree) = self.parse_without_errors(grammars, text)?;
+        Ok(definitions::definitions(tree.root_node(), text))
     }
 }
 
-fn grammars_of(path: &str) -> Result<&'static [Grammar], Unchecked> {
-    match grammars::of_path(path) {
+fn grammars_for(path: &str) -> Result<&'static [Grammar], Unchecked> {
+    match grammars::for_path(path) {
         [] => Err(Unchecked::UnknownLanguage),
         grammars => Ok(grammars),
     }
@@ -194,8 +195,8 @@ fn parse(grammar: &Grammar, text: &str, old: Option<&Tree>) -> Result<Tree, Unch
     if parser.set_language(&grammar.language.into()).is_err() {
         return Err(Unchecked::UnknownLanguage);
     }
-    let most = MOST_REPORTS + text.len() * MOST_REPORTS_A_BYTE;
-    let end = Instant::now() + MOST_TIME;
+    let most = MAX_REPORTS + text.len() * MAX_REPORTS_A_BYTE;
+    let end = Instant::now() + MAX_TIME;
     let mut reports = 0;
     let mut watch = |_: &tree_sitter::ParseState| {
         reports += 1;
@@ -211,12 +212,12 @@ fn parse(grammar: &Grammar, text: &str, old: Option<&Tree>) -> Result<Tree, Unch
 
 /// Tells a tree what was edited. The splices are sorted and disjoint, so those behind do not
 /// move when they are told first.
-fn edited(tree: &mut Tree, before: &str, splices: &[Splice]) {
+fn apply_splices(tree: &mut Tree, before: &str, splices: &[Splice]) {
     for splice in splices.iter().rev() {
         let start = point(before, splice.range.start);
-        let feeds = splice.text.matches('\n').count();
+        let newlines = splice.text.matches('\n').count();
         let end = match splice.text.rfind('\n') {
-            Some(feed) => Point::new(start.row + feeds, splice.text.len() - feed - 1),
+            Some(at) => Point::new(start.row + newlines, splice.text.len() - at - 1),
             None => Point::new(start.row, start.column + splice.text.len()),
         };
         tree.edit(&InputEdit {
@@ -233,5 +234,5 @@ fn edited(tree: &mut Tree, before: &str, splices: &[Splice]) {
 fn point(text: &str, at: usize) -> Point {
     let head = &text.as_bytes()[..at];
     let row = memchr::memchr_iter(b'\n', head).count();
-    Point::new(row, at - memchr::memrchr(b'\n', head).map_or(0, |feed| feed + 1))
+    Point::new(row, at - memchr::memrchr(b'\n', head).map_or(0, |at| at + 1))
 }

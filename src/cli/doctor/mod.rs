@@ -18,7 +18,7 @@ use super::exit::Exit;
 use super::init::no_client;
 use super::model::{self, ModelSettings};
 use super::settings;
-use crate::adapters::openai::{AnswerCap, Lack, OpenAi, WireError};
+use crate::adapters::openai::{AnswerCap, Limitation, OpenAi, WireError};
 use crate::correct::{ModelCorrector, PromptBook, Secrets};
 use crate::edit::{Attempt, EditReport, EditRequest, Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
@@ -210,8 +210,8 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
 
 fn answered(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
     let used = &report.explanation.model;
-    let manner = client.manner();
-    let cap = match manner.cap {
+    let profile = client.profile();
+    let cap = match profile.cap {
         AnswerCap::None => ", takes no limit for the length of an answer",
         AnswerCap::MaxTokens | AnswerCap::MaxCompletionTokens => "",
     };
@@ -220,7 +220,7 @@ fn answered(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
         format!(
             "corrects the example in {millis} ms and {} requests, answers as {}{cap}; {} prompt bytes, {} prompt tokens",
             used.calls,
-            manner.mode.as_str(),
+            profile.mode.as_str(),
             used.prompt_bytes,
             used.prompt_tokens
         ),
@@ -320,10 +320,12 @@ enum Tried {
 }
 
 async fn tried(client: &OpenAi, bytes: usize, most: Duration) -> Tried {
-    match timeout(most, client.try_prompt(bytes)).await {
+    match timeout(most, client.probe_prompt(bytes)).await {
         Ok(Ok(tokens)) => Tried::Fits(tokens),
-        Ok(Err(error)) if error.lack() == Some(Lack::Room) => Tried::NoRoom(error.to_string()),
-        Ok(Err(WireError::Slow(_))) | Err(_) => Tried::Slow,
+        Ok(Err(error)) if error.limitation() == Some(Limitation::PromptLength) => {
+            Tried::NoRoom(error.to_string())
+        }
+        Ok(Err(WireError::Timeout(_))) | Err(_) => Tried::Slow,
         Ok(Err(error)) => Tried::Failed(error.to_string()),
     }
 }

@@ -3,7 +3,7 @@
 use tokio::time::timeout;
 
 use super::{Finding, Level};
-use crate::adapters::redis::About;
+use crate::adapters::redis::ServerInfo;
 use crate::cli::model::ModelSettings;
 use crate::cli::shared::Tier;
 
@@ -45,8 +45,8 @@ fn next(why: &str) -> &'static str {
     }
 }
 
-fn found(tier: &Tier, about: &About) -> Vec<Finding> {
-    let About { server, took, max_memory, policy, reads: (hits, misses) } = about;
+fn found(tier: &Tier, about: &ServerInfo) -> Vec<Finding> {
+    let ServerInfo { server, took, max_memory, policy, reads: (hits, misses) } = about;
     let hours = tier.keep.as_secs_f64() / 3600.0;
     let memory = match max_memory {
         0 => "no limit of memory".to_owned(),
@@ -68,7 +68,7 @@ fn found(tier: &Tier, about: &About) -> Vec<Finding> {
             "Set maxmemory-policy to allkeys-lru, or to volatile-ttl if others keep values there.",
         ));
     }
-    if tier.values.is_open_to_the_network() {
+    if tier.values.is_unencrypted() {
         findings.push(Finding::not_good(
             "shared",
             Level::Warning,

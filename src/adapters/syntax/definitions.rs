@@ -7,11 +7,11 @@ use tree_sitter::Node;
 use crate::port::Definition;
 
 /// What the kinds of defining nodes end in.
-const ENDINGS: &[&str] =
+const KIND_SUFFIXES: &[&str] =
     &["_item", "_definition", "_declaration", "_specifier", "_spec", "_signature", "_statement"];
 
 /// And what they are about.
-const KINDS: &[&str] = &[
+const KIND_WORDS: &[&str] = &[
     "function",
     "method",
     "constructor",
@@ -33,7 +33,7 @@ const KINDS: &[&str] = &[
 ];
 
 /// Nodes that only wrap a definition.
-const AROUND: &[&str] = &[
+const WRAPPERS: &[&str] = &[
     "decorated_definition",
     "export_statement",
     "template_declaration",
@@ -47,8 +47,8 @@ pub(super) fn definitions(root: Node<'_>, text: &str) -> Vec<Definition> {
     let mut found = Vec::new();
     let mut cursor = root.walk();
     loop {
-        if let Some((kind, name)) = defined(cursor.node(), text) {
-            found.push(Definition { kind, name, range: whole(cursor.node()) });
+        if let Some((kind, name)) = definition_of(cursor.node(), text) {
+            found.push(Definition { kind, name, range: full_range(cursor.node()) });
         }
         if cursor.goto_first_child() {
             continue;
@@ -62,24 +62,24 @@ pub(super) fn definitions(root: Node<'_>, text: &str) -> Vec<Definition> {
 }
 
 /// What a node defines, and its name; both in the words of the file.
-fn defined(node: Node<'_>, text: &str) -> Option<(String, String)> {
+fn definition_of(node: Node<'_>, text: &str) -> Option<(String, String)> {
     let of = |field: &str| node.child_by_field_name(field);
-    let said = |node: Node<'_>| text.get(node.byte_range()).map(str::to_owned);
+    let text_of = |node: Node<'_>| text.get(node.byte_range()).map(str::to_owned);
     match node.kind() {
         // An implementation is named by its type, and told apart by its trait.
         "impl_item" => {
-            let name = said(of("type")?)?;
-            return Some(match of("trait").and_then(said) {
+            let name = text_of(of("type")?)?;
+            return Some(match of("trait").and_then(text_of) {
                 Some(of) => (format!("impl {of} for"), name),
                 None => ("impl".into(), name),
             });
         }
         // A method of Go names its type in front.
         "method_declaration" if of("receiver").is_some() => {
-            let receiver = said(of("receiver")?)?;
+            let receiver = text_of(of("receiver")?)?;
             let receiver = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next()?;
             let receiver = receiver.split('[').next()?.to_owned();
-            return Some(("method".into(), format!("{receiver}.{}", said(of("name")?)?)));
+            return Some(("method".into(), format!("{receiver}.{}", text_of(of("name")?)?)));
         }
         // A function that is the value of a variable.
         "variable_declarator" => {
@@ -89,7 +89,7 @@ fn defined(node: Node<'_>, text: &str) -> Option<(String, String)> {
                 "class" => "class",
                 _ => return None,
             };
-            return Some((kind.into(), said(of("name")?)?));
+            return Some((kind.into(), text_of(of("name")?)?));
         }
         // C names functions in the middle of their declarator.
         "function_definition" if of("declarator").is_some() => {
@@ -97,35 +97,35 @@ fn defined(node: Node<'_>, text: &str) -> Option<(String, String)> {
             while let Some(deeper) = inner.child_by_field_name("declarator") {
                 inner = deeper;
             }
-            return Some(("function".into(), said(inner)?));
+            return Some(("function".into(), text_of(inner)?));
         }
         // Ruby's kinds are plain words, and so are those of its keywords.
         kind @ ("class" | "module" | "method" | "singleton_method") if node.is_named() => {
-            return Some((kind.replace('_', " "), said(of("name")?)?));
+            return Some((kind.replace('_', " "), text_of(of("name")?)?));
         }
         _ => {}
     }
-    let ending = ENDINGS.iter().find(|ending| node.kind().ends_with(*ending))?;
-    let kind = node.kind().strip_suffix(ending)?.replace('_', " ");
-    if !kind.split(' ').any(|word| KINDS.contains(&word)) {
+    let suffix = KIND_SUFFIXES.iter().find(|suffix| node.kind().ends_with(*suffix))?;
+    let kind = node.kind().strip_suffix(suffix)?.replace('_', " ");
+    if !kind.split(' ').any(|word| KIND_WORDS.contains(&word)) {
         return None;
     }
     // What a type has is none of its definitions.
-    if kind == "property" && *ending == "_signature" {
+    if kind == "property" && *suffix == "_signature" {
         return None;
     }
     // `struct s x` names a type that is defined elsewhere.
-    if *ending == "_specifier" && of("body").is_none() {
+    if *suffix == "_specifier" && of("body").is_none() {
         return None;
     }
-    Some((kind, said(of("name")?)?))
+    Some((kind, text_of(of("name")?)?))
 }
 
 /// The lines of a definition with what belongs to it: decorators, attributes, comments right
 /// above.
-fn whole(node: Node<'_>) -> Range<usize> {
+fn full_range(node: Node<'_>) -> Range<usize> {
     let mut outer = node;
-    while let Some(parent) = outer.parent().filter(|parent| AROUND.contains(&parent.kind())) {
+    while let Some(parent) = outer.parent().filter(|parent| WRAPPERS.contains(&parent.kind())) {
         outer = parent;
     }
     let end = outer.end_byte();

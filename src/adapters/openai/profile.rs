@@ -35,7 +35,7 @@ impl AnswerMode {
         }
     }
 
-    pub(super) fn simpler(self) -> Option<Self> {
+    pub(super) fn next_simpler(self) -> Option<Self> {
         Self::ALL.iter().copied().find(|mode| *mode > self)
     }
 }
@@ -56,7 +56,7 @@ pub enum AnswerCap {
 /// What is sent to a server and model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Manner {
+pub struct ServerProfile {
     /// The form of the answer.
     pub mode: AnswerMode,
     /// How the answer's length is limited.
@@ -69,37 +69,38 @@ pub struct Manner {
     pub thinks: bool,
 }
 
-impl Manner {
-    /// The manner to begin with.
-    pub(super) fn first(base_url: &str) -> Self {
+impl ServerProfile {
+    /// The profile before anything is known about the server.
+    pub(super) fn initial(base_url: &str) -> Self {
         let own = base_url.contains("//api.openai.com");
         let cap = if own { AnswerCap::MaxCompletionTokens } else { AnswerCap::MaxTokens };
         Self { cap, ..Self::default() }
     }
 
     /// How to ask a server that lacks this; `None` when nothing simpler is left.
-    pub(super) fn without(self, lack: Lack) -> Option<Self> {
+    pub(super) fn without(self, limitation: Limitation) -> Option<Self> {
         let simpler = |mode: AnswerMode| Self { mode, ..self };
-        match lack {
-            Lack::Room => None,
-            Lack::Cap => match self.cap {
+        match limitation {
+            Limitation::PromptLength => None,
+            Limitation::LengthField => match self.cap {
                 AnswerCap::MaxTokens => Some(Self { cap: AnswerCap::MaxCompletionTokens, ..self }),
                 AnswerCap::MaxCompletionTokens => Some(Self { cap: AnswerCap::None, ..self }),
                 AnswerCap::None => None,
             },
-            Lack::Temperature if !self.own_temperature => {
+            Limitation::Temperature if !self.own_temperature => {
                 Some(Self { own_temperature: true, ..self })
             }
-            Lack::Temperature => None,
-            Lack::NumberBounds if !self.unbounded_numbers => {
+            Limitation::Temperature => None,
+            Limitation::NumberBounds if !self.unbounded_numbers => {
                 Some(Self { unbounded_numbers: true, ..self })
             }
-            Lack::Schema if self.mode < AnswerMode::JsonObject => {
+            Limitation::JsonSchema if self.mode < AnswerMode::JsonObject => {
                 Some(simpler(AnswerMode::JsonObject))
             }
-            Lack::NumberBounds | Lack::Schema | Lack::Form | Lack::Unnamed => {
-                self.mode.simpler().map(simpler)
-            }
+            Limitation::NumberBounds
+            | Limitation::JsonSchema
+            | Limitation::AnswerFormat
+            | Limitation::Unknown => self.mode.next_simpler().map(simpler),
         }
     }
 }
@@ -107,27 +108,27 @@ impl Manner {
 /// What a server does not have or know, as far as its error says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Lack {
+pub enum Limitation {
     /// Room: the prompt is longer than its context.
-    Room,
+    PromptLength,
     /// The field that limits the answer's length.
-    Cap,
+    LengthField,
     /// A choice of the temperature.
     Temperature,
     /// Schemas that limit numbers.
     NumberBounds,
     /// Schemas, but it says that it has `json_object`.
-    Schema,
+    JsonSchema,
     /// This form of answers.
-    Form,
+    AnswerFormat,
     /// Something, most likely the form: the error says nothing.
-    Unnamed,
+    Unknown,
 }
 
-impl Lack {
+impl Limitation {
     /// Reads it off an error. The words come first, since servers and proxies disagree
     /// about which status means what.
-    pub(super) fn named(status: u16, body: &str) -> Option<Self> {
+    pub(super) fn from_error(status: u16, body: &str) -> Option<Self> {
         // Who may not ask, or not now, learns nothing about the form.
         if matches!(status, 401 | 402 | 403 | 429) {
             return None;
@@ -138,10 +139,10 @@ impl Lack {
             || any(&["context length", "context size", "context window", "maximum context"])
             || (any(&["context"]) && any(&["overflow", "exceed", "too long", "larger than"]));
         if no_room || status == 413 {
-            return Some(Self::Room);
+            return Some(Self::PromptLength);
         }
         if any(&["max_tokens", "max_completion_tokens"]) {
-            return Some(Self::Cap);
+            return Some(Self::LengthField);
         }
         if any(&["temperature"]) {
             return Some(Self::Temperature);
@@ -150,40 +151,40 @@ impl Lack {
             return Some(Self::NumberBounds);
         }
         if any(&["json_object"]) {
-            return Some(Self::Schema);
+            return Some(Self::JsonSchema);
         }
         if any(&["response_format", "json_schema", "structured output", "guided_json", "grammar"]) {
-            return Some(Self::Form);
+            return Some(Self::AnswerFormat);
         }
         let no_model = any(&["invalid model", "unknown model"])
             || any(&["model"]) && any(&["not found", "not exist"]);
         if no_model {
             return None;
         }
-        matches!(status, 400 | 404 | 415 | 422 | 501).then_some(Self::Unnamed)
+        matches!(status, 400 | 404 | 415 | 422 | 501).then_some(Self::Unknown)
     }
 }
 
-/// Keeps how servers and models are spoken to, beyond the process.
-pub trait MannerMemory: Send + Sync {
-    /// The manner that worked last.
-    fn recall(&self, server_and_model: &str) -> Option<Manner>;
-    /// Notes the manner that works.
-    fn note(&self, server_and_model: &str, manner: Manner);
+/// Stores profiles of servers and models, also beyond the process.
+pub trait ProfileStore: Send + Sync {
+    /// The profile that worked last time.
+    fn load(&self, server_and_model: &str) -> Option<ServerProfile>;
+    /// Stores the profile that works.
+    fn save(&self, server_and_model: &str, profile: ServerProfile);
 }
 
 /// Remembers for as long as the process lives.
 #[derive(Debug, Default)]
-pub struct ProcessMemory(Mutex<HashMap<String, Manner>>);
+pub struct InMemoryProfiles(Mutex<HashMap<String, ServerProfile>>);
 
-impl MannerMemory for ProcessMemory {
-    fn recall(&self, server_and_model: &str) -> Option<Manner> {
+impl ProfileStore for InMemoryProfiles {
+    fn load(&self, server_and_model: &str) -> Option<ServerProfile> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(server_and_model).copied()
     }
 
-    fn note(&self, server_and_model: &str, manner: Manner) {
+    fn save(&self, server_and_model: &str, profile: ServerProfile) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        known.insert(server_and_model.to_owned(), manner);
+        known.insert(server_and_model.to_owned(), profile);
     }
 }
 
@@ -195,41 +196,41 @@ mod tests {
     #[test]
     fn what_a_server_lacks_is_read_off_its_words_whatever_the_status() {
         let llama_cpp_python = r#"{"error":{"message":"[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}]"}}"#;
-        for (status, body, lack) in [
-            (500, llama_cpp_python, Some(Lack::Schema)),
+        for (status, body, limitation) in [
+            (500, llama_cpp_python, Some(Limitation::JsonSchema)),
             (
                 400,
                 r#"{"error":{"message":"request (9024 tokens) exceeds the available context size (8192 tokens), try increasing it","type":"exceed_context_size_error"}}"#,
-                Some(Lack::Room),
+                Some(Limitation::PromptLength),
             ),
             (
                 400,
                 "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens",
-                Some(Lack::Room),
+                Some(Limitation::PromptLength),
             ),
             (
                 400,
                 "'max_tokens' is too large: 900. This model's maximum context length is 4096 tokens",
-                Some(Lack::Room),
+                Some(Limitation::PromptLength),
             ),
             (
                 400,
                 "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
-                Some(Lack::Cap),
+                Some(Limitation::LengthField),
             ),
             (
                 400,
                 "Invalid schema for response_format 'x': In context=('properties', 'n'), 'minimum' is not permitted.",
-                Some(Lack::NumberBounds),
+                Some(Limitation::NumberBounds),
             ),
-            (400, "This response_format type is unavailable now", Some(Lack::Form)),
-            (500, "failed to parse grammar", Some(Lack::Form)),
-            (422, r#"{"detail": []}"#, Some(Lack::Unnamed)),
+            (400, "This response_format type is unavailable now", Some(Limitation::AnswerFormat)),
+            (500, "failed to parse grammar", Some(Limitation::AnswerFormat)),
+            (422, r#"{"detail": []}"#, Some(Limitation::Unknown)),
             (500, "oops", None),
             (
                 400,
                 "Unsupported value: 'temperature' does not support 0 with this model.",
-                Some(Lack::Temperature),
+                Some(Limitation::Temperature),
             ),
             (400, "Invalid model name passed in model=x", None),
             (503, "", None),
@@ -237,30 +238,33 @@ mod tests {
             (429, "max_tokens per minute", None),
             (401, "response_format", None),
         ] {
-            assert_eq!(Lack::named(status, body), lack, "{status} {body}");
+            assert_eq!(Limitation::from_error(status, body), limitation, "{status} {body}");
         }
     }
 
     #[test]
     fn what_is_left_out_is_bounded() {
-        for lack in [
-            Lack::Room,
-            Lack::Cap,
-            Lack::Temperature,
-            Lack::NumberBounds,
-            Lack::Schema,
-            Lack::Form,
-            Lack::Unnamed,
+        for limitation in [
+            Limitation::PromptLength,
+            Limitation::LengthField,
+            Limitation::Temperature,
+            Limitation::NumberBounds,
+            Limitation::JsonSchema,
+            Limitation::AnswerFormat,
+            Limitation::Unknown,
         ] {
-            let mut manner = Manner::first("http://127.0.0.1/v1");
+            let mut profile = ServerProfile::initial("http://127.0.0.1/v1");
             let mut steps = 0;
-            while let Some(next) = manner.without(lack) {
-                assert_ne!(next, manner, "{lack:?}");
-                manner = next;
+            while let Some(next) = profile.without(limitation) {
+                assert_ne!(next, profile, "{limitation:?}");
+                profile = next;
                 steps += 1;
             }
-            assert!(steps <= 4, "{lack:?}: {steps}");
+            assert!(steps <= 4, "{limitation:?}: {steps}");
         }
-        assert_eq!(Manner::first("https://api.openai.com/v1").cap, AnswerCap::MaxCompletionTokens);
+        assert_eq!(
+            ServerProfile::initial("https://api.openai.com/v1").cap,
+            AnswerCap::MaxCompletionTokens
+        );
     }
 }

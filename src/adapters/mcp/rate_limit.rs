@@ -7,25 +7,25 @@ pub use crate::correct::Rate;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
 /// A corrector that is asked no more often than its caller may.
-pub struct Budgeted {
+pub struct RateLimitedCorrector {
     inner: Arc<dyn Corrector>,
     asks: Arc<Rate>,
 }
 
-impl Budgeted {
+impl RateLimitedCorrector {
     /// The same corrector within `asks`, which several may share.
     pub fn new(inner: Arc<dyn Corrector>, asks: Arc<Rate>) -> Self {
         Self { inner, asks }
     }
 }
 
-impl fmt::Debug for Budgeted {
+impl fmt::Debug for RateLimitedCorrector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Budgeted").field("asks", &self.asks).finish_non_exhaustive()
+        f.debug_struct("RateLimitedCorrector").field("asks", &self.asks).finish_non_exhaustive()
     }
 }
 
-impl Corrector for Budgeted {
+impl Corrector for RateLimitedCorrector {
     fn is_available(&self) -> bool {
         self.inner.is_available()
     }

@@ -1,68 +1,73 @@
-//! Depth where it is syntax: Python's grammar takes statements at any depth, which Python does
+//! Indentation as syntax: the Python grammar accepts statements at any depth, which Python does
 //! not.
 
 use tree_sitter::{Node, Tree};
 
-/// What is wrong with the depth of a statement, and where.
-pub(super) struct Misplaced {
+/// What is wrong with the indentation of a statement, and where.
+pub(super) struct MisindentedStatement {
     pub(super) at: usize,
     pub(super) what: &'static str,
 }
 
-/// The statements of a Python file whose depth fits no block; of other languages none.
-pub(super) fn misplaced(tree: &Tree, text: &str) -> Vec<Misplaced> {
+/// The statements of a Python file whose indentation fits no block; of other languages none.
+pub(super) fn misindented(tree: &Tree, text: &str) -> Vec<MisindentedStatement> {
     let mut found = Vec::new();
     let root = tree.root_node();
     if root.kind() != "module" || tree.language().name() != Some("python") {
         return found;
     }
-    let mut open = vec![root];
-    while let Some(node) = open.pop() {
+    let mut pending = vec![root];
+    while let Some(node) = pending.pop() {
         let mut cursor = node.walk();
         let parts: Vec<Node<'_>> =
             node.named_children(&mut cursor).filter(|part| !part.is_extra()).collect();
         match node.kind() {
-            "module" => check(&parts, Some(""), text, &mut found),
+            "module" => check_siblings(&parts, Some(""), text, &mut found),
             "block" => {
-                let head = node.parent().and_then(|head| margin(text, head.start_byte()));
+                let head = node.parent().and_then(|head| indentation_of(text, head.start_byte()));
                 check_block(node, &parts, head, text, &mut found);
             }
             _ => {
-                let own = margin(text, node.start_byte());
+                let own = indentation_of(text, node.start_byte());
                 let clauses = parts.iter().filter(|part| part.kind().ends_with("_clause"));
                 let clauses: Vec<Node<'_>> =
                     clauses.filter(|part| part.kind() != "case_clause").copied().collect();
                 if own.is_some() {
-                    check(&clauses, own, text, &mut found);
+                    check_siblings(&clauses, own, text, &mut found);
                 }
             }
         }
-        open.extend(parts.into_iter().filter(|part| {
+        pending.extend(parts.into_iter().filter(|part| {
             let kind = part.kind();
             kind == "block"
                 || ["_statement", "_definition", "_clause"].iter().any(|end| kind.ends_with(end))
         }));
     }
-    found.sort_by_key(|misplaced| misplaced.at);
+    found.sort_by_key(|statement| statement.at);
     found
 }
 
-/// The white space before a place, if it is at the start of its line.
-fn margin(text: &str, at: usize) -> Option<&str> {
-    let line = text[..at].rfind(['\n', '\r', '\u{c}']).map_or(0, |feed| feed + 1);
+/// The whitespace before an offset, if only whitespace stands before it on its line.
+fn indentation_of(text: &str, at: usize) -> Option<&str> {
+    let line = text[..at].rfind(['\n', '\r', '\u{c}']).map_or(0, |at| at + 1);
     let margin = &text[line..at];
     let margin = if line == 0 { margin.trim_start_matches('\u{feff}') } else { margin };
     margin.bytes().all(|byte| matches!(byte, b' ' | b'\t')).then_some(margin)
 }
 
-/// All of them are as deep as `depth`, or as the first.
-fn check(parts: &[Node<'_>], depth: Option<&str>, text: &str, found: &mut Vec<Misplaced>) {
-    let mut depth = depth;
+/// Reports the statements that are not indented as `expected`, or as the first of them.
+fn check_siblings(
+    parts: &[Node<'_>],
+    expected: Option<&str>,
+    text: &str,
+    found: &mut Vec<MisindentedStatement>,
+) {
+    let mut expected = expected;
     for part in parts {
         let at = part.start_byte();
-        let Some(own) = margin(text, at) else { continue };
-        if *depth.get_or_insert(own) != own {
-            found.push(Misplaced {
+        let Some(own) = indentation_of(text, at) else { continue };
+        if *expected.get_or_insert(own) != own {
+            found.push(MisindentedStatement {
                 at,
                 what: "the indentation of this line matches no enclosing block",
             });
@@ -75,24 +80,27 @@ fn check_block(
     parts: &[Node<'_>],
     head: Option<&str>,
     text: &str,
-    found: &mut Vec<Misplaced>,
+    found: &mut Vec<MisindentedStatement>,
 ) {
     let columns =
         |margin: &str| margin.bytes().map(|b| if b == b'\t' { 8 } else { 1 }).sum::<usize>();
     let Some(first) = parts.first() else {
-        found.push(Misplaced { at: block.start_byte(), what: "an indented block is missing" });
+        found.push(MisindentedStatement {
+            at: block.start_byte(),
+            what: "an indented block is missing",
+        });
         return;
     };
-    if let (Some(own), Some(head)) = (margin(text, first.start_byte()), head)
+    if let (Some(own), Some(head)) = (indentation_of(text, first.start_byte()), head)
         && columns(own) <= columns(head)
     {
         let at = first.start_byte();
-        found.push(Misplaced {
+        found.push(MisindentedStatement {
             at,
             what: "this line is not deeper than the one that opens its block",
         });
     }
-    check(parts, None, text, found);
+    check_siblings(parts, None, text, found);
 }
 
 #[cfg(test)]
@@ -106,8 +114,8 @@ mod tests {
         if tree.root_node().has_error() {
             return vec![0];
         }
-        let line = |m: Misplaced| text[..m.at].matches('\n').count() + 1;
-        misplaced(&tree, text).into_iter().map(line).collect()
+        let line = |m: MisindentedStatement| text[..m.at].matches('\n').count() + 1;
+        misindented(&tree, text).into_iter().map(line).collect()
     }
 
     #[test]

@@ -17,16 +17,16 @@ use tokio::task::AbortHandle;
 
 /// At most this many connections at once; fewer where the process may have few files open,
 /// of which three quarters are kept back for edits.
-const MOST_CONNECTIONS: usize = 128;
+const MAX_CONNECTIONS: usize = 128;
 
 /// How long a peer may take for the head of a request, the silence before it included.
-const HEAD: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Whether the peer of a connection has shown the token.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Admitted(Arc<AtomicBool>);
+pub(super) struct Authenticated(Arc<AtomicBool>);
 
-impl Admitted {
+impl Authenticated {
     pub(super) fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -37,31 +37,31 @@ impl Admitted {
 }
 
 #[derive(Debug)]
-struct Peer {
-    admitted: Admitted,
+struct Connection {
+    authenticated: Authenticated,
     task: AbortHandle,
 }
 
 /// The connections, oldest first.
-type Peers = Arc<Mutex<BTreeMap<u64, Peer>>>;
+type Connections = Arc<Mutex<BTreeMap<u64, Connection>>>;
 
 /// Serves connections until the process ends.
 pub(super) async fn serve(listener: TcpListener, router: Router) {
-    let peers: Peers = Arc::default();
-    let most = most_connections();
+    let connections: Connections = Arc::default();
+    let limit = max_connections();
     for number in 0_u64.. {
         let (stream, address) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "cannot take a connection");
-                make_room(&peers);
+                evict_unauthenticated(&connections);
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let is_full = peers.lock().unwrap_or_else(PoisonError::into_inner).len() >= most;
-        if is_full && !make_room(&peers) {
-            tokio::spawn(send_away(stream, address));
+        let is_full = connections.lock().unwrap_or_else(PoisonError::into_inner).len() >= limit;
+        if is_full && !evict_unauthenticated(&connections) {
+            tokio::spawn(reject(stream, address));
             continue;
         }
         // An answer comes in several small writes. Held back until the peer has acknowledged the one
@@ -69,55 +69,60 @@ pub(super) async fn serve(listener: TcpListener, router: Router) {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, %address, "small writes are held back");
         }
-        let admitted = Admitted::default();
-        let service = router.clone().layer(Extension(admitted.clone()));
-        let (left, held) = (peers.clone(), peers.clone());
+        let authenticated = Authenticated::default();
+        let service = router.clone().layer(Extension(authenticated.clone()));
+        let (left, held) = (connections.clone(), connections.clone());
         let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
         let task = tokio::spawn(async move {
-            let _gone = Gone(left, number);
+            let _guard = RemoveOnDrop(left, number);
             let io = TokioIo::new(stream);
             let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(HEAD);
+            http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
             let served = http.serve_connection(io, TowerToHyperService::new(service));
             if let Err(error) = served.with_upgrades().await {
                 tracing::debug!(%error, %address, "a connection ended early");
             }
         });
-        held.insert(number, Peer { admitted, task: task.abort_handle() });
+        held.insert(number, Connection { authenticated, task: task.abort_handle() });
     }
 }
 
 /// Takes a connection off the list when it ends, in whatever way.
-struct Gone(Peers, u64);
+struct RemoveOnDrop(Connections, u64);
 
-impl Drop for Gone {
+impl Drop for RemoveOnDrop {
     fn drop(&mut self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.1);
     }
 }
 
 /// Ends the oldest connection whose peer has not shown the token; `false` when all have.
-fn make_room(peers: &Peers) -> bool {
-    let mut peers = peers.lock().unwrap_or_else(PoisonError::into_inner);
-    let oldest = peers.iter().find(|(_, peer)| !peer.admitted.get()).map(|(number, _)| *number);
-    let Some(peer) = oldest.and_then(|number| peers.remove(&number)) else { return false };
-    peer.task.abort();
+fn evict_unauthenticated(connections: &Connections) -> bool {
+    let mut connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
+    let oldest = connections
+        .iter()
+        .find(|(_, connection)| !connection.authenticated.get())
+        .map(|(number, _)| *number);
+    let Some(connection) = oldest.and_then(|number| connections.remove(&number)) else {
+        return false;
+    };
+    connection.task.abort();
     true
 }
 
-async fn send_away(mut stream: TcpStream, address: SocketAddr) {
+async fn reject(mut stream: TcpStream, address: SocketAddr) {
     tracing::warn!(%address, "a connection was sent away: there are too many");
     let text = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-    let _ = tokio::time::timeout(HEAD, stream.write_all(text.as_bytes())).await;
+    let _ = tokio::time::timeout(HEADER_TIMEOUT, stream.write_all(text.as_bytes())).await;
 }
 
-fn most_connections() -> usize {
+fn max_connections() -> usize {
     #[cfg(unix)]
     {
         let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         let files = files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
-        (files / 4).clamp(1, MOST_CONNECTIONS)
+        (files / 4).clamp(1, MAX_CONNECTIONS)
     }
     #[cfg(not(unix))]
-    MOST_CONNECTIONS
+    MAX_CONNECTIONS
 }

@@ -7,7 +7,7 @@ use crate::text::ContentHash;
 
 /// What is let in.
 #[derive(Debug, Clone)]
-pub(super) struct Doors {
+pub(super) struct AccessPolicy {
     /// Hosts, with or without a port.
     pub(super) hosts: Vec<String>,
     /// Origins with their scheme; `:*` stands for any port.
@@ -18,33 +18,33 @@ pub(super) struct Doors {
 
 /// Why a request is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shut {
+pub(super) enum Denied {
     Host,
     Origin,
     Token,
 }
 
-impl Doors {
+impl AccessPolicy {
     /// Which of the tokens comes in.
-    pub(super) fn check(&self, headers: &HeaderMap) -> Result<usize, Shut> {
+    pub(super) fn check(&self, headers: &HeaderMap) -> Result<usize, Denied> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let host = text(header::HOST).and_then(Authority::parse);
         if !host.is_some_and(|host| self.hosts.iter().any(|listed| host.is_listed(listed))) {
-            return Err(Shut::Host);
+            return Err(Denied::Host);
         }
         if headers.get_all(header::HOST).iter().count() > 1 {
-            return Err(Shut::Host);
+            return Err(Denied::Host);
         }
         let is_known = |origin: &str| {
             self.origins.iter().any(|listed| is_named(origin, listed) || is_origin(origin, listed))
         };
         if !text(header::ORIGIN).is_none_or(is_known) {
-            return Err(Shut::Origin);
+            return Err(Denied::Origin);
         }
         let given = text(header::AUTHORIZATION).and_then(|value| value.split_once(' '));
         let token = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let token = token.map(|(_, token)| ContentHash::of(token.trim().as_bytes()));
-        self.tokens.iter().position(|known| token == Some(*known)).ok_or(Shut::Token)
+        self.tokens.iter().position(|known| token == Some(*known)).ok_or(Denied::Token)
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn hosts_and_origins_are_compared_letter_by_letter() {
-        let doors = Doors {
+        let policy = AccessPolicy {
             hosts: ["localhost", "127.0.0.1", "::1", "box.lan:8080"].map(str::to_owned).into(),
             origins: ["http://localhost:*", "http://[::1]:*", "https://app.example"]
                 .map(str::to_owned)
@@ -126,7 +126,7 @@ mod tests {
                 headers.insert(header::ORIGIN, origin.parse().expect("header"));
             }
             headers.insert(header::AUTHORIZATION, authorization.parse().expect("header"));
-            doors.check(&headers)
+            policy.check(&headers)
         };
         let token = "Bearer the token of this test";
         for host in
@@ -149,7 +149,7 @@ mod tests {
             "localhost:80:80",
             "",
         ] {
-            assert_eq!(check(host, None, token), Err(Shut::Host), "{host}");
+            assert_eq!(check(host, None, token), Err(Denied::Host), "{host}");
         }
         for origin in ["http://localhost:1234", "http://[::1]", "https://app.example"] {
             assert_eq!(check("localhost", Some(origin), token), Ok(1), "{origin}");
@@ -162,13 +162,13 @@ mod tests {
             "http://evil.com",
             "http://localhost:*",
         ] {
-            assert_eq!(check("localhost", Some(origin), token), Err(Shut::Origin), "{origin}");
+            assert_eq!(check("localhost", Some(origin), token), Err(Denied::Origin), "{origin}");
         }
         for token in ["bearer the token of this test", "BEARER the token of this test"] {
             assert_eq!(check("localhost", None, token), Ok(1));
         }
         for token in ["Bearer other", "Basic the token of this test", "the token of this test"] {
-            assert_eq!(check("localhost", None, token), Err(Shut::Token));
+            assert_eq!(check("localhost", None, token), Err(Denied::Token));
         }
     }
 }

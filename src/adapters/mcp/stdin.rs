@@ -10,7 +10,7 @@ use crate::session::Received;
 
 /// How much of stdin has come in.
 #[derive(Debug, Default)]
-pub(crate) struct Intake {
+pub(crate) struct StdinCounter {
     #[cfg(unix)]
     read: std::sync::Mutex<u64>,
     /// Whether the last read took all that a pipe holds, so that more may follow at once.
@@ -33,60 +33,60 @@ mod unix {
     use tokio::io::{AsyncRead, ReadBuf};
     use tokio::sync::mpsc;
 
-    use super::Intake;
+    use super::StdinCounter;
     use crate::session::{FULL, Received, received};
 
     /// One read.
-    const PIECE: usize = 64 << 10;
+    const CHUNK: usize = 64 << 10;
 
     /// How often, and how long each time, the rest of a long text is waited for.
-    const MOST_LOOKS: usize = 20;
-    const LOOK: Duration = Duration::from_millis(2);
+    const MAX_POLLS: usize = 20;
+    const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
     /// What the thread has read.
-    pub(crate) struct Pieces {
+    pub(crate) struct StdinReader {
         from: mpsc::Receiver<Vec<u8>>,
-        piece: Vec<u8>,
+        chunk: Vec<u8>,
         taken: usize,
     }
 
-    impl AsyncRead for Pieces {
+    impl AsyncRead for StdinReader {
         fn poll_read(
             mut self: Pin<&mut Self>,
             context: &mut Context<'_>,
             into: &mut ReadBuf<'_>,
         ) -> Poll<io::Result<()>> {
-            if self.taken == self.piece.len() {
+            if self.taken == self.chunk.len() {
                 match ready!(self.from.poll_recv(context)) {
-                    Some(piece) => (self.piece, self.taken) = (piece, 0),
+                    Some(chunk) => (self.chunk, self.taken) = (chunk, 0),
                     None => return Poll::Ready(Ok(())),
                 }
             }
-            let end = self.piece.len().min(self.taken + into.remaining());
-            into.put_slice(&self.piece[self.taken..end]);
+            let end = self.chunk.len().min(self.taken + into.remaining());
+            into.put_slice(&self.chunk[self.taken..end]);
             self.taken = end;
             Poll::Ready(Ok(()))
         }
     }
 
-    impl Intake {
+    impl StdinCounter {
         /// How much has come in, read or not. A client that was found writing more than a
         /// pipe holds gets a moment to write the rest.
         pub(crate) fn received(&self) -> Received {
-            for _ in 0..MOST_LOOKS {
+            for _ in 0..MAX_POLLS {
                 if !self.was_full.load(Ordering::Acquire) {
                     break;
                 }
-                std::thread::sleep(LOOK);
+                std::thread::sleep(POLL_INTERVAL);
             }
             let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
             received(io::stdin(), *read)
         }
     }
 
-    pub(super) fn open() -> io::Result<(Pieces, Arc<Intake>)> {
+    pub(super) fn open() -> io::Result<(StdinReader, Arc<StdinCounter>)> {
         let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-        let intake = Arc::new(Intake::default());
+        let intake = Arc::new(StdinCounter::default());
         let (to, from) = mpsc::channel(1024);
         let counted = intake.clone();
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
@@ -97,9 +97,9 @@ mod unix {
                 {
                     return;
                 }
-                let mut piece = vec![0; PIECE];
+                let mut chunk = vec![0; CHUNK];
                 let mut read = counted.read.lock().unwrap_or_else(PoisonError::into_inner);
-                let count = match stdin.read(&mut piece) {
+                let count = match stdin.read(&mut chunk) {
                     Ok(0) => return,
                     Ok(count) => count,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
@@ -108,30 +108,30 @@ mod unix {
                 *read += count as u64;
                 counted.was_full.store(count as u64 >= FULL, Ordering::Release);
                 drop(read);
-                piece.truncate(count);
-                if to.blocking_send(piece).is_err() {
+                chunk.truncate(count);
+                if to.blocking_send(chunk).is_err() {
                     return;
                 }
             }
         })?;
-        Ok((Pieces { from, piece: Vec::new(), taken: 0 }, intake))
+        Ok((StdinReader { from, chunk: Vec::new(), taken: 0 }, intake))
     }
 }
 
 /// Opens stdin.
 #[cfg(unix)]
-pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<Intake>)> {
+pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<StdinCounter>)> {
     unix::open()
 }
 
 /// Opens stdin.
 #[cfg(not(unix))]
-pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<Intake>)> {
+pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<StdinCounter>)> {
     Ok((tokio::io::stdin(), Arc::default()))
 }
 
 #[cfg(not(unix))]
-impl Intake {
+impl StdinCounter {
     /// Nothing is known of what waits.
     pub(crate) fn received(&self) -> Received {
         Received::Untold
