@@ -43,7 +43,7 @@ impl Workers {
         let withdrawn = on_drop.0.clone();
         let done = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            effort::until(withdrawn, || {
+            budget::run_until_cancelled(withdrawn, || {
                 runtime.block_on(async {
                     tokio::select! {
                         biased;
