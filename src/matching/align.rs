@@ -44,14 +44,14 @@ pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
     let worded = lines.iter().filter(|line| line.contains(is_word_char)).count();
     let same = |at: usize| {
         candidate
-            .chunk_of(at)
+            .chunk_at(at)
             .is_some_and(|chunk| chunk.kind == ChunkKind::Same && !chunk.lines.is_empty())
     };
     let equal: Vec<usize> =
         (0..lines.len()).filter(|&at| lines[at].contains(is_word_char) && same(at)).collect();
     // Where another region has all of these lines, only the lines that differ chose between them.
     let has = |rival: &Region, at: usize| {
-        rival.pairs[at].is_some_and(|line| candidate.tolerance.same(lines[at], file.body(line)))
+        rival.pairs[at].is_some_and(|line| candidate.tolerance.matches(lines[at], file.body(line)))
     };
     let is_twin = |rival: &Region| equal.iter().all(|&at| has(rival, at));
     if !equal.is_empty() && regions.get(1).is_some_and(is_twin) {
@@ -103,7 +103,7 @@ fn differs_in_comment(
     if file.keys(Tolerance::Indentation).contains(&key) {
         return false;
     }
-    let chunk = candidate.chunk_of(at).filter(|chunk| !chunk.lines.is_empty());
+    let chunk = candidate.chunk_at(at).filter(|chunk| !chunk.lines.is_empty());
     let Some(found) = chunk.map(|chunk| candidate.text(chunk, file)) else {
         return language.is_comment(line);
     };
@@ -145,15 +145,15 @@ pub(super) fn candidate(file: &SourceFile<'_>, old: &[&str], region: &Region) ->
         };
         let Some(pair) = pair.filter(|pair| *pair >= next) else {
             let kind = if blank { ChunkKind::Same } else { ChunkKind::Differs };
-            chunks.push(Chunk::of(at..at + 1, next..next, file, kind));
+            chunks.push(Chunk::new(at..at + 1, next..next, file, kind));
             continue;
         };
         chunks.extend(
-            (next..pair).map(|own| Chunk::of(at..at, own..own + 1, file, ChunkKind::Differs)),
+            (next..pair).map(|own| Chunk::new(at..at, own..own + 1, file, ChunkKind::Differs)),
         );
-        let same = tolerance.same(line, file.body(pair));
+        let same = tolerance.matches(line, file.body(pair));
         let kind = if same { ChunkKind::Same } else { ChunkKind::Differs };
-        chunks.push(Chunk::of(at..at + 1, pair..pair + 1, file, kind));
+        chunks.push(Chunk::new(at..at + 1, pair..pair + 1, file, kind));
         next = pair + 1;
     }
     Candidate { chunks, tolerance }

@@ -186,7 +186,7 @@ pub(super) fn find_closer_region(
     let exact = |at: usize, line: usize| file.body(line) == old[at];
     let own = worded.iter().filter(|&&at| {
         candidate
-            .chunk_of(at)
+            .chunk_at(at)
             .is_some_and(|chunk| !chunk.lines.is_empty() && exact(at, chunk.lines.start))
     });
     let own = own.count();

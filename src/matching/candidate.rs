@@ -1,4 +1,4 @@
-//! The places of a text of the call in the file, and the search for them at a tolerance.
+//! The candidates for a text of the call in the file, and the search for them at a tolerance.
 //!
 //! The search is linear: each line has a key, and the keys are searched like a string.
 
@@ -6,16 +6,16 @@ use std::ops::Range;
 
 use super::fold::{self, Fold, is_word_char};
 use super::indent_of;
-use super::source_file::{BLANK, SourceFile, Tolerance};
+use super::source_file::{BLANK_LINE_KEY, SourceFile, Tolerance};
 
-/// Lines of the call that stand for lines, or for a part of a line, of the file.
+/// Lines of the call and the lines of the file, or the part of a line, that they match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunk {
     /// Lines of the call; none where only the file has something.
     pub(super) old: Range<usize>,
     /// Lines of the file; none where only the call has something.
     pub(super) lines: Range<usize>,
-    /// The bytes of those lines that are meant, without the last line's ending.
+    /// The matched bytes of those lines, without the last line's ending.
     pub(super) bytes: Range<usize>,
     /// Whether the bytes begin where a line begins.
     pub(super) from_start: bool,
@@ -34,21 +34,21 @@ pub(super) enum ChunkKind {
 
 impl Chunk {
     pub(super) fn same(old: usize, line: usize, file: &SourceFile<'_>) -> Self {
-        Self::of(old..old + 1, line..line + 1, file, ChunkKind::Same)
+        Self::new(old..old + 1, line..line + 1, file, ChunkKind::Same)
     }
 
-    pub(super) fn of(
+    pub(super) fn new(
         old: Range<usize>,
         lines: Range<usize>,
         file: &SourceFile<'_>,
         kind: ChunkKind,
     ) -> Self {
-        let bytes = file.bytes(&lines);
+        let bytes = file.byte_range(&lines);
         Self { old, lines, bytes, from_start: true, kind }
     }
 }
 
-/// A place: each line of the call and what stands for it, in order.
+/// A place in the file that may be meant: each line of the call with what it matches, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) chunks: Vec<Chunk>,
@@ -82,12 +82,12 @@ impl Candidate {
             return (false, false);
         };
         let before = file.text.get(first.start..range.start).unwrap_or_default();
-        let behind = file.text.get(range.end..file.lines()[last].end).unwrap_or_default();
-        (!before.trim().is_empty(), !behind.trim().is_empty())
+        let after = file.text.get(range.end..file.lines()[last].end).unwrap_or_default();
+        (!before.trim().is_empty(), !after.trim().is_empty())
     }
 
     /// The chunk that holds a line of the call.
-    pub(super) fn chunk_of(&self, old: usize) -> Option<&Chunk> {
+    pub(super) fn chunk_at(&self, old: usize) -> Option<&Chunk> {
         let at = self.chunks.partition_point(|chunk| chunk.old.end <= old);
         self.chunks[at..].iter().find(|chunk| chunk.old.contains(&old))
     }
@@ -98,20 +98,20 @@ impl Candidate {
     }
 }
 
-/// The text that is sought.
+/// The text to search for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Needle<'a> {
     pub(super) lines: &'a [&'a str],
-    /// Whether it may begin or end amid a line of the file.
+    /// Whether it must match whole lines of the file.
     pub(super) whole_lines: bool,
     /// Whether its last line is ended.
     pub(super) ends_with_newline: bool,
 }
 
-/// The places of a text.
+/// The candidates for a text.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Each of them, or the first ones where there are too many to compare line by line.
+    /// All of them, or the first few if there are too many to compare line by line.
     pub(super) list: Vec<Candidate>,
     /// Where each begins, as lines of the file from 1.
     pub(super) lines: Vec<usize>,
@@ -123,28 +123,28 @@ impl Candidates {
         Self { list, lines }
     }
 
-    /// Places that begin at some lines (from 0), made one by one.
+    /// The candidates that begin at these lines (from 0).
     fn from_starts(starts: &[usize], size: usize, make: impl Fn(usize) -> Candidate) -> Self {
-        let shown = match starts.len().saturating_mul(size) > MAX_CELLS {
+        let compared = match starts.len().saturating_mul(size) > MAX_CELLS {
             true => &starts[..starts.len().min(MAX_COMPARED_IF_TOO_MANY)],
             false => starts,
         };
-        let list = shown.iter().map(|start| make(*start)).collect();
+        let list = compared.iter().map(|start| make(*start)).collect();
         Self { list, lines: starts.iter().map(|start| start + 1).collect() }
     }
 
-    /// Whether every place is in the list.
+    /// Whether every candidate is in the list.
     pub(super) fn is_complete(&self) -> bool {
         self.list.len() == self.lines.len()
     }
 }
 
-/// The most lines that are compared, over all places.
+/// The most lines that are compared, over all candidates.
 const MAX_CELLS: usize = 2_000_000;
-/// The most places that are compared where all would be too many.
+/// How many candidates are compared where all would be too many.
 const MAX_COMPARED_IF_TOO_MANY: usize = 4;
 
-/// Every place of the text at a tolerance.
+/// Every candidate for the text at a tolerance.
 pub(super) fn find_candidates(
     file: &SourceFile<'_>,
     needle: Needle<'_>,
@@ -156,7 +156,7 @@ pub(super) fn find_candidates(
     if nonblank.is_empty() {
         return Candidates::default();
     }
-    // Brackets and dots alone do not tell where they are.
+    // Punctuation alone does not identify a place.
     let has_no_words = !lines.iter().any(|line| line.contains(is_word_char));
     if has_no_words && tolerance > Tolerance::TrailingBlanks {
         return Candidates::default();
@@ -228,7 +228,7 @@ fn find_ignoring_blank_lines(
     out
 }
 
-/// Blank lines of both sides between two lines: one for one, and what is left alone.
+/// Blank lines of both sides between two lines: paired one for one, then the rest.
 fn push_blank_lines(
     file: &SourceFile<'_>,
     old: Range<usize>,
@@ -239,14 +239,14 @@ fn push_blank_lines(
     out.extend((0..both).map(|at| Chunk::same(old.start + at, lines.start + at, file)));
     let (old, lines) = (old.start + both..old.end, lines.start + both..lines.end);
     if !old.is_empty() {
-        out.push(Chunk::of(old, lines.start..lines.start, file, ChunkKind::Same));
+        out.push(Chunk::new(old, lines.start..lines.start, file, ChunkKind::Same));
     } else if !lines.is_empty() {
-        out.push(Chunk::of(old.start..old.start, lines, file, ChunkKind::Same));
+        out.push(Chunk::new(old.start..old.start, lines, file, ChunkKind::Same));
     }
 }
 
-/// A text of several lines that begins or ends inside a line of the file. The lines between them
-/// are whole.
+/// Candidates for a text of several lines that begin or end inside a line of the file. The lines
+/// between them are whole.
 fn find_with_partial_edges(
     file: &SourceFile<'_>,
     lines: &[&str],
@@ -270,10 +270,10 @@ fn find_with_partial_edges(
     };
     let fold = tolerance.fold().unwrap_or(Fold::LookAlike);
     let strict = tolerance.fold().is_none();
-    let cut = |old: &str, line: usize, edge: LineEdge| -> Option<Range<usize>> {
-        let own = tolerance.ignores_indentation() || indent_of(old) == indent_of(file.body(line));
+    let match_edge = |old: &str, line: usize, edge: LineEdge| -> Option<Range<usize>> {
+        let same_indent = tolerance.ignores_indentation() || indent_of(old) == indent_of(file.body(line));
         let found = match_line_edge(old, file.body(line), fold, edge)
-            .filter(|_| own || edge == LineEdge::End)?;
+            .filter(|_| same_indent || edge == LineEdge::End)?;
         let start = file.lines()[line].start;
         let same = !strict || file.body(line)[found.clone()].trim() == old.trim();
         same.then_some(start + found.start..start + found.end)
@@ -285,21 +285,21 @@ fn find_with_partial_edges(
         let head = match whole(0, start) {
             true => None,
             false if from_start => continue,
-            false => Some(cut(lines[0], start, LineEdge::End)),
+            false => Some(match_edge(lines[0], start, LineEdge::End)),
         };
         let tail = match whole(count - 1, end) {
             true => None,
             false if ends_with_newline => Some(None),
-            false => Some(cut(lines[count - 1], end, LineEdge::Start)),
+            false => Some(match_edge(lines[count - 1], end, LineEdge::Start)),
         };
-        let cut = head.is_some() || tail.is_some();
-        if !cut || matches!(head, Some(None)) || matches!(tail, Some(None)) {
+        let is_partial = head.is_some() || tail.is_some();
+        if !is_partial || matches!(head, Some(None)) || matches!(tail, Some(None)) {
             continue;
         }
         let mut chunks: Vec<Chunk> =
             (0..count).map(|at| Chunk::same(at, start + at, file)).collect();
         if let Some(Some(range)) = head {
-            // To the end of the line, blanks and all: nothing follows it there.
+            // To the end of the line with its trailing whitespace: nothing follows there.
             chunks[0].bytes.start = range.start;
             chunks[0].from_start = false;
         }
@@ -317,7 +317,7 @@ enum LineEdge {
     End,
 }
 
-/// Whether a text is at the start or at the end of a line, apart from its indentation.
+/// The part of a line that a text matches at its start or end, apart from the indentation.
 fn match_line_edge(old: &str, line: &str, fold: Fold, edge: LineEdge) -> Option<Range<usize>> {
     let a = fold::canonical(old.trim(), fold);
     let b = fold::canonical(line.trim_end(), fold);
@@ -337,7 +337,7 @@ fn match_line_edge(old: &str, line: &str, fold: Fold, edge: LineEdge) -> Option<
     }
     match edge {
         LineEdge::Start => Some(0..b[found.end - 1].end),
-        // Amid the indentation no text begins: that is the whole line.
+        // Text that begins inside the indentation is the whole line.
         LineEdge::End => {
             let start = b[found.start].start;
             (!line[..start].trim().is_empty()).then_some(start..line.trim_end().len())
@@ -354,14 +354,14 @@ fn splits_word(chars: &[fold::Canonical], range: &Range<usize>) -> bool {
     at(range.start) || at(range.end)
 }
 
-/// Whether a name or a number goes on across a place in a text.
+/// Whether an offset in a text is inside a name or a number.
 pub(super) fn splits_name(text: &str, at: usize) -> bool {
     let (before, after) = text.split_at(at);
     is_same_name(before.chars().rev(), after.chars())
 }
 
-/// Whether the characters before a place, nearest first, and those behind it belong to one
-/// name or number. A dot is part of it between two of its characters, and not as a full stop.
+/// Whether the characters before an offset, nearest first, and those after it belong to one name
+/// or number. A dot belongs to it between two of its characters, and not as a full stop.
 fn is_same_name(
     mut before: impl Iterator<Item = char>,
     mut after: impl Iterator<Item = char>,
@@ -374,7 +374,7 @@ fn is_same_name(
     }
 }
 
-/// A text of one line that is inside lines of the file under the tolerance's fold.
+/// Candidates for a text of one line inside lines of the file, under the tolerance's fold.
 fn find_inside_lines(file: &SourceFile<'_>, old: &str, tolerance: Tolerance) -> Vec<Candidate> {
     let fold = match tolerance {
         Tolerance::LookAlikes | Tolerance::Spacing | Tolerance::Punctuation => tolerance.fold(),
@@ -422,7 +422,7 @@ fn find_inside_lines(file: &SourceFile<'_>, old: &str, tolerance: Tolerance) -> 
 pub(super) fn find_key_sequence(pattern: &[u64], text: &[u64]) -> Vec<usize> {
     let Some(&first) = pattern.first() else { return Vec::new() };
     if pattern.len() == 1 {
-        return (0..text.len()).filter(|&at| text[at] == first && first != BLANK).collect();
+        return (0..text.len()).filter(|&at| text[at] == first && first != BLANK_LINE_KEY).collect();
     }
     let mut back = vec![0; pattern.len()];
     let mut matched = 0;
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_may_begin_and_end_amid_a_line() {
+    fn a_text_may_begin_and_end_inside_a_line() {
         let file = "x = call(one,  \n      two,\n      three); y()\n";
         let old = ["call(one,", "      two,", "      three)"];
         let whole = "call(one,  \n      two,\n      three)";

@@ -1,5 +1,5 @@
-//! What a call does to its lines: which it keeps, changes, takes away and adds. And the
-//! diff of lines that this and the search for near places share.
+//! What a call does to its lines: which it keeps, changes, deletes and inserts. And the line diff
+//! that this and the search for near places share.
 //!
 //! The work is bounded: lines that occur once on both sides are paired first, and what
 //! lies between them is compared only while it is small.
@@ -16,7 +16,7 @@ const MAX_CELLS: usize = 250_000;
 const MAX_TOTAL_CELLS: usize = 16 * MAX_CELLS;
 
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
-pub(super) fn common(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
+pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let mut out = Pairs { found: Vec::new(), left: MAX_TOTAL_CELLS };
     between(a, b, 0..a.len(), 0..b.len(), &mut out);
     out.found
@@ -39,9 +39,9 @@ fn between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: 
         tail.push((x.end, y.end));
     }
     if !x.is_empty() && !y.is_empty() {
-        let anchors = unique(a, b, &x, &y);
+        let anchors = unique_pairs(a, b, &x, &y);
         if anchors.is_empty() {
-            longest(a, b, &x, &y, out);
+            longest_common_subsequence(a, b, &x, &y, out);
         } else {
             let (mut i, mut j) = (x.start, y.start);
             for (p, q) in anchors {
@@ -55,8 +55,8 @@ fn between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: 
     out.found.extend(tail.into_iter().rev());
 }
 
-/// Lines that occur once on each side, the longest run of them that is in order on both.
-fn unique(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
+/// Lines that occur once on each side: the longest sequence of them that keeps its order.
+fn unique_pairs(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usize, usize)> {
     let mut seen: HashMap<u64, (usize, usize, usize, usize)> = HashMap::new();
     for at in x.clone() {
         let entry = seen.entry(a[at]).or_default();
@@ -70,17 +70,17 @@ fn unique(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>) -> Vec<(usiz
     let mut pairs: Vec<(usize, usize)> =
         seen.values().filter(|e| e.0 == 1 && e.2 == 1).map(|e| (e.1, e.3)).collect();
     pairs.sort_unstable();
-    rising(&pairs)
+    longest_increasing(&pairs)
 }
 
-/// The longest part of the pairs whose second members rise.
-fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+/// The longest subsequence whose second members increase.
+fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut ends: Vec<usize> = Vec::new();
     let mut before: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
     for (at, pair) in pairs.iter().enumerate() {
-        let place = ends.partition_point(|&end| pairs[end].1 < pair.1);
-        before.push(place.checked_sub(1).map(|last| ends[last]));
-        match ends.get_mut(place) {
+        let slot = ends.partition_point(|&end| pairs[end].1 < pair.1);
+        before.push(slot.checked_sub(1).map(|last| ends[last]));
+        match ends.get_mut(slot) {
             Some(end) => *end = at,
             None => ends.push(at),
         }
@@ -95,8 +95,8 @@ fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     out
 }
 
-/// The longest common run of lines of two small blocks.
-fn longest(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>, out: &mut Pairs) {
+/// The longest common subsequence of two small blocks.
+fn longest_common_subsequence(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>, out: &mut Pairs) {
     let (rows, columns) = (x.len(), y.len());
     let cells = rows.saturating_mul(columns);
     if cells > MAX_CELLS.min(out.left) {
@@ -134,9 +134,9 @@ pub(super) enum LineOp {
     Keep(usize, usize),
     /// A line that was changed into another; if only in its indentation, the words are equal.
     Change(usize, usize),
-    /// A line that is gone.
+    /// A deleted line.
     Delete(usize),
-    /// A line that is new.
+    /// An inserted line.
     Insert(usize),
 }
 
@@ -146,7 +146,7 @@ pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     let exact = |line: &&str| super::fold::plain_key(line);
     let (a, b): (Vec<u64>, Vec<u64>) =
         (old.iter().map(exact).collect(), new.iter().map(exact).collect());
-    let mut pairs = common(&a, &b);
+    let mut pairs = common_pairs(&a, &b);
     // A line that differs only in its indentation counts as moved.
     let (c, d): (Vec<u64>, Vec<u64>) =
         (old.iter().map(key).collect(), new.iter().map(key).collect());
@@ -186,13 +186,13 @@ fn pair_changed(
         out.extend(y.map(LineOp::Insert));
         return;
     }
-    let mut likeness = vec![0.0_f64; rows * columns];
+    let mut similarity = vec![0.0_f64; rows * columns];
     for (r, a) in x.clone().enumerate() {
         for (c, b) in y.clone().enumerate() {
             let (a, b) = (old[a].trim(), new[b].trim());
-            likeness[r * columns + c] = match (a.is_empty(), b.is_empty()) {
+            similarity[r * columns + c] = match (a.is_empty(), b.is_empty()) {
                 (true, true) => 0.5,
-                (false, false) => tokens::likeness(a, b),
+                (false, false) => tokens::similarity(a, b),
                 _ => 0.0,
             };
         }
@@ -200,7 +200,7 @@ fn pair_changed(
     // One line for one line is a changed line even if little is left of it.
     let floor = if rows == 1 && columns == 1 { 0.2 } else { 0.5 };
     let value = |r: usize, c: usize| {
-        let like = likeness[r * columns + c];
+        let like = similarity[r * columns + c];
         if like >= floor { like } else { f64::NEG_INFINITY }
     };
     let width = columns + 1;
@@ -252,12 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn equal_lines_by_the_thousand_are_no_product() {
+    fn many_equal_lines_take_linear_work() {
         let a = vec![7_u64; 20_000];
         let b = vec![7_u64; 20_001];
-        assert_eq!(common(&a, &b).len(), 20_000);
+        assert_eq!(common_pairs(&a, &b).len(), 20_000);
         let c: Vec<u64> = (0..20_000).collect();
         let d: Vec<u64> = (0..20_000).rev().collect();
-        assert_eq!(common(&c, &d).len(), 1);
+        assert_eq!(common_pairs(&c, &d).len(), 1);
     }
 }

@@ -90,11 +90,11 @@ pub(super) fn find_candidates(
             let shift = inner[part].0;
             if let Some(before) = chunks.last().map(|chunk| (chunk.old.end, chunk.lines.end)) {
                 let lines = before.1..candidate.lines().start;
-                chunks.push(Chunk::of(before.0..shift, lines, file, ChunkKind::Elided));
+                chunks.push(Chunk::new(before.0..shift, lines, file, ChunkKind::Elided));
             } else if shift > 0 {
                 // A placeholder at the head stands for nothing that the edit needs.
                 let line = candidate.lines().start;
-                chunks.push(Chunk::of(0..shift, line..line, file, ChunkKind::Elided));
+                chunks.push(Chunk::new(0..shift, line..line, file, ChunkKind::Elided));
             }
             chunks.extend(candidate.chunks.iter().map(|chunk| Chunk {
                 old: chunk.old.start + shift..chunk.old.end + shift,
@@ -104,7 +104,7 @@ pub(super) fn find_candidates(
         if let Some(last) = chunks.last().map(|chunk| (chunk.old.end, chunk.lines.end))
             && last.0 < old.len()
         {
-            chunks.push(Chunk::of(last.0..old.len(), last.1..last.1, file, ChunkKind::Elided));
+            chunks.push(Chunk::new(last.0..old.len(), last.1..last.1, file, ChunkKind::Elided));
         }
         Candidate { chunks, tolerance }
     };

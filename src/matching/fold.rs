@@ -1,4 +1,4 @@
-//! The canonical form of a line under a fold, with the way back to its bytes.
+//! The canonical form of a line under a fold, mapped to its bytes.
 //!
 //! Two lines are the same under a fold when their canonical characters are equal.
 //! Because each canonical character knows its source, a line of the call and a line
@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization as _;
 pub(super) enum Fold {
     /// Look-alike characters.
     LookAlike,
-    /// Also white space outside string literals, unless it parts two words.
+    /// Also whitespace outside string literals, unless it separates two words.
     Spacing,
     /// Also the kind of quote around a literal, and one `,` or `;` at the end.
     Punctuation,
@@ -55,7 +55,7 @@ pub(super) fn canonical(line: &str, fold: Fold) -> Vec<Canonical> {
     chars
 }
 
-/// A hash of the canonical form of a line, blanks at its ends aside.
+/// A hash of the canonical form of a line, without whitespace at its ends.
 pub(super) fn key(line: &str, fold: Fold) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for canonical in canonical(line.trim(), fold) {
@@ -64,7 +64,7 @@ pub(super) fn key(line: &str, fold: Fold) -> u64 {
     hash
 }
 
-/// The same for a text as it is.
+/// A hash of the text itself.
 pub(super) fn plain_key(text: &str) -> u64 {
     text.chars().fold(0xcbf2_9ce4_8422_2325_u64, |hash, c| mix(hash, u32::from(c)))
 }
@@ -73,14 +73,14 @@ fn mix(hash: u64, c: u32) -> u64 {
     (hash.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Whether two lines are the same under a fold, spaces at the ends aside.
-pub(super) fn same(a: &str, b: &str, fold: Fold) -> bool {
+/// Whether two lines are equal under a fold, without whitespace at their ends.
+pub(super) fn is_equal(a: &str, b: &str, fold: Fold) -> bool {
     let (a, b) = (canonical(a.trim(), fold), canonical(b.trim(), fold));
     a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| a.c == b.c)
 }
 
-/// Marks that compose with one letter; Unicode's stream-safe text has no more either, since
-/// sorting them takes the square of their number.
+/// Combining marks on one letter. Unicode's stream-safe text has no more either, since sorting
+/// them takes quadratic time.
 const MAX_MARKS: usize = 30;
 
 fn look_alikes(line: &str) -> Vec<Canonical> {
@@ -88,7 +88,7 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
         let chars = line.bytes().enumerate();
         let chars =
             chars.map(|(at, b)| Canonical { c: char::from(b), start: at, end: at + 1 }).collect();
-        return if line.contains("--") { one_dash(chars) } else { chars };
+        return if line.contains("--") { fold_double_hyphens(chars) } else { chars };
     }
     let mut out = Vec::with_capacity(line.len());
     let mut chars = line.char_indices().peekable();
@@ -108,11 +108,11 @@ fn look_alikes(line: &str) -> Vec<Canonical> {
             fold_char(composed, |c| out.push(Canonical { c, start, end }));
         }
     }
-    one_dash(out)
+    fold_double_hyphens(out)
 }
 
-/// Two hyphens between blanks are how ASCII writes a dash.
-fn one_dash(chars: Vec<Canonical>) -> Vec<Canonical> {
+/// In ASCII, two hyphens between spaces are a dash.
+fn fold_double_hyphens(chars: Vec<Canonical>) -> Vec<Canonical> {
     let apart = |c: Option<&Canonical>| c.is_none_or(|c| c.c.is_whitespace());
     let is_dash = |at: usize| chars.get(at).is_some_and(|c| c.c == '-');
     let mut out: Vec<Canonical> = Vec::with_capacity(chars.len());
@@ -147,23 +147,23 @@ fn fold_char(c: char, mut emit: impl FnMut(char)) {
 fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     // Once a kind of quote was left open, later ones are skipped, so that the work stays linear.
-    let mut torn: Vec<char> = Vec::new();
+    let mut unclosed: Vec<char> = Vec::new();
     let mut at = 0;
     while at < chars.len() {
         let quote = chars[at].c;
-        let opens = !torn.contains(&quote)
+        let opens = !unclosed.contains(&quote)
             && match quote {
                 '"' | '`' => true,
                 // An apostrophe inside a word, or a lifetime, opens nothing.
-                '\'' => at == 0 || !is_word_char(chars[at - 1].c) || is_prefix(&chars[..at]),
+                '\'' => at == 0 || !is_word_char(chars[at - 1].c) || is_string_prefix(&chars[..at]),
                 _ => false,
             };
-        if opens && let Some(end) = closing(chars, at) {
+        if opens && let Some(end) = find_closing_quote(chars, at) {
             out.push(at..end + 1);
             at = end + 1;
         } else {
             if opens {
-                torn.push(quote);
+                unclosed.push(quote);
             }
             at += 1;
         }
@@ -172,13 +172,13 @@ fn literals(chars: &[Canonical]) -> Vec<Range<usize>> {
 }
 
 /// Whether a text ends in the prefix of a literal: `f'…'`, `b'…'`, `rb'…'`.
-fn is_prefix(before: &[Canonical]) -> bool {
+fn is_string_prefix(before: &[Canonical]) -> bool {
     let word = before.iter().rev().take(3).take_while(|canonical| is_word_char(canonical.c));
     let word: Vec<char> = word.map(|canonical| canonical.c.to_ascii_lowercase()).collect();
     word.len() <= 2 && word.iter().all(|c| matches!(c, 'b' | 'f' | 'r' | 'u'))
 }
 
-fn closing(chars: &[Canonical], open: usize) -> Option<usize> {
+fn find_closing_quote(chars: &[Canonical], open: usize) -> Option<usize> {
     let mut at = open + 1;
     while at < chars.len() {
         match chars[at].c {
@@ -209,7 +209,7 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
         let (before, after) =
             (out.last().map(|last| last.c), chars.get(at + run).map(|next| next.c));
         if let (Some(before), Some(after)) = (before, after)
-            && parts(before, after)
+            && is_significant_space(before, after)
         {
             out.push(Canonical { c: ' ', start: chars[at].start, end: chars[at + run - 1].end });
         }
@@ -218,13 +218,13 @@ fn drop_spacing(chars: &[Canonical], literals: &[Range<usize>]) -> Vec<Canonical
     out
 }
 
-/// Whether white space between two characters means something: it parts two words,
-/// or two operators that would become another one.
-fn parts(before: char, after: char) -> bool {
+/// Whether whitespace between two characters means something: it separates two words, or two
+/// operators that would become another one.
+fn is_significant_space(before: char, after: char) -> bool {
     is_word_char(before) && is_word_char(after) || before == after && "+-&|<>=*/:.".contains(before)
 }
 
-/// A character of a word.
+/// Whether a character can be part of a word.
 pub(super) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn folds_forget_what_they_say() {
+    fn each_fold_ignores_what_it_names() {
         assert_eq!(text("say “hi” – ok…", Fold::LookAlike), "say \"hi\" - ok...");
         assert_eq!(text("cafe\u{301}\u{200b}\u{a0}x", Fold::LookAlike), "café x");
         assert_eq!(text("ｆｏｏ（１）", Fold::LookAlike), "foo(1)");
@@ -260,10 +260,10 @@ mod tests {
         for (a, b) in [("a\u{a0}b", "a b"), ("x = ‘y’", "x = 'y'"), ("naïve", "nai\u{308}ve")]
         {
             for fold in [Fold::LookAlike, Fold::Spacing, Fold::Punctuation] {
-                assert!(same(a, b, fold), "{a} {b} {fold:?}");
+                assert!(is_equal(a, b, fold), "{a} {b} {fold:?}");
             }
         }
-        assert!(!same("returnvalue", "return value", Fold::Punctuation));
-        assert!(!same("x = 'a b'", "x = 'ab'", Fold::Spacing));
+        assert!(!is_equal("returnvalue", "return value", Fold::Punctuation));
+        assert!(!is_equal("x = 'a b'", "x = 'ab'", Fold::Spacing));
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use super::budget;
 use super::source_file::SourceFile;
 
-/// The white space at the start of a line.
+/// The whitespace at the start of a line.
 pub(crate) fn indent_of(line: &str) -> &str {
     &line[..line.len() - line.trim_start_matches([' ', '\t', '\u{a0}', '\u{3000}']).len()]
 }
@@ -17,15 +17,15 @@ pub(super) fn columns(indent: &str, tab: usize) -> usize {
     indent.chars().map(|c| if c == '\t' { tab } else { 1 }).sum()
 }
 
-/// The width of a level in spaces: the commonest step from a line to a deeper one.
+/// The width of a level in spaces: the most common increase from one line to the next.
 pub(super) fn unit<'a>(lines: impl Iterator<Item = &'a str>) -> Option<usize> {
-    unit_by_steps(lines, 1)
+    unit_seen_at_least(lines, 1)
 }
 
 /// The same, if it occurs at least `least` times.
-pub(super) fn unit_by_steps<'a>(
+pub(super) fn unit_seen_at_least<'a>(
     lines: impl Iterator<Item = &'a str>,
-    least: usize,
+    min_count: usize,
 ) -> Option<usize> {
     let mut steps: HashMap<usize, usize> = HashMap::new();
     let (mut last, mut tabs) = (usize::MAX, 0);
@@ -40,12 +40,12 @@ pub(super) fn unit_by_steps<'a>(
     }
     let (unit, count) =
         steps.into_iter().max_by_key(|(unit, count)| (*count, usize::MAX - unit))?;
-    (count > tabs && count >= least).then_some(unit)
+    (count > tabs && count >= min_count).then_some(unit)
 }
 
-/// A change of the unit.
+/// A change of the unit of indentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum UnitChange {
     Keep,
     /// n spaces become a tab.
     ToTabs(usize),
@@ -57,7 +57,7 @@ enum Unit {
     Stretch(usize, usize),
 }
 
-/// A uniform move.
+/// A uniform shift of the indentation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Shift {
     None,
@@ -65,15 +65,15 @@ enum Shift {
     Shallower(String),
 }
 
-/// One way in which the call's indentation becomes the file's.
+/// A rule that maps the call's indentation to the file's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rule {
-    unit: Unit,
+pub(super) struct IndentRule {
+    unit: UnitChange,
     shift: Shift,
 }
 
-impl Rule {
-    /// The file's indentation; `None` where the rule does not reach.
+impl IndentRule {
+    /// The file's indentation; `None` where the rule does not apply.
     pub(super) fn apply(&self, indent: &str) -> Option<String> {
         let unit = self.unit.apply(indent)?;
         match &self.shift {
@@ -84,36 +84,36 @@ impl Rule {
     }
 
     pub(super) fn is_same(&self) -> bool {
-        self.unit == Unit::Keep && self.shift == Shift::None
+        self.unit == UnitChange::Keep && self.shift == Shift::None
     }
 
-    /// Whether it leads from whole levels to whole levels.
+    /// Whether it maps whole levels to whole levels.
     fn is_on_grid(&self, levels: LevelWidths) -> bool {
         let by = match &self.shift {
             Shift::None => "",
             Shift::Deeper(by) | Shift::Shallower(by) => by.as_str(),
         };
-        let other_width = self.unit == Unit::Keep && levels.other_width();
+        let widths_differ = self.unit == UnitChange::Keep && levels.widths_differ();
         let whole =
             levels.file.is_none_or(|unit| by.contains('\t') || by.len().is_multiple_of(unit));
-        whole && !other_width
+        whole && !widths_differ
     }
 
     /// The size of the mistake; a smaller one is likelier.
     fn cost(&self) -> u8 {
         match (self.unit, &self.shift) {
-            (Unit::Keep, Shift::None) => 0,
+            (UnitChange::Keep, Shift::None) => 0,
             (_, Shift::None) => 1,
-            (Unit::Keep, _) => 2,
+            (UnitChange::Keep, _) => 2,
             _ => 3,
         }
     }
 }
 
-impl Unit {
+impl UnitChange {
     /// Whether the width of a level in the call does not divide that in the file. The lines may
     /// continue others, and are then indented by more than a level.
-    fn is_doubtful(self) -> bool {
+    fn is_uncertain(self) -> bool {
         match self {
             Self::Scale(a, b) | Self::Stretch(a, b) => !b.is_multiple_of(a),
             Self::Keep | Self::ToTabs(_) | Self::ToSpaces(_) => false,
@@ -147,10 +147,10 @@ pub(super) struct LevelWidths {
     /// In the call, by the steps between its lines.
     pub(super) call: Option<usize>,
     /// Whether `old_str` shows it, and not `new_str` alone.
-    pub(super) shown: bool,
-    /// In the call, by one step that may be odd.
-    pub(super) perhaps: Option<usize>,
-    /// How much less deep than its first line `new_str` gets.
+    pub(super) shown_by_old: bool,
+    /// In the call, by a single step, which may be irregular.
+    pub(super) tentative: Option<usize>,
+    /// How much less than its first line `new_str` is indented at its outermost line.
     pub(super) below_first: Option<usize>,
     /// In the file.
     pub(super) file: Option<usize>,
@@ -160,23 +160,23 @@ pub(super) struct LevelWidths {
 
 impl LevelWidths {
     pub(super) fn new(file: &SourceFile<'_>, old: &[&str], new: &[&str]) -> Self {
-        let perhaps = unit(new.iter().copied());
-        let by_old = unit(old.iter().copied()).map(|width| match perhaps {
-            Some(half) if is_part(half, width) => half,
+        let tentative = unit(new.iter().copied());
+        let by_old = unit(old.iter().copied()).map(|width| match tentative {
+            Some(half) if divides(half, width) => half,
             _ => width,
         });
         // One step of new_str alone may be an odd line.
-        let call = by_old.or_else(|| unit_by_steps(new.iter().copied(), 2));
+        let call = by_old.or_else(|| unit_seen_at_least(new.iter().copied(), 2));
         let call_has_tabs = old.iter().chain(new).any(|line| indent_of(line).contains('\t'));
         let solid =
             || new.iter().filter(|line| !line.trim().is_empty()).map(|line| indent_of(line).len());
         let below_first = solid().next().zip(solid().min()).map(|(first, least)| first - least);
         let below_first = below_first.filter(|&width| width > 1 && !call_has_tabs);
-        let shown = by_old.is_some();
-        Self { call, shown, perhaps, below_first, file: file.unit(), call_has_tabs }
+        let shown_by_old = by_old.is_some();
+        Self { call, shown_by_old, tentative, below_first, file: file.indent_unit(), call_has_tabs }
     }
 
-    fn other_width(self) -> bool {
+    fn widths_differ(self) -> bool {
         self.call.zip(self.file).is_some_and(|(call, file)| call != file)
     }
 }
@@ -185,9 +185,9 @@ impl LevelWidths {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct IndentMap {
     /// Every rule that explains all pairs, likeliest first; none for a map that is irregular.
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<IndentRule>,
     /// The first line's indentation was lost, so it says nothing about the other lines.
-    pub(super) first_apart: bool,
+    pub(super) first_line_excluded: bool,
     levels: LevelWidths,
     pairs: Vec<(String, String)>,
 }
@@ -204,8 +204,8 @@ impl IndentMap {
         let mut rules = rules(&pairs, levels);
         // The steps of old_str may be of two levels.
         let common = pairs.iter().map(|(from, _)| from.len()).filter(|&w| w > 0).reduce(gcd);
-        let whole = common.filter(|&all| !levels.perhaps.is_some_and(|part| is_part(part, all)));
-        for call in [levels.perhaps, whole] {
+        let whole = common.filter(|&all| !levels.tentative.is_some_and(|part| divides(part, all)));
+        for call in [levels.tentative, whole] {
             if rules.is_empty() && call.is_some() {
                 rules = self::rules(&pairs, LevelWidths { call, ..levels });
             }
@@ -221,22 +221,22 @@ impl IndentMap {
             let levels = LevelWidths { call: common, ..levels };
             first.0 == first.1 && common.is_some() && !self::rules(&pairs, levels).is_empty()
         };
-        let first_apart = rules.is_empty()
+        let first_line_excluded = rules.is_empty()
             && pairs.len() > 1
             && pairs.first().is_some_and(|first| lost(first) && !scaled(first));
-        if first_apart {
+        if first_line_excluded {
             let tabs = pairs.iter().any(|(_, to)| to.contains('\t'));
             let call = rest.call.or(levels.call.filter(|_| tabs));
             rules = self::rules(&pairs[1..], LevelWidths { call, ..rest });
         }
-        let first_apart = first_apart && !rules.is_empty();
+        let first_line_excluded = first_line_excluded && !rules.is_empty();
         // A new line less deep than the first shows another width, where nothing else shows one.
-        if let (None, None, Some(width)) = (levels.call, levels.perhaps, levels.below_first) {
+        if let (None, None, Some(width)) = (levels.call, levels.tentative, levels.below_first) {
             let more = self::rules(&pairs, LevelWidths { call: Some(width), ..levels });
-            let more: Vec<Rule> = more.into_iter().filter(|rule| !rules.contains(rule)).collect();
+            let more: Vec<IndentRule> = more.into_iter().filter(|rule| !rules.contains(rule)).collect();
             rules.extend(more);
         }
-        Self { rules, first_apart, levels, pairs }
+        Self { rules, first_line_excluded, levels, pairs }
     }
 
     /// Whether the call's indentation is the file's.
@@ -244,8 +244,8 @@ impl IndentMap {
         self.pairs.iter().all(|(from, to)| from == to)
     }
 
-    /// So many columns of the call in the file's columns, where they are whole levels.
-    pub(super) fn deeper(&self, by: &str) -> String {
+    /// Converts additional indentation of the call to the file's width, if it is whole levels.
+    pub(super) fn scale(&self, by: &str) -> String {
         match (self.levels.call, self.levels.file) {
             (Some(call), Some(file)) if by.len().is_multiple_of(call) && !by.contains('\t') => {
                 " ".repeat(by.len() / call * file)
@@ -259,16 +259,16 @@ impl IndentMap {
         self.rules.is_empty()
     }
 
-    /// What a line of the call with this indentation has in the file. `near` counts pairs.
-    /// Where the file has several for it, those above and below must agree.
-    pub(super) fn seen(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
+    /// The file's indentation for this indentation of the call. `near` is an index of the pairs.
+    /// Where the file has several for it, the nearest above and below must agree.
+    pub(super) fn observed(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
         budget::spend(self.pairs.len());
-        let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_apart));
+        let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_line_excluded));
         let same: Vec<(usize, &str)> = pairs
             .filter(|(_, (from, _))| from == indent)
             .map(|(at, (_, to))| (at, to.as_str()))
             .collect();
-        let Some(&(_, first)) = same.first() else { return ObservedIndent::Never };
+        let Some(&(_, first)) = same.first() else { return ObservedIndent::Unseen };
         if same.iter().all(|(_, to)| *to == first) {
             return ObservedIndent::As(first);
         }
@@ -276,56 +276,56 @@ impl IndentMap {
         let below = same.iter().find(|(at, _)| *at > near);
         match (above, below) {
             (Some((_, above)), Some((_, below))) if above == below => ObservedIndent::As(above),
-            _ => ObservedIndent::Unclear,
+            _ => ObservedIndent::Conflicting,
         }
     }
 }
 
-/// What the pairs of a map show for an indentation.
+/// The file's indentation for one of the call, as the pairs of a map show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ObservedIndent<'a> {
     As(&'a str),
     /// The file has several for it.
-    Unclear,
-    Never,
+    Conflicting,
+    Unseen,
 }
 
 /// The rules that explain all pairs. A rule that leads off the file's grid counts only
 /// where no other explains them.
-fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<Rule> {
-    let mut out: Vec<Rule> = Vec::new();
+fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule> {
+    let mut out: Vec<IndentRule> = Vec::new();
     for unit in units(pairs, levels) {
-        let plain = Rule { unit, shift: Shift::None };
+        let plain = IndentRule { unit, shift: Shift::None };
         let rule = if fits(pairs, &plain) { Some(plain) } else { fit_shift(pairs, unit) };
         out.extend(rule.filter(|rule| !out.contains(rule)));
     }
     // A width that only new_str shows proves little against another rule.
-    let shown = |rule: &Rule| levels.shown || !rule.unit.is_doubtful();
-    if out.iter().any(|rule| rule.is_on_grid(levels) && shown(rule)) {
+    let shown_by_old = |rule: &IndentRule| levels.shown_by_old || !rule.unit.is_uncertain();
+    if out.iter().any(|rule| rule.is_on_grid(levels) && shown_by_old(rule)) {
         out.retain(|rule| rule.is_on_grid(levels));
     }
-    let by_steps = |rule: &Rule| match rule.unit {
-        Unit::ToTabs(width) => levels.call == Some(width),
-        Unit::ToSpaces(width) => levels.file == Some(width),
-        Unit::Keep | Unit::Scale(..) | Unit::Stretch(..) => false,
+    let by_steps = |rule: &IndentRule| match rule.unit {
+        UnitChange::ToTabs(width) => levels.call == Some(width),
+        UnitChange::ToSpaces(width) => levels.file == Some(width),
+        UnitChange::Keep | UnitChange::Scale(..) | UnitChange::Stretch(..) => false,
     };
     if out.iter().any(by_steps) {
         out.retain(by_steps);
     }
-    out.sort_by_key(Rule::cost);
+    out.sort_by_key(IndentRule::cost);
     // If no change is needed, the other rules are dropped.
-    if out.first().is_some_and(Rule::is_same) {
+    if out.first().is_some_and(IndentRule::is_same) {
         out.truncate(1);
     }
     out
 }
 
-fn fits(pairs: &[(String, String)], rule: &Rule) -> bool {
+fn fits(pairs: &[(String, String)], rule: &IndentRule) -> bool {
     pairs.iter().all(|(from, to)| rule.apply(from).as_deref() == Some(to))
 }
 
 /// The move that explains all pairs once their unit is changed.
-fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Rule> {
+fn fit_shift(pairs: &[(String, String)], unit: UnitChange) -> Option<IndentRule> {
     let (from, to) = pairs.first()?;
     let from = unit.apply(from)?;
     let shift = if let Some(by) = to.strip_suffix(from.as_ref()) {
@@ -333,12 +333,12 @@ fn fit_shift(pairs: &[(String, String)], unit: Unit) -> Option<Rule> {
     } else {
         Shift::Shallower(from.strip_suffix(to.as_str())?.to_owned())
     };
-    let rule = Rule { unit, shift };
+    let rule = IndentRule { unit, shift };
     fits(pairs, &rule).then_some(rule)
 }
 
 /// The changes of the unit that the pairs could show.
-fn units(pairs: &[(String, String)], levels: LevelWidths) -> Vec<Unit> {
+fn units(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChange> {
     let tabs =
         |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
     let indented = pairs.iter().any(|(_, to)| !to.is_empty());
@@ -349,24 +349,24 @@ fn units(pairs: &[(String, String)], levels: LevelWidths) -> Vec<Unit> {
         let others = [4, 2, 8, 3].into_iter().filter(|width| Some(*width) != known);
         known.into_iter().chain(others).collect()
     };
-    let mut out = vec![Unit::Keep];
+    let mut out = vec![UnitChange::Keep];
     match (from_tabs, to_tabs) {
-        (false, true) => out.extend(widths(levels.call).into_iter().map(Unit::ToTabs)),
-        (true, false) => out.extend(widths(levels.file).into_iter().map(Unit::ToSpaces)),
-        (true, true) => out.extend(widths(None).into_iter().map(Unit::ToTabs)),
+        (false, true) => out.extend(widths(levels.call).into_iter().map(UnitChange::ToTabs)),
+        (true, false) => out.extend(widths(levels.file).into_iter().map(UnitChange::ToSpaces)),
+        (true, true) => out.extend(widths(None).into_iter().map(UnitChange::ToTabs)),
         (false, false) => {
             let common = |side: fn(&(String, String)) -> &String| {
                 pairs.iter().map(|p| side(p).len()).filter(|&w| w > 0).reduce(gcd)
             };
-            let from = levels.call.or(levels.perhaps).or_else(|| common(|p| &p.0));
+            let from = levels.call.or(levels.tentative).or_else(|| common(|p| &p.0));
             let to = levels.file.or_else(|| common(|p| &p.1));
             if let (Some(from), Some(to)) = (from, to)
                 && from != to
                 && from > 1
             {
-                out.push(Unit::Scale(from, to));
+                out.push(UnitChange::Scale(from, to));
                 if from.is_multiple_of(to) || to.is_multiple_of(from) {
-                    out.push(Unit::Stretch(from, to));
+                    out.push(UnitChange::Stretch(from, to));
                 }
             }
         }
@@ -375,7 +375,7 @@ fn units(pairs: &[(String, String)], levels: LevelWidths) -> Vec<Unit> {
 }
 
 /// Whether several levels of `part` make one step of `width`.
-fn is_part(part: usize, width: usize) -> bool {
+fn divides(part: usize, width: usize) -> bool {
     part < width && width.is_multiple_of(part)
 }
 
@@ -423,20 +423,20 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_first_indent_does_not_speak_for_the_rest() {
+    fn a_lost_first_indent_is_excluded() {
         let map = fit(&[("", "    "), ("        ", "        "), ("    ", "    ")], Some(4));
-        assert!(map.first_apart);
+        assert!(map.first_line_excluded);
         assert_eq!(apply(&map, "        "), [Some("        ".into())]);
     }
 
     #[test]
-    fn an_irregular_map_knows_what_it_has_seen() {
+    fn an_irregular_map_answers_from_its_pairs() {
         let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")], None);
         assert!(map.is_irregular());
-        assert_eq!(map.seen("   ", 0), ObservedIndent::As("\t\t\t"));
-        assert_eq!(map.seen("       ", 0), ObservedIndent::Never);
+        assert_eq!(map.observed("   ", 0), ObservedIndent::As("\t\t\t"));
+        assert_eq!(map.observed("       ", 0), ObservedIndent::Unseen);
         let flat = fit(&[("", "    "), ("", "        "), ("", "        "), ("", "  ")], None);
-        assert_eq!(flat.seen("", 1), ObservedIndent::As("        "));
-        assert_eq!(flat.seen("", 0), ObservedIndent::Unclear);
+        assert_eq!(flat.observed("", 1), ObservedIndent::As("        "));
+        assert_eq!(flat.observed("", 0), ObservedIndent::Conflicting);
     }
 }

@@ -6,7 +6,7 @@ use super::budget;
 use super::diff::LineOp;
 use super::indent::{self, ObservedIndent};
 use super::indent_of;
-use super::outcome::Lines;
+use super::outcome::MergeInput;
 
 /// How the indentation of a new line is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,67 +16,67 @@ pub(super) enum IndentReading {
     /// As it was sent, and so are the lines that the call keeps.
     AllAsSent,
     /// By the rule of this number that explains the other lines.
-    Mapped(usize),
-    /// Like the nearest line of the call, if no rule explains all lines.
-    Beside,
+    ByRule(usize),
+    /// Like the nearest line of the call, where no rule explains all lines.
+    LikeNearest,
     /// Like the nearest line of the call, or as it was sent if there is none.
-    BesideOrSent,
+    LikeNearestOrSent,
     /// Relative to the first line of `new_str`, as it was sent.
-    FromFirst,
+    RelativeToFirst,
 }
 
 impl IndentReading {
-    /// What it means, where it is one of several.
-    pub(super) fn words(self) -> Option<&'static str> {
+    /// How it reads the call, for a caller that chooses between several.
+    pub(super) fn description(self) -> Option<&'static str> {
         match self {
             Self::AsSent => Some("new lines indented as they were sent"),
             Self::AllAsSent => Some("every line of new_str indented as it was sent"),
-            Self::BesideOrSent => {
+            Self::LikeNearestOrSent => {
                 Some("new lines re-indented like the lines above them, where those show how")
             }
-            Self::FromFirst => {
+            Self::RelativeToFirst => {
                 Some("new lines indented relative to the first line, as they were sent")
             }
-            Self::Mapped(_) | Self::Beside => {
+            Self::ByRule(_) | Self::LikeNearest => {
                 Some("new lines re-indented like the lines of old_str")
             }
         }
     }
 
     /// The indentation of a line of `new_str`; `None` where this reading does not reach it.
-    pub(super) fn apply(self, call: &Lines<'_, '_>, n: usize) -> Option<String> {
+    pub(super) fn apply(self, call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
         let sent = indent_of(call.new[n]);
         if matches!(self, Self::AsSent | Self::AllAsSent) {
             return Some(sent.to_owned());
         }
-        if self == Self::BesideOrSent {
-            return Self::Beside.apply(call, n).or_else(|| Some(sent.to_owned()));
+        if self == Self::LikeNearestOrSent {
+            return Self::LikeNearest.apply(call, n).or_else(|| Some(sent.to_owned()));
         }
-        if self == Self::FromFirst {
-            return from_first(call, n);
+        if self == Self::RelativeToFirst {
+            return relative_to_first(call, n);
         }
-        if let Some(first) = lost_first(call, n) {
+        if let Some(first) = restored_first_line(call, n) {
             return Some(first);
         }
-        if let Self::Mapped(rule) = self
+        if let Self::ByRule(rule) = self
             && let Some(mapped) = call.map.rules.get(rule)?.apply(sent)
         {
             return Some(mapped);
         }
         let near = nearest_pair(call, n)?;
         let at = call.paired.binary_search(&near).ok()?;
-        match call.map.seen(sent, at) {
+        match call.map.observed(sent, at) {
             ObservedIndent::As(seen) => Some(seen.to_owned()),
-            ObservedIndent::Unclear => None,
-            ObservedIndent::Never => beside(call, near, sent),
+            ObservedIndent::Conflicting => None,
+            ObservedIndent::Unseen => like_nearest(call, near, sent),
         }
     }
 }
 
 /// Where `old_str` lost the first line's indentation, the first line of `new_str` lost the
 /// same and gets the indentation of the file's first line.
-fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
-    let first = *call.paired.first().filter(|_| call.map.first_apart)?;
+fn restored_first_line(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
+    let first = *call.paired.first().filter(|_| call.map.first_line_excluded)?;
     let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
     let same = indent_of(call.new[n]) == indent_of(call.old[first]);
     (is_first && same).then(|| call.file_indent(first).map(str::to_owned))?
@@ -84,7 +84,7 @@ fn lost_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
 
 /// The file's indentation of the first line, plus what the line of `new_str` has beyond the first
 /// line of `new_str`.
-fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
+fn relative_to_first(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
     let own = call.new.iter().find(|line| !line.trim().is_empty())?;
     let deeper = indent_of(call.new[n]).strip_prefix(indent_of(own))?;
@@ -94,8 +94,8 @@ fn from_first(call: &Lines<'_, '_>, n: usize) -> Option<String> {
 /// Whether, relative to its first line, `new_str` is indented as the file is, while only the first
 /// line of `old_str` has lost its indentation. Then `new_str` may have been written as a separate
 /// block.
-fn is_own_block(call: &Lines<'_, '_>) -> bool {
-    let Some(&first) = call.paired.first().filter(|_| call.map.first_apart) else { return false };
+fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
+    let Some(&first) = call.paired.first().filter(|_| call.map.first_line_excluded) else { return false };
     let Some(head) = call.new.iter().position(|line| !line.trim().is_empty()) else { return false };
     if indent_of(call.new[head]) != indent_of(call.old[first]) {
         return false;
@@ -107,7 +107,7 @@ fn is_own_block(call: &Lines<'_, '_>) -> bool {
             continue;
         }
         let Some(file) = call.file_indent(o) else { continue };
-        if from_first(call, n).as_deref() != Some(file) {
+        if relative_to_first(call, n).as_deref() != Some(file) {
             return false;
         }
         further += 1;
@@ -117,14 +117,14 @@ fn is_own_block(call: &Lines<'_, '_>) -> bool {
     }
     // No line is shared: as a whole.
     let solid = (head + 1..call.new.len()).filter(|&n| !call.new[n].trim().is_empty());
-    let new = solid.map(|n| from_first(call, n).map(|indent| indent.len())).min();
+    let new = solid.map(|n| relative_to_first(call, n).map(|indent| indent.len())).min();
     let file = call.paired[1..].iter().map(|&o| call.file_indent(o).map(str::len)).min();
     new.is_some() && new == file
 }
 
 /// The line of `old_str` nearest above a line of `new_str`, or below it if there is none above,
 /// among those that have a place in the file.
-fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
+fn nearest_pair(call: &MergeInput<'_, '_>, n: usize) -> Option<usize> {
     let mut above = None;
     let mut passed = false;
     for op in &call.line_ops {
@@ -148,40 +148,40 @@ fn nearest_pair(call: &Lines<'_, '_>, n: usize) -> Option<usize> {
 }
 
 /// The indentation that keeps the step to the line `near`: in the file as in the call.
-fn beside(call: &Lines<'_, '_>, near: usize, sent: &str) -> Option<String> {
+fn like_nearest(call: &MergeInput<'_, '_>, near: usize, sent: &str) -> Option<String> {
     let (was, is) = (indent_of(call.old[near]), call.file_indent(near)?);
     if let Some(deeper) = sent.strip_prefix(was) {
-        return Some(format!("{is}{}", call.map.deeper(deeper)));
+        return Some(format!("{is}{}", call.map.scale(deeper)));
     }
-    let gone = call.map.deeper(was.strip_prefix(sent)?);
+    let gone = call.map.scale(was.strip_prefix(sent)?);
     is.len()
         .checked_sub(gone.len())
         .filter(|at| is.is_char_boundary(*at))
         .map(|at| is[..at].to_owned())
 }
 
-/// The readings of the depth of new lines that are consistent with the call.
-pub(super) fn indent_readings(call: &Lines<'_, '_>) -> Vec<IndentReading> {
+/// The readings of the indentation of new lines that are consistent with the call.
+pub(super) fn indent_readings(call: &MergeInput<'_, '_>) -> Vec<IndentReading> {
     if call.map.is_same() {
         return vec![IndentReading::AsSent];
     }
     let irregular = call.map.is_irregular();
     let mapped: Vec<IndentReading> = match irregular {
-        true => vec![IndentReading::Beside],
-        false => (0..call.map.rules.len()).map(IndentReading::Mapped).collect(),
+        true => vec![IndentReading::LikeNearest],
+        false => (0..call.map.rules.len()).map(IndentReading::ByRule).collect(),
     };
     let in_order = |depth: &IndentReading| keeps_order(call, *depth);
-    let own_block = is_own_block(call).then_some(IndentReading::FromFirst);
+    let own_block = is_separate_block(call).then_some(IndentReading::RelativeToFirst);
     let read = match shared_lines(call) {
-        Shared::Mistaken if is_right_as_sent(call) => {
+        SharedLines::HaveMistake if is_right_as_sent(call) => {
             mapped.into_iter().chain([IndentReading::AsSent]).collect::<Vec<_>>()
         }
-        Shared::Mistaken if begins_as_the_file(call, &mapped) => {
+        SharedLines::HaveMistake if starts_at_file_indent(call, &mapped) => {
             mapped.into_iter().chain([IndentReading::AllAsSent]).collect()
         }
-        Shared::Mistaken => mapped.into_iter().filter(in_order).collect(),
-        Shared::Right => vec![IndentReading::AsSent],
-        Shared::Silent => {
+        SharedLines::HaveMistake => mapped.into_iter().filter(in_order).collect(),
+        SharedLines::Correct => vec![IndentReading::AsSent],
+        SharedLines::Inconclusive => {
             let sent = Some(IndentReading::AsSent).filter(|sent| !irregular || in_order(sent));
             mapped.into_iter().filter(in_order).chain(sent).collect()
         }
@@ -190,17 +190,17 @@ pub(super) fn indent_readings(call: &Lines<'_, '_>) -> Vec<IndentReading> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shared {
+enum SharedLines {
     /// `new_str` has the mistake.
-    Mistaken,
+    HaveMistake,
     /// It does not.
-    Right,
-    Silent,
+    Correct,
+    Inconclusive,
 }
 
 /// What the shared lines show; if they show nothing, whether `new_str` as a whole is indented like
 /// `old_str` or like the file.
-fn shared_lines(call: &Lines<'_, '_>) -> Shared {
+fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
     let (mut mistaken, mut right) = (false, false);
     // The same by the steps from line to line, which an edit that moves a block keeps.
     let (mut mistaken_step, mut right_step) = (false, false);
@@ -221,14 +221,14 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
             right_step |= step(0) != step(2) && step(2) == step(1);
         }
         // A first line that has lost its indentation says nothing about the steps to others.
-        let lost = call.map.first_apart && call.paired.first() == Some(&o);
+        let lost = call.map.first_line_excluded && call.paired.first() == Some(&o);
         before = Some(here).filter(|_| !lost);
     }
-    // As deep as in the file by chance.
+    // Indented as in the file by chance.
     if right && !mistaken && mistaken_step && !right_step {
-        return Shared::Silent;
+        return SharedLines::Inconclusive;
     }
-    // The depth of the outermost line.
+    // The indentation of the outermost line.
     fn outer<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
         indents.min_by_key(|indent| indent.len())
     }
@@ -239,34 +239,34 @@ fn shared_lines(call: &Lines<'_, '_>) -> Shared {
     // If all start at the same indentation, the width of a level decides.
     let widths = || {
         let unit = |lines: &[&str]| indent::unit(lines.iter().copied());
-        (unit(&call.old), unit(&call.new), call.file.unit())
+        (unit(&call.old), unit(&call.new), call.file.indent_unit())
     };
     let frame = match (old == new, file == new) {
         (true, true) => match widths() {
-            (Some(old), Some(new), Some(file)) if old != file && new == old => Shared::Mistaken,
-            (Some(old), Some(new), Some(file)) if old != file && new == file => Shared::Right,
-            _ => Shared::Silent,
+            (Some(old), Some(new), Some(file)) if old != file && new == old => SharedLines::HaveMistake,
+            (Some(old), Some(new), Some(file)) if old != file && new == file => SharedLines::Correct,
+            _ => SharedLines::Inconclusive,
         },
-        (true, false) => Shared::Mistaken,
-        (false, true) => Shared::Right,
-        _ => Shared::Silent,
+        (true, false) => SharedLines::HaveMistake,
+        (false, true) => SharedLines::Correct,
+        _ => SharedLines::Inconclusive,
     };
     match (mistaken, right) {
-        (true, false) => Shared::Mistaken,
-        // Lines that are all deeper by one level in new_str: a block was put around them.
-        (false, true) if frame == Shared::Mistaken => Shared::Mistaken,
-        (false, true) => Shared::Right,
+        (true, false) => SharedLines::HaveMistake,
+        // All lines are indented one level further in new_str: a block was put around them.
+        (false, true) if frame == SharedLines::HaveMistake => SharedLines::HaveMistake,
+        (false, true) => SharedLines::Correct,
         (false, false) => frame,
         // Some lines moved by a level beside lines that did not.
-        (true, true) if frame == Shared::Mistaken => Shared::Mistaken,
-        (true, true) => Shared::Silent,
+        (true, true) if frame == SharedLines::HaveMistake => SharedLines::HaveMistake,
+        (true, true) => SharedLines::Inconclusive,
     }
 }
 
 /// Whether the first line of `new_str` has the file's indentation as sent, and would lose it if it
 /// were mapped like the others. Then a block may have been put around lines or taken away, and
 /// `new_str` may be right while `old_str` is not.
-fn begins_as_the_file(call: &Lines<'_, '_>, mapped: &[IndentReading]) -> bool {
+fn starts_at_file_indent(call: &MergeInput<'_, '_>, mapped: &[IndentReading]) -> bool {
     let first = call.new.iter().position(|line| !line.trim().is_empty());
     let (Some(first), Some(&old)) = (first, call.paired.first()) else { return false };
     let file = call.file_indent(old);
@@ -277,14 +277,14 @@ fn begins_as_the_file(call: &Lines<'_, '_>, mapped: &[IndentReading]) -> bool {
 
 /// Whether each new line compares to its neighbours in the result (more, equally or less indented)
 /// as it does in `new_str`. If not, the rule does not apply to these lines.
-fn keeps_order(call: &Lines<'_, '_>, depth: IndentReading) -> bool {
-    let width = |line: &str| indent::columns(line, TAB);
+fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool {
+    let width = |line: &str| indent::columns(line, TAB_WIDTH);
     let mut above: Option<(usize, usize, bool)> = None;
     let mut is_first = true;
     for op in &call.line_ops {
         let (n, own) = match *op {
             LineOp::Keep(o, n) => (n, Some(o)),
-            LineOp::Change(o, n) => (n, Some(o).filter(|&o| same_depth(call, o, n))),
+            LineOp::Change(o, n) => (n, Some(o).filter(|&o| has_same_indent(call, o, n))),
             LineOp::Insert(n) => (n, None),
             LineOp::Delete(_) => continue,
         };
@@ -293,10 +293,10 @@ fn keeps_order(call: &Lines<'_, '_>, depth: IndentReading) -> bool {
         }
         let result = match own {
             Some(o) => call.file_indent(o).map(str::to_owned),
-            None => depth.apply(call, n),
+            None => indent_reading.apply(call, n),
         };
         // A first line that has lost its indentation says nothing about the steps to others.
-        let lost = std::mem::take(&mut is_first) && call.map.first_apart;
+        let lost = std::mem::take(&mut is_first) && call.map.first_line_excluded;
         let Some(result) = result.filter(|_| !lost) else {
             above = None;
             continue;
@@ -313,25 +313,25 @@ fn keeps_order(call: &Lines<'_, '_>, depth: IndentReading) -> bool {
     true
 }
 
-fn same_depth(call: &Lines<'_, '_>, o: usize, n: usize) -> bool {
+fn has_same_indent(call: &MergeInput<'_, '_>, o: usize, n: usize) -> bool {
     indent_of(call.old[o]) == indent_of(call.new[n])
 }
 
-/// The width of a tab where depths are compared.
-const TAB: usize = 4;
+/// The width of a tab when indentation is compared.
+const TAB_WIDTH: usize = 4;
 
 /// Whether new lines are indented more than their neighbours in the call and as much as the file's
 /// lines there, although nothing in the code explains it: no bracket or colon opens a block above,
 /// and a line that they replace was indented like its neighbours. Then they may be right as sent,
 /// and the lines around them wrong.
-fn is_right_as_sent(call: &Lines<'_, '_>) -> bool {
+fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
     let kept = |op: &LineOp| match *op {
         LineOp::Keep(o, n) | LineOp::Change(o, n) => Some((o, n)),
         LineOp::Delete(_) | LineOp::Insert(_) => None,
     };
     let depth = |n: usize| indent_of(call.new[n]);
-    // For a new line, and for one at the place of the line that it replaces: that line's
-    // depth in the call, if any.
+    // For a new line, and for one that replaces a line: the indentation of that line in the
+    // call, if any.
     let moved = |op: &LineOp| match *op {
         LineOp::Insert(n) => Some((n, None)),
         LineOp::Change(o, n) => {

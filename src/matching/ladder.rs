@@ -473,7 +473,7 @@ fn push_rewrites(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>
     if a == b {
         return;
     }
-    let same = |fold| fold::same(a, b, fold);
+    let same = |fold| fold::is_equal(a, b, fold);
     if !(a.is_ascii() && b.is_ascii()) {
         out.push(Rewrite::LookAlikes);
     }

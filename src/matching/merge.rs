@@ -96,7 +96,7 @@ fn candidate(file: &SourceFile<'_>, old: &str, range: Range<usize>) -> Candidate
     }
     // A part of one line.
     let tolerance = align::laxest_tolerance(file);
-    let same = tolerance.same(old, &file.text[range.clone()]);
+    let same = tolerance.matches(old, &file.text[range.clone()]);
     let kind = if same { ChunkKind::Same } else { ChunkKind::Differs };
     let chunk = Chunk {
         old: 0..1,

@@ -90,7 +90,7 @@ pub(crate) fn reindented(
     let levels = indent::LevelWidths::new(&file, &[], &new);
     let rest = indent::LevelWidths::new(&file, &[], new.get(1..).unwrap_or_default());
     let map = indent::IndentMap::fit(pairs, levels, rest);
-    if map.is_same() || map.first_apart {
+    if map.is_same() || map.first_line_excluded {
         return None;
     }
     let mut outcomes: Vec<Vec<String>> = Vec::new();

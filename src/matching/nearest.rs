@@ -13,7 +13,7 @@ use rapidfuzz::distance::{indel, lcs_seq, levenshtein};
 use super::budget;
 use super::diff;
 use super::fold::is_word_char;
-use super::source_file::{BLANK, SourceFile, Tolerance, split_lines};
+use super::source_file::{BLANK_LINE_KEY, SourceFile, Tolerance, split_lines};
 use super::tokens::words;
 use crate::edit::{Difference, Near};
 
@@ -57,7 +57,7 @@ impl Index {
             }
         };
         for (at, key) in keys.iter().enumerate() {
-            if *key != BLANK {
+            if *key != BLANK_LINE_KEY {
                 add(&mut lines, *key, at);
                 for word in words(file.body(at)) {
                     add(&mut known, super::fold::plain_key(word), at);
@@ -226,10 +226,10 @@ fn compare(
     budget::spend(4 * (lines.len() + solid.len()));
     let all = file.keys(Tolerance::Indentation);
     let own: Vec<u64> = solid.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
-    let window: Vec<usize> = lines.filter(|&at| all[at] != BLANK).collect();
+    let window: Vec<usize> = lines.filter(|&at| all[at] != BLANK_LINE_KEY).collect();
     let keys: Vec<u64> = window.iter().map(|&at| all[at]).collect();
     let mut paired: Vec<Option<usize>> = vec![None; solid.len()];
-    for (a, b) in diff::common(&own, &keys) {
+    for (a, b) in diff::common_pairs(&own, &keys) {
         paired[a] = Some(b);
     }
     // A pair of brackets far from the rest belongs to something else.

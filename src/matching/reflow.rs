@@ -115,7 +115,7 @@ fn candidate(
             break;
         }
         let lines = first + f_start..first + f;
-        let mut chunk = Chunk::of(o_start..o, lines, file, ChunkKind::Same);
+        let mut chunk = Chunk::new(o_start..o, lines, file, ChunkKind::Same);
         if f_start == 0 && f > 0 && !starts_line {
             chunk.bytes.start = from;
             chunk.from_start = false;

@@ -1,5 +1,5 @@
 //! The file as the matcher sees it: its lines, a key for each line at each tolerance, and
-//! what its language's lexer says. Everything is made when it is first asked for.
+//! what its language's lexer says. Everything is computed on first use.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -10,24 +10,24 @@ use super::indent_of;
 use crate::language::{Language, Lexed};
 use crate::text::{LineEnding, Snapshot};
 
-/// How much two lines may differ and still count as the same, strictest first. Each
-/// forgives what the ones above it do, but look-alikes and indentation are two separate
+/// How much two lines may differ and still count as the same, strictest first. Each ignores
+/// what the ones above it do, but look-alikes and indentation are two separate
 /// steps before they are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Tolerance {
     /// The line ending.
     LineEndings,
-    /// Blanks at the end of the line.
+    /// Trailing whitespace.
     TrailingBlanks,
     /// Characters that look alike.
     LookAlikes,
-    /// White space at the start.
+    /// Indentation.
     Indentation,
     /// Both.
     LookAlikesAndIndentation,
     /// Blank lines that only one side has.
     BlankLines,
-    /// White space inside the line, outside of literals.
+    /// Whitespace inside the line, outside of literals.
     Spacing,
     /// The kind of quotes, and one `,` or `;` at the end.
     Punctuation,
@@ -73,7 +73,7 @@ impl Tolerance {
             return fold::plain_key(line);
         }
         if line.trim().is_empty() {
-            return BLANK;
+            return BLANK_LINE_KEY;
         }
         match (self.fold(), self.ignores_indentation()) {
             (None, false) => fold::plain_key(line.trim_end()),
@@ -88,40 +88,40 @@ impl Tolerance {
         }
     }
 
-    /// Whether two lines are the same.
-    pub(super) fn same(self, a: &str, b: &str) -> bool {
+    /// Whether two lines are the same at this tolerance.
+    pub(super) fn matches(self, a: &str, b: &str) -> bool {
         a == b || self.key(a) == self.key(b)
     }
 }
 
 /// The key of every blank line, from the second tolerance on.
-pub(super) const BLANK: u64 = 0;
+pub(super) const BLANK_LINE_KEY: u64 = 0;
 
 /// One line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct FileLine {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) ending: LineEnding,
 }
 
-impl Line {
+impl FileLine {
     /// Where the next line begins.
     pub(super) fn full_end(self) -> usize {
         self.end + self.ending.as_str().len()
     }
 }
 
-/// A file, for one call.
+/// A file during one call.
 pub(super) struct SourceFile<'t> {
     pub(super) snapshot: &'t Snapshot,
     pub(super) text: &'t str,
     pub(super) language: Option<&'static Language>,
-    lines: OnceCell<Vec<Line>>,
+    lines: OnceCell<Vec<FileLine>>,
     keys: [OnceCell<Vec<u64>>; Tolerance::ALL.len()],
-    solid: OnceCell<Vec<usize>>,
+    nonblank_lines: OnceCell<Vec<usize>>,
     lexed: OnceCell<Option<Lexed>>,
-    unit: OnceCell<Option<usize>>,
+    indent_unit: OnceCell<Option<usize>>,
     index: OnceCell<super::nearest::Index>,
 }
 
@@ -133,16 +133,16 @@ impl<'t> SourceFile<'t> {
             language,
             lines: OnceCell::new(),
             keys: [const { OnceCell::new() }; Tolerance::ALL.len()],
-            solid: OnceCell::new(),
+            nonblank_lines: OnceCell::new(),
             lexed: OnceCell::new(),
-            unit: OnceCell::new(),
+            indent_unit: OnceCell::new(),
             index: OnceCell::new(),
         }
     }
 
-    pub(super) fn lines(&self) -> &[Line] {
+    pub(super) fn lines(&self) -> &[FileLine] {
         self.lines.get_or_init(|| {
-            let line = |line: crate::text::Line| Line {
+            let line = |line: crate::text::Line| FileLine {
                 start: line.body.start,
                 end: line.body.end,
                 ending: line.ending,
@@ -170,7 +170,7 @@ impl<'t> SourceFile<'t> {
 
     /// The lines that are not blank.
     pub(super) fn nonblank_lines(&self) -> &[usize] {
-        self.solid
+        self.nonblank_lines
             .get_or_init(|| (0..self.lines().len()).filter(|&at| !self.is_blank(at)).collect())
     }
 
@@ -187,10 +187,10 @@ impl<'t> SourceFile<'t> {
 
     /// The width of a level of indentation in spaces; `None` for a file that is indented by
     /// tabs, or not at all.
-    pub(super) fn unit(&self) -> Option<usize> {
-        *self.unit.get_or_init(|| {
-            let solid = self.nonblank_lines().iter().take(MAX_SAMPLED_LINES);
-            indent::unit(solid.map(|&at| self.body(at)))
+    pub(super) fn indent_unit(&self) -> Option<usize> {
+        *self.indent_unit.get_or_init(|| {
+            let lines = self.nonblank_lines().iter().take(MAX_SAMPLED_LINES);
+            indent::unit(lines.map(|&at| self.body(at)))
         })
     }
 
@@ -199,8 +199,8 @@ impl<'t> SourceFile<'t> {
         self.index.get_or_init(|| super::nearest::Index::of(self))
     }
 
-    /// The bytes of a run of whole lines, without the last line's ending.
-    pub(super) fn bytes(&self, lines: &Range<usize>) -> Range<usize> {
+    /// The bytes of consecutive whole lines, without the last line's ending.
+    pub(super) fn byte_range(&self, lines: &Range<usize>) -> Range<usize> {
         let all = self.lines();
         match lines.is_empty() {
             true => {
@@ -212,10 +212,10 @@ impl<'t> SourceFile<'t> {
     }
 }
 
-/// Lines that show the width of a level.
+/// Lines that are sampled for the width of a level.
 const MAX_SAMPLED_LINES: usize = 4_000;
 
-/// The lines of a text of the call. A line break ends a line; one at the very end opens none.
+/// The lines of a text of the call. A line break at the end of the text opens no further line.
 pub(super) fn split_lines(text: &str) -> Vec<&str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     body.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect()

@@ -12,7 +12,7 @@ use crate::language::Language;
 /// Longer texts are not merged by tokens.
 const MAX_TOKENS: usize = 4_000;
 
-/// A word or a single other character, and the white space before it.
+/// A word or a single other character, and the whitespace before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Token<'a> {
     gap: &'a str,
@@ -23,7 +23,7 @@ struct Token<'a> {
 
 /// Whether the end of the line shows that the statement continues: it opens a bracket, or joins
 /// what follows.
-fn goes_on(line: &str) -> bool {
+fn continues(line: &str) -> bool {
     let line = line.trim_end();
     line.is_empty()
         || line.ends_with("=>")
@@ -31,7 +31,7 @@ fn goes_on(line: &str) -> bool {
         || line.ends_with(|c| "([{<,;:=+-*/%|&^.\\".contains(c))
 }
 
-/// The words and marks of a text, and the white space behind the last.
+/// The words and punctuation of a text, and the whitespace after the last.
 fn tokens(text: &str) -> (Vec<Token<'_>>, &str) {
     let mut out = Vec::new();
     let mut at = 0;
@@ -56,8 +56,8 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !is_word_char(c)).filter(|word| !word.is_empty())
 }
 
-/// How much of two lines' tokens is common, from 0 to 1, longer words counting more.
-pub(super) fn likeness(a: &str, b: &str) -> f64 {
+/// The share of tokens that two lines have in common, from 0 to 1, weighted by length.
+pub(super) fn similarity(a: &str, b: &str) -> f64 {
     if a == b {
         return 1.0;
     }
@@ -86,10 +86,10 @@ pub(super) fn likeness(a: &str, b: &str) -> f64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Merged {
     /// One text says what the call means.
-    Clear(String),
+    Certain(String),
     /// The file has another kind of quotes and the call adds or removes some, so either kind
     /// may be meant: the merged line, and the line as it was sent.
-    Open(String, String),
+    Ambiguous(String, String),
 }
 
 /// `file` with what `new` changes in `old`, where `old` and `file` are the same under `fold`.
@@ -102,7 +102,7 @@ pub(super) fn merge(
     language: Option<&Language>,
 ) -> Option<Merged> {
     if old == file {
-        return Some(Merged::Clear(new.to_owned()));
+        return Some(Merged::Certain(new.to_owned()));
     }
     let (o, _) = tokens(old);
     let (n, n_tail) = tokens(new);
@@ -122,13 +122,13 @@ pub(super) fn merge(
     let mut out = String::with_capacity(file.len() + new.len());
     let mut before: Option<usize> = None;
     for (at, token) in n.iter().enumerate() {
-        // The white space before a token is the file's where the call left it as it was.
+        // The whitespace before a token is the file's where the call did not change it.
         let follows = stands_for[at].filter(|&o| match before {
             Some(before) => o == before + 1,
             None => at == 0 && o == 0,
         });
         match follows {
-            // A character that the fold forgets has no place in the file to take it from.
+            // A character that the fold drops is not in the file.
             Some(at)
                 if o[at].gap == token.gap
                     && !own[at].is_empty()
@@ -155,9 +155,9 @@ pub(super) fn merge(
             && partner.last() == Some(&None) => {}
         // A closing mark follows the end of a statement. If the new line opens or joins something,
         // the file's mark may no longer be meant.
-        true if !tail.trim().is_empty() && goes_on(new) => {
+        true if !tail.trim().is_empty() && continues(new) => {
             let sent = out.clone() + n_tail;
-            return Some(Merged::Open(out + tail, sent));
+            return Some(Merged::Ambiguous(out + tail, sent));
         }
         true => out.push_str(tail),
         false => {
@@ -166,14 +166,14 @@ pub(super) fn merge(
         }
     }
     let alike = language.is_some_and(Language::has_interchangeable_quotes);
-    let open = quotes_are_open(&o, &n, &own, &partner, file)
-        || changes_within(&o, &n, &own, &partner, file, alike);
-    Some(if open { Merged::Open(out, new.to_owned()) } else { Merged::Clear(out) })
+    let open = has_ambiguous_quotes(&o, &n, &own, &partner, file)
+        || changes_quoted_text(&o, &n, &own, &partner, file, alike);
+    Some(if open { Merged::Ambiguous(out, new.to_owned()) } else { Merged::Certain(out) })
 }
 
 /// Whether the call keeps a quote for which the file has another character, and also adds or
 /// removes quotes, so that a pair of quotes could end up with two different ones.
-fn quotes_are_open(
+fn has_ambiguous_quotes(
     o: &[Token<'_>],
     n: &[Token<'_>],
     own: &[Range<usize>],
@@ -184,17 +184,17 @@ fn quotes_are_open(
         text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
             && text.chars().count() == 1
     };
-    let bent = (0..o.len()).any(|at| is_quote(o[at].text) && file[own[at].clone()] != *o[at].text);
+    let differs = (0..o.len()).any(|at| is_quote(o[at].text) && file[own[at].clone()] != *o[at].text);
     let kept: Vec<usize> =
         partner.iter().flatten().copied().filter(|&at| is_quote(o[at].text)).collect();
     let lost = o.iter().filter(|token| is_quote(token.text)).count() - kept.len();
     let added = (0..n.len()).any(|at| is_quote(n[at].text) && partner[at].is_none());
-    bent && (added || lost > 0) && !kept.is_empty()
+    differs && (added || lost > 0) && !kept.is_empty()
 }
 
 /// Whether the call changes text between quotes that the file writes in another way,
 /// and the two may not mean the same. `alike` says that single and double quotes do.
-fn changes_within(
+fn changes_quoted_text(
     o: &[Token<'_>],
     n: &[Token<'_>],
     own: &[Range<usize>],
@@ -202,7 +202,7 @@ fn changes_within(
     file: &str,
     alike: bool,
 ) -> bool {
-    let bent = |at: &usize| {
+    let differs = |at: &usize| {
         partner[*at].is_some_and(|o_at| {
             let (call, file) = (o[o_at].text, &file[own[o_at].clone()]);
             let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
@@ -210,7 +210,7 @@ fn changes_within(
             differ && !(alike && call != "`" && file != "`")
         })
     };
-    let quotes: Vec<usize> = (0..n.len()).filter(bent).collect();
+    let quotes: Vec<usize> = (0..n.len()).filter(differs).collect();
     quotes.chunks_exact(2).any(|pair| {
         let (Some(from), Some(to)) = (partner[pair[0]], partner[pair[1]]) else { return true };
         let kept = (pair[0]..pair[1]).zip(from..to).all(|(n, o)| partner[n] == Some(o));
@@ -276,7 +276,7 @@ fn positions(
     };
     let (a, b) = (canonical(old, fold), canonical(file, fold));
     let shared = a.len().min(b.len());
-    // One closing mark more or less at the end is what the laxest fold forgets.
+    // The laxest fold ignores one closing mark more or less at the end.
     if a.len() != b.len() || a.iter().zip(&b).any(|(a, b)| a.c != b.c) {
         return None;
     }
@@ -316,8 +316,8 @@ mod tests {
 
     fn clear(old: &str, file: &str, new: &str, fold: Fold) -> Option<String> {
         match merge(old, file, new, Some(fold), Language::from_name("js"))? {
-            Merged::Clear(text) => Some(text),
-            Merged::Open(..) => None,
+            Merged::Certain(text) => Some(text),
+            Merged::Ambiguous(..) => None,
         }
     }
 
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_of_quotes_is_never_torn() {
+    fn a_pair_of_quotes_is_never_split() {
         let merged = merge(
             "say \"yes\"",
             "say “yes”",
@@ -350,20 +350,20 @@ mod tests {
             Some(Fold::LookAlike),
             None,
         );
-        assert!(matches!(merged, Some(Merged::Open(..))), "{merged:?}");
+        assert!(matches!(merged, Some(Merged::Ambiguous(..))), "{merged:?}");
     }
 
     #[test]
-    fn a_closing_mark_does_not_go_behind_what_opens_a_block() {
+    fn a_closing_mark_is_not_put_after_what_opens_a_block() {
         let merged = merge("g(2)", "g(2);", "if (x) {", Some(Fold::Punctuation), None);
-        let open = Merged::Open("if (x) {;".into(), "if (x) {".into());
+        let open = Merged::Ambiguous("if (x) {;".into(), "if (x) {".into());
         assert_eq!(merged, Some(open));
         let kept = clear("g(2)", "g(2);", "g(3)", Fold::Punctuation);
         assert_eq!(kept.as_deref(), Some("g(3);"));
     }
 
     #[test]
-    fn other_words_are_no_merge() {
+    fn different_words_do_not_merge() {
         assert_eq!(merge("a b", "a c", "a d", Some(Fold::Punctuation), None), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Characters that the call writes in one way and the file in another.
+//! Characters that the call and the file write differently.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -8,16 +8,16 @@ use super::super::fold::{self, Fold};
 use super::super::reading::NewText;
 use super::super::source_file::{SourceFile, split_lines};
 
-/// Characters that the call writes in one way and the file in another, where the lines of
-/// the place show it without exception: typographic quotes in a file that has plain ones,
-/// blanks at line ends. Where the file has both forms, the text stays as sent.
-pub(super) struct Characters {
+/// Characters that the call and the file write differently, where all lines of the candidate
+/// agree: typographic quotes in a file that has plain ones, trailing whitespace. Where the file
+/// has both forms, the text stays as sent.
+pub(super) struct CharacterMap {
     map: Vec<(String, String)>,
-    /// Blanks that the call has at the ends of lines, and the file has not.
-    tails: BTreeSet<String>,
+    /// Trailing whitespace that the call has and the file does not.
+    trailing: BTreeSet<String>,
 }
 
-impl Characters {
+impl CharacterMap {
     pub(super) fn learn(
         file: &SourceFile<'_>,
         candidate: &Candidate,
@@ -63,7 +63,7 @@ impl Characters {
         let only_in_call = tails.iter().all(|(_, file)| file.is_empty());
         let tails = tails.into_iter().filter(|_| only_in_call && (mistaken || !right));
         let tails = tails.map(|(call, _)| call.to_owned()).filter(|tail| !tail.is_empty());
-        Self { map, tails: tails.collect() }
+        Self { map, trailing: tails.collect() }
     }
 
     /// A long dash can stand for one hyphen or for two, and the pairs do not show which: one
@@ -71,19 +71,19 @@ impl Characters {
     pub(super) fn readings(self) -> Vec<Self> {
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let map: Vec<_> = self.map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
-        let other = (map.len() < self.map.len()).then_some(Self { map, tails: self.tails.clone() });
+        let other = (map.len() < self.map.len()).then_some(Self { map, trailing: self.trailing.clone() });
         std::iter::once(self).chain(other).collect()
     }
 
     pub(super) fn apply(&self, text: &str) -> String {
         let text = self.map.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to));
-        if self.tails.is_empty() {
+        if self.trailing.is_empty() {
             return text;
         }
         let trimmed = text.split('\n').map(|line| {
             let (body, ending) = line.split_at(line.trim_end_matches('\r').len());
             let tail = tail(body);
-            match self.tails.contains(tail) {
+            match self.trailing.contains(tail) {
                 true => format!("{}{ending}", &body[..body.len() - tail.len()]),
                 false => line.to_owned(),
             }
@@ -111,7 +111,7 @@ pub(super) fn look_alikes<'a>(call: &'a str, file: &'a str) -> Vec<(&'a str, &'a
     pairs.into_iter().map(|(a, b)| (&call[a], &file[b])).collect()
 }
 
-/// The blanks at the end of a line with words.
+/// The whitespace at the end of a line that is not blank.
 fn tail(line: &str) -> &str {
     let words = line.trim_end().len();
     if words == 0 { "" } else { &line[words..] }

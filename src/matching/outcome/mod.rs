@@ -1,5 +1,5 @@
-//! What a call would write at a place: the merge of the call's lines with the file's,
-//! once for each way in which the call can be read.
+//! What a call would write at a candidate: the merge of the call's lines with the file's, once
+//! for each reading of the call.
 //!
 //! Text that the call keeps stays as in the file; text that it changes is written. New lines are
 //! written as sent, except for indentation and line ending. If the call would overwrite something
@@ -8,7 +8,7 @@
 mod character_map;
 mod writer;
 
-use character_map::Characters;
+use character_map::CharacterMap;
 use writer::Writer;
 
 use std::ops::Range;
@@ -31,7 +31,7 @@ pub(super) struct Outcome {
     pub(super) how: String,
 }
 
-/// Lines that the caller changes, and that the file has otherwise.
+/// Lines that the caller changes and that differ in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ConflictHunk {
     /// Lines of the file, from 0.
@@ -57,14 +57,14 @@ pub(super) fn new_lines<'a>(old: &str, new: &'a str) -> Vec<&'a str> {
     lines
 }
 
-/// Every text that the call can mean at a place, without repetition; or its conflicts.
+/// Every text that the call can mean at a candidate, without repetition; or its conflicts.
 pub(super) fn outcomes(
     file: &SourceFile<'_>,
     candidate: &Candidate,
     old: &str,
     new: &NewText,
 ) -> Result<Vec<Outcome>, MergeDraft> {
-    read_with(file, candidate, old, new, indent_reading::indent_readings)
+    outcomes_with(file, candidate, old, new, indent_reading::indent_readings)
 }
 
 /// Possible results if the indentation of the call is too irregular for any reading. A single one
@@ -76,30 +76,30 @@ pub(super) fn guesses(
     new: &NewText,
 ) -> Vec<Outcome> {
     let indent_readings =
-        |_: &Lines<'_, '_>| vec![IndentReading::BesideOrSent, IndentReading::AsSent];
-    read_with(file, candidate, old, new, indent_readings).unwrap_or_default()
+        |_: &MergeInput<'_, '_>| vec![IndentReading::LikeNearestOrSent, IndentReading::AsSent];
+    outcomes_with(file, candidate, old, new, indent_readings).unwrap_or_default()
 }
 
-fn read_with(
+fn outcomes_with(
     file: &SourceFile<'_>,
     candidate: &Candidate,
     old: &str,
     new: &NewText,
-    indent_readings: fn(&Lines<'_, '_>) -> Vec<IndentReading>,
+    indent_readings: fn(&MergeInput<'_, '_>) -> Vec<IndentReading>,
 ) -> Result<Vec<Outcome>, MergeDraft> {
     let mut out: Vec<Outcome> = Vec::new();
     let mut conflict = None;
     let several = new.texts().count() > 1;
-    let characters = Characters::learn(file, candidate, old, new).readings();
+    let characters = CharacterMap::learn(file, candidate, old, new).readings();
     let readings = new.texts().enumerate();
     for (characters, (at, text)) in
         readings.flat_map(|new| characters.iter().map(move |c| (c, new)))
     {
         let (old, text) = (characters.apply(old), characters.apply(text));
-        let call = Lines::new(file, candidate, &old, &text);
-        for depth in indent_readings(&call) {
-            for blank in [Blank::Above, Blank::Below] {
-                let Some(draft) = Writer::new(&call, depth, blank).run() else { continue };
+        let call = MergeInput::new(file, candidate, &old, &text);
+        for indent_reading in indent_readings(&call) {
+            for blank in [BlankLinePlacement::Above, BlankLinePlacement::Below] {
+                let Some(draft) = Writer::new(&call, indent_reading, blank).run() else { continue };
                 if !draft.hunks.is_empty() {
                     conflict.get_or_insert(draft);
                     continue;
@@ -111,8 +111,8 @@ fn read_with(
                             [at.min(1)],
                     );
                 }
-                how.extend(depth.words());
-                if blank == Blank::Below {
+                how.extend(indent_reading.description());
+                if blank == BlankLinePlacement::Below {
                     how.push("new lines above the file's blank line");
                 }
                 for (number, text) in draft.texts(&call).into_iter().enumerate() {
@@ -140,7 +140,7 @@ fn read_with(
     }
 }
 
-/// The conflicts of a call at a place.
+/// The conflicts of a call at a candidate.
 pub(super) fn conflicts(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -150,7 +150,7 @@ pub(super) fn conflicts(
     outcomes(file, candidate, old, new).err().map(|draft| draft.hunks).unwrap_or_default()
 }
 
-/// The text of a call at a place whose conflicts are settled by these lines, one for each.
+/// The text of a call at a candidate whose conflicts are resolved by these texts, one for each.
 pub(super) fn merge_with_resolutions(
     file: &SourceFile<'_>,
     candidate: &Candidate,
@@ -158,14 +158,14 @@ pub(super) fn merge_with_resolutions(
     new: &str,
     resolutions: &[String],
 ) -> Option<Splice> {
-    let call = Lines::new(file, candidate, old, new);
+    let call = MergeInput::new(file, candidate, old, new);
     let mut indent_readings = indent_reading::indent_readings(&call).into_iter();
-    let draft = indent_readings.find_map(|depth| Writer::new(&call, depth, Blank::Above).run())?;
+    let draft = indent_readings.find_map(|reading| Writer::new(&call, reading, BlankLinePlacement::Above).run())?;
     Some(Splice { range: call.range(), text: draft.compose(&call, false, resolutions) })
 }
 
-/// The lines of a call at a place, and what happens to them.
-pub(super) struct Lines<'a, 't> {
+/// The lines of a call at a candidate, and what happens to them.
+pub(super) struct MergeInput<'a, 't> {
     pub(super) file: &'a SourceFile<'t>,
     pub(super) candidate: &'a Candidate,
     pub(super) old: Vec<&'a str>,
@@ -174,17 +174,17 @@ pub(super) struct Lines<'a, 't> {
     pub(super) map: IndentMap,
     /// For each pair of the map, its line of the call.
     pub(super) paired: Vec<usize>,
-    closed: bool,
+    ends_with_newline: bool,
 }
 
-impl<'a, 't> Lines<'a, 't> {
+impl<'a, 't> MergeInput<'a, 't> {
     pub(super) fn new(
         file: &'a SourceFile<'t>,
         candidate: &'a Candidate,
         old: &'a str,
         new: &'a str,
     ) -> Self {
-        let closed = old.ends_with('\n');
+        let ends_with_newline = old.ends_with('\n');
         let new = new_lines(old, new);
         let old = split_lines(old);
         let line_ops = line_ops(&old, &new);
@@ -205,7 +205,7 @@ impl<'a, 't> Lines<'a, 't> {
         }
         let rest = LevelWidths::new(file, old.get(1..).unwrap_or(&[]), new.get(1..).unwrap_or(&[]));
         let map = IndentMap::fit(pairs, LevelWidths::new(file, &old, &new), rest);
-        Self { file, candidate, old, new, line_ops, map, paired, closed }
+        Self { file, candidate, old, new, line_ops, map, paired, ends_with_newline }
     }
 
     /// The bytes that are replaced.
@@ -214,14 +214,14 @@ impl<'a, 't> Lines<'a, 't> {
         let lines = self.candidate.lines();
         let last = self.file.lines().get(lines.end.wrapping_sub(1));
         match last {
-            Some(last) if self.closed && range.end == last.end => range.start..last.full_end(),
+            Some(last) if self.ends_with_newline && range.end == last.end => range.start..last.full_end(),
             _ => range,
         }
     }
 
-    /// The file's indentation of the line that stands for a line of the call.
+    /// The indentation of the file's line for a line of the call.
     pub(super) fn file_indent(&self, old: usize) -> Option<&'t str> {
-        let chunk = self.candidate.chunk_of(old)?;
+        let chunk = self.candidate.chunk_at(old)?;
         let paired = chunk.from_start && !chunk.lines.is_empty() && chunk.old.start == old;
         paired.then(|| indent_of(self.file.body(chunk.lines.start)))
     }
@@ -229,61 +229,61 @@ impl<'a, 't> Lines<'a, 't> {
 
 /// Where new lines go beside a blank line that only the file has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Blank {
+enum BlankLinePlacement {
     Above,
     Below,
 }
 
 /// A line of the result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Out {
-    Line {
+enum OutputLine {
+    Text {
         text: String,
-        /// The line as it was sent, where the merge leaves open how it is written.
+        /// The line as it was sent, where the merge does not decide between the two.
         sent: Option<String>,
         /// `None` takes the ending of its neighbours.
         ending: Option<LineEnding>,
     },
     /// The conflict of this number.
-    ConflictHunk(usize),
+    Conflict(usize),
 }
 
-/// The result of a merge, and where it is open.
+/// The result of a merge, with its conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct MergeDraft {
-    lines: Vec<Out>,
+    lines: Vec<OutputLine>,
     pub(super) hunks: Vec<ConflictHunk>,
-    uses_blank: bool,
+    uses_blank_lines: bool,
 }
 
 impl MergeDraft {
     /// The lines, with a gap for each conflict.
     pub(super) fn skeleton(&self) -> Vec<Option<String>> {
-        let line = |line: &Out| match line {
-            Out::Line { text, .. } => Some(text.clone()),
-            Out::ConflictHunk(_) => None,
+        let line = |line: &OutputLine| match line {
+            OutputLine::Text { text, .. } => Some(text.clone()),
+            OutputLine::Conflict(_) => None,
         };
         self.lines.iter().map(line).collect()
     }
 
-    fn texts(&self, call: &Lines<'_, '_>) -> Vec<String> {
-        let open = self.lines.iter().any(|line| matches!(line, Out::Line { sent: Some(_), .. }));
+    fn texts(&self, call: &MergeInput<'_, '_>) -> Vec<String> {
+        let is_ambiguous = self.lines.iter().any(|line| matches!(line, OutputLine::Text { sent: Some(_), .. }));
         let mut out = vec![self.compose(call, false, &[])];
-        if open {
+        if is_ambiguous {
             out.push(self.compose(call, true, &[]));
         }
         out
     }
 
-    fn compose(&self, call: &Lines<'_, '_>, as_sent: bool, resolutions: &[String]) -> String {
+    fn compose(&self, call: &MergeInput<'_, '_>, as_sent: bool, resolutions: &[String]) -> String {
         let mut parts: Vec<(String, Option<LineEnding>)> = Vec::new();
         for line in &self.lines {
             match line {
-                Out::Line { text, sent, ending } => {
+                OutputLine::Text { text, sent, ending } => {
                     let text = sent.as_ref().filter(|_| as_sent).unwrap_or(text);
                     parts.push((text.clone(), *ending));
                 }
-                Out::ConflictHunk(at) => {
+                OutputLine::Conflict(at) => {
                     let lines = resolutions.get(*at).into_iter().filter(|text| !text.is_empty());
                     parts.extend(
                         lines.flat_map(|text| split_lines(text)).map(|l| (l.to_owned(), None)),
@@ -305,7 +305,7 @@ impl MergeDraft {
             if at + 1 < count {
                 let known = ending.filter(|ending| *ending != LineEnding::None);
                 out.push_str(known.unwrap_or(around).as_str());
-            } else if call.closed && range.end > call.candidate.range().end {
+            } else if call.ends_with_newline && range.end > call.candidate.range().end {
                 // The region's own last line break.
                 out.push_str(&call.file.text[call.candidate.range().end..range.end]);
             }

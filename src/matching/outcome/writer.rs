@@ -1,5 +1,5 @@
-//! The merge: goes through the lines of a call at a place and writes the result, or notes
-//! where the call and the file changed the same lines.
+//! The merge: walks the lines of a call at a candidate and writes the result, or records where
+//! the call and the file changed the same lines.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,35 +12,35 @@ use super::super::indent_reading::IndentReading;
 use super::super::source_file::Tolerance;
 use super::super::tokens::{self, Merged};
 use super::character_map::look_alikes;
-use super::{Blank, ConflictHunk, Lines, MergeDraft, Out};
+use super::{BlankLinePlacement, ConflictHunk, MergeInput, MergeDraft, OutputLine};
 use crate::text::LineEnding;
 
 pub(super) struct Writer<'c, 'a, 't> {
-    call: &'c Lines<'a, 't>,
-    depth: IndentReading,
-    blank: Blank,
-    out: Vec<Out>,
+    call: &'c MergeInput<'a, 't>,
+    indent_reading: IndentReading,
+    blank: BlankLinePlacement,
+    out: Vec<OutputLine>,
     hunks: Vec<ConflictHunk>,
-    uses_blank: bool,
-    /// New lines that wait for the lines that they replace to be gone.
+    uses_blank_lines: bool,
+    /// New lines, held back until the lines that they replace are deleted.
     inserts: Vec<usize>,
-    /// What happens to the line above.
-    above: Fate,
-    /// The lines that are gone, for the new lines in their place.
-    freed: VecDeque<Gone<'a>>,
+    /// What happened to the line above.
+    above: LineStatus,
+    /// The deleted lines, which the new lines replace.
+    deleted: VecDeque<DeletedLine<'a>>,
 }
 
-/// A line that the call takes away: as the call has it, and as the file has it.
-struct Gone<'a> {
+/// A line that the call deletes: as the call has it, and as the file has it.
+struct DeletedLine<'a> {
     old: &'a str,
     file: &'a str,
     ending: LineEnding,
 }
 
-impl Gone<'_> {
+impl DeletedLine<'_> {
     /// The new line, with the quotes or punctuation that the file has in this place instead of the
     /// call's. `None` if the two do not differ in any that the new line has.
-    fn marks_for(&self, line: &str, tolerance: Tolerance) -> Option<String> {
+    fn with_marks_of_file(&self, line: &str, tolerance: Tolerance) -> Option<String> {
         let end = |line: &str| line.trim_end().chars().next_back();
         let is_mark = |c: &char| matches!(c, ',' | ';');
         match tolerance {
@@ -76,30 +76,30 @@ impl Gone<'_> {
     }
 }
 
-/// What becomes of a line of the file.
+/// What happens to a line of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum LineStatus {
     Kept,
     Changed,
-    Gone,
+    Deleted,
 }
 
 impl<'c, 'a, 't> Writer<'c, 'a, 't> {
-    pub(super) fn new(call: &'c Lines<'a, 't>, depth: IndentReading, blank: Blank) -> Self {
+    pub(super) fn new(call: &'c MergeInput<'a, 't>, indent_reading: IndentReading, blank: BlankLinePlacement) -> Self {
         Self {
             call,
-            depth,
+            indent_reading,
             blank,
             out: Vec::new(),
             hunks: Vec::new(),
-            uses_blank: false,
+            uses_blank_lines: false,
             inserts: Vec::new(),
-            above: Fate::Kept,
-            freed: VecDeque::new(),
+            above: LineStatus::Kept,
+            deleted: VecDeque::new(),
         }
     }
 
-    /// `None` where a new line's depth cannot be told.
+    /// `None` if the indentation of a new line cannot be determined.
     pub(super) fn run(mut self) -> Option<MergeDraft> {
         let call = self.call;
         let mut chunk = 0;
@@ -112,9 +112,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                     at += 1;
                     continue;
                 }
-                LineOp::Keep(o, _) => (o, Fate::Kept),
-                LineOp::Change(o, _) => (o, Fate::Changed),
-                LineOp::Delete(o) => (o, Fate::Gone),
+                LineOp::Keep(o, _) => (o, LineStatus::Kept),
+                LineOp::Change(o, _) => (o, LineStatus::Changed),
+                LineOp::Delete(o) => (o, LineStatus::Deleted),
             };
             let mut gap = Vec::new();
             while call.candidate.chunks.get(chunk).is_some_and(|chunk| chunk.old.end <= o) {
@@ -127,21 +127,21 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             let block = here.old.len() != 1 || here.lines.len() != 1;
             if block && here.kind != ChunkKind::Elided && !here.lines.is_empty() {
                 let end = self.end_of_block(at, here);
-                self.boundary(&gap, Fate::Changed.min_with(fate, self.is_kept(at, end)))?;
-                self.block(here, at, end)?;
+                self.push_boundary(&gap, LineStatus::Changed.of_block(fate, self.is_kept(at, end)))?;
+                self.push_block(here, at, end)?;
                 at = end;
                 continue;
             }
-            self.boundary(&gap, fate)?;
-            self.line(here, o, at)?;
-            if !here.lines.is_empty() || fate == Fate::Gone {
+            self.push_boundary(&gap, fate)?;
+            self.push_line(here, o, at)?;
+            if !here.lines.is_empty() || fate == LineStatus::Deleted {
                 self.above = fate;
             }
             at += 1;
         }
-        self.boundary(&[], Fate::Kept)?;
-        Some(MergeDraft { lines: self.out, hunks: self.hunks, uses_blank: self.uses_blank })
-            .filter(|draft| self.blank == Blank::Above || draft.uses_blank)
+        self.push_boundary(&[], LineStatus::Kept)?;
+        Some(MergeDraft { lines: self.out, hunks: self.hunks, uses_blank_lines: self.uses_blank_lines })
+            .filter(|draft| self.blank == BlankLinePlacement::Above || draft.uses_blank_lines)
     }
 
     fn is_kept(&self, from: usize, to: usize) -> bool {
@@ -162,22 +162,22 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         end
     }
 
-    /// Lines of the call that stand for as many or more lines of the file, broken elsewhere.
-    fn block(&mut self, chunk: &Chunk, from: usize, to: usize) -> Option<()> {
+    /// Lines of the call for lines of the file with other line breaks.
+    fn push_block(&mut self, chunk: &Chunk, from: usize, to: usize) -> Option<()> {
         let call = self.call;
         let text = call.candidate.text(chunk, call.file);
         let ending = call.file.lines()[chunk.lines.end - 1].ending;
         let line_ops = &call.line_ops[from..to];
         if self.is_kept(from, to) {
-            self.push(text.to_owned(), Some(ending));
-            self.above = Fate::Kept;
+            self.push_text(text.to_owned(), Some(ending));
+            self.above = LineStatus::Kept;
             return Some(());
         }
-        self.above = Fate::Gone;
+        self.above = LineStatus::Deleted;
         if line_ops.iter().all(|op| matches!(op, LineOp::Delete(_))) {
             return Some(());
         }
-        self.above = Fate::Changed;
+        self.above = LineStatus::Changed;
         let old = call.old[chunk.old.clone()].join("\n");
         let new: Vec<&str> = line_ops
             .iter()
@@ -186,23 +186,23 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 LineOp::Delete(_) => None,
             })
             .collect();
-        // Words may change; where line breaks do too, it is open which ones are meant.
+        // Words may change; if line breaks do too, it is unclear which are meant.
         let same_breaks = new.len() == chunk.old.len() && !text.contains('\r');
         let new = new.join("\n");
         let [was, is, wanted] = [old.as_str(), text, new.as_str()].map(str::trim_start);
         match tokens::merge(was, is, wanted, Some(Fold::Spacing), call.file.language)
             .filter(|_| same_breaks)
         {
-            Some(Merged::Clear(merged)) => {
+            Some(Merged::Certain(merged)) => {
                 let head = if chunk.from_start { indent_of(text) } else { "" };
-                self.push(format!("{head}{merged}"), Some(ending));
+                self.push_text(format!("{head}{merged}"), Some(ending));
             }
-            _ => self.conflict(chunk.lines.clone(), &old, text, &new),
+            _ => self.push_conflict(chunk.lines.clone(), &old, text, &new),
         }
         Some(())
     }
 
-    fn line(&mut self, chunk: &Chunk, o: usize, at: usize) -> Option<()> {
+    fn push_line(&mut self, chunk: &Chunk, o: usize, at: usize) -> Option<()> {
         let call = self.call;
         let op = call.line_ops[at];
         let text = call.candidate.text(chunk, call.file);
@@ -216,38 +216,38 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                         self.inserts.push(n);
                     } else {
                         let at = self.next_line();
-                        self.conflict(at..at, call.old[o], "", call.new[n]);
+                        self.push_conflict(at..at, call.old[o], "", call.new[n]);
                     }
                 } else if let (LineOp::Delete(o), false) = (op, call.old[o].trim().is_empty()) {
                     let at = self.next_line();
-                    self.conflict(at..at, call.old[o], "", "");
+                    self.push_conflict(at..at, call.old[o], "", "");
                 }
             }
             LineOp::Keep(_, n) => {
-                let sent = self.other_mark(at, text, call.new[n]);
-                let text = match self.depth == IndentReading::AllAsSent && chunk.from_start {
+                let sent = self.with_closing_mark_of_call(at, text, call.new[n]);
+                let text = match self.indent_reading == IndentReading::AllAsSent && chunk.from_start {
                     true => format!("{}{}", indent_of(call.new[n]), text.trim_start()),
                     false => text.to_owned(),
                 };
-                self.out.push(Out::Line { text, sent, ending });
+                self.out.push(OutputLine::Text { text, sent, ending });
             }
             LineOp::Delete(_) if known || chunk.kind == ChunkKind::Elided => {
                 let old = call.old[o];
-                self.freed.extend(ending.map(|ending| Gone { old, file: text, ending }));
+                self.deleted.extend(ending.map(|ending| DeletedLine { old, file: text, ending }));
             }
-            LineOp::Delete(_) => self.conflict(chunk.lines.clone(), call.old[o], text, ""),
+            LineOp::Delete(_) => self.push_conflict(chunk.lines.clone(), call.old[o], text, ""),
             LineOp::Change(_, n) if known => {
-                let (text, sent) = match self.changed(o, chunk, n)? {
-                    Merged::Clear(text) => {
-                        let sent = self.other_mark(at, &text, call.new[n]);
+                let (text, sent) = match self.changed_line(o, chunk, n)? {
+                    Merged::Certain(text) => {
+                        let sent = self.with_closing_mark_of_call(at, &text, call.new[n]);
                         (text, sent)
                     }
-                    Merged::Open(text, sent) => (text, Some(sent)),
+                    Merged::Ambiguous(text, sent) => (text, Some(sent)),
                 };
-                self.out.push(Out::Line { text, sent, ending });
+                self.out.push(OutputLine::Text { text, sent, ending });
             }
             LineOp::Change(_, n) => {
-                self.conflict(chunk.lines.clone(), call.old[o], text, call.new[n])
+                self.push_conflict(chunk.lines.clone(), call.old[o], text, call.new[n])
             }
             LineOp::Insert(_) => {}
         }
@@ -256,7 +256,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
 
     /// The line with the call's closing mark, if the file has a different one and lines are added
     /// or removed next to it: then either mark may be right.
-    fn other_mark(&self, at: usize, line: &str, new: &str) -> Option<String> {
+    fn with_closing_mark_of_call(&self, at: usize, line: &str, new: &str) -> Option<String> {
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
         let beside =
@@ -279,13 +279,13 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         self.call.candidate.lines().start + self.out.len()
     }
 
-    fn push(&mut self, text: String, ending: Option<LineEnding>) {
-        self.out.push(Out::Line { text, sent: None, ending });
+    fn push_text(&mut self, text: String, ending: Option<LineEnding>) {
+        self.out.push(OutputLine::Text { text, sent: None, ending });
     }
 
-    fn conflict(&mut self, lines: Range<usize>, believed: &str, found: &str, wanted: &str) {
+    fn push_conflict(&mut self, lines: Range<usize>, believed: &str, found: &str, wanted: &str) {
         // Neighbouring lines are one conflict.
-        if let (Some(Out::ConflictHunk(at)), true) = (self.out.last(), self.inserts.is_empty()) {
+        if let (Some(OutputLine::Conflict(at)), true) = (self.out.last(), self.inserts.is_empty()) {
             let hunk = &mut self.hunks[*at];
             if hunk.lines.end == lines.start || lines.is_empty() {
                 hunk.lines.end = hunk.lines.end.max(lines.end);
@@ -304,67 +304,67 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 return;
             }
         }
-        self.out.push(Out::ConflictHunk(self.hunks.len()));
+        self.out.push(OutputLine::Conflict(self.hunks.len()));
         let [believed, found, wanted] = [believed, found, wanted].map(str::to_owned);
         self.hunks.push(ConflictHunk { lines, believed, found, wanted });
     }
 
-    /// Between two lines of the call: the file's own lines there, and new ones.
-    fn boundary(&mut self, gap: &[&Chunk], below: Fate) -> Option<()> {
+    /// Between two lines of the call: lines that only the file has, and new lines.
+    fn push_boundary(&mut self, gap: &[&Chunk], below: LineStatus) -> Option<()> {
         let call = self.call;
-        // A line that is changed stays where it is; new ones could go on either side, and what
-        // is beside a deletion may have belonged to it.
-        let gone = self.above == Fate::Gone || below == Fate::Gone;
-        let amid = self.above != Fate::Kept && below != Fate::Kept;
+        // A changed line stays where it is; new lines could go on either side of it, and what is
+        // next to a deletion may have belonged to it.
+        let gone = self.above == LineStatus::Deleted || below == LineStatus::Deleted;
+        let amid = self.above != LineStatus::Kept && below != LineStatus::Kept;
         let touched = !self.inserts.is_empty() || gone || amid;
         for chunk in gap {
             let text = call.candidate.text(chunk, call.file);
             if touched && !text.trim().is_empty() {
                 let wanted: Vec<&str> = self.inserts.drain(..).map(|n| call.new[n]).collect();
-                self.conflict(chunk.lines.clone(), "", text, &wanted.join("\n"));
+                self.push_conflict(chunk.lines.clone(), "", text, &wanted.join("\n"));
                 return Some(());
             }
         }
-        let stays = self.above != Fate::Gone || below != Fate::Gone;
+        let stays = self.above != LineStatus::Deleted || below != LineStatus::Deleted;
         let gap: Vec<usize> = gap.iter().filter(|_| stays).flat_map(|c| c.lines.clone()).collect();
-        // New lines wait until the lines they replace are gone.
-        if !self.inserts.is_empty() && below == Fate::Gone && gap.is_empty() {
+        // New lines are held back until the lines they replace are deleted.
+        if !self.inserts.is_empty() && below == LineStatus::Deleted && gap.is_empty() {
             return Some(());
         }
-        if below != Fate::Gone && self.inserts.is_empty() {
-            self.freed.clear();
+        if below != LineStatus::Deleted && self.inserts.is_empty() {
+            self.deleted.clear();
         }
-        self.uses_blank |= !gap.is_empty() && !self.inserts.is_empty();
-        let own = |at: &usize| Out::Line {
+        self.uses_blank_lines |= !gap.is_empty() && !self.inserts.is_empty();
+        let own = |at: &usize| OutputLine::Text {
             text: call.file.body(*at).to_owned(),
             sent: None,
             ending: Some(call.file.lines()[*at].ending),
         };
-        if self.blank == Blank::Above {
+        if self.blank == BlankLinePlacement::Above {
             self.out.extend(gap.iter().map(own));
         }
         // If as many lines are added as removed, the old line shows how the file writes what the
         // call wrote differently. Whether the new line should follow it stays open.
-        let line_for_line = self.inserts.len() == self.freed.len();
+        let line_for_line = self.inserts.len() == self.deleted.len();
         for n in std::mem::take(&mut self.inserts) {
-            let text = self.inserted(n)?;
-            let gone = self.freed.pop_front();
+            let text = self.inserted_line(n)?;
+            let gone = self.deleted.pop_front();
             let ending = gone.as_ref().map(|gone| gone.ending);
             let marked = gone.filter(|_| line_for_line);
-            let marked = marked.and_then(|gone| gone.marks_for(&text, call.candidate.tolerance));
+            let marked = marked.and_then(|gone| gone.with_marks_of_file(&text, call.candidate.tolerance));
             self.out.push(match marked {
-                Some(marked) => Out::Line { text: marked, sent: Some(text), ending },
-                None => Out::Line { text, sent: None, ending },
+                Some(marked) => OutputLine::Text { text: marked, sent: Some(text), ending },
+                None => OutputLine::Text { text, sent: None, ending },
             });
         }
-        if self.blank == Blank::Below {
+        if self.blank == BlankLinePlacement::Below {
             self.out.extend(gap.iter().map(own));
         }
         Some(())
     }
 
-    /// A line that is new: the caller's, but for its indentation.
-    fn inserted(&self, n: usize) -> Option<String> {
+    /// A new line: the caller's, except for its indentation.
+    fn inserted_line(&self, n: usize) -> Option<String> {
         let call = self.call;
         let line = call.new[n];
         if line.trim().is_empty() {
@@ -374,45 +374,45 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             self.out.is_empty() && call.candidate.chunks.first().is_some_and(|c| !c.from_start);
         let head = match amid {
             true => indent_of(line).to_owned(),
-            false => self.depth.apply(call, n)?,
+            false => self.indent_reading.apply(call, n)?,
         };
         Some(format!("{head}{}", &line[indent_of(line).len()..]))
     }
 
     /// A line that the call changes.
-    fn changed(&self, o: usize, chunk: &Chunk, n: usize) -> Option<Merged> {
+    fn changed_line(&self, o: usize, chunk: &Chunk, n: usize) -> Option<Merged> {
         let call = self.call;
         let (old, new, file) = (call.old[o], call.new[n], call.candidate.text(chunk, call.file));
         if new.trim().is_empty() {
-            return Some(Merged::Clear(new.to_owned()));
+            return Some(Merged::Certain(new.to_owned()));
         }
         let (was, is) = (indent_of(old), indent_of(new));
         let head = if !chunk.from_start {
             is.strip_prefix(was).unwrap_or_default().to_owned()
-        } else if was == is && self.depth != IndentReading::AllAsSent {
+        } else if was == is && self.indent_reading != IndentReading::AllAsSent {
             indent_of(file).to_owned()
         } else {
-            self.depth.apply(call, n)?
+            self.indent_reading.apply(call, n)?
         };
         let body = |line: &'_ str| line[indent_of(line).len()..].to_owned();
         let fold = call.candidate.tolerance.fold();
         let (old, file, new) =
             (body(old), if chunk.from_start { body(file) } else { file.to_owned() }, body(new));
         Some(match tokens::merge(&old, &file, &new, fold, call.file.language) {
-            Some(Merged::Clear(text)) => Merged::Clear(head + &text),
-            Some(Merged::Open(text, sent)) => Merged::Open(format!("{head}{text}"), head + &sent),
+            Some(Merged::Certain(text)) => Merged::Certain(head + &text),
+            Some(Merged::Ambiguous(text, sent)) => Merged::Ambiguous(format!("{head}{text}"), head + &sent),
             // Too long to be merged by tokens: what the call wants is written.
-            None => Merged::Clear(head + &new),
+            None => Merged::Certain(head + &new),
         })
     }
 }
 
-impl Fate {
-    /// A block that is kept as a whole is kept; else it is changed or gone.
-    fn min_with(self, first: Self, kept: bool) -> Self {
-        match (kept, first) {
+impl LineStatus {
+    /// A block is kept if all of it is; else it is changed or deleted.
+    fn of_block(self, first: Self, is_kept: bool) -> Self {
+        match (is_kept, first) {
             (true, _) => Self::Kept,
-            (false, Self::Gone) => Self::Gone,
+            (false, Self::Deleted) => Self::Deleted,
             (false, _) => self,
         }
     }
