@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use crate::edit::Splice;
 use crate::language::{Language, TokenKind};
-use crate::matching::{indent_of, reindented};
+use crate::matching::{self, indent_of};
 use crate::text::{LineEnding, LineSpan, Snapshot};
 
 /// What becomes of the lines where they were.
@@ -149,7 +149,7 @@ pub(crate) fn reindent(
     if let (Some(own), Some(there)) = (level(from), level(to)) {
         pairs.push((format!("{outer}{own}"), format!("{depth}{there}")));
     }
-    let outcomes = reindented(to, &moved, pairs)?;
+    let outcomes = matching::reindent(to, &moved, pairs)?;
     let [only] = outcomes.as_slice() else { return None };
     for (at, line) in code.into_iter().zip(only) {
         lines[at].clone_from(line);

@@ -1,6 +1,6 @@
-//! Alignment, the last rung: the region that is nearest to the call, where every line that
-//! the edit removes or rewrites is what the call expects, and of the lines that it
-//! only keeps, comments and blank lines alone may differ.
+//! Alignment, the last rung: the region that is most like the call. Every line that the edit
+//! removes or rewrites must be as the call expects; of the lines that it keeps, only comments and
+//! blank lines may differ.
 //!
 //! Evidence: transcripts in which a comment was misremembered, left out or put in. The
 //! laxest rung has the strictest proof: the place must be the only one, and no other part
@@ -13,7 +13,7 @@ use super::nearest::{self, Region};
 use super::outcome::new_lines;
 use super::source_file::{SourceFile, Tolerance, split_lines};
 
-/// How a call compares with the region that is nearest to it.
+/// How a call compares with the region that is most like it.
 #[derive(Debug)]
 pub(super) enum Alignment {
     /// Everything that the edit touches is there.
@@ -24,11 +24,11 @@ pub(super) enum Alignment {
     None,
 }
 
-/// A region less alike than this is no place.
+/// A region less similar than this does not count.
 const MIN_SIMILARITY: f64 = 0.6;
-/// Another region must be this much less alike.
+/// The best region must lead the next by this much.
 const MIN_LEAD: f64 = 0.1;
-/// Fewer lines with words say too little for an edit.
+/// Fewer equal lines with words do not prove a place.
 const MIN_EQUAL_LINES: usize = 2;
 
 pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
@@ -40,8 +40,8 @@ pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
     if regions.get(1).is_some_and(|rival| rival.score > best.score - MIN_LEAD) {
         return Alignment::None;
     }
-    let candidate = candidate(file, &lines, best);
-    let worded = lines.iter().filter(|line| line.contains(is_word_char)).count();
+    let candidate = to_candidate(file, &lines, best);
+    let word_lines = lines.iter().filter(|line| line.contains(is_word_char)).count();
     let same = |at: usize| {
         candidate
             .chunk_at(at)
@@ -49,7 +49,7 @@ pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
     };
     let equal: Vec<usize> =
         (0..lines.len()).filter(|&at| lines[at].contains(is_word_char) && same(at)).collect();
-    // Where another region has all of these lines, only the lines that differ chose between them.
+    // If another region has all of these lines too, only lines that differ decided between them.
     let has = |rival: &Region, at: usize| {
         rival.pairs[at].is_some_and(|line| candidate.tolerance.matches(lines[at], file.body(line)))
     };
@@ -57,18 +57,18 @@ pub(super) fn align(file: &SourceFile<'_>, old: &str, new: &str) -> Alignment {
     if !equal.is_empty() && regions.get(1).is_some_and(is_twin) {
         return Alignment::None;
     }
-    let enough = equal.len() >= MIN_EQUAL_LINES && 2 * equal.len() > worded;
+    let enough = equal.len() >= MIN_EQUAL_LINES && 2 * equal.len() > word_lines;
     let changed_lines = changed_lines(&lines, &new_lines(old, new));
-    let residue_is_fine = (0..lines.len()).all(|at| {
+    let rest_differs_in_comments = (0..lines.len()).all(|at| {
         lines[at].trim().is_empty()
             || same(at)
             || !changed_lines[at] && differs_in_comment(file, &candidate, &lines, at)
     });
-    let own_lines_are_comments =
+    let added_lines_are_comments =
         candidate.chunks.iter().filter(|chunk| chunk.old.is_empty()).all(|chunk| {
             chunk.lines.clone().all(|line| file.is_blank(line) || is_comment(file, file.body(line)))
         });
-    match enough && residue_is_fine && own_lines_are_comments {
+    match enough && rest_differs_in_comments && added_lines_are_comments {
         true => Alignment::Match(candidate),
         false => Alignment::Stale(candidate),
     }
@@ -131,7 +131,7 @@ pub(super) fn laxest_tolerance(file: &SourceFile<'_>) -> Tolerance {
 }
 
 /// The region as chunks: equal lines, lines that differ, and what only one side has.
-pub(super) fn candidate(file: &SourceFile<'_>, old: &[&str], region: &Region) -> Candidate {
+pub(super) fn to_candidate(file: &SourceFile<'_>, old: &[&str], region: &Region) -> Candidate {
     let tolerance = laxest_tolerance(file);
     let mut chunks: Vec<Chunk> = Vec::new();
     let mut next = region.lines.start;

@@ -1,5 +1,5 @@
-//! Signs that an edit was already made. They win over a looser match, which may be a similar copy
-//! of text that is gone.
+//! Signs that an edit was already made. They take precedence over a lenient match, which may be a
+//! similar copy of text that is gone.
 
 use super::candidate::{self, Candidate, Needle};
 use super::diff::{LineOp, line_ops};
@@ -8,7 +8,7 @@ use super::outcome::new_lines;
 use super::reading::Reading;
 use super::source_file::{SourceFile, Tolerance, split_lines};
 
-/// Runs of new lines that are looked for.
+/// Runs of new lines that are searched for.
 const MAX_RUNS: usize = 8;
 
 /// The line (from 1) at which the edit was already made, if `old` is found at `tolerance` only.
@@ -17,10 +17,10 @@ pub(super) fn find_applied_edit(
     reading: &Reading,
     tolerance: Tolerance,
 ) -> Option<usize> {
-    reading.new.texts().find_map(|new| by_lines(file, &reading.old, new, tolerance))
+    reading.new.texts().find_map(|new| find_new_lines(file, &reading.old, new, tolerance))
 }
 
-fn by_lines(file: &SourceFile<'_>, old: &str, new: &str, tolerance: Tolerance) -> Option<usize> {
+fn find_new_lines(file: &SourceFile<'_>, old: &str, new: &str, tolerance: Tolerance) -> Option<usize> {
     let lines = new_lines(old, new);
     let old = split_lines(old);
     let line_ops = line_ops(&old, &lines);
@@ -37,7 +37,7 @@ fn by_lines(file: &SourceFile<'_>, old: &str, new: &str, tolerance: Tolerance) -
         let upto =
             Tolerance::ALL.into_iter().take_while(|t| *t < tolerance || keeps && *t == tolerance);
         for at in upto {
-            if says_enough(&lines)
+            if is_distinctive(&lines)
                 && let Some(candidate) = find(file, &lines, at).first()
                 && !still_has_removed(file, &line_ops, &old, candidate)
             {
@@ -48,11 +48,12 @@ fn by_lines(file: &SourceFile<'_>, old: &str, new: &str, tolerance: Tolerance) -
     if !adds {
         return None;
     }
-    runs(&line_ops, &old, &lines, file, tolerance)
+    find_inserted_runs(&line_ops, &old, &lines, file, tolerance)
 }
 
-/// Whether each run of new lines is in the file together with the kept lines around it.
-fn runs(
+/// Where the new lines are, if each run of them is in the file together with the kept lines around
+/// it.
+fn find_inserted_runs(
     line_ops: &[LineOp],
     old: &[&str],
     new: &[&str],
@@ -63,9 +64,9 @@ fn runs(
     let mut count = 0;
     let mut at = 0;
     while at < line_ops.len() {
-        let fresh =
+        let is_change =
             |op: &LineOp| matches!(op, LineOp::Insert(_) | LineOp::Change(..) | LineOp::Delete(_));
-        let run = line_ops[at..].iter().take_while(|op| fresh(op)).count();
+        let run = line_ops[at..].iter().take_while(|op| is_change(op)).count();
         if run == 0 {
             at += 1;
             continue;
@@ -112,8 +113,8 @@ fn runs(
     found
 }
 
-/// Whether a line that the edit takes away is still beside a place: then the edit was not
-/// made there.
+/// Whether a line that the edit deletes is still next to a candidate: then the edit was not made
+/// there.
 fn still_has_removed(
     file: &SourceFile<'_>,
     line_ops: &[LineOp],
@@ -145,7 +146,7 @@ fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
 }
 
 /// One short line occurs in many files; it proves nothing.
-fn says_enough(lines: &[&str]) -> bool {
+fn is_distinctive(lines: &[&str]) -> bool {
     let solid = lines.iter().filter(|line| line.contains(is_word_char)).count();
     let letters: usize =
         lines.iter().map(|line| line.chars().filter(|c| is_word_char(*c)).count()).sum();
@@ -173,7 +174,7 @@ fn find(file: &SourceFile<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Cand
 }
 
 /// The line of another part of the file that has more lines of the call byte for byte than the
-/// place has. Then the place is only similar, and the text that was meant has changed.
+/// candidate has. Then the candidate is only similar, and the text that was meant has changed.
 pub(super) fn find_closer_region(
     file: &SourceFile<'_>,
     old: &[&str],

@@ -19,17 +19,17 @@ pub(crate) const MAX_STEPS: u64 = 1_500_000_000;
 /// Steps between two checks that the caller still waits.
 const CANCEL_CHECK_INTERVAL: u64 = 1 << 16;
 
-/// Why a call was given up.
+/// Why the work on a call was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Aborted {
-    /// It is over the limit.
+    /// It exceeded the budget.
     BudgetExceeded,
     /// The caller no longer waits.
     Cancelled,
 }
 
 impl Aborted {
-    /// What the caller is told.
+    /// The refusal for the caller.
     pub(crate) fn refusal(self) -> Refusal {
         match self {
             Self::BudgetExceeded => Refusal::new(
@@ -52,7 +52,7 @@ thread_local! {
     static CANCELLED: RefCell<Option<Arc<AtomicBool>>> = const { RefCell::new(None) };
 }
 
-/// What one call has left.
+/// The steps that one call has left.
 #[derive(Debug)]
 pub(crate) struct WorkBudget(u64);
 
@@ -69,7 +69,7 @@ impl WorkBudget {
             return Ok(work());
         }
         STEPS_LEFT.set(Some(self.0));
-        // Whatever the work held is gone with it.
+        // Whatever the work held is dropped with it.
         let done = catch_unwind(AssertUnwindSafe(work));
         self.0 = STEPS_LEFT.take().unwrap_or_default();
         done.or_else(|panic| match panic.downcast::<Aborted>() {
@@ -96,17 +96,17 @@ fn is_cancelled() -> bool {
     CANCELLED.with_borrow(|flag| flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)))
 }
 
-/// Runs the work until the flag is set, which aborts all work that is counted.
+/// Runs the work; once the flag is set, work that is counted is aborted.
 #[cfg(feature = "mcp")]
 pub(crate) fn run_until_cancelled<T>(cancelled: Arc<AtomicBool>, work: impl FnOnce() -> T) -> T {
-    /// Puts back what stood there, also when the work panics.
+    /// Restores the previous flag, also when the work panics.
     struct Restore(Option<Arc<AtomicBool>>);
     impl Drop for Restore {
         fn drop(&mut self) {
             CANCELLED.set(self.0.take());
         }
     }
-    let _before = Restore(CANCELLED.replace(Some(cancelled)));
+    let _restore = Restore(CANCELLED.replace(Some(cancelled)));
     work()
 }
 
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_over_the_limit_is_given_up_and_what_is_left_counts_on() {
+    fn work_over_the_budget_is_aborted_and_the_rest_is_kept() {
         let mut budget = WorkBudget(100);
         assert_eq!(budget.run(|| spend(60)), Ok(()));
         assert_eq!(
@@ -123,12 +123,12 @@ mod tests {
             Err(Aborted::BudgetExceeded)
         );
         assert_eq!(WorkBudget(1).run(|| 7), Ok(7));
-        // Not begun by an effort: never given up.
+        // Not run by a budget: never aborted.
         spend(usize::MAX);
     }
 
     #[test]
-    fn a_panic_of_the_work_stays_one() {
+    fn a_panic_in_the_work_is_passed_on() {
         let panics = || WorkBudget::default().run(|| panic!("in the work"));
         assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
         assert_eq!(STEPS_LEFT.get(), None);
@@ -136,7 +136,7 @@ mod tests {
 
     #[cfg(feature = "mcp")]
     #[test]
-    fn work_whose_caller_left_is_given_up() {
+    fn cancelled_work_is_aborted() {
         let flag = Arc::new(AtomicBool::new(false));
         let done = run_until_cancelled(flag.clone(), || {
             WorkBudget::default().run(|| {

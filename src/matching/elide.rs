@@ -17,10 +17,10 @@ use super::source_file::{SourceFile, Tolerance};
 
 /// Placeholders of one text; more than these are literal text.
 const MAX_MARKS: usize = 32;
-/// Ways to fill the gaps that are compared.
+/// How many ways to fill the gaps are compared.
 const MAX_CHAINS: usize = 48;
 
-/// Every way to read the placeholders of the call.
+/// A candidate for every way to fill the gaps of the call.
 pub(super) fn find_candidates(
     file: &SourceFile<'_>,
     old: &[&str],
@@ -111,19 +111,19 @@ pub(super) fn find_candidates(
     chains.into_iter().map(join).collect()
 }
 
-/// Whether the elided lines are in the block of the line above them, where the placeholder is
-/// deeper than that line in the call. The first of `lines` is that line; `head` and `mark` are the
+/// Whether the elided lines are in the block of the line above them, if the call indents the
+/// placeholder further than that line. The first of `lines` is that line; `head` and `mark` are the
 /// indentation of the two.
 fn stays_in_block(file: &SourceFile<'_>, lines: Range<usize>, head: &str, mark: &str) -> bool {
     let columns = |indent: &str| indent::columns(indent, 4);
-    let depth = |line: usize| columns(indent_of(file.body(line)));
-    let outer = depth(lines.start);
+    let width = |line: usize| columns(indent_of(file.body(line)));
+    let outer = width(lines.start);
     let opens = |line: usize| file.body(line).trim() == "{";
     let mut solid = lines.skip(1).filter(|&line| !file.body(line).trim().is_empty());
-    columns(mark) <= columns(head) || solid.all(|line| depth(line) > outer || opens(line))
+    columns(mark) <= columns(head) || solid.all(|line| width(line) > outer || opens(line))
 }
 
-/// Whether there are more ways than are compared.
+/// Whether there are more candidates than are compared.
 pub(super) fn is_truncated(candidates: &[Candidate]) -> bool {
     candidates.len() > MAX_CHAINS
 }

@@ -2,8 +2,8 @@
 //! replaces it, byte for byte; what looks odd is a warning.
 //!
 //! There are three exceptions, each proven by the bytes: line breaks of `new_str` take the line
-//! ending that the file has there; an edit that was already made is not made twice; and escapes in
-//! a place where the language allows none are undone.
+//! ending that the file has there; an edit that was already made is not made twice; and escapes are
+//! undone where the language allows none.
 
 use std::ops::Range;
 
@@ -51,14 +51,14 @@ pub(super) fn find_occurrences<'a>(file: &SourceFile<'_>, old: &'a str) -> Occur
         let to = (range.end + old.len() - 1).min(bytes.len());
         finder.find(&bytes[range.start + 1..to]).is_some_and(|at| range.start + 1 + at < range.end)
     };
-    // A text can overlap itself only if a prefix of it is also a suffix. For few places, looking
-    // is cheaper than checking that.
+    // A text can overlap itself only if a prefix of it is also a suffix. For few occurrences,
+    // searching is cheaper than checking that.
     let overlapping = (ranges.len() <= MAX_UNCHECKED || has_border(old.as_bytes()))
         && ranges.iter().any(overlaps);
     Occurrences { finder, ranges, overlapping }
 }
 
-/// Up to this many places, overlaps are searched without checking that they are possible.
+/// Up to this many occurrences, overlaps are searched without checking that they are possible.
 const MAX_UNCHECKED: usize = 2;
 
 /// Whether some proper prefix of a text is also a suffix (a border).
@@ -75,7 +75,7 @@ fn has_border(text: &[u8]) -> bool {
     back.last().is_some_and(|&border| border > 0)
 }
 
-/// The places that the call means, by its count and its line.
+/// The occurrences that the call means, by its count and its line.
 pub(super) fn choose_occurrences(
     request: &EditRequest,
     file: &SourceFile<'_>,
@@ -108,7 +108,7 @@ pub(super) fn choose_occurrences(
     }
 }
 
-/// The one line that is nearer to `near_line` than all others.
+/// The index of the one line that is nearer to `near_line` than all others.
 pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<usize> {
     let near = request.near_line?;
     let distance = |at: &usize| lines[*at].abs_diff(near);
@@ -117,10 +117,10 @@ pub(super) fn nearest_to_line(request: &EditRequest, lines: &[usize]) -> Option<
     (tied == 1).then_some(best)
 }
 
-/// Overlapping places that are compared.
+/// Overlapping occurrences that are compared.
 const MAX_OVERLAPS: usize = 16;
 
-/// Whether overlapping places lead to the same text, whichever is meant.
+/// Whether the result is the same, whichever overlapping occurrence is meant.
 fn gives_same_text(text: &str, old: &str, new: &str, ranges: &[Range<usize>]) -> bool {
     let [range] = ranges else { return false };
     let from = range.start + 1;
@@ -182,12 +182,12 @@ fn replace(
     Verdict::One(Explained::new(request, file, splices, explanation))
 }
 
-/// Whether all line breaks of a text are plain ones, and there are any.
+/// Whether a text has line breaks, and no carriage return.
 fn has_only_lf(text: &str) -> bool {
     text.contains('\n') && !text.contains('\r')
 }
 
-/// Line breaks of `new` in the ending that the file has around a place.
+/// `new` with the line ending that the file has around an offset.
 pub(super) fn with_endings(file: &SourceFile<'_>, at: usize, new: &str) -> String {
     match file.snapshot.ending_near(at) {
         LineEnding::Lf if new.contains("\r\n") && has_only_lf(file.text) => {
@@ -208,7 +208,7 @@ pub(super) fn with_endings(file: &SourceFile<'_>, at: usize, new: &str) -> Strin
     out
 }
 
-/// The line at which `new` already is, whole and around the place: a repeated call.
+/// The line at which `new` already is, around the occurrence: the call is a repetition.
 fn find_applied_edit(
     request: &EditRequest,
     file: &SourceFile<'_>,
@@ -235,7 +235,7 @@ fn introduced_placeholder<'a>(request: &'a EditRequest, file: &SourceFile<'_>) -
     request.old.lines().any(lost).then_some(placeholder)
 }
 
-/// What the caller should look at in a plain replacement.
+/// Warnings about a plain replacement.
 fn warnings_for(
     request: &EditRequest,
     file: &SourceFile<'_>,
@@ -285,7 +285,7 @@ pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
     })
 }
 
-/// What of a new text looks like something that was not meant to be written.
+/// Warnings about text that was probably not meant to be written.
 pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &str) -> Vec<String> {
     let text = file.text;
     let mut out = Vec::new();
@@ -335,11 +335,11 @@ fn edge_indentation_warning(
     }
     let line = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
     let leading = &text[line..range.start];
-    let amid = !leading.is_empty() && leading.trim().is_empty();
-    if amid && !indent_of(old).is_empty() && new.lines().count() > 1 {
+    let inside_indent = !leading.is_empty() && leading.trim().is_empty();
+    if inside_indent && !indent_of(old).is_empty() && new.lines().count() > 1 {
         return Some("old_str begins inside the indentation of its first line, and the lines after the first were written with the indentation that was sent".to_owned());
     }
-    (amid && indent_of(old).is_empty() && !indent_of(new).is_empty()).then(|| {
+    (inside_indent && indent_of(old).is_empty() && !indent_of(new).is_empty()).then(|| {
         "old_str begins after the line's indentation and new_str brings its own, so the first line is now indented further".to_owned()
     })
 }
@@ -365,27 +365,27 @@ fn dedent_warning(file: &SourceFile<'_>, range: &Range<usize>, new: &str) -> Opt
 }
 
 /// Whether the line after a first line that opens a block is indented in `old`, but not in `new`.
-/// `old` begins at column `margin`.
-fn is_flattened(old: &str, new: &str, leading: usize) -> bool {
+/// `old` begins at column `column`.
+fn is_flattened(old: &str, new: &str, column: usize) -> bool {
     let second = |text: &str| {
-        let mut is_nonblank = text.lines().filter(|line| !line.trim().is_empty());
-        let opens = is_nonblank.next()?.trim_end().ends_with([':', '{', '(', '[']);
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let opens = lines.next()?.trim_end().ends_with([':', '{', '(', '[']);
         let body =
-            is_nonblank.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
-        let first = leading + indent::columns(indent_of(text), 4);
+            lines.next().filter(|line| opens && !line.trim().starts_with(['}', ')', ']']))?;
+        let first = column + indent::columns(indent_of(text), 4);
         Some(indent::columns(indent_of(body), 4) > first)
     };
     second(old) == Some(true) && second(new) == Some(false)
 }
 
-/// A line beside the place that `new_str` has at its edge and `old_str` has not.
+/// The neighbouring line that `new_str` repeats at its edge and `old_str` does not have.
 fn repeated_neighbour(
     file: &SourceFile<'_>,
     range: &Range<usize>,
     old: &str,
     new: &str,
 ) -> Option<usize> {
-    let says = |line: &str| line.trim().chars().filter(|c| is_word_char(*c)).count() >= 4;
+    let is_distinctive = |line: &str| line.trim().chars().filter(|c| is_word_char(*c)).count() >= 4;
     let is_nonblank = |line: &&str| !line.trim().is_empty();
     if new.lines().count() < 2 {
         return None;
@@ -401,7 +401,7 @@ fn repeated_neighbour(
     let below = text[end..].lines().next().unwrap_or_default();
     let repeated = |line: &str, own: &str| {
         let held = || old.lines().any(|old| old.trim() == own.trim());
-        line.trim() == own.trim() && says(own) && !held()
+        line.trim() == own.trim() && is_distinctive(own) && !held()
     };
     let at = if repeated(above, first) {
         start.checked_sub(1)?

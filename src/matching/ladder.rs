@@ -1,4 +1,4 @@
-//! A call on its way down the ladder: the first rung that finds any place decides.
+//! A call on its way down the ladder: the first rung that finds any candidate decides.
 
 use std::ops::Range;
 
@@ -42,7 +42,7 @@ impl LadderCall<'_, '_> {
         let is_rewritten = !reading.rewrites.is_empty();
         if tolerance == Tolerance::LineEndings && is_rewritten && !reading.whole_lines {
             let found = exact::find_occurrences(self.file, &reading.old);
-            if found.ranges.iter().any(|candidate| !self.splits_name(candidate)) {
+            if found.ranges.iter().any(|range| !self.splits_name(range)) {
                 return Some(self.replace_exact(reading, &found));
             }
         }
@@ -73,7 +73,7 @@ impl LadderCall<'_, '_> {
         {
             return None;
         }
-        // Text in a fence of the file's own: the fence of the call is that one.
+        // The text is inside a fence of the file, so the fence of the call is that one.
         let fenced = |candidate: &Candidate| {
             let above = candidate.lines().start.checked_sub(1);
             above.is_some_and(|line| reading::is_fence(self.file.body(line)))
@@ -84,16 +84,16 @@ impl LadderCall<'_, '_> {
         (!candidates.list.is_empty()).then(|| self.choose(reading, &candidates, rung))
     }
 
-    /// Whether a place begins or ends inside a name or a number.
-    fn splits_name(self, candidate: &Range<usize>) -> bool {
-        let cuts = |at: usize| candidate::splits_name(self.file.text, at);
-        cuts(candidate.start) || cuts(candidate.end)
+    /// Whether a range begins or ends inside a name or a number.
+    fn splits_name(self, range: &Range<usize>) -> bool {
+        let splits = |at: usize| candidate::splits_name(self.file.text, at);
+        splits(range.start) || splits(range.end)
     }
 
-    /// For a text of several lines, drops the places that begin or end inside a line of the file,
+    /// For a text of several lines, drops the candidates that begin or end inside a line of the file,
     /// unless the call keeps that line unchanged: a change to part of a line might have to
-    /// continue in the rest of it. If indentation is ignored, a place must begin at the start of a
-    /// line.
+    /// continue in the rest of it. If indentation is ignored, a candidate must begin at the start of
+    /// a line.
     fn drop_partial_lines(self, reading: &Reading, candidates: Candidates) -> Candidates {
         let old = split_lines(&reading.old);
         if old.len() < 2 || !candidates.is_complete() {
@@ -109,19 +109,19 @@ impl LadderCall<'_, '_> {
             let strict = candidate.tolerance < Tolerance::Indentation;
             (!begins || head && strict) && (!ends || tail)
         };
-        // Beside a place of whole lines a cut one counts: either may be meant.
+        // If any candidate has whole lines, the partial ones count too: either may be meant.
         match candidates.list.iter().any(fits) {
             true => candidates,
             false => Candidates::default(),
         }
     }
 
-    /// A reading occurs in the file character for character.
+    /// Replaces a reading that occurs in the file character for character.
     fn replace_exact(self, reading: &Reading, found: &exact::Occurrences<'_>) -> Verdict {
-        let is_rewritten = EditRequest { old: reading.old.clone(), ..self.request.clone() };
+        let request = EditRequest { old: reading.old.clone(), ..self.request.clone() };
         let first = reading.new.texts().next().unwrap_or_default();
-        let candidates = match exact::choose_occurrences(&is_rewritten, self.file, first, found) {
-            Ok(candidates) => candidates,
+        let ranges = match exact::choose_occurrences(&request, self.file, first, found) {
+            Ok(ranges) => ranges,
             Err(refusal) => return Verdict::Refused(refusal),
         };
         if let Some(line) =
@@ -131,7 +131,7 @@ impl LadderCall<'_, '_> {
         }
         let edit = |new: &str| -> Vec<Splice> {
             let text = |at: usize| exact::with_endings(self.file, at, new);
-            candidates.iter().map(|p| Splice { range: p.clone(), text: text(p.start) }).collect()
+            ranges.iter().map(|range| Splice { range: range.clone(), text: text(range.start) }).collect()
         };
         let how = ["new_str with the same mistake undone", "new_str as it was sent"];
         let outcomes = reading.new.texts().map(edit).zip(how);
@@ -139,7 +139,7 @@ impl LadderCall<'_, '_> {
         self.decide(reading, outcomes, reading.rung, &reading.rewrites)
     }
 
-    /// Decides between the places that a rung found.
+    /// Chooses between the candidates that a rung found.
     fn choose(self, reading: &Reading, candidates: &Candidates, rung: Rung) -> Verdict {
         let lines = &candidates.lines;
         let too_many = || Verdict::Refused(refuse::too_many(self.request, lines, false));
@@ -185,7 +185,7 @@ impl LadderCall<'_, '_> {
         self.write(reading, &chosen, rung)
     }
 
-    /// The one place whose line has the number that was copied into `old_str`.
+    /// The one candidate that begins at the line number that was copied into `old_str`.
     fn numbered_candidate(self, reading: &Reading, lines: &[usize]) -> Option<usize> {
         if !reading.rewrites.contains(&Rewrite::LineNumbers) {
             return None;
@@ -195,7 +195,7 @@ impl LadderCall<'_, '_> {
         there.next().filter(|_| there.next().is_none())
     }
 
-    /// Writes the call at places that are meant.
+    /// Writes the call at the chosen candidates.
     fn write(self, reading: &Reading, candidates: &[&Candidate], rung: Rung) -> Verdict {
         let mut outcomes: Vec<(Vec<Splice>, String)> = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
@@ -291,7 +291,7 @@ impl LadderCall<'_, '_> {
             1 => match whole.pop() {
                 Some((splices, _)) if changes(&splices) => Verdict::One(explained(splices)),
                 Some((splices, _)) if !splices.iter().any(has_new) => {
-                    Verdict::Refused(refuse::only_forgiven(line, rung))
+                    Verdict::Refused(refuse::only_ignored_changes(line, rung))
                 }
                 _ => Verdict::Refused(refuse::already_applied(line)),
             },
@@ -327,7 +327,7 @@ impl LadderCall<'_, '_> {
         found.next().map(str::to_owned)
     }
 
-    /// What the place and the call differ in.
+    /// The rewrites that the differences between candidate and call amount to.
     fn rewrites(self, candidate: &Candidate, old: &[&str], rung: Rung) -> Vec<Rewrite> {
         let mut out = Vec::new();
         match rung {
@@ -392,7 +392,7 @@ impl LadderCall<'_, '_> {
         })
     }
 
-    /// Ways to fill the gaps that lead to the same text are one.
+    /// Candidates that lead to the same text count as one.
     fn choose_elided(self, reading: &Reading, candidates: &[Candidate]) -> Verdict {
         let lines: Vec<usize> =
             candidates.iter().map(|candidate| candidate.lines().start + 1).collect();
@@ -460,7 +460,7 @@ fn is_same_result(text: &str, a: &[Splice], b: &[Splice]) -> bool {
     a == b || veto::apply_splices(text, a) == veto::apply_splices(text, b)
 }
 
-/// What a line of the call and a line of the file differ in.
+/// Adds a rewrite for each difference between a line of the call and a line of the file.
 fn push_rewrites(old: &str, file: &str, from_start: bool, out: &mut Vec<Rewrite>) {
     let tail = |line: &str| line[line.trim_end().len()..].to_owned();
     if from_start && indent_of(old) != indent_of(file) && !file.trim().is_empty() {

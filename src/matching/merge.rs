@@ -13,7 +13,7 @@ use super::veto;
 use crate::edit::{EditRequest, Splice};
 use crate::text::Snapshot;
 
-/// A call on a region.
+/// A call merged into a range of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Merge {
     /// Each text that the call can mean there, and how it is read.
@@ -23,18 +23,18 @@ pub(crate) enum Merge {
         hunks: Vec<ConflictHunk>,
         /// The lines of the merge, with a gap for each conflict.
         skeleton: Vec<Option<String>>,
-        /// The bytes that the merge stands for: without lines at the edges of the region that
-        /// the call has not.
+        /// The bytes that the merge replaces: without lines at the edges of the range that the
+        /// call does not have.
         range: Range<usize>,
     },
     /// Every text that the call can mean would break brackets or literals.
     Broken,
 }
 
-/// Puts the call onto a range of the file.
+/// Merges the call into a range of the file.
 pub(crate) fn merge_at(request: &EditRequest, snapshot: &Snapshot, range: Range<usize>) -> Merge {
     let file = SourceFile::new(snapshot, request.language);
-    let candidate = candidate(&file, &request.old, range);
+    let candidate = align_to_range(&file, &request.old, range);
     let new = NewText::Known(request.new.clone());
     match outcome::outcomes(&file, &candidate, &request.old, &new) {
         Err(draft) => {
@@ -61,7 +61,7 @@ pub(crate) fn merge_at(request: &EditRequest, snapshot: &Snapshot, range: Range<
     }
 }
 
-/// The same with each conflict settled by the given lines.
+/// The same, with a text for each conflict.
 pub(crate) fn merge_with_resolutions(
     request: &EditRequest,
     snapshot: &Snapshot,
@@ -69,7 +69,7 @@ pub(crate) fn merge_with_resolutions(
     resolutions: &[String],
 ) -> Option<Splice> {
     let file = SourceFile::new(snapshot, request.language);
-    let candidate = candidate(&file, &request.old, range);
+    let candidate = align_to_range(&file, &request.old, range);
     let splice = outcome::merge_with_resolutions(
         &file,
         &candidate,
@@ -82,17 +82,17 @@ pub(crate) fn merge_with_resolutions(
     (!broken).then_some(splice)
 }
 
-/// The lines of the call beside those of a range.
-fn candidate(file: &SourceFile<'_>, old: &str, range: Range<usize>) -> Candidate {
+/// The lines of the call paired with those of a range.
+fn align_to_range(file: &SourceFile<'_>, old: &str, range: Range<usize>) -> Candidate {
     let lines = split_lines(old);
     let first = file.line_at(range.start);
     let last = file.line_at(range.end.saturating_sub(1).max(range.start));
     let before = &file.text[file.lines()[first].start..range.start];
     let after = &file.text[range.end.min(file.lines()[last].end)..file.lines()[last].end];
-    let amid = !before.trim().is_empty() || !after.trim().is_empty();
-    if !amid || first != last || lines.len() > 1 {
-        let region = nearest::beside(file, &lines, first..last + 1);
-        return align::candidate(file, &lines, &region);
+    let is_partial = !before.trim().is_empty() || !after.trim().is_empty();
+    if !is_partial || first != last || lines.len() > 1 {
+        let region = nearest::align_to_lines(file, &lines, first..last + 1);
+        return align::to_candidate(file, &lines, &region);
     }
     // A part of one line.
     let tolerance = align::laxest_tolerance(file);

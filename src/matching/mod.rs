@@ -1,15 +1,15 @@
 //! Finding the mistake: which mechanical reading of a call explains it.
 //!
 //! ```text
-//! Call { old, new, expected, near_line, language }  File (lines, keys, index, lexed lazily)
-//!   → readings(call)           what the text could have been before the mistake
-//!   → places(file, reading)    exact, then by tolerance, then aligned
-//!   → outcomes(place, reading) the merge of old, new and file under each consistent reading
-//!   → verdict                  One | Ambiguous | Stale | Refused
+//! Call { old, new, expected, near_line, language }  SourceFile (lines, keys, index, lexed lazily)
+//!   → readings(call)             what the text could have been before the mistake
+//!   → candidates(file, reading)  exact, then by tolerance, then aligned
+//!   → outcomes(candidate, reading)  the merge of old, new and file under each consistent reading
+//!   → verdict                    One | Ambiguous | Missing | Refused
 //! ```
 //!
 //! The rungs of [`LADDER`] are tried from the strictest to the laxest, and the first that
-//! finds any place decides: a wrong count there is a refusal, never a reason to try
+//! finds any candidate decides: a wrong count there is a refusal, never a reason to try
 //! something laxer.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
@@ -78,9 +78,9 @@ pub const LADDER: &[Rung] = &[
     Rung::Aligned,
 ];
 
-/// Lines of a call at the file's indentation, under each rule that explains all pairs of
-/// (the call's, the file's); `None` where the pairs show no change, or no rule.
-pub(crate) fn reindented(
+/// Lines of a call re-indented for the file, by each rule that explains all pairs of (the call's,
+/// the file's) indentation; `None` if no pair differs, or no rule explains them.
+pub(crate) fn reindent(
     snapshot: &Snapshot,
     lines: &[String],
     pairs: Vec<(String, String)>,
@@ -138,7 +138,7 @@ impl Explained {
     }
 }
 
-/// What came of a call.
+/// What a call means.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -154,7 +154,7 @@ pub enum Verdict {
     /// No reading finds the text. The refusal has the nearest places, and the conflicts
     /// where the place is known.
     Missing(Refusal),
-    /// Refused for a reason that no other place can mend.
+    /// Refused for a reason that holds at any place.
     Refused(Refusal),
 }
 
@@ -189,26 +189,26 @@ pub fn explain(request: &EditRequest, snapshot: &Snapshot) -> Result<Explained, 
     decide(request, snapshot).into_result()
 }
 
-/// Decides a call against a file, with a bounded effort.
+/// Decides a call against a file, within a work budget.
 pub fn decide(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
-    let decided = WorkBudget::default().run(|| decide_here(request, snapshot));
-    decided.unwrap_or_else(|given_up| Verdict::Refused(given_up.refusal()))
+    let decided = WorkBudget::default().run(|| decide_unbounded(request, snapshot));
+    decided.unwrap_or_else(|aborted| Verdict::Refused(aborted.refusal()))
 }
 
-fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
+fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if request.old.is_empty() {
-        return fill(request, snapshot);
+        return fill_empty_file(request, snapshot);
     }
     if request.old == request.new {
         let refusal = Refusal::new(EditCode::NoChange, "old_str and new_str are the same")
             .hint("Send the new text as new_str; if the file is right already, go on.");
         return Verdict::Refused(refusal);
     }
-    if let Some(old) = request.old.strip_prefix(MARK).filter(|_| !snapshot.text().contains(MARK)) {
-        // The mark before the first line is the file's encoding, and not of its text.
-        let new = request.new.strip_prefix(MARK).unwrap_or(&request.new);
+    if let Some(old) = request.old.strip_prefix(BOM).filter(|_| !snapshot.text().contains(BOM)) {
+        // The byte order mark belongs to the file's encoding, not to its text.
+        let new = request.new.strip_prefix(BOM).unwrap_or(&request.new);
         let request = EditRequest { old: old.to_owned(), new: new.to_owned(), ..request.clone() };
-        return decide_here(&request, snapshot);
+        return decide_unbounded(&request, snapshot);
     }
     let file = SourceFile::new(snapshot, request.language);
     if let Some(verdict) = exact::decide(request, &file) {
@@ -218,7 +218,7 @@ fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         return Verdict::Missing(refuse::not_found(request, &file));
     }
     let call = LadderCall { request, file: &file };
-    let readings = reading::readings(whole_lines(&request.old), whole_lines(&request.new));
+    let readings = reading::readings(strip_next_indent(&request.old), strip_next_indent(&request.new));
     call.match_by_tolerance(&readings)
         .or_else(|| call.match_reflowed(&readings))
         .or_else(|| call.match_elided(&readings))
@@ -226,17 +226,17 @@ fn decide_here(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         .unwrap_or_else(|| call.match_aligned(&readings))
 }
 
-/// A text without the indentation of a line that it does not have any more.
-fn whole_lines(text: &str) -> &str {
+/// A text without the indentation of the line after its last.
+fn strip_next_indent(text: &str) -> &str {
     let end = text.trim_end_matches([' ', '\t']);
     if end.ends_with('\n') { end } else { text }
 }
 
 /// The byte order mark.
-const MARK: char = '\u{feff}';
+const BOM: char = '\u{feff}';
 
-/// An empty `old_str` fills an empty file and overwrites nothing.
-fn fill(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
+/// An empty `old_str` fills an empty file; it never overwrites one.
+fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     if !snapshot.text().is_empty() {
         let lines = pluralize(snapshot.lines().total(), "line");
         let refusal = Refusal::new(

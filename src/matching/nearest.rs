@@ -18,11 +18,11 @@ use super::tokens::words;
 use crate::edit::{Difference, Near};
 
 /// A line or a word that occurs more often says little about the place.
-const COMMON: usize = 64;
+const MAX_POSITIONS: usize = 64;
 /// Regions that are compared line by line.
 const MAX_REGIONS: usize = 12;
 /// Bytes of a line that are compared by letters.
-const LONG: usize = 600;
+const MAX_LINE_CHARS: usize = 600;
 /// Lines that are compared by letters with every line of the file, where no word is known.
 const MAX_BY_LETTERS: usize = 3;
 /// Lines of a text that vote for where it is; of a longer one every second, third, …
@@ -32,10 +32,10 @@ const MAX_COMPARED_LINES: usize = 400_000;
 /// Pairs of lines that one search compares by letters. Where most lines are in another
 /// order each has many to be compared with; beyond this only equal lines are paired.
 const MAX_SIMILARITY_PAIRS: usize = 200_000;
-/// Lines of a longer text are paired when they are as alike as this.
+/// Lines of a longer text are paired if they are at least this similar.
 const MIN_PAIR_SIMILARITY: f64 = 0.45;
 /// A region less similar than this is dropped.
-const FLOOR: f64 = 0.15;
+const MIN_SCORE: f64 = 0.15;
 
 /// The positions of words and whole lines.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Index {
         let add = |map: &mut HashMap<u64, Vec<u32>>, key: u64, at: usize| {
             let places = map.entry(key).or_default();
             let at = u32::try_from(at).unwrap_or(u32::MAX);
-            if places.len() <= COMMON && places.last() != Some(&at) {
+            if places.len() <= MAX_POSITIONS && places.last() != Some(&at) {
                 places.push(at);
             }
         };
@@ -82,7 +82,7 @@ pub(super) struct Region {
     pub(super) pairs: Vec<Option<usize>>,
     /// From 0 to 1.
     pub(super) score: f64,
-    /// How many solid lines of the text are there word for word.
+    /// How many lines of the text are there word for word, blank lines apart.
     pub(super) equal: usize,
 }
 
@@ -93,11 +93,11 @@ pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], most: usize) -> Vec<
         return Vec::new();
     }
     let mut left = MAX_SIMILARITY_PAIRS;
-    let mut found: Vec<Region> = starts(file, text, &solid)
+    let mut found: Vec<Region> = likely_starts(file, text, &solid)
         .into_iter()
         .take((MAX_COMPARED_LINES / text.len()).max(2))
         .filter_map(|start| region(file, text, &solid, start, &mut left))
-        .filter(|region| region.score >= FLOOR)
+        .filter(|region| region.score >= MIN_SCORE)
         .collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
     let mut out: Vec<Region> = Vec::new();
@@ -113,11 +113,11 @@ pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], most: usize) -> Vec<
 }
 
 /// First lines (may be above the file's first) by the votes of rare lines and words.
-fn starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
+fn likely_starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
     let index = file.index();
     let mut votes: HashMap<isize, f64> = HashMap::new();
     let mut vote = |at: usize, places: &[u32], weight: f64| {
-        if places.is_empty() || places.len() > COMMON {
+        if places.is_empty() || places.len() > MAX_POSITIONS {
             return;
         }
         #[expect(clippy::cast_precision_loss, reason = "at most COMMON places")]
@@ -133,7 +133,7 @@ fn starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
         if text[at].contains(is_word_char) {
             vote(at, places, 4.0);
         }
-        if places.is_empty() || places.len() > COMMON || !text[at].contains(is_word_char) {
+        if places.is_empty() || places.len() > MAX_POSITIONS || !text[at].contains(is_word_char) {
             for word in words(text[at]) {
                 let places = Index::rare(&index.words, super::fold::plain_key(word));
                 #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
@@ -156,28 +156,28 @@ fn starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
     let mut out: Vec<isize> =
         ranked.into_iter().take(MAX_REGIONS).map(|(start, _)| start).collect();
     if solid.len() <= MAX_BY_LETTERS || out.is_empty() {
-        out.extend(by_letters(file, text, solid));
+        out.extend(starts_by_letters(file, text, solid));
     }
     out.dedup();
     out
 }
 
 /// Starts by the letters of the longest lines, for texts whose words are all misspelt.
-fn by_letters(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
+fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
     let mut longest = solid.to_vec();
     longest.sort_by_key(|&at| std::cmp::Reverse(text[at].trim().len()));
     longest.truncate(MAX_BY_LETTERS);
     let mut out = Vec::new();
     for at in longest {
         let line = text[at].trim();
-        if line.len() > LONG || line.chars().count() < 3 {
+        if line.len() > MAX_LINE_CHARS || line.chars().count() < 3 {
             continue;
         }
         let comparator = indel::BatchComparator::new(line.chars());
         let mut best: Vec<(f64, usize)> = Vec::new();
         for &place in file.nonblank_lines() {
             let body = file.body(place).trim();
-            if body.len() > LONG {
+            if body.len() > MAX_LINE_CHARS {
                 continue;
             }
             budget::spend(8 + body.len() / 4);
@@ -196,7 +196,7 @@ fn by_letters(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isiz
     out
 }
 
-/// Compares the text with the lines that begin about there.
+/// Compares the text with the lines around a likely start.
 fn region(
     file: &SourceFile<'_>,
     text: &[&str],
@@ -238,19 +238,19 @@ fn compare(
     if first.is_none() {
         paired.fill(None);
     }
-    fill(file, text, solid, &window, &mut paired, (start, left));
+    pair_similar_lines(file, text, solid, &window, &mut paired, (start, left));
     let mut pairs = vec![None; text.len()];
     let (mut sum, mut weight, mut equal) = (0.0, 0.0, 0);
     for (at, &line) in solid.iter().enumerate() {
         let solid_line = text[line].trim();
         #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
-        let own = solid_line.len().min(LONG) as f64 + 2.0;
+        let own = solid_line.len().min(MAX_LINE_CHARS) as f64 + 2.0;
         weight += own;
         if let Some(place) = paired[at].map(|b| window[b]) {
             pairs[line] = Some(place);
             let like = match text.len() {
-                1 => alike_within(solid_line, file.body(place).trim()),
-                _ => like(file, solid_line, file.body(place).trim()),
+                1 => partial_similarity(solid_line, file.body(place).trim()),
+                _ => line_similarity(file, solid_line, file.body(place).trim()),
             };
             equal += usize::from(all[place] == Tolerance::Indentation.key(text[line]));
             sum += own * like;
@@ -266,7 +266,7 @@ fn compare(
 }
 
 /// Pairs the lines between equal ones, in order: each with the most similar line of its gap.
-fn fill(
+fn pair_similar_lines(
     file: &SourceFile<'_>,
     text: &[&str],
     solid: &[usize],
@@ -301,10 +301,10 @@ fn fill(
                 Some(rest) => *left = rest,
                 None => return,
             }
-            let likest = (free..reach)
-                .map(|b| (like(file, own, file.body(window[b]).trim()), b))
+            let most_similar = (free..reach)
+                .map(|b| (line_similarity(file, own, file.body(window[b]).trim()), b))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
-            if let Some((score, b)) = likest
+            if let Some((score, b)) = most_similar
                 && (score >= MIN_PAIR_SIMILARITY || solid.len() == 1)
             {
                 paired[n] = Some(b);
@@ -315,8 +315,8 @@ fn fill(
     }
 }
 
-/// The region of a text on lines of the file that are known to be meant.
-pub(super) fn beside(file: &SourceFile<'_>, text: &[&str], lines: Range<usize>) -> Region {
+/// Aligns a text with lines of the file that are known to be meant.
+pub(super) fn align_to_lines(file: &SourceFile<'_>, text: &[&str], lines: Range<usize>) -> Region {
     let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();
     let mut left = MAX_SIMILARITY_PAIRS;
@@ -325,23 +325,23 @@ pub(super) fn beside(file: &SourceFile<'_>, text: &[&str], lines: Range<usize>) 
     Region { lines, pairs, score: 1.0, equal: 0 }
 }
 
-/// How alike two lines are, a comment at their ends counting little.
-fn like(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
-    let whole = alike(a, b);
+/// How similar two lines are; a comment at their ends counts little.
+fn line_similarity(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
+    let whole = similarity(a, b);
     let Some(language) = file.language.filter(|_| whole < 0.9) else { return whole };
     let commented = |line: &str| language.comment_openers().any(|mark| line.contains(mark));
     if !commented(a) && !commented(b) {
         return whole;
     }
     let (a, b) = (language.strip_trailing_comment(a), language.strip_trailing_comment(b));
-    if a.is_empty() || b.is_empty() { whole } else { whole.max(0.9 * alike(a, b)) }
+    if a.is_empty() || b.is_empty() { whole } else { whole.max(0.9 * similarity(a, b)) }
 }
 
-/// The same for a text that may be a part of a longer line.
-fn alike_within(a: &str, b: &str) -> f64 {
-    let whole = alike(a, b);
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().take(LONG).collect());
-    if b.len() <= a.len() || a.len() > LONG / 2 {
+/// How similar a text is to a line or to a part of it.
+fn partial_similarity(a: &str, b: &str) -> f64 {
+    let whole = similarity(a, b);
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().take(MAX_LINE_CHARS).collect());
+    if b.len() <= a.len() || a.len() > MAX_LINE_CHARS / 2 {
         return whole;
     }
     budget::spend(a.len() * b.len());
@@ -363,12 +363,12 @@ fn alike_within(a: &str, b: &str) -> f64 {
     whole.max(within * 0.97)
 }
 
-/// How alike two lines are by their letters, from 0 to 1.
-fn alike(a: &str, b: &str) -> f64 {
+/// How similar two texts are by their letters, from 0 to 1.
+fn similarity(a: &str, b: &str) -> f64 {
     if a == b {
         return 1.0;
     }
-    let cut = |text: &'_ str| text.chars().take(LONG).collect::<Vec<char>>();
+    let cut = |text: &'_ str| text.chars().take(MAX_LINE_CHARS).collect::<Vec<char>>();
     let (a, b) = (cut(a), cut(b));
     budget::spend(128 + 4 * (a.len() + b.len()) + a.len() * b.len() / 64);
     if a.is_empty() || b.is_empty() {
@@ -384,14 +384,14 @@ fn alike(a: &str, b: &str) -> f64 {
     0.3 * edits + 0.7 * kept
 }
 
-/// A region as it is reported.
-pub(super) fn near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> Near {
+/// A region as the refusal reports it.
+pub(super) fn to_near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> Near {
     let differs = |at: &usize| {
         let own = text[*at];
         region.pairs[*at].is_none_or(|place| file.body(place) != own)
     };
     let solid = (0..text.len()).filter(|&at| !text[at].trim().is_empty());
-    // A line with other words says more than one with other blanks.
+    // A difference in words says more than one in whitespace.
     let other_words = |at: &usize| {
         region.pairs[*at].is_none_or(|place| file.body(place).trim() != text[*at].trim())
     };
@@ -403,7 +403,7 @@ pub(super) fn near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> Nea
             before.map_or(region.lines.start, |line| line + 1)
         };
         let place = region.pairs[at].unwrap_or_else(|| after().min(file.lines().len() - 1));
-        let (expected, found) = visible(text[at], file.body(place));
+        let (expected, found) = excerpts(text[at], file.body(place));
         Difference { line: place + 1, old_line: at + 1, expected, found }
     });
     Near {
@@ -415,24 +415,24 @@ pub(super) fn near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> Nea
 }
 
 /// Characters of a line that are shown.
-const SHOWN: usize = 120;
+const MAX_EXCERPT: usize = 120;
 
-/// Two lines with their white space made visible, cut around the first words that differ.
-fn visible(expected: &str, found: &str) -> (String, String) {
+/// Two lines with their whitespace made visible, cut around the first difference.
+fn excerpts(expected: &str, found: &str) -> (String, String) {
     let same = expected.chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
     let longest = expected.chars().count().max(found.chars().count());
-    let from = if longest > SHOWN { same.saturating_sub(SHOWN / 3) } else { 0 };
+    let from = if longest > MAX_EXCERPT { same.saturating_sub(MAX_EXCERPT / 3) } else { 0 };
     let show = |text: &str| {
-        let marked = marked(text);
-        let cut: String = marked.chars().skip(from).take(SHOWN).collect();
-        let (head, tail) = (from > 0, marked.chars().count() > from + SHOWN);
+        let marked = mark_whitespace(text);
+        let cut: String = marked.chars().skip(from).take(MAX_EXCERPT).collect();
+        let (head, tail) = (from > 0, marked.chars().count() > from + MAX_EXCERPT);
         format!("{}{cut}{}", if head { "…" } else { "" }, if tail { "…" } else { "" })
     };
     (show(expected), show(found))
 }
 
-/// `→` for a tab, `·` for a blank at either end, `␍` for a carriage return.
-fn marked(line: &str) -> String {
+/// `→` for a tab, `·` for a space at either end, `␍` for a carriage return.
+fn mark_whitespace(line: &str) -> String {
     let head = line.len() - line.trim_start().len();
     let tail = line.trim_end().len().max(head);
     line.char_indices()
@@ -448,7 +448,7 @@ fn marked(line: &str) -> String {
 /// The regions most like a text, as they are reported.
 pub(super) fn nearest(file: &SourceFile<'_>, old: &str, most: usize) -> Vec<Near> {
     let text = split_lines(old);
-    regions(file, &text, most).iter().map(|region| near(file, &text, region)).collect()
+    regions(file, &text, most).iter().map(|region| to_near(file, &text, region)).collect()
 }
 
 /// The lines (from 0, and one past the last) of the regions most like a text, with the score:
@@ -484,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_alike_is_nothing() {
+    fn nothing_similar_gives_no_region() {
         assert_eq!(best("alpha beta\ngamma\n", "zzz qqq 99"), None);
     }
 

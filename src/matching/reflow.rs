@@ -1,5 +1,5 @@
-//! The rung for line breaks in other places: the file has the words of the call in
-//! their order, but its lines break elsewhere.
+//! The rung for different line breaks: the file has the words of the call in their order, but
+//! wraps them differently.
 //!
 //! Evidence: a call from a transcript that joined a wrapped statement. Lines whose breaks
 //! agree stay pairs of lines; only what lies between such lines is read as one block.
@@ -8,19 +8,19 @@ use super::candidate::{Candidate, Chunk, ChunkKind, splits_name};
 use super::fold::{self, Fold, is_word_char};
 use super::source_file::{SourceFile, Tolerance};
 
-/// Fewer words say too little about the place.
+/// Fewer words do not identify a place.
 const MIN_WORDS: usize = 3;
 
-/// A text without its white space, but for a blank that parts two words.
-struct Squeezed {
+/// A text without whitespace, except a space between two words.
+struct Compacted {
     text: String,
     /// For each byte of `text` the byte of the source that it came from.
     from: Vec<u32>,
-    /// And where that character ends there.
+    /// And where that character ends in the source.
     to: Vec<u32>,
 }
 
-impl Squeezed {
+impl Compacted {
     fn of<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Self {
         let mut out = Self { text: String::new(), from: Vec::new(), to: Vec::new() };
         for (start, line) in lines {
@@ -47,12 +47,12 @@ impl Squeezed {
     }
 
     /// How much of `text` comes from before an offset of the source.
-    fn upto(&self, offset: usize) -> usize {
+    fn len_before(&self, offset: usize) -> usize {
         self.to.partition_point(|to| (*to as usize) <= offset)
     }
 }
 
-/// Every place where the words of the call are in their order.
+/// Every candidate that has the words of the call in their order.
 pub(super) fn find_candidates(file: &SourceFile<'_>, old: &[&str]) -> Vec<Candidate> {
     let words: usize = old.iter().map(|line| super::tokens::words(line).count()).sum();
     if words < MIN_WORDS || file.text.len() > u32::MAX as usize {
@@ -64,20 +64,20 @@ pub(super) fn find_candidates(file: &SourceFile<'_>, old: &[&str]) -> Vec<Candid
         starts.push(total);
         total += line.len() + 1;
     }
-    let needle = Squeezed::of(starts.iter().copied().zip(old.iter().copied()));
+    let needle = Compacted::of(starts.iter().copied().zip(old.iter().copied()));
     let all = (0..file.lines().len()).map(|at| (file.lines()[at].start, file.body(at)));
-    let squeezed = Squeezed::of(all);
-    let found = memchr::memmem::find_iter(squeezed.text.as_bytes(), &needle.text);
-    found.take(64).filter_map(|at| candidate(file, old, &starts, &needle, &squeezed, at)).collect()
+    let compacted = Compacted::of(all);
+    let found = memchr::memmem::find_iter(compacted.text.as_bytes(), &needle.text);
+    found.take(64).filter_map(|at| candidate(file, old, &starts, &needle, &compacted, at)).collect()
 }
 
-/// The place as chunks: lines for lines where the breaks agree, blocks elsewhere.
+/// The candidate as chunks: line by line where the breaks agree, blocks elsewhere.
 fn candidate(
     file: &SourceFile<'_>,
     old: &[&str],
     starts: &[usize],
-    needle: &Squeezed,
-    all: &Squeezed,
+    needle: &Compacted,
+    all: &Compacted,
     at: usize,
 ) -> Option<Candidate> {
     let end = at + needle.text.len();
@@ -87,19 +87,19 @@ fn candidate(
         return None;
     }
     let starts_line = file.text[file.lines()[first].start..from].trim().is_empty();
-    // Where lines end, counted in squeezed bytes from the start of the place.
-    let own: Vec<usize> = (0..old.len()).map(|n| needle.upto(starts[n] + old[n].len())).collect();
-    let theirs: Vec<usize> =
-        (first..=last).map(|line| all.upto(file.lines()[line].end.min(to)) - at).collect();
+    // Where lines end, counted in compacted bytes from the start of the place.
+    let call_ends: Vec<usize> = (0..old.len()).map(|n| needle.len_before(starts[n] + old[n].len())).collect();
+    let file_ends: Vec<usize> =
+        (first..=last).map(|line| all.len_before(file.lines()[line].end.min(to)) - at).collect();
     let mut chunks = Vec::new();
     let (mut o, mut f) = (0, 0);
-    while o < own.len() || f < theirs.len() {
+    while o < call_ends.len() || f < file_ends.len() {
         let (o_start, f_start) = (o, f);
         loop {
-            let (a, b) = (own.get(o).copied(), theirs.get(f).copied());
+            let (a, b) = (call_ends.get(o).copied(), file_ends.get(f).copied());
             match (a, b) {
                 (Some(a), Some(b))
-                    if skip_blank(&needle.text, a) == skip_blank(&needle.text, b) =>
+                    if skip_space(&needle.text, a) == skip_space(&needle.text, b) =>
                 {
                     (o, f) = (o + 1, f + 1);
                     break;
@@ -120,7 +120,7 @@ fn candidate(
             chunk.bytes.start = from;
             chunk.from_start = false;
         }
-        if f == theirs.len() && f > f_start {
+        if f == file_ends.len() && f > f_start {
             chunk.bytes.end = to;
         }
         chunks.push(chunk);
@@ -130,11 +130,11 @@ fn candidate(
     let comment = |line: &str| {
         file.language.is_some_and(|l| l.strip_trailing_comment(line) != line.trim_end())
     };
-    let torn = broken.flat_map(|c| c.lines.clone()).any(|line| comment(file.body(line)));
-    (!torn).then_some(Candidate { chunks, tolerance: Tolerance::Spacing })
+    let breaks_comment = broken.flat_map(|c| c.lines.clone()).any(|line| comment(file.body(line)));
+    (!breaks_comment).then_some(Candidate { chunks, tolerance: Tolerance::Spacing })
 }
 
-/// A blank that parts two words across a line break belongs to neither line.
-fn skip_blank(text: &str, at: usize) -> usize {
+/// A space between two words at a line break belongs to neither line.
+fn skip_space(text: &str, at: usize) -> usize {
     at + usize::from(text.as_bytes().get(at) == Some(&b' '))
 }

@@ -1,5 +1,4 @@
-//! Refusals that teach: the cause, the places that matter, and what lets the next call
-//! succeed.
+//! Refusals: the cause, the places that matter, and what makes the next call succeed.
 
 use super::fold::is_word_char;
 use super::nearest::{self, Region};
@@ -11,9 +10,9 @@ use crate::text::LineSpan;
 /// Occurrences that are listed.
 const MAX_LINES: usize = 50;
 /// Characters of a line that are quoted in a sentence.
-const QUOTED: usize = 100;
+const MAX_EXCERPT_CHARS: usize = 100;
 
-/// No rung found any place.
+/// No rung found any candidate.
 pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal {
     if request.old.trim().is_empty() {
         let message = "old_str is white space only, and not in the file as it is";
@@ -28,7 +27,7 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     let lines = split_lines(&request.old);
     let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, "old_str is not in the file");
-    refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
+    refusal.nearest = found.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
     if let Some(line) = line_in_other_case(file, &request.old) {
         refusal.message.push_str(&format!("; line {line} has it in different letter case"));
         return refusal.hint("Quote it as the file has it, then send the edit again.");
@@ -45,7 +44,7 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     if let Some(difference) = near.first_difference.as_ref().filter(|_| span.start != span.end) {
         refusal.message.push_str(&format!(" and first differ at line {}", difference.line));
     }
-    let mut hint = how_to_quote(&lines, request, &found);
+    let mut hint = quoting_hint(&lines, request, &found);
     let escapes = ["\\n", "\\\""].into_iter().filter(|escape| request.old.contains(escape));
     if escapes.clone().any(|escape| !file.text.contains(escape)) {
         hint.push_str(" Send line breaks and quotes as they are, not as \\n and \\\".");
@@ -66,7 +65,7 @@ fn line_in_other_case(file: &SourceFile<'_>, old: &str) -> Option<usize> {
 }
 
 /// What to quote instead of `old_str`, by the regions that are like it, best first.
-fn how_to_quote(old: &[&str], request: &EditRequest, found: &[Region]) -> String {
+fn quoting_hint(old: &[&str], request: &EditRequest, found: &[Region]) -> String {
     let best = &found[0];
     let span = |region: &Region| LineSpan { start: region.lines.start + 1, end: region.lines.end };
     if let Some(rival) = found.get(1).filter(|rival| rival.score > best.score - 0.05) {
@@ -78,12 +77,12 @@ fn how_to_quote(old: &[&str], request: &EditRequest, found: &[Region]) -> String
     }
     let quote =
         format!("{} as the file has it (read only that), then send the edit again.", span(best));
-    let lacking: Vec<usize> = (0..old.len())
+    let missing: Vec<usize> = (0..old.len())
         .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word_char))
         .collect();
-    match lacking[..] {
-        [at, ..] if best.equal > 0 && lacking.len() * 2 <= old.len() => {
-            let others = match lacking.len() {
+    match missing[..] {
+        [at, ..] if best.equal > 0 && missing.len() * 2 <= old.len() => {
+            let others = match missing.len() {
                 1 => String::new(),
                 more => format!(" (and {} more)", more - 1),
             };
@@ -92,7 +91,7 @@ fn how_to_quote(old: &[&str], request: &EditRequest, found: &[Region]) -> String
             format!(
                 "Line {} of old_str, `{}`{others}, is not there{then} {quote}",
                 at + 1,
-                shown(old[at])
+                excerpt(old[at])
             )
         }
         _ if best.equal > 0 || best.score >= 0.6 => format!("Quote {quote}"),
@@ -138,7 +137,7 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
     refusal
 }
 
-/// A looser match is at one place, and a text nearer to the call at another.
+/// A lenient match is at one place, and a text more like the call at another.
 pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize) -> Refusal {
     let mut refusal = too_many(request, &[here.min(nearer), here.max(nearer)], false);
     refusal.message = format!(
@@ -159,14 +158,14 @@ pub(super) fn already_applied(line: usize) -> Refusal {
 /// A placeholder that would delete code.
 pub(super) fn omission(placeholder: &str) -> Refusal {
     let message =
-        format!("new_str has the placeholder `{}`, which would replace code", shown(placeholder));
+        format!("new_str has the placeholder `{}`, which would replace code", excerpt(placeholder));
     Refusal::new(EditCode::Omission, message)
         .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. To delete the code, leave the placeholder out.")
 }
 
 /// The place is known, and several texts are consistent with the call.
 pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
-    let place = format!("old_str is at line {line} with different {}", differs(rung));
+    let place = format!("old_str is at line {line} with different {}", ignored_by(rung));
     let message = match count {
         0 => format!("{place}, and it is not clear how new_str should be written there"),
         _ => format!("{place}, and new_str can be written there in {count} ways"),
@@ -176,18 +175,18 @@ pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
 }
 
 /// The edit changes only what the match ignores, and the file has neither of its texts.
-pub(super) fn only_forgiven(line: usize, rung: Rung) -> Refusal {
+pub(super) fn only_ignored_changes(line: usize, rung: Rung) -> Refusal {
     let message = format!(
         "old_str is at line {line} with different {0}, and new_str changes only {0}",
-        differs(rung)
+        ignored_by(rung)
     );
     Refusal::new(EditCode::NoOccurrence, message).hint(format!(
         "Read around line {line}, then send old_str exactly as the file has it and new_str as it should be."
     ))
 }
 
-/// What a rung forgives, in a word or two.
-fn differs(rung: Rung) -> &'static str {
+/// The difference that a rung ignores, in a word or two.
+fn ignored_by(rung: Rung) -> &'static str {
     match rung {
         Rung::LineEndings => "line endings",
         Rung::Unescaped => "escapes",
@@ -207,7 +206,7 @@ fn differs(rung: Rung) -> &'static str {
 pub(super) fn breaks(line: usize, rung: Rung) -> Refusal {
     let message = format!(
         "old_str is at line {line} with different {}, and new_str there would leave brackets or literals unclosed",
-        differs(rung)
+        ignored_by(rung)
     );
     Refusal::new(EditCode::Syntax, message).hint(format!(
         "Read around line {line}, quote it as the file has it, and check the brackets of new_str."
@@ -230,12 +229,12 @@ pub(super) fn stale(
             written: None,
         })
         .collect();
-    let said: Vec<String> = conflicts.iter().take(3).map(said).collect();
-    let message = format!("old_str is not in the file: {}", said.join("; "));
+    let descriptions: Vec<String> = conflicts.iter().take(3).map(describe_conflict).collect();
+    let message = format!("old_str is not in the file: {}", descriptions.join("; "));
     let lines = split_lines(&request.old);
     let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
-    refusal.nearest = found.iter().map(|region| nearest::near(file, &lines, region)).collect();
+    refusal.nearest = found.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
     let span = refusal.nearest.first().map(|near| near.span().to_string());
     let span = span.or_else(|| conflicts.first().map(|c| format!("line {}", c.start_line)));
     refusal.hint = span.map(|span| {
@@ -246,14 +245,14 @@ pub(super) fn stale(
 }
 
 /// One conflict in words.
-fn said(conflict: &Conflict) -> String {
-    let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(shown);
+fn describe_conflict(conflict: &Conflict) -> String {
+    let first = |text: &str| text.lines().find(|line| !line.trim().is_empty()).map(excerpt);
     let span = LineSpan { start: conflict.start_line, end: conflict.end_line };
     let has = if span.end > span.start { "have" } else { "has" };
     match (first(&conflict.believed), first(&conflict.found)) {
         (Some(believed), Some(found)) => {
-            let strange = strange_letter(&believed, &found).unwrap_or_default();
-            format!("{span} {has} `{found}`, not `{believed}`{strange}")
+            let note = lookalike_letter_note(&believed, &found).unwrap_or_default();
+            format!("{span} {has} `{found}`, not `{believed}`{note}")
         }
         (None, Some(found)) => format!("{span} {has} `{found}`, which old_str does not have there"),
         (Some(believed), None) => format!("`{believed}` is not there (at {span})"),
@@ -262,16 +261,16 @@ fn said(conflict: &Conflict) -> String {
 }
 
 /// A letter that looks like the file's but is a different character.
-fn strange_letter(believed: &str, found: &str) -> Option<String> {
+fn lookalike_letter_note(believed: &str, found: &str) -> Option<String> {
     let (own, other) = believed.chars().zip(found.chars()).find(|(a, b)| a != b)?;
-    let strange = own.is_ascii() != other.is_ascii() && own.is_alphabetic();
+    let is_lookalike = own.is_ascii() != other.is_ascii() && own.is_alphabetic();
     let code = |c: char| format!("`{c}` (U+{:04X})", u32::from(c));
-    strange.then(|| format!(", where old_str has {} for {}", code(own), code(other)))
+    is_lookalike.then(|| format!(", where old_str has {} for {}", code(own), code(other)))
 }
 
-fn shown(line: &str) -> String {
+fn excerpt(line: &str) -> String {
     let line = line.trim();
-    match line.char_indices().nth(QUOTED) {
+    match line.char_indices().nth(MAX_EXCERPT_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }

@@ -1,12 +1,12 @@
 //! The structural veto: a result must not break brackets or literals that are intact in the file
-//! and in the call. It can only forbid; it never decides how a text is repaired.
+//! and in the call. It only forbids; it never decides how a text is repaired.
 
 use super::source_file::SourceFile;
 use crate::edit::Splice;
 use crate::language::Lexed;
 
-/// Whether splices break what was whole. Nothing is said of a language that is not lexed,
-/// of a file that was broken before, or of a call that changes the count itself.
+/// Whether splices break brackets or literals that were intact. `false` for a language that is not
+/// lexed, a file that was broken before, or a call that changes the balance itself.
 pub(super) fn breaks_structure(
     file: &SourceFile<'_>,
     splices: &[Splice],

@@ -3,7 +3,7 @@
 
 use crate::edit::Rewrite;
 use crate::language::{Language, TokenKind};
-use crate::matching::{indent_of, reindented};
+use crate::matching::{indent_of, reindent};
 use crate::text::Snapshot;
 
 use super::structure::Structure;
@@ -32,7 +32,7 @@ pub(super) fn copied_indentation(
     if pairs.is_empty() || pairs.len() == full.len() {
         return;
     }
-    let Some(outcomes) = reindented(file, &draft.lines, pairs) else { return };
+    let Some(outcomes) = reindent(file, &draft.lines, pairs) else { return };
     let [lines] = outcomes.as_slice() else { return };
     let lost = |line: &&&str| !is_blank(line);
     let lost = old.iter().filter(lost).map(|line| indent_of(line)).min_by_key(|i| i.len());
