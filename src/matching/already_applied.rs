@@ -20,7 +20,12 @@ pub(super) fn find_applied_edit(
     reading.new.texts().find_map(|new| find_new_lines(file, &reading.old, new, tolerance))
 }
 
-fn find_new_lines(file: &SourceFile<'_>, old: &str, new: &str, tolerance: Tolerance) -> Option<usize> {
+fn find_new_lines(
+    file: &SourceFile<'_>,
+    old: &str,
+    new: &str,
+    tolerance: Tolerance,
+) -> Option<usize> {
     let lines = new_lines(old, new);
     let old = split_lines(old);
     let line_ops = line_ops(&old, &lines);

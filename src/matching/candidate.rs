@@ -271,7 +271,8 @@ fn find_with_partial_edges(
     let fold = tolerance.fold().unwrap_or(Fold::LookAlike);
     let strict = tolerance.fold().is_none();
     let match_edge = |old: &str, line: usize, edge: LineEdge| -> Option<Range<usize>> {
-        let same_indent = tolerance.ignores_indentation() || indent_of(old) == indent_of(file.body(line));
+        let same_indent =
+            tolerance.ignores_indentation() || indent_of(old) == indent_of(file.body(line));
         let found = match_line_edge(old, file.body(line), fold, edge)
             .filter(|_| same_indent || edge == LineEdge::End)?;
         let start = file.lines()[line].start;
@@ -422,7 +423,9 @@ fn find_inside_lines(file: &SourceFile<'_>, old: &str, tolerance: Tolerance) -> 
 pub(super) fn find_key_sequence(pattern: &[u64], text: &[u64]) -> Vec<usize> {
     let Some(&first) = pattern.first() else { return Vec::new() };
     if pattern.len() == 1 {
-        return (0..text.len()).filter(|&at| text[at] == first && first != BLANK_LINE_KEY).collect();
+        return (0..text.len())
+            .filter(|&at| text[at] == first && first != BLANK_LINE_KEY)
+            .collect();
     }
     let mut back = vec![0; pattern.len()];
     let mut matched = 0;

@@ -96,7 +96,13 @@ fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 }
 
 /// The longest common subsequence of two small blocks.
-fn longest_common_subsequence(a: &[u64], b: &[u64], x: &Range<usize>, y: &Range<usize>, out: &mut Pairs) {
+fn longest_common_subsequence(
+    a: &[u64],
+    b: &[u64],
+    x: &Range<usize>,
+    y: &Range<usize>,
+    out: &mut Pairs,
+) {
     let (rows, columns) = (x.len(), y.len());
     let cells = rows.saturating_mul(columns);
     if cells > MAX_CELLS.min(out.left) {

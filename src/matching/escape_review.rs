@@ -1,8 +1,8 @@
 //! Escapes in `new_str` where the file's language does not allow them: outside of all literals and
 //! comments, `\n` or `\"` is an error, so the text was escaped once too often.
 //!
-//! Proven by the lexer, they are undone; merely suspicious, they are written as sent, and a
-//! model may be asked.
+//! If the lexer proves it, they are undone. If they are only suspicious, they are written as sent,
+//! and a model may be asked.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::source_file::SourceFile;
 use crate::language::{Language, Lexed, TokenKind};
 use crate::text::Snapshot;
 
-/// Languages in which a backslash before `n`, `t` or a quote is a fault in code.
+/// Languages in which a backslash before `n`, `t` or a quote is an error outside of literals.
 const STRICT: &[&str] = &[
     "rust",
     "python",
@@ -27,71 +27,79 @@ const STRICT: &[&str] = &[
     "protobuf",
 ];
 
-pub(crate) const WARNING: &str =
+pub(crate) const ESCAPES_WARNING: &str =
     "new_str holds escapes (\\n, \\\") outside of string literals; they were written as sent";
 
-/// What the escapes of a new text are.
+/// What a review of the escapes of a new text found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Review {
-    /// None, or where they belong.
+pub(crate) enum EscapeReview {
+    /// There are none, or they are where they belong.
     Fine,
-    /// A fault for sure; this is the text without it.
+    /// A mistake, and the text without it.
     Proven(String),
-    /// Perhaps a fault.
+    /// Perhaps a mistake.
     Suspicious,
 }
 
-/// Reviews `new` in the place of a range of the file.
-pub(super) fn review(file: &SourceFile<'_>, place: &Range<usize>, old: &str, new: &str) -> Review {
+/// Reviews `new` as the replacement of a range of the file.
+pub(super) fn review_escapes(
+    file: &SourceFile<'_>,
+    place: &Range<usize>,
+    old: &str,
+    new: &str,
+) -> EscapeReview {
     let strict = file.language.filter(|language| STRICT.contains(&language.name));
-    let Some(language) = strict.filter(|_| has_escape(new)) else { return Review::Fine };
+    let Some(language) = strict.filter(|_| has_escape(new)) else { return EscapeReview::Fine };
     let with = |new: &str| [&file.text[..place.start], new, &file.text[place.end..]].concat();
     let inside = |new: &str| place.start..place.start + new.len();
     let sent = language.lex(&with(new));
     if !escapes_in_code(&sent, &with(new), inside(new)) {
-        return Review::Fine;
+        return EscapeReview::Fine;
     }
     // The file already has such text, so here it is no mistake.
     let before = file.lexed();
     if has_escape(old)
         && before.is_some_and(|lexed| escapes_in_code(lexed, file.text, place.clone()))
     {
-        return Review::Fine;
+        return EscapeReview::Fine;
     }
     let proven = before.is_some_and(Lexed::is_well_formed) && !may_be_markup(language, new);
-    match repaired(language, new, with, inside) {
-        Some(text) if proven => Review::Proven(text),
-        _ => Review::Suspicious,
+    match unescaped_if_valid(language, new, with, inside) {
+        Some(text) if proven => EscapeReview::Proven(text),
+        _ => EscapeReview::Suspicious,
     }
 }
 
-/// Reviews new text in the place of whole lines, for a caller that has no `old_str`.
-pub(crate) fn review_lines(
+/// Reviews new text as the replacement of whole lines, for a caller that has no `old_str`.
+pub(crate) fn review_line_escapes(
     snapshot: &Snapshot,
     language: Option<&'static Language>,
     place: &Range<usize>,
     new: &str,
-) -> Review {
+) -> EscapeReview {
     let file = SourceFile::new(snapshot, language);
-    review(&file, place, &file.text[place.clone()], new)
+    review_escapes(&file, place, &file.text[place.clone()], new)
 }
 
 /// Reviews the content of a new file.
-pub(crate) fn review_content(language: Option<&'static Language>, content: &str) -> Review {
+pub(crate) fn review_file_escapes(
+    language: Option<&'static Language>,
+    content: &str,
+) -> EscapeReview {
     let strict = language.filter(|language| STRICT.contains(&language.name));
-    let Some(language) = strict.filter(|_| has_escape(content)) else { return Review::Fine };
+    let Some(language) = strict.filter(|_| has_escape(content)) else { return EscapeReview::Fine };
     if !escapes_in_code(&language.lex(content), content, 0..content.len()) {
-        return Review::Fine;
+        return EscapeReview::Fine;
     }
-    match repaired(language, content, str::to_owned, |text| 0..text.len()) {
-        Some(text) if !may_be_markup(language, content) => Review::Proven(text),
-        _ => Review::Suspicious,
+    match unescaped_if_valid(language, content, str::to_owned, |text| 0..text.len()) {
+        Some(text) if !may_be_markup(language, content) => EscapeReview::Proven(text),
+        _ => EscapeReview::Suspicious,
     }
 }
 
 /// The first unescaped form in which all literals and brackets are closed and no escape is left in
 /// code.
-fn repaired(
+fn unescaped_if_valid(
     language: &Language,
     new: &str,
     with: impl Fn(&str) -> String,
@@ -105,8 +113,8 @@ fn repaired(
     })
 }
 
-/// The readings of escapes that a model may choose from, the mildest last.
-pub(crate) fn readings(new: &str) -> Vec<String> {
+/// The readings of the escapes that a model may choose from, the one that changes least last.
+pub(crate) fn escape_readings(new: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for text in [unescape_all(new), unescape_quotes(new)] {
         if text != new && !out.contains(&text) {
@@ -137,33 +145,33 @@ fn escapes_in_code(lexed: &Lexed, text: &str, inside: Range<usize>) -> bool {
 mod tests {
     use super::*;
 
-    fn reviewed(language: &str, text: &str, old: &str, new: &str) -> Review {
+    fn reviewed(language: &str, text: &str, old: &str, new: &str) -> EscapeReview {
         let snapshot = Snapshot::from_text(text);
         let file = SourceFile::new(&snapshot, Language::from_name(language));
         let at = text.find(old).expect("there");
-        review(&file, &(at..at + old.len()), old, new)
+        review_escapes(&file, &(at..at + old.len()), old, new)
     }
 
     #[test]
     fn escapes_in_code_are_proven_to_be_a_mistake() {
         for language in ["go", "python", "rust", "typescript"] {
             let review = reviewed(language, "f(1)\ng(2)\n", "g(2)", "g(\\\"a\\\")\\nh(3)");
-            assert_eq!(review, Review::Proven("g(\"a\")\nh(3)".into()), "{language}");
+            assert_eq!(review, EscapeReview::Proven("g(\"a\")\nh(3)".into()), "{language}");
         }
         assert_eq!(
             reviewed("json", "{\"a\": 1}\n", "1", "{\\\"b\\\": 2}"),
-            Review::Proven("{\"b\": 2}".into())
+            EscapeReview::Proven("{\"b\": 2}".into())
         );
     }
 
     #[test]
     fn escapes_that_may_be_meant_are_left() {
-        assert_eq!(reviewed("go", "f(1)\n", "1", "\"a\\n\\\"b\\\"\""), Review::Fine);
+        assert_eq!(reviewed("go", "f(1)\n", "1", "\"a\\n\\\"b\\\"\""), EscapeReview::Fine);
         assert_eq!(
             reviewed("shell", "sh -c \"echo hi\"\n", "echo hi", "echo \\\"hi\\\""),
-            Review::Fine
+            EscapeReview::Fine
         );
-        assert_eq!(reviewed("go", "f(1\n", "1", "\\\"a\\\""), Review::Suspicious);
-        assert_eq!(reviewed("rust", "// a\nf();\n", "a", "a\\nb"), Review::Fine);
+        assert_eq!(reviewed("go", "f(1\n", "1", "\\\"a\\\""), EscapeReview::Suspicious);
+        assert_eq!(reviewed("rust", "// a\nf();\n", "a", "a\\nb"), EscapeReview::Fine);
     }
 }

@@ -159,15 +159,15 @@ fn replace(
     explanation.replacements = ranges.len();
     let mut new = request.new.clone();
     if let [range] = ranges {
-        match escape_review::review(file, range, &request.old, &request.new) {
-            escape_review::Review::Proven(text) => {
+        match escape_review::review_escapes(file, range, &request.old, &request.new) {
+            escape_review::EscapeReview::Proven(text) => {
                 new = text;
                 explanation.rewrites.push(Rewrite::UnescapeNew);
             }
-            escape_review::Review::Suspicious => {
-                explanation.warnings.push(escape_review::WARNING.into())
+            escape_review::EscapeReview::Suspicious => {
+                explanation.warnings.push(escape_review::ESCAPES_WARNING.into())
             }
-            escape_review::Review::Fine => {}
+            escape_review::EscapeReview::Fine => {}
         }
     }
     explanation.warnings.extend(warnings_for(request, file, &ranges[0], &new));
@@ -304,7 +304,7 @@ pub(super) fn suspicious_text_warnings(file: &SourceFile<'_>, old: &str, new: &s
     };
     let plain =
         file.language.is_none_or(|l| l.name != "diff" && l.name != "markdown" && l.name != "yaml");
-    if plain && (marked(new) && !marked(old) || reading::is_diff_of(" ", new)) {
+    if plain && (marked(new) && !marked(old) || reading::is_diff_with_context(" ", new)) {
         out.push(
             "lines of new_str begin with + or - like those of a diff, which was written as it is"
                 .into(),

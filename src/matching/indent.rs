@@ -233,7 +233,8 @@ impl IndentMap {
         // A new line less deep than the first shows another width, where nothing else shows one.
         if let (None, None, Some(width)) = (levels.call, levels.tentative, levels.below_first) {
             let more = self::rules(&pairs, LevelWidths { call: Some(width), ..levels });
-            let more: Vec<IndentRule> = more.into_iter().filter(|rule| !rules.contains(rule)).collect();
+            let more: Vec<IndentRule> =
+                more.into_iter().filter(|rule| !rules.contains(rule)).collect();
             rules.extend(more);
         }
         Self { rules, first_line_excluded, levels, pairs }

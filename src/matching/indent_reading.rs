@@ -95,7 +95,9 @@ fn relative_to_first(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
 /// line of `old_str` has lost its indentation. Then `new_str` may have been written as a separate
 /// block.
 fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
-    let Some(&first) = call.paired.first().filter(|_| call.map.first_line_excluded) else { return false };
+    let Some(&first) = call.paired.first().filter(|_| call.map.first_line_excluded) else {
+        return false;
+    };
     let Some(head) = call.new.iter().position(|line| !line.trim().is_empty()) else { return false };
     if indent_of(call.new[head]) != indent_of(call.old[first]) {
         return false;
@@ -243,8 +245,12 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
     };
     let frame = match (old == new, file == new) {
         (true, true) => match widths() {
-            (Some(old), Some(new), Some(file)) if old != file && new == old => SharedLines::HaveMistake,
-            (Some(old), Some(new), Some(file)) if old != file && new == file => SharedLines::Correct,
+            (Some(old), Some(new), Some(file)) if old != file && new == old => {
+                SharedLines::HaveMistake
+            }
+            (Some(old), Some(new), Some(file)) if old != file && new == file => {
+                SharedLines::Correct
+            }
             _ => SharedLines::Inconclusive,
         },
         (true, false) => SharedLines::HaveMistake,

@@ -68,7 +68,7 @@ impl LadderCall<'_, '_> {
         // A single number may belong to the text; it is a line number only if the text is at that
         // line.
         if reading.rewrites.contains(&Rewrite::LineNumbers)
-            && let Some(number) = reading::lone_number(&self.request.old)
+            && let Some(number) = reading::lone_line_number(&self.request.old)
             && !candidates.lines.contains(&number)
         {
             return None;
@@ -131,7 +131,10 @@ impl LadderCall<'_, '_> {
         }
         let edit = |new: &str| -> Vec<Splice> {
             let text = |at: usize| exact::with_endings(self.file, at, new);
-            ranges.iter().map(|range| Splice { range: range.clone(), text: text(range.start) }).collect()
+            ranges
+                .iter()
+                .map(|range| Splice { range: range.clone(), text: text(range.start) })
+                .collect()
         };
         let how = ["new_str with the same mistake undone", "new_str as it was sent"];
         let outcomes = reading.new.texts().map(edit).zip(how);
@@ -190,7 +193,7 @@ impl LadderCall<'_, '_> {
         if !reading.rewrites.contains(&Rewrite::LineNumbers) {
             return None;
         }
-        let (_, number, _) = reading::number(self.request.old.lines().next()?)?;
+        let (_, number, _) = reading::parse_line_number(self.request.old.lines().next()?)?;
         let mut there = (0..lines.len()).filter(|&at| lines[at] == number);
         there.next().filter(|_| there.next().is_none())
     }

@@ -48,8 +48,7 @@ use ladder::LadderCall;
 use source_file::SourceFile;
 
 pub(crate) use escape_review::{
-    Review as EscapeReview, WARNING as ESCAPES_WARNING, readings as escape_readings,
-    review_lines as review_escapes,
+    ESCAPES_WARNING, EscapeReview, escape_readings, review_line_escapes,
 };
 pub(crate) use indent::indent_of;
 pub(crate) use merge::{Merge, merge_at, merge_with_resolutions};
@@ -218,7 +217,8 @@ fn decide_unbounded(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
         return Verdict::Missing(refuse::not_found(request, &file));
     }
     let call = LadderCall { request, file: &file };
-    let readings = reading::readings(strip_next_indent(&request.old), strip_next_indent(&request.new));
+    let readings =
+        reading::readings(strip_next_indent(&request.old), strip_next_indent(&request.new));
     call.match_by_tolerance(&readings)
         .or_else(|| call.match_reflowed(&readings))
         .or_else(|| call.match_elided(&readings))
@@ -248,15 +248,15 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
     }
     let mut explanation = Explanation::plain(Rung::Exact);
     let mut text = request.new.clone();
-    match escape_review::review_content(request.language, &request.new) {
-        escape_review::Review::Proven(repaired) => {
+    match escape_review::review_file_escapes(request.language, &request.new) {
+        escape_review::EscapeReview::Proven(repaired) => {
             text = repaired;
             explanation.rewrites.push(Rewrite::UnescapeNew);
         }
-        escape_review::Review::Suspicious => {
-            explanation.warnings.push(escape_review::WARNING.into())
+        escape_review::EscapeReview::Suspicious => {
+            explanation.warnings.push(escape_review::ESCAPES_WARNING.into())
         }
-        escape_review::Review::Fine => {}
+        escape_review::EscapeReview::Fine => {}
     }
     Verdict::One(Explained { splices: vec![Splice { range: 0..0, text }], explanation })
 }

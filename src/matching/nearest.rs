@@ -340,7 +340,8 @@ fn line_similarity(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
 /// How similar a text is to a line or to a part of it.
 fn partial_similarity(a: &str, b: &str) -> f64 {
     let whole = similarity(a, b);
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().take(MAX_LINE_CHARS).collect());
+    let (a, b): (Vec<char>, Vec<char>) =
+        (a.chars().collect(), b.chars().take(MAX_LINE_CHARS).collect());
     if b.len() <= a.len() || a.len() > MAX_LINE_CHARS / 2 {
         return whole;
     }

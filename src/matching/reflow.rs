@@ -88,7 +88,8 @@ fn candidate(
     }
     let starts_line = file.text[file.lines()[first].start..from].trim().is_empty();
     // Where lines end, counted in compacted bytes from the start of the place.
-    let call_ends: Vec<usize> = (0..old.len()).map(|n| needle.len_before(starts[n] + old[n].len())).collect();
+    let call_ends: Vec<usize> =
+        (0..old.len()).map(|n| needle.len_before(starts[n] + old[n].len())).collect();
     let file_ends: Vec<usize> =
         (first..=last).map(|line| all.len_before(file.lines()[line].end.min(to)) - at).collect();
     let mut chunks = Vec::new();

@@ -184,7 +184,8 @@ fn has_ambiguous_quotes(
         text.starts_with(['"', '\'', '`', '“', '”', '‘', '’', '«', '»'])
             && text.chars().count() == 1
     };
-    let differs = (0..o.len()).any(|at| is_quote(o[at].text) && file[own[at].clone()] != *o[at].text);
+    let differs =
+        (0..o.len()).any(|at| is_quote(o[at].text) && file[own[at].clone()] != *o[at].text);
     let kept: Vec<usize> =
         partner.iter().flatten().copied().filter(|&at| is_quote(o[at].text)).collect();
     let lost = o.iter().filter(|token| is_quote(token.text)).count() - kept.len();

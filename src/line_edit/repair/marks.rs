@@ -5,7 +5,7 @@ use crate::edit::Rewrite;
 use crate::hashline::tag;
 use crate::language::Language;
 use crate::matching::indent_of;
-use crate::matching::reading::{Style, number, one_side};
+use crate::matching::reading::{NumberStyle, diff_side, parse_line_number};
 use crate::text::Snapshot;
 
 use super::{Draft, Notes};
@@ -24,7 +24,7 @@ pub(super) fn carriage_returns(draft: &mut Draft, notes: &mut Notes) {
 
 /// A line number in front of a line, as a view of the file prints it.
 struct Prefix<'a> {
-    style: Style,
+    style: NumberStyle,
     line: usize,
     rest: &'a str,
 }
@@ -33,8 +33,8 @@ impl<'a> Prefix<'a> {
     fn of(line: &'a str) -> Option<Self> {
         let text = line.trim_start();
         let text = text.strip_prefix(">>>").map_or(text, str::trim_start);
-        let (style, line, rest) = number(text)?;
-        if style == Style::Anchor {
+        let (style, line, rest) = parse_line_number(text)?;
+        if style == NumberStyle::Anchor {
             let id = text.split('#').nth(1)?.split(['|', ':']).next()?;
             let known = tag::Width::of_letters(id.len()).is_some()
                 && id.bytes().all(|b| tag::ALPHABET.contains(&b));
@@ -45,7 +45,7 @@ impl<'a> Prefix<'a> {
 
     /// Whether it is of a form that only our own views print.
     fn is_ours(&self) -> bool {
-        matches!(self.style, Style::Angles | Style::Anchor)
+        matches!(self.style, NumberStyle::Angles | NumberStyle::Anchor)
     }
 }
 
@@ -125,7 +125,7 @@ pub(super) fn diff_markers(
     }
     let text = draft.lines.join("\n");
     let side = |own: char, other: char| -> Option<Vec<String>> {
-        Some(one_side(&text, own, other)?.split('\n').map(str::to_owned).collect())
+        Some(diff_side(&text, own, other)?.split('\n').map(str::to_owned).collect())
     };
     // Context and removed lines, in order, must be the replaced lines, all of them.
     let has_old = full.iter().any(|line| !line.starts_with('+'));

@@ -4,7 +4,7 @@
 use crate::edit::Rewrite;
 use crate::language::{Language, TokenKind};
 use crate::line_edit::split_lines;
-use crate::matching::{ESCAPES_WARNING, EscapeReview, indent_of, review_escapes};
+use crate::matching::{ESCAPES_WARNING, EscapeReview, indent_of, review_line_escapes};
 use crate::text::Snapshot;
 
 use super::structure::MOST_TRIALS;
@@ -26,7 +26,7 @@ pub(super) fn escapes(
     let place =
         index.start(draft.span.start)..index.start(draft.span.end.max(draft.span.start - 1) + 1);
     let sent = draft.lines.join("\n") + "\n";
-    match review_escapes(file, language, &place, &sent) {
+    match review_line_escapes(file, language, &place, &sent) {
         EscapeReview::Fine => {}
         EscapeReview::Suspicious => notes.warnings.push(format!(
             "edit {}: {}",

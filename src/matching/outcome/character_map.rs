@@ -71,7 +71,8 @@ impl CharacterMap {
     pub(super) fn readings(self) -> Vec<Self> {
         let is_dash = |(from, _): &(String, String)| from.starts_with(['–', '—']);
         let map: Vec<_> = self.map.iter().filter(|pair| !is_dash(pair)).cloned().collect();
-        let other = (map.len() < self.map.len()).then_some(Self { map, trailing: self.trailing.clone() });
+        let other =
+            (map.len() < self.map.len()).then_some(Self { map, trailing: self.trailing.clone() });
         std::iter::once(self).chain(other).collect()
     }
 

@@ -160,7 +160,8 @@ pub(super) fn merge_with_resolutions(
 ) -> Option<Splice> {
     let call = MergeInput::new(file, candidate, old, new);
     let mut indent_readings = indent_reading::indent_readings(&call).into_iter();
-    let draft = indent_readings.find_map(|reading| Writer::new(&call, reading, BlankLinePlacement::Above).run())?;
+    let draft = indent_readings
+        .find_map(|reading| Writer::new(&call, reading, BlankLinePlacement::Above).run())?;
     Some(Splice { range: call.range(), text: draft.compose(&call, false, resolutions) })
 }
 
@@ -214,7 +215,9 @@ impl<'a, 't> MergeInput<'a, 't> {
         let lines = self.candidate.lines();
         let last = self.file.lines().get(lines.end.wrapping_sub(1));
         match last {
-            Some(last) if self.ends_with_newline && range.end == last.end => range.start..last.full_end(),
+            Some(last) if self.ends_with_newline && range.end == last.end => {
+                range.start..last.full_end()
+            }
             _ => range,
         }
     }
@@ -267,7 +270,8 @@ impl MergeDraft {
     }
 
     fn texts(&self, call: &MergeInput<'_, '_>) -> Vec<String> {
-        let is_ambiguous = self.lines.iter().any(|line| matches!(line, OutputLine::Text { sent: Some(_), .. }));
+        let is_ambiguous =
+            self.lines.iter().any(|line| matches!(line, OutputLine::Text { sent: Some(_), .. }));
         let mut out = vec![self.compose(call, false, &[])];
         if is_ambiguous {
             out.push(self.compose(call, true, &[]));

@@ -12,7 +12,7 @@ use super::super::indent_reading::IndentReading;
 use super::super::source_file::Tolerance;
 use super::super::tokens::{self, Merged};
 use super::character_map::look_alikes;
-use super::{BlankLinePlacement, ConflictHunk, MergeInput, MergeDraft, OutputLine};
+use super::{BlankLinePlacement, ConflictHunk, MergeDraft, MergeInput, OutputLine};
 use crate::text::LineEnding;
 
 pub(super) struct Writer<'c, 'a, 't> {
@@ -85,7 +85,11 @@ enum LineStatus {
 }
 
 impl<'c, 'a, 't> Writer<'c, 'a, 't> {
-    pub(super) fn new(call: &'c MergeInput<'a, 't>, indent_reading: IndentReading, blank: BlankLinePlacement) -> Self {
+    pub(super) fn new(
+        call: &'c MergeInput<'a, 't>,
+        indent_reading: IndentReading,
+        blank: BlankLinePlacement,
+    ) -> Self {
         Self {
             call,
             indent_reading,
@@ -127,7 +131,10 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             let block = here.old.len() != 1 || here.lines.len() != 1;
             if block && here.kind != ChunkKind::Elided && !here.lines.is_empty() {
                 let end = self.end_of_block(at, here);
-                self.push_boundary(&gap, LineStatus::Changed.of_block(fate, self.is_kept(at, end)))?;
+                self.push_boundary(
+                    &gap,
+                    LineStatus::Changed.of_block(fate, self.is_kept(at, end)),
+                )?;
                 self.push_block(here, at, end)?;
                 at = end;
                 continue;
@@ -140,8 +147,12 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             at += 1;
         }
         self.push_boundary(&[], LineStatus::Kept)?;
-        Some(MergeDraft { lines: self.out, hunks: self.hunks, uses_blank_lines: self.uses_blank_lines })
-            .filter(|draft| self.blank == BlankLinePlacement::Above || draft.uses_blank_lines)
+        Some(MergeDraft {
+            lines: self.out,
+            hunks: self.hunks,
+            uses_blank_lines: self.uses_blank_lines,
+        })
+        .filter(|draft| self.blank == BlankLinePlacement::Above || draft.uses_blank_lines)
     }
 
     fn is_kept(&self, from: usize, to: usize) -> bool {
@@ -225,7 +236,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             }
             LineOp::Keep(_, n) => {
                 let sent = self.with_closing_mark_of_call(at, text, call.new[n]);
-                let text = match self.indent_reading == IndentReading::AllAsSent && chunk.from_start {
+                let text = match self.indent_reading == IndentReading::AllAsSent && chunk.from_start
+                {
                     true => format!("{}{}", indent_of(call.new[n]), text.trim_start()),
                     false => text.to_owned(),
                 };
@@ -351,7 +363,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             let gone = self.deleted.pop_front();
             let ending = gone.as_ref().map(|gone| gone.ending);
             let marked = gone.filter(|_| line_for_line);
-            let marked = marked.and_then(|gone| gone.with_marks_of_file(&text, call.candidate.tolerance));
+            let marked =
+                marked.and_then(|gone| gone.with_marks_of_file(&text, call.candidate.tolerance));
             self.out.push(match marked {
                 Some(marked) => OutputLine::Text { text: marked, sent: Some(text), ending },
                 None => OutputLine::Text { text, sent: None, ending },
@@ -400,7 +413,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             (body(old), if chunk.from_start { body(file) } else { file.to_owned() }, body(new));
         Some(match tokens::merge(&old, &file, &new, fold, call.file.language) {
             Some(Merged::Certain(text)) => Merged::Certain(head + &text),
-            Some(Merged::Ambiguous(text, sent)) => Merged::Ambiguous(format!("{head}{text}"), head + &sent),
+            Some(Merged::Ambiguous(text, sent)) => {
+                Merged::Ambiguous(format!("{head}{text}"), head + &sent)
+            }
             // Too long to be merged by tokens: what the call wants is written.
             None => Merged::Certain(head + &new),
         })

@@ -5,7 +5,7 @@
 use super::{Mistake, NewText, UndoNew};
 use crate::edit::{Rewrite, Rung};
 
-pub(super) struct Entities;
+pub(super) struct HtmlEntities;
 
 const ENTITIES: &[(&str, &str)] = &[
     ("&lt;", "<"),
@@ -19,7 +19,7 @@ const ENTITIES: &[(&str, &str)] = &[
     ("&amp;", "&"),
 ];
 
-impl Mistake for Entities {
+impl Mistake for HtmlEntities {
     fn rewrite(&self) -> Rewrite {
         Rewrite::HtmlEntities
     }
@@ -40,12 +40,13 @@ impl Mistake for Entities {
         }
         let bare_in_old: Vec<&str> =
             ENTITIES.iter().filter(|(_, c)| is_bare(old, c)).map(|(_, c)| *c).collect();
-        // What escapes markup leaves this one out; a page may have it as an entity.
-        let room = old.contains("&nbsp;");
+        // Escaping does not produce this one, and a page may have it as an entity.
+        let decode_nbsp = old.contains("&nbsp;");
         let undo = move |new: &str| {
             // A character that is bare in new_str was not encoded there.
             let meant = |(entity, c): &&(&str, &str)| {
-                (!is_bare(new, c) || bare_in_old.contains(c)) && (*entity != "&nbsp;" || room)
+                (!is_bare(new, c) || bare_in_old.contains(c))
+                    && (*entity != "&nbsp;" || decode_nbsp)
             };
             let used: Vec<&str> =
                 ENTITIES.iter().filter(meant).map(|(entity, _)| *entity).collect();
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entities_are_decoded_where_nothing_speaks_against_it() {
+    fn entities_are_decoded_unless_new_str_has_the_character() {
         let new = |new: &str| {
             read(Rewrite::HtmlEntities, "a &lt; b &amp;&amp; c", new).map(|(_, new)| new)
         };

@@ -11,11 +11,11 @@ use crate::edit::{Rewrite, Rung};
 pub(super) enum Escapes {
     /// All of them.
     All,
-    /// Those of quotes.
+    /// Escaped quotes.
     Quotes,
     /// Line breaks and tabs, outside of literals.
     Breaks,
-    /// Quotes, then line breaks and tabs outside of what they enclose.
+    /// Quotes, then line breaks and tabs outside of the literals that they enclose.
     QuotesAndBreaks,
 }
 
@@ -33,25 +33,25 @@ impl Mistake for Escapes {
     }
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
-        let shown = Shown::of(old);
+        let evidence = EscapeEvidence::of(old);
         let which = *self;
-        if matches!(which, Self::Breaks | Self::QuotesAndBreaks) && shown.raw_break {
+        if matches!(which, Self::Breaks | Self::QuotesAndBreaks) && evidence.raw_break {
             return None;
         }
-        let text = which.undone(old, QUOTES);
+        let text = which.unescape_text(old, QUOTES);
         if text == old {
             return None;
         }
-        let undo = move |new: &str| which.undo_new(new, &shown);
+        let undo = move |new: &str| which.undo_new(new, &evidence);
         Some((text, Box::new(undo)))
     }
 }
 
 const QUOTES: &[char] = &['"', '\'', '`'];
 
-/// Evidence in a text for and against one level of escaping too many.
+/// Evidence in a text for or against one level of escaping too many.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Shown {
+struct EscapeEvidence {
     raw_break: bool,
     raw_tab: bool,
     bare_quotes: Vec<char>,
@@ -62,41 +62,42 @@ struct Shown {
     escaped_quotes: Vec<char>,
     /// Whether a line break is escaped within what looks like a literal.
     break_in_literal: bool,
-    /// The fewest backslashes in a row, those before quotes apart.
-    least_run: usize,
+    /// The shortest run of backslashes, except before quotes.
+    shortest_run: usize,
 }
 
-impl Shown {
+impl EscapeEvidence {
     fn of(text: &str) -> Self {
-        let mut shown = Self {
+        let mut evidence = Self {
             raw_break: text.trim_end_matches('\n').contains('\n'),
             raw_tab: text.contains('\t'),
             bare_quotes: Vec::new(),
             lone_backslash: false,
             escaped_break: false,
             escaped_quotes: Vec::new(),
-            break_in_literal: unescape_all(text) != Escapes::QuotesAndBreaks.undone(text, QUOTES),
-            least_run: least_run(text),
+            break_in_literal: unescape_all(text)
+                != Escapes::QuotesAndBreaks.unescape_text(text, QUOTES),
+            shortest_run: shortest_run(text),
         };
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
             if QUOTES.contains(&c) {
-                shown.bare_quotes.push(c);
+                evidence.bare_quotes.push(c);
             }
             if c == '\\' {
                 let next = chars.next();
                 let known = next.is_some_and(|c| "ntr\\$\n".contains(c) || QUOTES.contains(&c));
-                shown.lone_backslash |= !known;
-                shown.escaped_break |= next.is_some_and(|c| "ntr".contains(c));
-                shown.escaped_quotes.extend(next.filter(|c| QUOTES.contains(c)));
+                evidence.lone_backslash |= !known;
+                evidence.escaped_break |= next.is_some_and(|c| "ntr".contains(c));
+                evidence.escaped_quotes.extend(next.filter(|c| QUOTES.contains(c)));
             }
         }
-        shown.escaped_quotes.retain(|quote| !shown.bare_quotes.contains(quote));
-        shown
+        evidence.escaped_quotes.retain(|quote| !evidence.bare_quotes.contains(quote));
+        evidence
     }
 }
 
-fn least_run(text: &str) -> usize {
+fn shortest_run(text: &str) -> usize {
     let mut least = usize::MAX;
     let mut run = 0;
     for c in text.chars() {
@@ -113,27 +114,31 @@ fn least_run(text: &str) -> usize {
 }
 
 impl Escapes {
-    fn undone(self, text: &str, quotes: &[char]) -> String {
+    fn unescape_text(self, text: &str, quotes: &[char]) -> String {
         match self {
-            Self::All => unescape(text, &|c| "ntr\\$".contains(c) || quotes.contains(&c)),
-            Self::Quotes => unescape(text, &|c| quotes.contains(&c)),
+            Self::All => unescape_chars(text, &|c| "ntr\\$".contains(c) || quotes.contains(&c)),
+            Self::Quotes => unescape_chars(text, &|c| quotes.contains(&c)),
             Self::Breaks => unescape_breaks(text),
-            Self::QuotesAndBreaks => unescape_breaks(&unescape(text, &|c| quotes.contains(&c))),
+            Self::QuotesAndBreaks => {
+                unescape_breaks(&unescape_chars(text, &|c| quotes.contains(&c)))
+            }
         }
     }
 
     /// Undoes each kind of escape in `new`, unless `new` shows that it is meant: by a raw line
     /// break, a raw tab, a bare quote or a lone backslash that `old` does not have.
-    fn undo_new(self, new: &str, old: &Shown) -> NewText {
-        let own = Shown::of(new);
+    fn undo_new(self, new: &str, old: &EscapeEvidence) -> NewText {
+        let new_evidence = EscapeEvidence::of(new);
         let quotes: Vec<char> = QUOTES
             .iter()
             .copied()
-            .filter(|quote| !own.bare_quotes.contains(quote) || old.bare_quotes.contains(quote))
+            .filter(|quote| {
+                !new_evidence.bare_quotes.contains(quote) || old.bare_quotes.contains(quote)
+            })
             .collect();
-        let breaks = !own.raw_break || old.raw_break;
-        let tabs = !own.raw_tab || old.raw_tab;
-        let backslashes = !own.lone_backslash || old.lone_backslash;
+        let breaks = !new_evidence.raw_break || old.raw_break;
+        let tabs = !new_evidence.raw_tab || old.raw_tab;
+        let backslashes = !new_evidence.lone_backslash || old.lone_backslash;
         let wanted = |c: char| match c {
             'n' | 'r' => breaks,
             't' => tabs,
@@ -142,36 +147,37 @@ impl Escapes {
             c => quotes.contains(&c),
         };
         let text = match self {
-            Self::All => unescape(new, &wanted),
-            Self::Quotes => unescape(new, &|c| quotes.contains(&c)),
+            Self::All => unescape_chars(new, &wanted),
+            Self::Quotes => unescape_chars(new, &|c| quotes.contains(&c)),
             Self::Breaks if !breaks => new.to_owned(),
             Self::Breaks => unescape_breaks(new),
             Self::QuotesAndBreaks => {
-                let unquoted = unescape(new, &|c| quotes.contains(&c));
+                let unquoted = unescape_chars(new, &|c| quotes.contains(&c));
                 if breaks { unescape_breaks(&unquoted) } else { unquoted }
             }
         };
         // new_str has a bare quote that old_str always escapes, or fewer backslashes than old_str
         // ever has. Where nothing else shows the mistake, it was not escaped once more.
-        let among = |quotes: &[char]| quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
-        let fewer = old.least_run < usize::MAX && own.least_run < old.least_run;
-        let right = among(&own.bare_quotes) || self == Self::All && fewer;
-        if right && !old.escaped_break && !among(&own.escaped_quotes) {
+        let occurs_escaped_in_old =
+            |quotes: &[char]| quotes.iter().any(|quote| old.escaped_quotes.contains(quote));
+        let fewer = old.shortest_run < usize::MAX && new_evidence.shortest_run < old.shortest_run;
+        let right = occurs_escaped_in_old(&new_evidence.bare_quotes) || self == Self::All && fewer;
+        if right && !old.escaped_break && !occurs_escaped_in_old(&new_evidence.escaped_quotes) {
             return NewText::Known(new.to_owned());
         }
-        let kept = unescape_breaks(&unescape(new, &|c| quotes.contains(&c)));
+        let kept = unescape_breaks(&unescape_chars(new, &|c| quotes.contains(&c)));
         if self == Self::All && fewer {
             return NewText::Known(kept);
         }
-        // A line break that a literal on one line of new_str keeps may be the literal's own.
-        let own_break =
+        // An escaped line break inside a literal of new_str may belong to the literal.
+        let may_be_literal_break =
             self == Self::All && text != kept && !old.break_in_literal && !new.contains("\\\\");
-        if own_break { NewText::Either(text, kept) } else { NewText::Known(text) }
+        if may_be_literal_break { NewText::Either(text, kept) } else { NewText::Known(text) }
     }
 }
 
-/// One level of escaping undone, for the characters that are wanted.
-fn unescape(text: &str, wanted: &dyn Fn(char) -> bool) -> String {
+/// Undoes one level of escaping, for the characters that are wanted.
+fn unescape_chars(text: &str, wanted: &dyn Fn(char) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -193,8 +199,7 @@ fn unescape(text: &str, wanted: &dyn Fn(char) -> bool) -> String {
     out
 }
 
-/// Escaped line breaks and tabs undone where they are outside of what looks like a
-/// literal.
+/// Unescapes line breaks and tabs outside of what looks like a literal.
 fn unescape_breaks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut open: Option<char> = None;
@@ -231,14 +236,14 @@ fn unescape_breaks(text: &str) -> String {
     out
 }
 
-/// One level of escaping undone, whatever is escaped.
+/// Undoes one level of escaping for all characters.
 pub(crate) fn unescape_all(text: &str) -> String {
-    Escapes::All.undone(text, QUOTES)
+    Escapes::All.unescape_text(text, QUOTES)
 }
 
-/// Escaped quotes undone.
+/// Unescapes quotes.
 pub(crate) fn unescape_quotes(text: &str) -> String {
-    Escapes::Quotes.undone(text, QUOTES)
+    Escapes::Quotes.unescape_text(text, QUOTES)
 }
 
 #[cfg(test)]
@@ -272,11 +277,11 @@ mod tests {
             let read = |reading: &&super::super::Reading| reading.rewrites == [Rewrite::Unescape];
             all.iter().filter(read).map(|reading| reading.new.clone()).collect()
         };
-        let told = |text: &str| NewText::Known(text.to_owned());
-        assert_eq!(new(r#"f(\"a\")"#, "f(\\\"b\\\");\ng();")[0], told("f(\"b\");\ng();"));
-        assert_eq!(new(r#"f(\"a\")"#, r#"f("b\"")"#)[0], told(r#"f("b\"")"#));
-        assert_eq!(new(r"a\nb", "print('\\n')\nb")[0], told("print('\\n')\nb"));
-        assert_eq!(new(r#"p("\n");\nq();"#, r#"p("\n");\nr();"#)[1], told("p(\"\\n\");\nr();"));
+        let known = |text: &str| NewText::Known(text.to_owned());
+        assert_eq!(new(r#"f(\"a\")"#, "f(\\\"b\\\");\ng();")[0], known("f(\"b\");\ng();"));
+        assert_eq!(new(r#"f(\"a\")"#, r#"f("b\"")"#)[0], known(r#"f("b\"")"#));
+        assert_eq!(new(r"a\nb", "print('\\n')\nb")[0], known("print('\\n')\nb"));
+        assert_eq!(new(r#"p("\n");\nq();"#, r#"p("\n");\nr();"#)[1], known("p(\"\\n\");\nr();"));
         assert_eq!(
             new(r"a();\nb();", r#"p(\"x\ny\");\nb();"#)[0],
             NewText::Either("p(\"x\ny\");\nb();".into(), "p(\"x\\ny\");\nb();".into())

@@ -9,9 +9,9 @@ use crate::edit::{Rewrite, Rung};
 /// Line numbers in front of every line, uniform and consecutive. Blank lines between two
 /// numbers may have none.
 pub(super) enum LineNumbers {
-    /// A space after every number belongs to the view.
+    /// The space after every number belongs to the view.
     Padded,
-    /// It is the line's.
+    /// It belongs to the line.
     Bare,
 }
 
@@ -26,14 +26,14 @@ impl Mistake for LineNumbers {
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
         let body = old.strip_suffix('\n').unwrap_or(old);
-        let (style, first, _) = number(body.split('\n').next()?)?;
-        let counted = |(at, line)| match number(line) {
+        let (style, first, _) = parse_line_number(body.split('\n').next()?)?;
+        let counted = |(at, line)| match parse_line_number(line) {
             None if line.trim().is_empty() => Some((style, first + at, line)),
             numbered => numbered,
         };
-        let numbered: Vec<(Style, usize, &str)> =
+        let numbered: Vec<(NumberStyle, usize, &str)> =
             body.split('\n').enumerate().map(counted).collect::<Option<_>>()?;
-        number(body.split('\n').next_back()?)?;
+        parse_line_number(body.split('\n').next_back()?)?;
         let uniform =
             numbered.iter().enumerate().all(|(at, (s, n, _))| *s == style && *n == first + at);
         if !uniform {
@@ -41,19 +41,25 @@ impl Mistake for LineNumbers {
         }
         let padding = match self {
             Self::Padded => {
-                let padded = matches!(style, Style::Colon | Style::Letter | Style::Bar)
-                    && numbered.iter().all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
+                let padded =
+                    matches!(style, NumberStyle::Colon | NumberStyle::Letter | NumberStyle::Bar)
+                        && numbered
+                            .iter()
+                            .all(|(.., rest)| rest.is_empty() || rest.starts_with(' '));
                 padded.then_some(" ")?
             }
             Self::Bare => "",
         };
         // If numbers are removed from old_str, they are removed from new_str too, whatever their
         // values. Where the text has numbers of its own behind them, a single one is the text's.
-        let has_own =
-            numbered.iter().all(|(.., rest)| rest.trim().is_empty() || number(rest).is_some());
+        let has_own_numbers = numbered
+            .iter()
+            .all(|(.., rest)| rest.trim().is_empty() || parse_line_number(rest).is_some());
         let strip = move |text: &str| -> String {
-            let line = |line: &str| match number(line) {
-                Some((s, _, rest)) if s == style && (!has_own || number(rest).is_some()) => {
+            let line = |line: &str| match parse_line_number(line) {
+                Some((s, _, rest))
+                    if s == style && (!has_own_numbers || parse_line_number(rest).is_some()) =>
+                {
                     rest.strip_prefix(padding).unwrap_or(rest).to_owned()
                 }
                 _ => line.to_owned(),
@@ -67,15 +73,19 @@ impl Mistake for LineNumbers {
 
 /// The number at the start of a one-line text, in a style that ordinary text can also have: `200:
 /// ok`, `3-4`. Only two in a row are certain to come from a view.
-pub(in crate::matching) fn lone_number(text: &str) -> Option<usize> {
+pub(in crate::matching) fn lone_line_number(text: &str) -> Option<usize> {
     let line = text.strip_suffix('\n').unwrap_or(text);
-    let (style, at, _) = number(line).filter(|_| !line.contains('\n'))?;
-    matches!(style, Style::Colon | Style::Dash | Style::Tab | Style::Brackets).then_some(at)
+    let (style, at, _) = parse_line_number(line).filter(|_| !line.contains('\n'))?;
+    matches!(
+        style,
+        NumberStyle::Colon | NumberStyle::Dash | NumberStyle::Tab | NumberStyle::Brackets
+    )
+    .then_some(at)
 }
 
-/// The separator of a line number and its line.
+/// How a view separates a line number from its line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Style {
+pub(crate) enum NumberStyle {
     Bar,
     Arrow,
     Colon,
@@ -88,10 +98,12 @@ pub(crate) enum Style {
 }
 
 /// The number in front of a line, its style, and the rest.
-pub(crate) fn number(line: &str) -> Option<(Style, usize, &str)> {
+pub(crate) fn parse_line_number(line: &str) -> Option<(NumberStyle, usize, &str)> {
     let line = line.strip_suffix('\r').unwrap_or(line);
     let start = line.trim_start_matches(' ');
-    for (open, close, style) in [("<<", ">>", Style::Angles), ("[", "]", Style::Brackets)] {
+    for (open, close, style) in
+        [("<<", ">>", NumberStyle::Angles), ("[", "]", NumberStyle::Brackets)]
+    {
         if let Some(inside) = start.strip_prefix(open) {
             let (number, rest) = digits(inside)?;
             return Some((style, number, rest.strip_prefix(close)?));
@@ -99,18 +111,23 @@ pub(crate) fn number(line: &str) -> Option<(Style, usize, &str)> {
     }
     if let Some(lettered) = start.strip_prefix('L') {
         let (number, rest) = digits(lettered)?;
-        return Some((Style::Letter, number, rest.strip_prefix(':')?));
+        return Some((NumberStyle::Letter, number, rest.strip_prefix(':')?));
     }
     let (number, rest) = digits(start)?;
     if let Some(tagged) = rest.strip_prefix('#') {
         let (tag, rest) = tagged.split_once(['|', ':'])?;
         let is_tag = (2..=8).contains(&tag.len()) && tag.bytes().all(|b| b.is_ascii_alphanumeric());
-        return is_tag.then_some((Style::Anchor, number, rest));
+        return is_tag.then_some((NumberStyle::Anchor, number, rest));
     }
     if let Some(rest) = rest.trim_start_matches(' ').strip_prefix(['|', '│']) {
-        return Some((Style::Bar, number, rest));
+        return Some((NumberStyle::Bar, number, rest));
     }
-    let styles = [("→", Style::Arrow), (":", Style::Colon), ("-", Style::Dash), ("\t", Style::Tab)];
+    let styles = [
+        ("→", NumberStyle::Arrow),
+        (":", NumberStyle::Colon),
+        ("-", NumberStyle::Dash),
+        ("\t", NumberStyle::Tab),
+    ];
     styles.into_iter().find_map(|(mark, style)| Some((style, number, rest.strip_prefix(mark)?)))
 }
 

@@ -1,7 +1,6 @@
-//! Readings: what the call's text could have been before a mistake was made to it as a
-//! whole. A reading applies only where `old_str` shows the mistake; `new_str` goes
-//! through the same rewrite where it shows it too, and where it does not tell, both
-//! texts are kept and the outcomes decide.
+//! Readings: what the call's text could have been before a mistake was made to the whole of it.
+//! A reading applies only if `old_str` shows the mistake. `new_str` is rewritten in the same way if
+//! it shows the mistake too; if that is unclear, both texts are kept and the outcomes decide.
 
 mod entities;
 mod escapes;
@@ -9,24 +8,25 @@ mod line_numbers;
 mod wrappers;
 
 pub(crate) use escapes::{unescape_all, unescape_quotes};
-pub(super) use line_numbers::lone_number;
-pub(crate) use line_numbers::{Style, number};
-pub(crate) use wrappers::one_side;
-pub(super) use wrappers::{is_diff_of, is_fence};
+pub(super) use line_numbers::lone_line_number;
+pub(crate) use line_numbers::{NumberStyle, parse_line_number};
+pub(crate) use wrappers::diff_side;
+pub(super) use wrappers::{is_diff_with_context, is_fence};
 
 use crate::edit::{Rewrite, Rung};
 
-/// One mistake of a whole text.
+/// A mistake that affects a whole text.
 pub(super) trait Mistake: Sync {
     /// The rewrite that undoes it.
     fn rewrite(&self) -> Rewrite;
-    /// The rung of a call that it explains alone.
+    /// The rung of a call that this mistake alone explains.
     fn rung(&self) -> Rung;
-    /// Whether what is left consists of whole lines by its nature.
+    /// Whether the text consists of whole lines once the mistake is undone.
     fn whole_lines(&self) -> bool {
         true
     }
-    /// The text that was meant, where the call shows the mistake, and what undoes it in `new`.
+    /// If the call shows the mistake: the text that was meant, and the function that undoes the
+    /// mistake in `new`.
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)>;
 }
 
@@ -36,9 +36,9 @@ pub(super) type UndoNew = Box<dyn Fn(&str) -> NewText>;
 /// `new_str` under a reading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NewText {
-    /// What it means.
+    /// The text that is meant.
     Known(String),
-    /// The mistake undone, and as it was sent; `new_str` does not tell which is meant.
+    /// The text with the mistake undone, and as it was sent; either may be meant.
     Either(String, String),
 }
 
@@ -63,14 +63,14 @@ const MISTAKES: &[&dyn Mistake] = &[
     &line_numbers::LineNumbers::Bare,
     &wrappers::DiffMarkers,
     &wrappers::CodeFence,
-    &entities::Entities,
+    &entities::HtmlEntities,
     &wrappers::OuterBlankLines,
 ];
 
 /// How many mistakes may come together. Two are seen in practice.
 const MAX_COMBINED_MISTAKES: usize = 2;
 
-/// A call as some mistakes explain it.
+/// A call with some mistakes undone.
 #[derive(Debug, Clone)]
 pub(super) struct Reading {
     pub(super) old: String,
@@ -105,7 +105,9 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
                     continue;
                 }
                 let new = match &out[at].new {
-                    NewText::Known(new) => told_by_lines(&out[at].old, &old, new, undo(new)),
+                    NewText::Known(new) => {
+                        decide_by_shared_lines(&out[at].old, &old, new, undo(new))
+                    }
                     NewText::Either(undone, sent) => NewText::Either(
                         undo(undone).texts().next().unwrap_or(undone).to_owned(),
                         undo(sent).texts().next().unwrap_or(sent).to_owned(),
@@ -119,8 +121,8 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
         }
         from = to;
     }
-    // Marks of a diff that old_str has no line for would be written into the file.
-    if wrappers::is_diff_of(old, new) {
+    // As sent, the markers of the diff would be written into the file.
+    if wrappers::is_diff_with_context(old, new) {
         out.remove(0);
     }
     out
@@ -128,14 +130,14 @@ pub(super) fn readings(old: &str, new: &str) -> Vec<Reading> {
 
 /// Decides by the lines that both strings share whether `new` has the mistake, if they all agree:
 /// each is equal either to a line of `old` as sent, or to one of what `old` meant.
-fn told_by_lines(old: &str, meant: &str, new: &str, undone: NewText) -> NewText {
+fn decide_by_shared_lines(old: &str, meant: &str, new: &str, undone: NewText) -> NewText {
     let lines = |text: &str| -> std::collections::HashSet<String> {
         let worded = text.lines().filter(|line| line.contains(char::is_alphanumeric));
         worded.map(|line| line.trim().to_owned()).collect()
     };
-    let (old, meant, own) = (lines(old), lines(meant), lines(new));
-    let mistaken = own.iter().any(|line| old.contains(line) && !meant.contains(line));
-    let right = own.iter().any(|line| meant.contains(line) && !old.contains(line));
+    let (old, meant, new_lines) = (lines(old), lines(meant), lines(new));
+    let mistaken = new_lines.iter().any(|line| old.contains(line) && !meant.contains(line));
+    let right = new_lines.iter().any(|line| meant.contains(line) && !old.contains(line));
     match (undone, mistaken, right) {
         (_, false, true) => NewText::Known(new.to_owned()),
         (NewText::Either(undone, _), true, false) => NewText::Known(undone),
@@ -147,7 +149,7 @@ fn told_by_lines(old: &str, meant: &str, new: &str, undone: NewText) -> NewText 
 mod tests {
     use super::*;
 
-    /// The first reading by this rewrite.
+    /// The first reading with only this rewrite.
     pub(super) fn read(rewrite: Rewrite, old: &str, new: &str) -> Option<(String, NewText)> {
         let all = readings(old, new);
         let found = all.into_iter().find(|reading| reading.rewrites == [rewrite])?;

@@ -1,11 +1,11 @@
-//! What a text was wrapped in: the marks of a diff, a code fence, blank lines.
+//! What a text is wrapped in: diff markers, a code fence, blank lines.
 
 use std::cmp::Ordering;
 
 use super::{Mistake, NewText, UndoNew};
 use crate::edit::{Rewrite, Rung};
 
-/// `-`, `+` and blank in front of each line.
+/// `-`, `+` or a space in front of each line.
 ///
 /// Evidence: tools that edit by lines strip them (oh-my-openagent's list of corrections).
 pub(super) struct DiffMarkers;
@@ -25,16 +25,16 @@ impl Mistake for DiffMarkers {
         if marked(old, '-') && marked(new, '-') && !marked(new, '+') && !marked(old, '+') {
             return None;
         }
-        let text = match is_diff_of(old, new) {
-            true => without_margin(old)?,
-            false => one_side(old, '-', '+')?,
+        let text = match is_diff_with_context(old, new) {
+            true => strip_context_markers(old)?,
+            false => diff_side(old, '-', '+')?,
         };
         let meant = text.clone();
         Some((
             text,
-            Box::new(move |new| match one_side(new, '+', '-') {
+            Box::new(move |new| match diff_side(new, '+', '-') {
                 Some(text) => NewText::Known(text),
-                // Marks on some lines only: they may be the text's own.
+                // Markers on some lines only: they may belong to the text.
                 None if new.split('\n').any(|line| line.starts_with('+')) => NewText::Either(
                     new.split('\n')
                         .map(|line| line.strip_prefix('+').unwrap_or(line))
@@ -42,15 +42,15 @@ impl Mistake for DiffMarkers {
                         .join("\n"),
                     new.to_owned(),
                 ),
-                None => without_context_marks(new, &meant),
+                None => strip_likely_context_markers(new, &meant),
             }),
         ))
     }
 }
 
-/// Whether `new` is a diff and `old` the lines that it leaves as they are: each begins with
-/// the blank that a diff puts before them.
-pub(in crate::matching) fn is_diff_of(old: &str, new: &str) -> bool {
+/// Whether `new` is a diff and `old` its context lines: each of them begins with the space that
+/// marks context.
+pub(in crate::matching) fn is_diff_with_context(old: &str, new: &str) -> bool {
     let is_context = |line: &str| line.is_empty() || line.starts_with(' ');
     let is_mark = |line: &str| line.starts_with(['+', '-']);
     old.split('\n').all(is_context)
@@ -59,8 +59,8 @@ pub(in crate::matching) fn is_diff_of(old: &str, new: &str) -> bool {
         && new.split('\n').any(|line| line.starts_with(' '))
 }
 
-/// A text without the blank before each of its lines.
-fn without_margin(text: &str) -> Option<String> {
+/// Removes the space before each line; `None` if a line has none.
+fn strip_context_markers(text: &str) -> Option<String> {
     let line = |line: &str| match line.is_empty() {
         true => Some(String::new()),
         false => line.strip_prefix(' ').map(str::to_owned),
@@ -70,8 +70,8 @@ fn without_margin(text: &str) -> Option<String> {
 
 /// For a diff that only removes lines: whether the kept lines have a leading space is decided by
 /// comparing them with the lines that were meant.
-fn without_context_marks(new: &str, meant: &str) -> NewText {
-    let Some(text) = without_margin(new).filter(|_| !new.trim().is_empty()) else {
+fn strip_likely_context_markers(new: &str, meant: &str) -> NewText {
+    let Some(text) = strip_context_markers(new).filter(|_| !new.trim().is_empty()) else {
         return NewText::Known(new.to_owned());
     };
     let meant: std::collections::HashSet<&str> = meant.lines().collect();
@@ -86,7 +86,7 @@ fn without_context_marks(new: &str, meant: &str) -> NewText {
 }
 
 /// One side of a diff in which every line is marked, without the lines of the other side.
-pub(crate) fn one_side(text: &str, own: char, other: char) -> Option<String> {
+pub(crate) fn diff_side(text: &str, own: char, other: char) -> Option<String> {
     let closed = text.ends_with('\n');
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     let is_header = |line: &str| line.starts_with("@@");
@@ -122,19 +122,19 @@ impl Mistake for CodeFence {
     }
 
     fn undo(&self, old: &str, new: &str) -> Option<(String, UndoNew)> {
-        let text = unfenced(old)?;
-        // A call that changes the fence, or text around it, means the fence.
+        let text = strip_fence(old)?;
+        // If the call changes the fence or text around it, the fence is meant.
         let fences = |text: &str| text.lines().any(is_fence);
-        let of_content = match unfenced(new) {
+        let fence_is_content = match strip_fence(new) {
             Some(inner) => fences(&inner) && !fences(&text),
             None => fences(new),
         };
-        if of_content {
+        if fence_is_content {
             return None;
         }
         // What is left of old_str does not end with a line break, whatever was in the fence.
         let plain = |new: &str| new.strip_suffix('\n').unwrap_or(new).to_owned();
-        let undo = move |new: &str| NewText::Known(unfenced(new).unwrap_or_else(|| plain(new)));
+        let undo = move |new: &str| NewText::Known(strip_fence(new).unwrap_or_else(|| plain(new)));
         Some((text, Box::new(undo)))
     }
 }
@@ -144,7 +144,7 @@ pub(in crate::matching) fn is_fence(line: &str) -> bool {
     line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~")
 }
 
-fn unfenced(text: &str) -> Option<String> {
+fn strip_fence(text: &str) -> Option<String> {
     let trimmed = text.trim();
     let (opening, rest) = trimmed.split_once('\n')?;
     let fence = ["```", "~~~"].into_iter().find(|fence| opening.starts_with(fence))?;
@@ -173,20 +173,20 @@ impl Mistake for OuterBlankLines {
     }
 
     fn undo(&self, old: &str, _new: &str) -> Option<(String, UndoNew)> {
-        let (head, tail) = outer(old);
+        let (head, tail) = count_outer_blank_lines(old);
         if head + tail == 0 {
             return None;
         }
         let undo = move |new: &str| {
-            let (h, t) = outer(new);
-            NewText::Known(without(new, h.min(head), t.min(tail)))
+            let (h, t) = count_outer_blank_lines(new);
+            NewText::Known(strip_lines(new, h.min(head), t.min(tail)))
         };
-        Some((without(old, head, tail), Box::new(undo)))
+        Some((strip_lines(old, head, tail), Box::new(undo)))
     }
 }
 
-/// How many blank lines a text begins and ends with; none for one of blanks alone.
-fn outer(text: &str) -> (usize, usize) {
+/// How many blank lines a text begins and ends with; none if all its lines are blank.
+fn count_outer_blank_lines(text: &str) -> (usize, usize) {
     let blank = |line: &&str| line.trim().is_empty();
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     let head = lines.iter().take_while(|line| blank(line)).count();
@@ -196,7 +196,7 @@ fn outer(text: &str) -> (usize, usize) {
     (head, lines.iter().rev().take_while(|line| blank(line)).count())
 }
 
-fn without(text: &str, head: usize, tail: usize) -> String {
+fn strip_lines(text: &str, head: usize, tail: usize) -> String {
     let lines: Vec<&str> = text.strip_suffix('\n').unwrap_or(text).split('\n').collect();
     let mut kept = lines[head..lines.len() - tail].join("\n");
     if text.ends_with('\n') {
@@ -211,28 +211,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrappers_come_off_both_strings() {
-        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
-        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b", " a\n+c"), told("a\nb", "a\nc"));
-        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b\n+c", " a\n-b\n+c"), told("a\nb", "a\nc"));
+    fn wrappers_are_removed_from_both_strings() {
+        let known = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
+        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b", " a\n+c"), known("a\nb", "a\nc"));
+        assert_eq!(read(Rewrite::DiffMarkers, " a\n-b\n+c", " a\n-b\n+c"), known("a\nb", "a\nc"));
         let fenced = read(Rewrite::CodeFence, "```rust\nx\n```", "```rust\ny\n```");
-        assert_eq!(fenced, told("x", "y"));
-        assert_eq!(read(Rewrite::CodeFence, "```rust\nx\n```", "z"), told("x", "z"));
-        assert_eq!(read(Rewrite::OuterBlankLines, "\n\na\n\n", "\nb\n"), told("a\n", "b\n"));
+        assert_eq!(fenced, known("x", "y"));
+        assert_eq!(read(Rewrite::CodeFence, "```rust\nx\n```", "z"), known("x", "z"));
+        assert_eq!(read(Rewrite::OuterBlankLines, "\n\na\n\n", "\nb\n"), known("a\n", "b\n"));
     }
 
     #[test]
     fn a_diff_of_context_and_new_lines_is_read_as_one() {
-        let told = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
+        let known = |old: &str, new: &str| Some((old.to_owned(), NewText::Known(new.to_owned())));
         let added = read(Rewrite::DiffMarkers, "   a\n   b", "   a\n+  c\n   b");
-        assert_eq!(added, told("  a\n  b", "  a\n  c\n  b"));
+        assert_eq!(added, known("  a\n  b", "  a\n  c\n  b"));
         let gone = read(Rewrite::DiffMarkers, "   a\n-  b\n   c", "   a\n   c");
-        assert_eq!(gone, told("  a\n  b\n  c", "  a\n  c"));
+        assert_eq!(gone, known("  a\n  b\n  c", "  a\n  c"));
         assert_eq!(read(Rewrite::DiffMarkers, "- a\n- b", "- a\n- c"), None);
     }
 
     #[test]
-    fn marks_on_some_lines_leave_it_open() {
+    fn markers_on_some_lines_keep_both_texts() {
         let new = read(Rewrite::DiffMarkers, " a\n-b", "a\n+b").map(|(_, new)| new);
         assert_eq!(new, Some(NewText::Either("a\nb".into(), "a\n+b".into())));
     }
