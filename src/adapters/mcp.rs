@@ -40,7 +40,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer, Undoes};
-use crate::session::Heard;
+use crate::session::SeenAnswers;
 use crate::spans::TraceContext;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
 
@@ -258,7 +258,7 @@ impl ServerHandler for McpServer {
             .enable_resources_list_changed()
             .build();
         // A guarded session begins as the agent's does: with what it must do first.
-        let opening = self.tools.toolbox().guard().and_then(|guard| guard.opening());
+        let opening = self.tools.toolbox().guard().and_then(|guard| guard.opening_message());
         let instructions = match opening {
             Some(opening) => format!("{INSTRUCTIONS} {opening}"),
             None => INSTRUCTIONS.to_owned(),
@@ -390,11 +390,11 @@ impl ServerHandler for McpServer {
         let (observer, progress) = progress(&context);
         let id = context.id.clone().into_json_value().to_string();
         let toolbox = self.tools.session(&context).await.observed(observer);
-        let heard = match &self.traffic {
-            Some(traffic) => traffic.heard(&id),
+        let seen_answers = match &self.traffic {
+            Some(traffic) => traffic.seen_answers(&id),
             // Requests without a session share one record: it is not known who was told what.
-            None if self.tools.is_shared(&context) => Heard::Unknown,
-            None => Heard::UpTo(toolbox.engine().ledger().now()),
+            None if self.tools.is_shared(&context) => SeenAnswers::Unknown,
+            None => SeenAnswers::UpTo(toolbox.engine().ledger().now()),
         };
         let ledger = toolbox.engine().ledger().clone();
         let files = ledger.files().len();
@@ -405,7 +405,7 @@ impl ServerHandler for McpServer {
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         let called = name.clone();
-        let options = CallOptions { trace: trace(&context), ..options(heard) };
+        let options = CallOptions { trace: trace(&context), ..options(seen_answers) };
         // Dropping the work reaches the model call and a commit that has not begun; a panic
         // in it is an answer.
         let work = self.workers.run(move || async move {
@@ -457,8 +457,8 @@ fn trace(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
 }
 
 /// An undo without a revision is the session's own.
-fn options(heard: Heard) -> CallOptions {
-    CallOptions { undoes: Undoes::LastOfSession, heard, ..CallOptions::default() }
+fn options(seen_answers: SeenAnswers) -> CallOptions {
+    CallOptions { undoes: Undoes::LastOfSession, seen_answers, ..CallOptions::default() }
 }
 
 /// The URI of a file below the root.

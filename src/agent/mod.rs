@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::edit::EditCode;
 use crate::engine::CallOptions;
 use crate::port::BoxFuture;
-use crate::session::{Heard, Policy};
+use crate::session::{GuardPolicy, SeenAnswers};
 use crate::text::Snapshot;
 use crate::tools::export::{Format, export};
 use crate::tools::{ToolReply, Toolbox, paths_of};
@@ -108,8 +108,11 @@ pub(crate) struct Agent<C> {
 impl<C: Chat> Agent<C> {
     /// An agent over tools and a model, strictly guarded unless the tools are guarded already.
     pub(crate) fn new(toolbox: Toolbox, chat: C) -> Self {
-        let toolbox =
-            if toolbox.guard().is_some() { toolbox } else { toolbox.guarded(Policy::strict()) };
+        let toolbox = if toolbox.guard().is_some() {
+            toolbox
+        } else {
+            toolbox.guarded(GuardPolicy::strict())
+        };
         Self { toolbox, chat, steps: 40 }
     }
 
@@ -135,7 +138,7 @@ impl<C: Chat> Agent<C> {
         let tools = export(Format::OpenAi, self.toolbox.listed());
         let tools = without_strict(tools);
         let mut messages = vec![json!({ "role": "system", "content": SYSTEM })];
-        let opening = self.toolbox.guard().and_then(|guard| guard.opening());
+        let opening = self.toolbox.guard().and_then(|guard| guard.opening_message());
         messages.extend(opening.map(user));
         messages.push(user(task.to_owned()));
         let mut run = Run { before: BTreeMap::new(), reminders: 0 };
@@ -151,7 +154,7 @@ impl<C: Chat> Agent<C> {
             }
             messages.push(assistant(&turn));
             if turn.calls.is_empty() {
-                let reminder = self.toolbox.guard().and_then(|guard| guard.on_words());
+                let reminder = self.toolbox.guard().and_then(|guard| guard.on_text_answer());
                 let reminder = reminder.unwrap_or_else(|| UNFINISHED.to_owned());
                 run.reminders += 1;
                 if run.reminders > MAX_REMINDERS {
@@ -162,10 +165,10 @@ impl<C: Chat> Agent<C> {
                 continue;
             }
             // All calls of a turn speak of what the model had been told before it.
-            let heard = Heard::UpTo(self.toolbox.engine().ledger().now());
+            let seen_answers = SeenAnswers::UpTo(self.toolbox.engine().ledger().now());
             for call in &turn.calls {
                 let reply = {
-                    let mut work = pin!(self.call(&mut run, call, heard));
+                    let mut work = pin!(self.call(&mut run, call, seen_answers));
                     let reply = unless(stop.as_mut(), work.as_mut()).await;
                     if reply.is_none() {
                         // A write that has begun is finished; a question is not waited for.
@@ -195,7 +198,7 @@ impl<C: Chat> Agent<C> {
         self.end(run, Err(("INTERRUPTED", why))).await
     }
 
-    async fn call(&self, run: &mut Run, call: &ToolUse, heard: Heard) -> ToolReply {
+    async fn call(&self, run: &mut Run, call: &ToolUse, seen_answers: SeenAnswers) -> ToolReply {
         let arguments = Value::String(call.arguments.clone());
         let arguments = serde_json::from_str(&call.arguments).unwrap_or(arguments);
         if let Value::Object(given) = &arguments {
@@ -204,7 +207,7 @@ impl<C: Chat> Agent<C> {
                 run.before.entry(path).or_insert(now);
             }
         }
-        let options = CallOptions { heard, ..CallOptions::default() };
+        let options = CallOptions { seen_answers, ..CallOptions::default() };
         self.toolbox.call(&call.name, arguments, &options).await
     }
 
@@ -224,7 +227,7 @@ impl<C: Chat> Agent<C> {
         }
         let guard = self.toolbox.guard();
         let tool_calls = guard.as_ref().map_or(0, |guard| guard.calls());
-        let nothing = guard.as_ref().and_then(|guard| guard.at_end());
+        let nothing = guard.as_ref().and_then(|guard| guard.final_error());
         let (summary, error) = match (end, nothing) {
             // A model that failed says so; a model that did nothing has no excuse.
             (Err((code @ ("MODEL_FAILED" | "INTERRUPTED"), why)), _) => {

@@ -13,7 +13,7 @@ use super::{model, settings, signals};
 use crate::adapters::openai::{OpenAi, WireLimits};
 use crate::agent::{Agent, Event};
 use crate::port::CommitOptions;
-use crate::session::Policy;
+use crate::session::GuardPolicy;
 use crate::text::{redact, redact_json};
 
 /// A turn of an agent takes longer than a correction.
@@ -35,7 +35,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         Ok(chat) => chat,
         Err(error) => return Exit::usage(error.to_string()),
     };
-    let policy = if args.soft { Policy::soft() } else { Policy::strict() };
+    let policy = if args.soft { GuardPolicy::soft() } else { GuardPolicy::strict() };
     let toolbox = toolbox.called_by(&format!("restitch agent, {}", chat.endpoint().model));
     let agent = Agent::new(toolbox.guarded(policy), chat).steps(args.steps);
     let ended = Cell::new(0);

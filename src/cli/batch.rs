@@ -12,7 +12,7 @@ use super::settings;
 use crate::adapters::mcp::{BoundedLines, stdin};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
-use crate::session::{Heard, Hearing};
+use crate::session::{AnswerTracker, SeenAnswers};
 use crate::spans;
 use crate::tools::{self, Telling, ToolReply, Toolbox};
 
@@ -26,18 +26,19 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
         Err(error) => return Exit::fault(format!("cannot read stdin: {error}")),
     };
     let mut lines = BoundedLines::new(stdin, MAX_LINE);
-    let mut hearing = Hearing::default();
+    let mut answer_tracker = AnswerTracker::default();
     loop {
         let start = lines.taken;
         let Some(line) = lines.next().await else { return Exit::Done };
         let (id, reply) = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => {
-                let heard = hearing.at(start);
-                let (id, reply, telling) = answer(&toolbox, &line, args.dry_run, heard).await;
+                let seen_answers = answer_tracker.seen_at(start);
+                let (id, reply, telling) =
+                    answer(&toolbox, &line, args.dry_run, seen_answers).await;
                 if let Some(telling) = telling {
                     // What is here by now was sent without this answer.
-                    hearing.gave(intake.received(), telling.told());
+                    answer_tracker.answer_sent(intake.received(), telling.told());
                 }
                 (id, reply)
             }
@@ -90,7 +91,7 @@ async fn answer(
     toolbox: &Toolbox,
     line: &[u8],
     dry_run: bool,
-    heard: Heard,
+    seen_answers: SeenAnswers,
 ) -> (Value, ToolReply, Option<Telling>) {
     let mut around = match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(around)) => around,
@@ -110,7 +111,7 @@ async fn answer(
     let options = CallOptions {
         dry_run: around.dry_run.unwrap_or(false) || dry_run,
         request_id: around.request_id.map(Into::into),
-        heard,
+        seen_answers,
         ..CallOptions::default()
     };
     let tool = around.tool.as_deref().unwrap_or("edit_file");

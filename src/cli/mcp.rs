@@ -17,7 +17,7 @@ use super::{settings, shared, signals};
 use crate::adapters::mcp::{
     self, Access, HttpOptions, McpServer, Opener, Rate, RateLimitedCorrector,
 };
-use crate::session::Policy;
+use crate::session::GuardPolicy;
 use crate::text::register_secret;
 use crate::tools::{Offer, Toolbox};
 
@@ -148,8 +148,8 @@ fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit
     let toolbox = settings::toolbox(&common)?.offering(offer);
     Ok(match args.guard.as_deref() {
         None => toolbox,
-        Some("soft") => toolbox.guarded(Policy::soft()),
-        Some(_) => toolbox.guarded(Policy::strict()),
+        Some("soft") => toolbox.guarded(GuardPolicy::soft()),
+        Some(_) => toolbox.guarded(GuardPolicy::strict()),
     })
 }
 

@@ -8,7 +8,7 @@ use crate::edit::{
 };
 use crate::hashline::ops::{self, HashlineEdit, Op};
 use crate::hashline::resolve::Resolver;
-use crate::session::basis;
+use crate::session::numbering_basis;
 use crate::text::Snapshot;
 
 /// A call of `hashline_edit`.
@@ -72,7 +72,7 @@ impl Engine {
         admit_edits("edits", request.edits.len())?;
         let named = request.snapshot.as_deref();
         let versions = self.versions(path, current, named).await;
-        let basis = basis(&versions, current, self.heard);
+        let basis = numbering_basis(&versions, current, self.seen_answers);
         let resolver = || Resolver::new(current, &versions, named, basis.clone());
         let places = match ops::locate(&request.edits, current, resolver()) {
             // Another process may have moved the lines: its record tells where they are.

@@ -97,7 +97,7 @@ impl Engine {
             false => Model::Absent,
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
-        let read = self.ledger.read_of(path, snapshot);
+        let read = self.ledger.shown_lines(path, snapshot);
         let vet = |matched| self.syntax.vetted(path, snapshot, matched);
         let view = self.syntax.view(path, request, snapshot)?;
         let begun = work.run(|| {

@@ -12,7 +12,7 @@ use crate::hashline::resolve::{Cause, Found, NoNumbers, Resolver, Stale, Version
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
 use crate::line_edit::{self, Decided, Draft, LineChange};
-use crate::session::{At, Basis, Unread, basis};
+use crate::session::{NumberingBasis, UnseenPolicy, VersionRef, numbering_basis};
 use crate::text::{LineSpan, Snapshot};
 
 /// The most unseen lines that a refusal shows.
@@ -61,7 +61,7 @@ impl Engine {
             Err(refusal) => return Err(refusal),
         };
         let versions = self.versions(path, &current, snapshot).await;
-        let basis = basis(&versions, &current, self.heard);
+        let basis = numbering_basis(&versions, &current, self.seen_answers);
         let mut resolver = Resolver::new(&current, &versions, snapshot, basis.clone());
         let mut explanation = Explanation::plain(Rung::Exact);
         let mut drafts = Vec::with_capacity(changes.len());
@@ -96,7 +96,7 @@ impl Engine {
         explanation.warnings.truncate(4);
         if snapshot.is_none() {
             explanation.warnings.extend(renumbered(&drafts, &versions, &current, &mut resolver));
-            if let Basis::Of(of) = &basis
+            if let NumberingBasis::Versions(of) = &basis
                 && of.len() > 1
                 && explanation.rung == Rung::Exact
             {
@@ -158,7 +158,7 @@ impl Engine {
         line: usize,
     ) -> Result<usize, Refusal> {
         let versions = self.ledger.versions(path);
-        let basis = basis(&versions, current, self.heard);
+        let basis = numbering_basis(&versions, current, self.seen_answers);
         let mut resolver = Resolver::new(current, &versions, None, basis);
         // The line itself, or the top of the file.
         let span = match line {
@@ -179,10 +179,14 @@ impl Engine {
     /// Where a line is now, or would be, that the caller named as a hint.
     pub(super) fn line_near(&self, path: &WorkPath, current: &Snapshot, line: usize) -> usize {
         let versions = self.ledger.versions(path);
-        let Basis::Of(of) = basis(&versions, current, self.heard) else { return line };
+        let NumberingBasis::Versions(of) = numbering_basis(&versions, current, self.seen_answers)
+        else {
+            return line;
+        };
         match of.first() {
-            Some(At::Version(at)) => {
-                let mut resolver = Resolver::new(current, &versions, None, Basis::Of(of.clone()));
+            Some(VersionRef::Recorded(at)) => {
+                let mut resolver =
+                    Resolver::new(current, &versions, None, NumberingBasis::Versions(of.clone()));
                 nearest(&resolver.way(*at), line, current)
             }
             _ => line,
@@ -195,17 +199,17 @@ impl Engine {
         refusal: &mut Refusal,
         lost: &[Stale],
         versions: &[Version],
-        basis: &Basis,
+        basis: &NumberingBasis,
     ) {
-        let Basis::Of(of) = basis else { return };
+        let NumberingBasis::Versions(of) = basis else { return };
         if lost.iter().all(|one| one.cause != Cause::Ambiguous) {
             return;
         }
         let ids: Vec<String> = of
             .iter()
             .filter_map(|at| match at {
-                At::Version(at) => Some(stale::short_id(&versions[*at].snapshot)),
-                At::Now => None,
+                VersionRef::Recorded(at) => Some(stale::short_id(&versions[*at].snapshot)),
+                VersionRef::Current => None,
             })
             .collect();
         if let (Some(hint), Some(read)) = (&mut refusal.hint, ids.first()) {
@@ -227,9 +231,9 @@ impl Engine {
         let Seen::Lines(anchored) = seen else { return Ok(()) };
         let mut unseen = Vec::new();
         for span in changes.iter().map(|change| change.span).filter(|s| s.start <= s.end) {
-            match (self.unread, self.ledger.unseen(path, current, span)) {
-                (Unread::Allow, _) | (Unread::Reveal, None) => {}
-                (Unread::Refuse, None) => unseen.push(span),
+            match (self.unread, self.ledger.unseen_lines(path, current, span)) {
+                (UnseenPolicy::Allow, _) | (UnseenPolicy::Reveal, None) => {}
+                (UnseenPolicy::Refuse, None) => unseen.push(span),
                 (_, Some(gaps)) => unseen.extend(gaps),
             }
         }
@@ -256,7 +260,7 @@ impl Engine {
         refusal.hint = Some(if all <= MOST_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
-            self.ledger.note(path, current, &spans, self.call);
+            self.ledger.record_shown(path, current, &spans, self.call);
             "They are shown above; send the same call again to replace them.".into()
         } else {
             format!("Read ranges {} first, then send the call again.", stale::in_words(&unseen))
@@ -273,7 +277,7 @@ impl Engine {
             .map(|anchor| LineSpan { start: anchor.line, end: anchor.line })
             .collect();
         if !shown.is_empty() {
-            self.ledger.note(path, current, &shown, self.call);
+            self.ledger.record_shown(path, current, &shown, self.call);
         }
     }
 }
@@ -307,7 +311,7 @@ pub(super) async fn find_span(
     snapshot: Option<&str>,
 ) -> Result<Found, Refusal> {
     let versions = engine.versions(path, current, snapshot).await;
-    let basis = basis(&versions, current, engine.heard);
+    let basis = numbering_basis(&versions, current, engine.seen_answers);
     let mut resolver = Resolver::new(current, &versions, snapshot, basis.clone());
     let named = LineSpan { start: first.line, end: last.line };
     let lost = if first.id.is_empty() {

@@ -34,7 +34,7 @@ use crate::port::{
     CommitOptions, Committed, Corrector, FileStore, Formatter, NoCorrector, NoFormatter, RequestId,
     Syntax,
 };
-use crate::session::{CallId, Ledger, Unread};
+use crate::session::{CallId, Ledger, UnseenPolicy};
 use crate::spans::{self, TraceContext};
 use crate::store::StagingStore;
 use crate::text::{Encoding, NotText, Snapshot};
@@ -44,7 +44,7 @@ pub use crate::line_edit::LineChange;
 pub use crate::line_edit::moves::{Side, Transfer};
 pub use crate::reading::{Caps, ReadRequest, Reading, Select, Style};
 pub use crate::resolve::{Adjust, Choice, Policy};
-pub use crate::session::Heard;
+pub use crate::session::SeenAnswers;
 pub use anchored::HashlineRequest;
 pub use cells::{CellLine, CellsView, Outputs};
 pub(crate) use limits::admit_edits;
@@ -65,7 +65,7 @@ pub struct CallOptions {
     pub undoes: Undoes,
     /// Which answers the caller had received when it sent the call; its line numbers refer to
     /// those.
-    pub heard: Heard,
+    pub seen_answers: SeenAnswers,
     /// The trace that the call is part of.
     pub trace: Option<TraceContext>,
 }
@@ -94,11 +94,11 @@ pub struct Engine {
     formatter: Arc<dyn Formatter>,
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
-    unread: Unread,
+    unread: UnseenPolicy,
     encoding: Option<Encoding>,
     /// The current call, whose answer reports what is shown and written.
     call: Option<CallId>,
-    heard: Heard,
+    seen_answers: SeenAnswers,
 }
 
 /// What one call may spend on a model.
@@ -173,7 +173,7 @@ impl EngineBuilder {
 
     /// Whether lines that were never shown may be overwritten.
     #[must_use]
-    pub fn unread(mut self, unread: Unread) -> Self {
+    pub fn unread(mut self, unread: UnseenPolicy) -> Self {
         self.engine.unread = unread;
         self
     }
@@ -200,10 +200,10 @@ impl Engine {
                 formatter: Arc::new(NoFormatter),
                 staging: None,
                 ledger: Arc::default(),
-                unread: Unread::default(),
+                unread: UnseenPolicy::default(),
                 encoding: None,
                 call: None,
-                heard: Heard::All,
+                seen_answers: SeenAnswers::All,
             },
         }
     }
@@ -272,8 +272,8 @@ impl Engine {
     }
 
     /// The same engine during one call, with the answers that its caller has received.
-    pub(crate) fn during(&self, call: CallId, heard: Heard) -> Self {
-        Self { call: Some(call), heard, ..self.clone() }
+    pub(crate) fn during(&self, call: CallId, seen_answers: SeenAnswers) -> Self {
+        Self { call: Some(call), seen_answers, ..self.clone() }
     }
 
     fn reached(&self, stage: Stage, subject: &str) {
@@ -306,7 +306,7 @@ impl Engine {
     pub async fn snapshot(&self, path: &WorkPath) -> Result<Snapshot, Refusal> {
         self.reached(Stage::Read, path.as_str());
         let bytes = {
-            let _writing = self.ledger.writing().await;
+            let _writing = self.ledger.lock_writes().await;
             self.store.load(path).await?
         };
         self.reached(Stage::Locate, path.as_str());
@@ -350,7 +350,7 @@ impl Engine {
             tokio::task::yield_now().await;
         }
         let commit = CommitOptions { request_id: options.request_id.clone() };
-        let _writing = self.ledger.writing().await;
+        let _writing = self.ledger.lock_writes().await;
         let span = spans::commit(batch.len());
         let committed = self.store.commit(batch, commit).instrument(span.clone()).await;
         spans::ended(&span, &committed);
@@ -366,7 +366,7 @@ impl Engine {
             self.record(&edit, &report);
         }
         if let Some(revision) = report.revision {
-            self.ledger.committed(revision);
+            self.ledger.record_commit(revision);
         }
         report
     }
@@ -380,7 +380,7 @@ impl Engine {
         match after {
             Some(after) => {
                 let call = self.call;
-                self.ledger.wrote(edit.path(), edit.before(), &after, &report.spans, call);
+                self.ledger.record_edit(edit.path(), edit.before(), &after, &report.spans, call);
             }
             None => self.ledger.forget(edit.path()),
         }

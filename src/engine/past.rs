@@ -22,7 +22,7 @@ impl Engine {
             (None, Undoes::LastOfSession) => Some(self.last_of_session().await?),
             (given, _) => given,
         };
-        let _writing = self.ledger.writing().await;
+        let _writing = self.ledger.lock_writes().await;
         let span = spans::undo();
         let undone = self.store.undo(revision, how).instrument(span.clone()).await;
         spans::ended(&span, &undone);

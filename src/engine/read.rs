@@ -20,6 +20,6 @@ impl Engine {
 
     /// Lines were shown to the caller by a read.
     pub(crate) fn saw(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
-        self.ledger.saw(path, snapshot, lines, self.call);
+        self.ledger.record_read(path, snapshot, lines, self.call);
     }
 }

@@ -54,7 +54,7 @@ impl Engine {
             if let Some((hits, shown)) = search::show(&query, found, &snapshot, context, room) {
                 room -= hits.matches.len();
                 total_matches = total_matches + hits.match_count - found.count;
-                self.ledger.saw(&found.path, &snapshot, &shown, self.call);
+                self.ledger.record_read(&found.path, &snapshot, &shown, self.call);
                 files.push(hits);
             }
         }

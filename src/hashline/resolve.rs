@@ -13,7 +13,7 @@ use crate::text::{LineSpan, Snapshot};
 use super::anchors::Anchor;
 use super::carry::LineMap;
 use super::{stale, tag};
-use crate::session::{At, Basis};
+use crate::session::{NumberingBasis, VersionRef};
 
 /// A version of a file that was shown to the caller or written by this session.
 #[derive(Debug, Clone)]
@@ -27,11 +27,11 @@ pub struct Version {
     /// The lines that the caller was shown with the numbers of this version.
     pub(crate) numbered: Vec<LineSpan>,
     /// The number of the answer that showed it to the caller, if any.
-    pub(crate) told: Option<u64>,
+    pub(crate) reported_in: Option<u64>,
     /// The running calls whose answers will show it to the caller.
     pub(crate) pending: Vec<u64>,
-    /// Whether a version before it was left out, and the answer that told of that one.
-    pub(crate) left_out: Option<Option<u64>>,
+    /// Whether a version before it was dropped, and the answer that reported that one.
+    pub(crate) dropped: Option<Option<u64>>,
 }
 
 impl Version {
@@ -42,9 +42,9 @@ impl Version {
             shown,
             way: None,
             numbered: Vec::new(),
-            told: None,
+            reported_in: None,
             pending: Vec::new(),
-            left_out: None,
+            dropped: None,
         }
     }
 }
@@ -112,7 +112,7 @@ pub(crate) struct Resolver<'a> {
     current: &'a Snapshot,
     versions: &'a [Version],
     origin: Origin,
-    basis: Basis,
+    basis: NumberingBasis,
     ways: Vec<Option<Arc<LineMap>>>,
     /// Older versions that the caller may have its anchors from; they only tell where a
     /// lost line is.
@@ -138,7 +138,7 @@ impl<'a> Resolver<'a> {
         current: &'a Snapshot,
         versions: &'a [Version],
         snapshot: Option<&str>,
-        basis: Basis,
+        basis: NumberingBasis,
     ) -> Self {
         let origin = match snapshot {
             None => Origin::Any,
@@ -188,25 +188,25 @@ impl<'a> Resolver<'a> {
     /// What all possible origins agree on.
     fn agreed(&mut self, first: &Anchor, last: &Anchor) -> Result<LineSpan, Vec<Stale>> {
         let named = LineSpan { start: first.line, end: last.line };
-        let Basis::Of(basis) = self.basis.clone() else {
+        let NumberingBasis::Versions(basis) = self.basis.clone() else {
             return Err(self.both(first, last, Cause::UnknownSnapshot));
         };
         // Text written by an edit whose answer the caller has not received cannot be the origin of
         // its anchors.
-        let unheard = !basis.contains(&At::Now);
+        let has_unreported_edit = !basis.contains(&VersionRef::Current);
         let latest = basis.iter().filter_map(|at| match at {
-            At::Version(at) => Some(*at),
-            At::Now => None,
+            VersionRef::Recorded(at) => Some(*at),
+            VersionRef::Current => None,
         });
-        let latest = latest.max().filter(|_| unheard);
+        let latest = latest.max().filter(|_| has_unreported_edit);
         let direct = mismatches(self.current, first, last);
         let mut places = Vec::new();
         let mut lost = None;
         for at in 0..=latest.unwrap_or(self.versions.len().saturating_sub(1)) {
             let Some(version) = self.versions.get(at) else { break };
             let shown = |line| covers(&version.shown, line);
-            let is_meant = unheard && basis.contains(&At::Version(at));
-            if (version.snapshot == *self.current && !unheard)
+            let is_meant = has_unreported_edit && basis.contains(&VersionRef::Recorded(at));
+            if (version.snapshot == *self.current && !has_unreported_edit)
                 || !(is_meant || shown(first.line) && shown(last.line))
                 || !mismatches(&version.snapshot, first, last).is_empty()
             {
@@ -217,7 +217,7 @@ impl<'a> Resolver<'a> {
                 Err(stale) => lost = Some(stale),
             }
         }
-        if direct.is_empty() && !unheard {
+        if direct.is_empty() && !has_unreported_edit {
             places.push(named);
         }
         let agree = places.windows(2).all(|pair| pair[0] == pair[1]);
@@ -249,16 +249,16 @@ impl<'a> Resolver<'a> {
     /// The current numbers of these lines. All versions that the caller may mean have to agree.
     pub(crate) fn numbers(&mut self, named: LineSpan) -> Result<LineSpan, NoNumbers> {
         let at = match (self.origin, self.basis.clone()) {
-            (Origin::Unknown, _) | (Origin::Any, Basis::Lost) => {
+            (Origin::Unknown, _) | (Origin::Any, NumberingBasis::Lost) => {
                 return Err(NoNumbers::Stale(self.numbered(
                     named,
                     &[named],
                     Cause::UnknownSnapshot,
                 )));
             }
-            (Origin::Current, _) => vec![At::Now],
-            (Origin::Version(at), _) => vec![At::Version(at)],
-            (Origin::Any, Basis::Of(of)) => of,
+            (Origin::Current, _) => vec![VersionRef::Current],
+            (Origin::Version(at), _) => vec![VersionRef::Recorded(at)],
+            (Origin::Any, NumberingBasis::Versions(of)) => of,
         };
         let mut places: Vec<LineSpan> = Vec::new();
         let mut lost: Vec<LineSpan> = Vec::new();
@@ -266,8 +266,8 @@ impl<'a> Resolver<'a> {
         let mut missing = 0;
         for &at in &at {
             let version = match at {
-                At::Now => self.current,
-                At::Version(at) => &self.versions[at].snapshot,
+                VersionRef::Current => self.current,
+                VersionRef::Recorded(at) => &self.versions[at].snapshot,
             };
             let total = version.lines().total();
             longest = longest.max(total);
@@ -276,16 +276,16 @@ impl<'a> Resolver<'a> {
                 continue;
             }
             let place = match at {
-                At::Now => Some(named),
-                At::Version(at) => self.way(at).span(named),
+                VersionRef::Current => Some(named),
+                VersionRef::Recorded(at) => self.way(at).span(named),
             };
             match place {
                 Some(place) if !places.contains(&place) => places.push(place),
                 Some(_) => {}
                 None => {
                     let near = match at {
-                        At::Version(at) => self.near(at, named.start),
-                        At::Now => named.start,
+                        VersionRef::Recorded(at) => self.near(at, named.start),
+                        VersionRef::Current => named.start,
                     };
                     lost.push(LineSpan { start: near, end: near });
                 }
@@ -490,10 +490,15 @@ mod tests {
     ) -> Result<usize, Cause> {
         let current = Snapshot::from_text(current);
         let anchor = Anchor::parse(raw).expect("anchor");
-        Resolver::new(&current, versions, snapshot, Basis::Of(vec![At::Now]))
-            .find(&anchor, &anchor)
-            .map(|found| found.span.start)
-            .map_err(|stale| stale[0].cause)
+        Resolver::new(
+            &current,
+            versions,
+            snapshot,
+            NumberingBasis::Versions(vec![VersionRef::Current]),
+        )
+        .find(&anchor, &anchor)
+        .map(|found| found.span.start)
+        .map_err(|stale| stale[0].cause)
     }
 
     #[test]
@@ -535,7 +540,12 @@ mod tests {
         let [b, c] =
             [(2, "b"), (3, "c")].map(|(n, t)| Anchor::parse(&tag::render(n, t)).expect("ok"));
         let versions = [old];
-        let mut resolver = Resolver::new(&current, &versions, None, Basis::Of(vec![At::Now]));
+        let mut resolver = Resolver::new(
+            &current,
+            &versions,
+            None,
+            NumberingBasis::Versions(vec![VersionRef::Current]),
+        );
         let stale = resolver.find(&b, &c).expect_err("split");
         assert_eq!(
             stale.iter().map(|s| (s.cause, s.near)).collect::<Vec<_>>(),

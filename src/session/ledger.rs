@@ -1,5 +1,5 @@
-//! What a session was shown and wrote, at which version of which file, and what of that its
-//! caller had been told when it sent a call.
+//! What a session was shown and wrote, at which version of which file, and which answers its
+//! caller had received when it sent a call.
 //!
 //! Versions are kept whole, so that a line number from any of them can be carried to
 //! the present file. Staleness is judged by the content of the touched lines, never
@@ -27,7 +27,7 @@ const MOST_BYTES: usize = 64 << 20;
 
 /// Whether lines that the session never saw may be overwritten by number or range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Unread {
+pub enum UnseenPolicy {
     /// Always.
     Allow,
     /// In a file that was never read, yes; in one that was read in part, the unseen
@@ -40,26 +40,26 @@ pub enum Unread {
 
 /// The number of answers that a session has given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Answers(u64);
+pub struct AnswerCount(u64);
 
-/// What the caller had been told when it sent a call.
+/// The answers that the caller had received when it sent a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Heard {
+pub enum SeenAnswers {
     /// Every answer that was given before the call begins.
     #[default]
     All,
     /// The answers up to this moment.
-    UpTo(Answers),
+    UpTo(AnswerCount),
     /// Not known: several callers share the session.
     Unknown,
 }
 
-impl Heard {
-    /// Whether the caller knows what was told at `told`; `None` stands for not yet.
-    fn knows(self, told: Option<u64>) -> bool {
+impl SeenAnswers {
+    /// Whether the caller had received the answer of this number; `None` stands for one not sent yet.
+    fn covers(self, reported: Option<u64>) -> bool {
         match self {
-            Self::All => told.is_some(),
-            Self::UpTo(moment) => told.is_some_and(|told| told <= moment.0),
+            Self::All => reported.is_some(),
+            Self::UpTo(answer) => reported.is_some_and(|reported| reported <= answer.0),
             Self::Unknown => true,
         }
     }
@@ -71,32 +71,32 @@ pub(crate) struct CallId(u64);
 
 /// The versions whose line numbers a call may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Basis {
+pub(crate) enum NumberingBasis {
     /// These, by their places among the versions; the present file has a place of its own.
-    Of(Vec<At>),
+    Versions(Vec<VersionRef>),
     /// A version that is no longer on record.
     Lost,
 }
 
 /// A version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum At {
+pub(crate) enum VersionRef {
     /// The file as it is.
-    Now,
+    Current,
     /// One on record.
-    Version(usize),
+    Recorded(usize),
 }
 
 /// The record of one session. Share it with [`Arc`].
 #[derive(Debug, Default)]
 pub struct Ledger {
-    state: Mutex<State>,
+    state: Mutex<LedgerState>,
     writing: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    files: HashMap<WorkPath, File>,
+struct LedgerState {
+    files: HashMap<WorkPath, TrackedFile>,
     clock: u64,
     bytes: usize,
     revisions: BTreeSet<u64>,
@@ -105,7 +105,7 @@ struct State {
 }
 
 #[derive(Debug, Default)]
-struct File {
+struct TrackedFile {
     versions: Vec<Version>,
     touched: u64,
     /// Whether lines were shown by a read or a search, and not only by an edit's answer.
@@ -113,7 +113,7 @@ struct File {
 }
 
 impl Ledger {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, LedgerState> {
         // A panic elsewhere can at worst leave out a version, and a lost version only
         // makes an anchor stale.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -122,38 +122,38 @@ impl Ledger {
     /// Held while a commit is made and recorded, and while a file is loaded. So a loaded file is
     /// never newer than the record, and an edit of this session is not taken for another
     /// program's.
-    pub(crate) async fn writing(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    pub(crate) async fn lock_writes(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.writing.lock().await
     }
 
-    /// The answers that were given by now.
-    pub fn now(&self) -> Answers {
-        Answers(self.state().answers)
+    /// The number of answers that were sent by now.
+    pub fn now(&self) -> AnswerCount {
+        AnswerCount(self.state().answers)
     }
 
-    /// A call begins; what it shows and writes is told with its answer.
-    pub(crate) fn begin(&self) -> CallId {
+    /// Begins a call; what it shows and writes is reported with its answer.
+    pub(crate) fn begin_call(&self) -> CallId {
         let mut state = self.state();
         state.calls += 1;
         CallId(state.calls)
     }
 
-    /// The answer of a call is given to the caller.
-    pub(crate) fn answered(&self, call: CallId) -> Answers {
+    /// Records that the answer of a call is sent to the caller.
+    pub(crate) fn record_answer(&self, call: CallId) -> AnswerCount {
         let mut state = self.state();
         state.answers += 1;
-        let told = state.answers;
+        let reported = state.answers;
         for version in state.files.values_mut().flat_map(|file| &mut file.versions) {
             if version.pending.contains(&call.0) {
                 version.pending.retain(|id| *id != call.0);
-                version.told.get_or_insert(told);
+                version.reported_in.get_or_insert(reported);
             }
         }
-        Answers(told)
+        AnswerCount(reported)
     }
 
-    /// This session made the commit of that number.
-    pub fn committed(&self, revision: u64) {
+    /// Records that this session made the commit of that number.
+    pub fn record_commit(&self, revision: u64) {
         self.state().revisions.insert(revision);
     }
 
@@ -162,21 +162,21 @@ impl Ledger {
         self.state().revisions.clone()
     }
 
-    /// Lines of this version are shown to the caller by a read, with the answer of `call`;
-    /// without one at once.
-    pub(crate) fn saw(
+    /// Records that a read shows lines of this version to the caller, with the answer of `call`;
+    /// without a call, at once.
+    pub(crate) fn record_read(
         &self,
         path: &WorkPath,
         snapshot: &Snapshot,
         lines: &[LineSpan],
         call: Option<CallId>,
     ) {
-        self.note(path, snapshot, lines, call);
+        self.record_shown(path, snapshot, lines, call);
         self.state().touch(path).was_read |= !lines.is_empty();
     }
 
-    /// Lines of this version are shown to the caller in some answer.
-    pub(crate) fn note(
+    /// Records that some answer shows lines of this version to the caller.
+    pub(crate) fn record_shown(
         &self,
         path: &WorkPath,
         snapshot: &Snapshot,
@@ -190,9 +190,9 @@ impl Ledger {
                 LineMap::between(&last.snapshot, snapshot).image(&last.shown)
             });
             file.versions.push(Version::new(snapshot.clone(), merge_ranges(known)));
-            state.bytes += weight(snapshot);
+            state.bytes += memory_size(snapshot);
         }
-        let told = state.teller(call);
+        let reported = state.reported_by(call);
         if let Some(last) = state.touch(path).versions.last_mut()
             && !lines.is_empty()
         {
@@ -200,13 +200,13 @@ impl Ledger {
             last.shown = merge_ranges(std::mem::take(&mut last.shown));
             last.numbered.extend_from_slice(lines);
             last.numbered = merge_ranges(std::mem::take(&mut last.numbered));
-            told.mark(last);
+            reported.mark(last);
         }
-        state.shrink();
+        state.evict();
     }
 
-    /// An edit of ours turned `before` into `after`.
-    pub(crate) fn wrote(
+    /// Records that an edit of this session turned `before` into `after`.
+    pub(crate) fn record_edit(
         &self,
         path: &WorkPath,
         before: Option<&Snapshot>,
@@ -216,16 +216,16 @@ impl Ledger {
     ) {
         let Some(before) = before else {
             let end = after.lines().total();
-            return self.saw(path, after, &[LineSpan { start: 1, end }], call);
+            return self.record_read(path, after, &[LineSpan { start: 1, end }], call);
         };
         let way = Arc::new(LineMap::of_edit(before, after, spans));
-        if self.fill_in(path, before, after, &way, call) {
+        if self.fill_in_edit(path, before, after, &way, call) {
             return;
         }
         // Where the file had changed under us, that version comes between.
-        self.note(path, before, &[], call);
+        self.record_shown(path, before, &[], call);
         let mut state = self.state();
-        let told = state.teller(call);
+        let reported = state.reported_by(call);
         let file = state.touch(path);
         let mut shown = file.versions.last().map_or_else(Vec::new, |last| way.image(&last.shown));
         // The report shows one line on either side.
@@ -243,15 +243,15 @@ impl Ledger {
         let mut version = Version::new(after.clone(), merge_ranges(shown));
         version.numbered = fresh;
         version.way = Some(way);
-        told.mark(&mut version);
+        reported.mark(&mut version);
         file.versions.push(version);
-        state.bytes += weight(after);
-        state.shrink();
+        state.bytes += memory_size(after);
+        state.evict();
     }
 
     /// Calls that run at once may note their edits in another order than they were made in:
     /// then the step goes between two versions that are there already.
-    fn fill_in(
+    fn fill_in_edit(
         &self,
         path: &WorkPath,
         before: &Snapshot,
@@ -260,18 +260,18 @@ impl Ledger {
         call: Option<CallId>,
     ) -> bool {
         let mut state = self.state();
-        let told = state.teller(call);
+        let reported = state.reported_by(call);
         let file = state.touch(path);
         let step = file.versions.windows(2).rposition(|pair| {
             pair[1].way.is_none() && pair[0].snapshot == *before && pair[1].snapshot == *after
         });
         let Some(at) = step else { return false };
         file.versions[at + 1].way = Some(way.clone());
-        told.mark(&mut file.versions[at + 1]);
+        reported.mark(&mut file.versions[at + 1]);
         true
     }
 
-    /// The file is gone, or is another file now.
+    /// Drops the record of a file that is gone, or is another file now.
     pub fn forget(&self, path: &WorkPath) {
         let mut state = self.state();
         if let Some(file) = state.files.remove(path) {
@@ -285,7 +285,7 @@ impl Ledger {
     }
 
     /// The lines of this version that were shown, in the order in which they were.
-    pub fn read_of(&self, path: &WorkPath, snapshot: &Snapshot) -> Vec<LineSpan> {
+    pub fn shown_lines(&self, path: &WorkPath, snapshot: &Snapshot) -> Vec<LineSpan> {
         let state = self.state();
         let versions = state.files.get(path).map_or(&[][..], |file| &file.versions);
         let same = versions.iter().rfind(|version| version.snapshot.hash() == snapshot.hash());
@@ -300,7 +300,8 @@ impl Ledger {
     /// Every file on record, with its last version.
     pub fn files(&self) -> Vec<(WorkPath, Snapshot)> {
         let state = self.state();
-        let last = |file: &File| file.versions.last().map(|version| version.snapshot.clone());
+        let last =
+            |file: &TrackedFile| file.versions.last().map(|version| version.snapshot.clone());
         let mut files: Vec<_> = state
             .files
             .iter()
@@ -312,7 +313,7 @@ impl Ledger {
 
     /// Which of these lines of the present file the caller does not know. `None` when
     /// nothing of the file was read.
-    pub fn unseen(
+    pub fn unseen_lines(
         &self,
         path: &WorkPath,
         current: &Snapshot,
@@ -346,70 +347,75 @@ impl Ledger {
 /// The versions whose line numbers a caller may use, given the answers that it has received. Its
 /// own edits whose answers it has not received do not count. If another program changed the file
 /// since, the caller may know that from elsewhere, and both versions are possible.
-pub(crate) fn basis(versions: &[Version], current: &Snapshot, heard: Heard) -> Basis {
-    if heard == Heard::Unknown {
-        let all = (0..versions.len()).map(At::Version);
-        return Basis::Of(all.chain([At::Now]).collect());
+pub(crate) fn numbering_basis(
+    versions: &[Version],
+    current: &Snapshot,
+    seen_answers: SeenAnswers,
+) -> NumberingBasis {
+    if seen_answers == SeenAnswers::Unknown {
+        let all = (0..versions.len()).map(VersionRef::Recorded);
+        return NumberingBasis::Versions(all.chain([VersionRef::Current]).collect());
     }
-    let known = |at: usize| heard.knows(versions[at].told);
+    let known = |at: usize| seen_answers.covers(versions[at].reported_in);
     let is_own = |at: usize| versions[at].way.is_some();
     let last_known = (0..versions.len()).rfind(|&at| known(at));
-    // The first edit of ours that the caller had not heard of.
+    // The first edit of ours whose answer the caller had not received.
     let after = last_known.map_or(0, |at| at + 1);
-    let unheard = (after..versions.len()).find(|&at| is_own(at));
-    // A version was left out that the caller may have known.
-    let gone = |at: usize| versions[at].left_out.is_some_and(|told| heard.knows(told));
+    let unreported = (after..versions.len()).find(|&at| is_own(at));
+    // A version was dropped that the caller may have known.
+    let gone =
+        |at: usize| versions[at].dropped.is_some_and(|reported| seen_answers.covers(reported));
     if (after..versions.len()).any(gone) {
-        return Basis::Lost;
+        return NumberingBasis::Lost;
     }
-    let before = match unheard {
-        Some(0) => return Basis::Lost,
-        Some(at) => At::Version(at - 1),
-        None => At::Now,
+    let before = match unreported {
+        Some(0) => return NumberingBasis::Lost,
+        Some(at) => VersionRef::Recorded(at - 1),
+        None => VersionRef::Current,
     };
     let mut of = Vec::new();
     if let Some(at) = last_known
-        && !(before == At::Now && versions[at].snapshot == *current)
+        && !(before == VersionRef::Current && versions[at].snapshot == *current)
     {
-        of.push(At::Version(at));
+        of.push(VersionRef::Recorded(at));
     }
     if !of.contains(&before) {
         of.push(before);
     }
-    Basis::Of(of)
+    NumberingBasis::Versions(of)
 }
 
-/// How the caller learns of a version: with the answer of a call, or at once.
-enum Teller {
+/// How a version is reported to the caller: with the answer of a call, or at once.
+enum ReportedBy {
     Call(u64),
-    Told(u64),
+    Answer(u64),
 }
 
-impl Teller {
+impl ReportedBy {
     fn mark(&self, version: &mut Version) {
         match self {
-            Self::Call(call) if version.told.is_none() => version.pending.push(*call),
+            Self::Call(call) if version.reported_in.is_none() => version.pending.push(*call),
             Self::Call(_) => {}
-            Self::Told(moment) => {
-                version.told.get_or_insert(*moment);
+            Self::Answer(answer) => {
+                version.reported_in.get_or_insert(*answer);
             }
         }
     }
 }
 
-impl File {
+impl TrackedFile {
     fn bytes(&self) -> usize {
-        self.versions.iter().map(|version| weight(&version.snapshot)).sum()
+        self.versions.iter().map(|version| memory_size(&version.snapshot)).sum()
     }
 
     /// Drops a version and joins the two line maps across it.
     fn drop_version(&mut self, at: usize) -> usize {
         let gone = self.versions.remove(at);
         if let Some(next) = self.versions.get_mut(at) {
-            let left_out = [Some(gone.told), gone.left_out, next.left_out];
+            let dropped = [Some(gone.reported_in), gone.dropped, next.dropped];
             // The earliest one reported; what was not reported comes last.
-            next.left_out =
-                left_out.into_iter().flatten().min_by_key(|told| told.unwrap_or(u64::MAX));
+            next.dropped =
+                dropped.into_iter().flatten().min_by_key(|reported| reported.unwrap_or(u64::MAX));
         }
         if at > 0 && at < self.versions.len() {
             let (head, tail) = self.versions.split_at_mut(at);
@@ -432,35 +438,35 @@ impl File {
         {
             first.way = None;
         }
-        weight(&gone.snapshot)
+        memory_size(&gone.snapshot)
     }
 }
 
-fn weight(snapshot: &Snapshot) -> usize {
+fn memory_size(snapshot: &Snapshot) -> usize {
     snapshot.bytes().len() + 256
 }
 
-impl State {
-    fn touch(&mut self, path: &WorkPath) -> &mut File {
+impl LedgerState {
+    fn touch(&mut self, path: &WorkPath) -> &mut TrackedFile {
         self.clock += 1;
         let file = self.files.entry(path.clone()).or_default();
         file.touched = self.clock;
         file
     }
 
-    fn teller(&mut self, call: Option<CallId>) -> Teller {
+    fn reported_by(&mut self, call: Option<CallId>) -> ReportedBy {
         match call {
-            Some(call) => Teller::Call(call.0),
+            Some(call) => ReportedBy::Call(call.0),
             None => {
                 self.answers += 1;
-                Teller::Told(self.answers)
+                ReportedBy::Answer(self.answers)
             }
         }
     }
 
     /// Forgets versions: of a file with too many the second oldest, then the oldest of the
     /// file that was not touched for longest.
-    fn shrink(&mut self) {
+    fn evict(&mut self) {
         for file in self.files.values_mut() {
             while file.versions.len() > MOST_VERSIONS {
                 self.bytes -= file.drop_version(1);
@@ -499,28 +505,48 @@ mod tests {
     }
 
     #[test]
-    fn a_call_speaks_in_the_numbers_of_what_its_caller_had_heard() {
+    fn a_call_uses_the_numbers_of_the_answers_its_caller_had_received() {
         let (ledger, file) = (Ledger::default(), path("a"));
         let old = lines(10);
         let now = Snapshot::from_text(format!("new\n{}", old.text()));
-        let of =
-            |ledger: &Ledger, now: &Snapshot, heard| basis(&ledger.versions(&file), now, heard);
-        assert_eq!(of(&ledger, &old, Heard::All), Basis::Of(vec![At::Now]));
-        ledger.saw(&file, &old, &[span(1, 10)], None);
+        let of = |ledger: &Ledger, now: &Snapshot, seen_answers| {
+            numbering_basis(&ledger.versions(&file), now, seen_answers)
+        };
+        assert_eq!(
+            of(&ledger, &old, SeenAnswers::All),
+            NumberingBasis::Versions(vec![VersionRef::Current])
+        );
+        ledger.record_read(&file, &old, &[span(1, 10)], None);
         let read = ledger.now();
-        let call = ledger.begin();
-        ledger.wrote(&file, Some(&old), &now, &[], Some(call));
+        let call = ledger.begin_call();
+        ledger.record_edit(&file, Some(&old), &now, &[], Some(call));
         // Not answered yet: numbers in a call now refer to the read.
-        assert_eq!(of(&ledger, &now, Heard::All), Basis::Of(vec![At::Version(0)]));
-        ledger.answered(call);
-        assert_eq!(of(&ledger, &now, Heard::All), Basis::Of(vec![At::Now]));
-        assert_eq!(of(&ledger, &now, Heard::UpTo(read)), Basis::Of(vec![At::Version(0)]));
+        assert_eq!(
+            of(&ledger, &now, SeenAnswers::All),
+            NumberingBasis::Versions(vec![VersionRef::Recorded(0)])
+        );
+        ledger.record_answer(call);
+        assert_eq!(
+            of(&ledger, &now, SeenAnswers::All),
+            NumberingBasis::Versions(vec![VersionRef::Current])
+        );
+        assert_eq!(
+            of(&ledger, &now, SeenAnswers::UpTo(read)),
+            NumberingBasis::Versions(vec![VersionRef::Recorded(0)])
+        );
         // The caller may know of another program's change or not.
         let foreign = Snapshot::from_text(format!("other\n{}", now.text()));
-        assert_eq!(of(&ledger, &foreign, Heard::All), Basis::Of(vec![At::Version(1), At::Now]));
         assert_eq!(
-            of(&ledger, &foreign, Heard::Unknown),
-            Basis::Of(vec![At::Version(0), At::Version(1), At::Now])
+            of(&ledger, &foreign, SeenAnswers::All),
+            NumberingBasis::Versions(vec![VersionRef::Recorded(1), VersionRef::Current])
+        );
+        assert_eq!(
+            of(&ledger, &foreign, SeenAnswers::Unknown),
+            NumberingBasis::Versions(vec![
+                VersionRef::Recorded(0),
+                VersionRef::Recorded(1),
+                VersionRef::Current
+            ])
         );
     }
 
@@ -530,41 +556,46 @@ mod tests {
         let mut moments = vec![ledger.now()];
         let text = |n: usize| Snapshot::from_text("x\n".repeat(n) + lines(9).text());
         for n in 0..30 {
-            let call = ledger.begin();
-            ledger.wrote(&file, Some(&text(n)), &text(n + 1), &[], Some(call));
-            moments.push(ledger.answered(call));
+            let call = ledger.begin_call();
+            ledger.record_edit(&file, Some(&text(n)), &text(n + 1), &[], Some(call));
+            moments.push(ledger.record_answer(call));
         }
-        let of = |n: usize| basis(&ledger.versions(&file), &text(30), Heard::UpTo(moments[n]));
-        assert_eq!(of(0), Basis::Of(vec![At::Version(0)]));
-        assert_eq!(of(5), Basis::Lost);
-        assert!(matches!(of(29), Basis::Of(_)));
-        assert_eq!(of(30), Basis::Of(vec![At::Now]));
+        let of = |n: usize| {
+            numbering_basis(&ledger.versions(&file), &text(30), SeenAnswers::UpTo(moments[n]))
+        };
+        assert_eq!(of(0), NumberingBasis::Versions(vec![VersionRef::Recorded(0)]));
+        assert_eq!(of(5), NumberingBasis::Lost);
+        assert!(matches!(of(29), NumberingBasis::Versions(_)));
+        assert_eq!(of(30), NumberingBasis::Versions(vec![VersionRef::Current]));
     }
 
     #[test]
     fn unseen_lines_are_those_never_shown_wherever_they_moved() {
         let (ledger, file) = (Ledger::default(), path("a"));
         let old = lines(10);
-        assert_eq!(ledger.unseen(&file, &old, span(1, 2)), None);
-        ledger.saw(&file, &old, &[span(2, 3)], None);
-        ledger.saw(&file, &old, &[span(6, 10)], None);
-        assert_eq!(ledger.unseen(&file, &old, span(2, 3)), Some(vec![]));
-        assert_eq!(ledger.unseen(&file, &old, span(1, 7)), Some(vec![span(1, 1), span(4, 5)]));
+        assert_eq!(ledger.unseen_lines(&file, &old, span(1, 2)), None);
+        ledger.record_read(&file, &old, &[span(2, 3)], None);
+        ledger.record_read(&file, &old, &[span(6, 10)], None);
+        assert_eq!(ledger.unseen_lines(&file, &old, span(2, 3)), Some(vec![]));
+        assert_eq!(
+            ledger.unseen_lines(&file, &old, span(1, 7)),
+            Some(vec![span(1, 1), span(4, 5)])
+        );
         let now = Snapshot::from_text(format!("new\n{}", old.text()));
-        assert_eq!(ledger.unseen(&file, &now, span(3, 5)), Some(vec![span(5, 5)]));
+        assert_eq!(ledger.unseen_lines(&file, &now, span(3, 5)), Some(vec![span(5, 5)]));
     }
 
     #[test]
     fn memory_is_bounded_and_the_latest_version_stays() {
         let (ledger, file) = (Ledger::default(), path("a"));
         for n in 1..40 {
-            ledger.saw(&file, &lines(n), &[span(1, n)], None);
+            ledger.record_read(&file, &lines(n), &[span(1, n)], None);
         }
         assert_eq!(ledger.versions(&file).len(), MOST_VERSIONS);
         assert_eq!(ledger.versions(&file).last().expect("last").snapshot, lines(39));
         let big = |c: &str| Snapshot::from_text(c.repeat(20 << 20));
         for (k, c) in ["x", "y", "z", "w"].iter().enumerate() {
-            ledger.saw(&path(&format!("big{k}")), &big(c), &[], None);
+            ledger.record_read(&path(&format!("big{k}")), &big(c), &[], None);
         }
         assert!(!ledger.has_read(&path("big0")));
         assert!(ledger.has_read(&path("big3")));

@@ -1,15 +1,17 @@
 //! What is remembered between the calls of one session.
 
-mod guard;
 #[cfg(feature = "mcp")]
-mod hearing;
+mod answer_tracker;
+mod guard;
 mod ledger;
 
-pub(crate) use guard::Guard;
-pub(crate) use guard::{Asked, Done, FileState, GuardVerdict, Policy};
-#[cfg(all(feature = "mcp", unix))]
-pub(crate) use hearing::{FULL, received};
 #[cfg(feature = "mcp")]
-pub(crate) use hearing::{Hearing, Received};
-pub use ledger::Heard;
-pub(crate) use ledger::{Answers, At, Basis, CallId, Ledger, Unread, basis};
+pub(crate) use answer_tracker::{AnswerTracker, Received};
+#[cfg(all(feature = "mcp", unix))]
+pub(crate) use answer_tracker::{FULL_PIPE, bytes_received};
+pub(crate) use guard::Guard;
+pub(crate) use guard::{CallOutcome, FileHash, GuardPolicy, GuardVerdict, GuardedCall};
+pub use ledger::SeenAnswers;
+pub(crate) use ledger::{
+    AnswerCount, CallId, Ledger, NumberingBasis, UnseenPolicy, VersionRef, numbering_basis,
+};

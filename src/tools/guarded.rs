@@ -9,7 +9,7 @@ use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::Engine;
 use crate::patch::Patch;
-use crate::session::{Asked, Done, FileState, Guard, GuardVerdict, Policy};
+use crate::session::{CallOutcome, FileHash, Guard, GuardPolicy, GuardVerdict, GuardedCall};
 
 /// `task_complete`, as it is listed in guarded sessions. [`GuardedCalls`] answers it.
 pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
@@ -68,7 +68,7 @@ pub(super) struct GuardedCalls {
 }
 
 impl GuardedCalls {
-    pub(super) fn new(policy: Policy) -> Self {
+    pub(super) fn new(policy: GuardPolicy) -> Self {
         Self { guard: Arc::new(Mutex::new(Guard::new(policy))) }
     }
 
@@ -84,7 +84,7 @@ impl GuardedCalls {
             paths.extend(self.guard().edited().keys().cloned());
         }
         let files = states(call.engine, paths).await;
-        let asked = Asked {
+        let asked = GuardedCall {
             tool: tool.name,
             arguments: call.arguments,
             writes: tool.writes,
@@ -95,10 +95,10 @@ impl GuardedCalls {
             GuardVerdict::Pass(warnings) => warnings,
             GuardVerdict::Refuse { rule, code, error, hint } => {
                 let mut guard = self.guard();
-                guard.refused(&asked);
+                guard.record_refusal(&asked);
                 match rule {
-                    "unresolved_edit" => guard.named_unresolved(),
-                    "nothing_changed" => guard.named_unchanged(),
+                    "unresolved_edit" => guard.unresolved_reported(),
+                    "nothing_changed" => guard.unchanged_reported(),
                     _ => {}
                 }
                 return blocked(tool.name, code, error, hint);
@@ -110,7 +110,7 @@ impl GuardedCalls {
             (tool.run)(call).await
         };
         if !call.options.dry_run {
-            let done = Done {
+            let done = CallOutcome {
                 ok: reply.ok,
                 code: reply.code,
                 message: &reply.message,
@@ -186,7 +186,7 @@ pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
     out
 }
 
-async fn states(engine: &Engine, paths: BTreeSet<String>) -> BTreeMap<String, FileState> {
+async fn states(engine: &Engine, paths: BTreeSet<String>) -> BTreeMap<String, FileHash> {
     let mut out = BTreeMap::new();
     for raw in paths {
         let Ok(path) = engine.path(&raw) else { continue };

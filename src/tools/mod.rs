@@ -38,7 +38,7 @@ use tracing::Instrument as _;
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
 use crate::port::{BoxFuture, Recalled};
-use crate::session::{Answers, CallId, Guard, Ledger, Policy};
+use crate::session::{AnswerCount, CallId, Guard, GuardPolicy, Ledger};
 use crate::spans;
 use crate::text::{redact, redact_json};
 #[cfg(feature = "cli")]
@@ -182,8 +182,8 @@ pub struct Telling {
 
 impl Telling {
     /// The answer goes out now.
-    pub fn told(self) -> Answers {
-        self.ledger.answered(self.call)
+    pub fn told(self) -> AnswerCount {
+        self.ledger.record_answer(self.call)
     }
 }
 
@@ -210,7 +210,7 @@ impl Toolbox {
 
     /// The same tools under a fresh guard: one session.
     #[must_use]
-    pub fn guarded(self, policy: Policy) -> Self {
+    pub fn guarded(self, policy: GuardPolicy) -> Self {
         Self { guard: Some(GuardedCalls::new(policy)), ..self }
     }
 
@@ -289,8 +289,9 @@ impl Toolbox {
         options: &CallOptions,
     ) -> (ToolReply, Telling) {
         let ledger = self.engine.ledger().clone();
-        let call = ledger.begin();
-        let during = Self { engine: self.engine.during(call, options.heard), ..self.clone() };
+        let call = ledger.begin_call();
+        let during =
+            Self { engine: self.engine.during(call, options.seen_answers), ..self.clone() };
         (during.noted(name, arguments, options).await, Telling { ledger, call })
     }
 
@@ -310,7 +311,7 @@ impl Toolbox {
     async fn answer(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let miscalled = || {
             if let Some(guard) = &self.guard {
-                guard.guard().miscalled();
+                guard.guard().record_invalid_call();
             }
         };
         let Some(tool) = self.find(name) else {

@@ -84,7 +84,7 @@ async fn act(call: Call<'_>) -> Result<(String, StagingReport), Refusal> {
             let options = CommitOptions { request_id: call.options.request_id.clone() };
             let committed = staging.commit_staged(options).await?;
             for done in &committed {
-                call.engine.ledger().committed(done.revision);
+                call.engine.ledger().record_commit(done.revision);
                 let path = done.edit.path().as_str();
                 for file in files.iter_mut().filter(|file| file.path == path) {
                     file.revision = Some(done.revision);

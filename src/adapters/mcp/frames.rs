@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::stdin::StdinCounter;
-use crate::session::{Heard, Hearing, Received};
+use crate::session::{AnswerTracker, Received, SeenAnswers};
 use crate::tools::Telling;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
@@ -49,9 +49,9 @@ pub(super) struct Traffic {
     closed: watch::Sender<bool>,
     /// How much of the client's stream has come in; nothing is counted in tests.
     stdin: Option<Arc<StdinCounter>>,
-    hearing: Mutex<Hearing>,
-    /// What the client had heard when it sent a call, by the call's id.
-    sent: Mutex<HashMap<String, Heard>>,
+    answer_tracker: Mutex<AnswerTracker>,
+    /// What the client had received when it sent a call, by the call's id.
+    sent: Mutex<HashMap<String, SeenAnswers>>,
     /// Answers on their way out, by the ids of their calls.
     tellings: Mutex<HashMap<String, Telling>>,
 }
@@ -60,7 +60,7 @@ impl Traffic {
     pub(super) fn new(stdin: Option<Arc<StdinCounter>>) -> Arc<Self> {
         Arc::new(Self {
             stdin,
-            hearing: Mutex::default(),
+            answer_tracker: Mutex::default(),
             sent: Mutex::default(),
             tellings: Mutex::default(),
             open_calls: Mutex::default(),
@@ -78,8 +78,8 @@ impl Traffic {
         self.closed.subscribe()
     }
 
-    /// What the client had heard when it sent the call of this id.
-    pub(super) fn heard(&self, id: &str) -> Heard {
+    /// What the client had received when it sent the call of this id.
+    pub(super) fn seen_answers(&self, id: &str) -> SeenAnswers {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.remove(id).unwrap_or_default()
     }
@@ -91,21 +91,24 @@ impl Traffic {
 
     /// A call begins at this offset of the client's stream.
     fn record_call(&self, id: &str, offset: u64) {
-        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Received::Bytes(bytes)) = self.stdin.as_ref().map(|stdin| stdin.received()) {
-            hearing.rested(bytes);
+            answer_tracker.client_paused(bytes);
         }
-        let heard = hearing.at(offset);
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), heard);
+        let seen_answers = answer_tracker.seen_at(offset);
+        self.sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id.to_owned(), seen_answers);
     }
 
     /// The answer to the call of this id goes out now.
     fn record_answer(&self, id: &str) {
         let telling = self.tellings.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         let Some(telling) = telling else { return };
-        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
-        let received = self.stdin.as_ref().map_or(Received::Writing, |stdin| stdin.received());
-        hearing.gave(received, telling.told());
+        let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
+        let received = self.stdin.as_ref().map_or(Received::StillWriting, |stdin| stdin.received());
+        answer_tracker.answer_sent(received, telling.told());
     }
 
     fn is_idle(&self) -> bool {

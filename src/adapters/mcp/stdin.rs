@@ -34,7 +34,7 @@ mod unix {
     use tokio::sync::mpsc;
 
     use super::StdinCounter;
-    use crate::session::{FULL, Received, received};
+    use crate::session::{FULL_PIPE, Received, bytes_received};
 
     /// One read.
     const CHUNK: usize = 64 << 10;
@@ -80,7 +80,7 @@ mod unix {
                 std::thread::sleep(POLL_INTERVAL);
             }
             let read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
-            received(io::stdin(), *read)
+            bytes_received(io::stdin(), *read)
         }
     }
 
@@ -106,7 +106,7 @@ mod unix {
                     Err(_) => return,
                 };
                 *read += count as u64;
-                counted.was_full.store(count as u64 >= FULL, Ordering::Release);
+                counted.was_full.store(count as u64 >= FULL_PIPE, Ordering::Release);
                 drop(read);
                 chunk.truncate(count);
                 if to.blocking_send(chunk).is_err() {
@@ -134,6 +134,6 @@ pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<Stdi
 impl StdinCounter {
     /// Nothing is known of what waits.
     pub(crate) fn received(&self) -> Received {
-        Received::Untold
+        Received::Unsupported
     }
 }

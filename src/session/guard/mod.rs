@@ -1,7 +1,7 @@
 //! The guard: an agent explores before it edits, does not claim what it has not done,
 //! and does not repeat what has failed.
 //!
-//! Every rule is a row of [`RULES`]; a [`Policy`] says for each whether it refuses, only
+//! Every rule is a row of [`RULES`]; a [`GuardPolicy`] says for each whether it refuses, only
 //! warns, or is off. No rule looks at the words of the task. The guard reads no
 //! files: the caller passes the hashes.
 
@@ -16,15 +16,15 @@ use serde_json::{Map, Value, json};
 use crate::edit::EditCode;
 use crate::text::ContentHash;
 
-pub(crate) use rules::Policy;
+pub(crate) use rules::GuardPolicy;
 use rules::{Level, Moment, RULES, Rule};
 
-/// What a file holds now; `None` when it is not there.
-pub(crate) type FileState = Option<ContentHash>;
+/// The hash of a file's current content; `None` when it is not there.
+pub(crate) type FileHash = Option<ContentHash>;
 
 /// A call that is about to be made.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct GuardedCall<'a> {
     /// The tool.
     pub tool: &'a str,
     /// Its arguments, canonical.
@@ -32,12 +32,12 @@ pub struct Asked<'a> {
     /// Whether it can change files.
     pub writes: bool,
     /// The files that the call names, or that the session has edited, as they are now.
-    pub files: &'a BTreeMap<String, FileState>,
+    pub files: &'a BTreeMap<String, FileHash>,
 }
 
 /// A call that was made.
 #[derive(Debug, Clone, Copy)]
-pub struct Done<'a> {
+pub struct CallOutcome<'a> {
     /// Whether it did what was asked.
     pub ok: bool,
     /// The code of a refusal.
@@ -89,13 +89,13 @@ struct Failure {
 #[derive(Debug, Clone)]
 struct Unresolved {
     cause: String,
-    named: bool,
+    was_reported: bool,
 }
 
 /// What one session has done so far, under a policy.
 #[derive(Debug, Clone, Default)]
 pub struct Guard {
-    policy: Policy,
+    policy: GuardPolicy,
     calls: usize,
     meaningful: usize,
     explorations: usize,
@@ -104,7 +104,7 @@ pub struct Guard {
     unresolved: BTreeMap<String, Unresolved>,
     edited: BTreeMap<String, Edited>,
     /// Whether a completion without any change was sent back.
-    said_unchanged: bool,
+    unchanged_was_reported: bool,
 }
 
 /// Whether a call looks at the project.
@@ -115,34 +115,35 @@ pub(crate) fn is_exploration(tool: &str, arguments: &Map<String, Value>) -> bool
 
 impl Guard {
     /// A fresh session.
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: GuardPolicy) -> Self {
         Self { policy, ..Self::default() }
     }
 
     /// What a session begins with, whatever the task is.
-    pub fn opening(&self) -> Option<String> {
-        let said = RULES.iter().filter(|rule| {
+    pub fn opening_message(&self) -> Option<String> {
+        let opening = RULES.iter().filter(|rule| {
             rule.moment == Moment::Start && self.policy.level(rule.id) != Level::Off
         });
-        let text: Vec<String> = said.map(|rule| format!("{} {}", rule.error, rule.hint)).collect();
+        let text: Vec<String> =
+            opening.map(|rule| format!("{} {}", rule.error, rule.hint)).collect();
         (!text.is_empty()).then(|| text.join("\n"))
     }
 
     /// What to say to a model that answers without a tool; `None` when that is fine.
-    pub fn on_words(&self) -> Option<String> {
+    pub fn on_text_answer(&self) -> Option<String> {
         let nothing = Map::new();
         let files = BTreeMap::new();
-        let asked = Asked { tool: "", arguments: &nothing, writes: false, files: &files };
-        let broken = self.broken(Moment::Words, &asked).next()?;
+        let call = GuardedCall { tool: "", arguments: &nothing, writes: false, files: &files };
+        let broken = self.broken_rules(Moment::TextAnswer, &call).next()?;
         Some(format!("{} {} Do NOT respond without using tools.", broken.error, broken.hint))
     }
 
     /// The error that a session ends with when it did nothing.
-    pub fn at_end(&self) -> Option<(&'static str, &'static str)> {
+    pub fn final_error(&self) -> Option<(&'static str, &'static str)> {
         let nothing = Map::new();
         let files = BTreeMap::new();
-        let asked = Asked { tool: "", arguments: &nothing, writes: false, files: &files };
-        self.broken(Moment::End, &asked).next().map(|rule| (rule.error, rule.hint))
+        let call = GuardedCall { tool: "", arguments: &nothing, writes: false, files: &files };
+        self.broken_rules(Moment::End, &call).next().map(|rule| (rule.error, rule.hint))
     }
 
     /// The files that the session has edited and what it left in them.
@@ -161,22 +162,22 @@ impl Guard {
     }
 
     /// Counts a call that could not even be read: an unknown tool, malformed arguments.
-    pub fn miscalled(&mut self) {
+    pub fn record_invalid_call(&mut self) {
         self.calls += 1;
     }
 
     /// Asks every rule about a call.
-    pub fn check(&self, asked: &Asked<'_>) -> GuardVerdict {
-        let moments: &[Moment] = match asked.tool {
+    pub fn check(&self, call: &GuardedCall<'_>) -> GuardVerdict {
+        let moments: &[Moment] = match call.tool {
             "task_complete" => &[Moment::Complete],
-            _ if asked.writes && !is_exploration(asked.tool, asked.arguments) => {
+            _ if call.writes && !is_exploration(call.tool, call.arguments) => {
                 &[Moment::Call, Moment::Edit]
             }
             _ => &[Moment::Call],
         };
         let mut warnings = Vec::new();
-        for rule in moments.iter().flat_map(|moment| self.broken(*moment, asked)) {
-            let (code, error, hint) = self.words(rule, asked);
+        for rule in moments.iter().flat_map(|moment| self.broken_rules(*moment, call)) {
+            let (code, error, hint) = self.explain(rule, call);
             match self.policy.level(rule.id) {
                 Level::Refuse => return GuardVerdict::Refuse { rule: rule.id, code, error, hint },
                 Level::Warn => warnings.push(format!("{error} {hint}")),
@@ -186,28 +187,28 @@ impl Guard {
         GuardVerdict::Pass(warnings)
     }
 
-    fn broken<'a>(
+    fn broken_rules<'a>(
         &'a self,
         moment: Moment,
-        asked: &'a Asked<'_>,
+        call: &'a GuardedCall<'_>,
     ) -> impl Iterator<Item = &'static Rule> + 'a {
         RULES.iter().filter(move |rule| {
             rule.moment == moment
                 && self.policy.level(rule.id) != Level::Off
-                && (rule.broken)(self, asked)
+                && (rule.broken)(self, call)
         })
     }
 
-    fn words(&self, rule: &Rule, asked: &Asked<'_>) -> (EditCode, String, String) {
+    fn explain(&self, rule: &Rule, call: &GuardedCall<'_>) -> (EditCode, String, String) {
         let (mut error, mut hint) = (rule.error.to_owned(), rule.hint.to_owned());
         let mut code = EditCode::Blocked;
         match rule.id {
             "repeat_failed" => {
-                if let Some(failure) = self.failures.get(&fingerprint(asked, self.writes)) {
+                if let Some(failure) = self.failures.get(&fingerprint(call, self.writes)) {
                     code = failure.code;
                     let _ = write!(error, " Cause: {}", failure.cause);
                     hint.push(' ');
-                    hint.push_str(&another_way(asked.tool, failure));
+                    hint.push_str(&suggest_alternative(call.tool, failure));
                 }
             }
             "unresolved_edit" => {
@@ -216,18 +217,18 @@ impl Guard {
                 }
             }
             "vanished_edit" => {
-                let _ = write!(error, " {}", self.vanished(asked.files).join(", "));
+                let _ = write!(error, " {}", self.vanished_files(call.files).join(", "));
             }
             _ => {}
         }
         (code, error, hint)
     }
 
-    fn failures_of(&self, asked: &Asked<'_>) -> u32 {
-        self.failures.get(&fingerprint(asked, self.writes)).map_or(0, |failure| failure.times)
+    fn failure_count(&self, call: &GuardedCall<'_>) -> u32 {
+        self.failures.get(&fingerprint(call, self.writes)).map_or(0, |failure| failure.times)
     }
 
-    fn vanished(&self, files: &BTreeMap<String, FileState>) -> Vec<String> {
+    fn vanished_files(&self, files: &BTreeMap<String, FileHash>) -> Vec<String> {
         let gone = self.edited.iter().filter(|(path, edited)| {
             files.get(*path).is_some_and(|now| *now != edited.after_sha256)
         });
@@ -235,42 +236,42 @@ impl Guard {
     }
 
     /// Counts a refusal by [`Guard::check`], so that the next one goes further.
-    pub fn refused(&mut self, asked: &Asked<'_>) {
+    pub fn record_refusal(&mut self, call: &GuardedCall<'_>) {
         self.calls += 1;
         let writes = self.writes;
-        if let Some(failure) = self.failures.get_mut(&fingerprint(asked, writes)) {
+        if let Some(failure) = self.failures.get_mut(&fingerprint(call, writes)) {
             failure.times += 1;
         }
     }
 
     /// Remembers a call that was made.
-    pub fn record(&mut self, asked: &Asked<'_>, done: &Done<'_>) {
+    pub fn record(&mut self, call: &GuardedCall<'_>, outcome: &CallOutcome<'_>) {
         self.calls += 1;
-        if asked.tool == "task_complete" {
+        if call.tool == "task_complete" {
             return;
         }
-        if done.ok {
+        if outcome.ok {
             self.meaningful += 1;
-            if is_exploration(asked.tool, asked.arguments) {
+            if is_exploration(call.tool, call.arguments) {
                 self.explorations += 1;
                 self.unresolved
-                    .retain(|path, since| !(since.named && asked.files.contains_key(path)));
-            } else if asked.writes {
-                self.wrote(done.report);
+                    .retain(|path, since| !(since.was_reported && call.files.contains_key(path)));
+            } else if call.writes {
+                self.record_written(outcome.report);
             }
             return;
         }
-        let Some(code) = done.code else { return };
-        if may_be_repeated(code, done.report) {
+        let Some(code) = outcome.code else { return };
+        if is_retryable(code, outcome.report) {
             return;
         }
-        let cause = first_line(done.message);
-        let near = done.report.get("nearest").and_then(|all| all.get(0)).and_then(|near| {
+        let cause = short_cause(outcome.message);
+        let near = outcome.report.get("nearest").and_then(|all| all.get(0)).and_then(|near| {
             Some((near.get("start_line")?.as_u64()?, near.get("end_line")?.as_u64()?))
         });
-        let key = fingerprint(asked, self.writes);
+        let key = fingerprint(call, self.writes);
         // An answer that shows the lines in question allows the same call once more.
-        let times = u32::from(!shows_lines(code, done.report));
+        let times = u32::from(!shows_lines(code, outcome.report));
         self.failures.entry(key).and_modify(|failure| failure.times += 1).or_insert(Failure {
             times,
             code,
@@ -279,17 +280,17 @@ impl Guard {
         });
         // What is there already needs no second try.
         let settled = matches!(code, EditCode::AlreadyApplied | EditCode::NoChange);
-        if asked.writes
+        if call.writes
             && !settled
-            && let Some(path) = done.report.get("path").and_then(Value::as_str)
+            && let Some(path) = outcome.report.get("path").and_then(Value::as_str)
         {
-            let since = Unresolved { cause: code.as_str().to_owned(), named: false };
+            let since = Unresolved { cause: code.as_str().to_owned(), was_reported: false };
             self.unresolved.insert(path.to_owned(), since);
         }
     }
 
     /// Every file that a report says was written.
-    fn wrote(&mut self, report: &Value) {
+    fn record_written(&mut self, report: &Value) {
         let mut found = BTreeSet::new();
         collect_edits(report, &mut found);
         for Written { path, before, after, revision } in found {
@@ -303,17 +304,17 @@ impl Guard {
         self.writes += 1;
     }
 
-    /// The model was told about its unresolved edits. If it reads the file now and then completes,
-    /// it has decided that the edit is not needed.
-    pub fn named_unresolved(&mut self) {
+    /// Records that the model was told about its unresolved edits. If it reads the file now and then
+    /// completes, it has decided that the edit is not needed.
+    pub fn unresolved_reported(&mut self) {
         for since in self.unresolved.values_mut() {
-            since.named = true;
+            since.was_reported = true;
         }
     }
 
-    /// The model was told that nothing changed; if it completes again, that is what it says.
-    pub fn named_unchanged(&mut self) {
-        self.said_unchanged = true;
+    /// Records that the model was told that nothing changed; if it completes again, it means that.
+    pub fn unchanged_reported(&mut self) {
+        self.unchanged_was_reported = true;
     }
 
     /// The answer to `task_complete` in the form that agents know.
@@ -335,27 +336,27 @@ impl Guard {
 
 /// The same tool with the same arguments on the same bytes. Calls that name no file are
 /// the same until something is written.
-fn fingerprint(asked: &Asked<'_>, writes: usize) -> String {
-    let arguments = Value::Object(asked.arguments.clone());
-    let mut out = format!("{} {arguments}", asked.tool);
-    let mut named = false;
-    for (path, state) in asked.files {
+fn fingerprint(call: &GuardedCall<'_>, writes: usize) -> String {
+    let arguments = Value::Object(call.arguments.clone());
+    let mut out = format!("{} {arguments}", call.tool);
+    let mut names_file = false;
+    for (path, state) in call.files {
         if out.contains(path.as_str()) {
-            named = true;
+            names_file = true;
             match state {
                 Some(hash) => drop(write!(out, " {hash}")),
                 None => out.push_str(" -"),
             }
         }
     }
-    if !named {
+    if !names_file {
         let _ = write!(out, " {writes}");
     }
     ContentHash::of(out.as_bytes()).to_string()
 }
 
 /// Refusals that say themselves that the same call may be sent again.
-fn may_be_repeated(code: EditCode, report: &Value) -> bool {
+fn is_retryable(code: EditCode, report: &Value) -> bool {
     let failed =
         |attempt: &Value| attempt.get("outcome").is_some_and(|outcome| outcome == "failed");
     let attempts = report.get("attempts").and_then(Value::as_array);
@@ -371,7 +372,7 @@ fn shows_lines(code: EditCode, report: &Value) -> bool {
 }
 
 /// What to do instead: first the obvious, then another tool.
-fn another_way(tool: &str, failure: &Failure) -> String {
+fn suggest_alternative(tool: &str, failure: &Failure) -> String {
     let lines = match failure.near {
         Some((start, end)) => format!(" with ranges [{{\"start\": {start}, \"end\": {end}}}]"),
         None => String::new(),
@@ -390,7 +391,7 @@ fn another_way(tool: &str, failure: &Failure) -> String {
     }
 }
 
-fn first_line(message: &str) -> String {
+fn short_cause(message: &str) -> String {
     let line = message.lines().next().unwrap_or_default();
     match line.char_indices().nth(120) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -442,18 +443,19 @@ mod tests {
     fn asked<'a>(
         tool: &'a str,
         arguments: &'a Map<String, Value>,
-        files: &'a BTreeMap<String, FileState>,
-    ) -> Asked<'a> {
-        Asked { tool, arguments, writes: tool.starts_with("edit"), files }
+        files: &'a BTreeMap<String, FileHash>,
+    ) -> GuardedCall<'a> {
+        GuardedCall { tool, arguments, writes: tool.starts_with("edit"), files }
     }
 
-    const FAILED: Done<'_> = Done {
+    const FAILED: CallOutcome<'_> = CallOutcome {
         ok: false,
         code: Some(EditCode::NoOccurrence),
         message: "EDIT_NO_OCCURRENCE_FOUND: old_str is not in the file",
         report: &Value::Null,
     };
-    const DONE: Done<'_> = Done { ok: true, code: None, message: "", report: &Value::Null };
+    const DONE: CallOutcome<'_> =
+        CallOutcome { ok: true, code: None, message: "", report: &Value::Null };
 
     #[test]
     fn completion_without_exploration_is_blocked_in_the_known_form() {
@@ -478,15 +480,15 @@ mod tests {
         guard.record(&asked("edit_file", &call, &files), &FAILED);
         let mut hints = Vec::new();
         for _ in 0..9 {
-            let asked = asked("edit_file", &call, &files);
-            let GuardVerdict::Refuse { rule, code, error, hint } = guard.check(&asked) else {
+            let call = asked("edit_file", &call, &files);
+            let GuardVerdict::Refuse { rule, code, error, hint } = guard.check(&call) else {
                 panic!("passed")
             };
             assert_eq!((rule, code), ("repeat_failed", EditCode::NoOccurrence));
             assert!(error.contains("old_str is not in the file") && hint.contains("Do not repeat"));
             assert!(error.len() + hint.len() <= 300, "{}", error.len() + hint.len());
             hints.push(hint);
-            guard.refused(&asked);
+            guard.record_refusal(&call);
         }
         assert_ne!(hints[0], hints[1]);
         assert!(hints[1].contains("another way"), "{}", hints[1]);
@@ -501,7 +503,7 @@ mod tests {
         let (none, files) = (Map::new(), BTreeMap::new());
         guard.record(&asked("read_file", &none, &files), &DONE);
         let shown = json!({"path": "a", "anchors": ["1#VK|one"]});
-        let blocked = Done { code: Some(EditCode::Blocked), report: &shown, ..FAILED };
+        let blocked = CallOutcome { code: Some(EditCode::Blocked), report: &shown, ..FAILED };
         let call = asked("edit_lines", &none, &files);
         guard.record(&call, &blocked);
         assert_eq!(guard.check(&call), GuardVerdict::Pass(Vec::new()));
@@ -514,7 +516,7 @@ mod tests {
         let mut guard = Guard::default();
         let (none, files) = (Map::new(), BTreeMap::new());
         guard.record(&asked("read_file", &none, &files), &DONE);
-        let conflict = Done { code: Some(EditCode::Conflict), ..FAILED };
+        let conflict = CallOutcome { code: Some(EditCode::Conflict), ..FAILED };
         guard.record(&asked("edit_file", &none, &files), &conflict);
         assert_eq!(guard.check(&asked("edit_file", &none, &files)), GuardVerdict::Pass(Vec::new()));
     }
@@ -525,25 +527,28 @@ mod tests {
         let (none, mut files) = (Map::new(), BTreeMap::new());
         guard.record(&asked("search", &none, &files), &DONE);
         let refused = json!({"path": "a"});
-        guard.record(&asked("edit_file", &none, &files), &Done { report: &refused, ..FAILED });
-        let complete = |guard: &Guard, files: &BTreeMap<String, FileState>| match guard
+        guard.record(
+            &asked("edit_file", &none, &files),
+            &CallOutcome { report: &refused, ..FAILED },
+        );
+        let complete = |guard: &Guard, files: &BTreeMap<String, FileHash>| match guard
             .check(&asked("task_complete", &Map::new(), files))
         {
             GuardVerdict::Pass(_) => "pass",
             GuardVerdict::Refuse { rule, .. } => rule,
         };
         assert_eq!(complete(&guard, &files), "unresolved_edit");
-        guard.named_unresolved();
+        guard.unresolved_reported();
         let here = BTreeMap::from([("a".to_owned(), None)]);
         let mut looked = guard.clone();
         looked.record(&asked("read_file", &none, &here), &DONE);
         assert_eq!(complete(&looked, &files), "nothing_changed");
-        looked.named_unchanged();
+        looked.unchanged_reported();
         assert_eq!(complete(&looked, &files), "pass");
         let hash = ContentHash::of(b"new");
         let wrote =
             json!({"path": "a", "after_sha256": hash, "revision": 3, "durability": "durable"});
-        guard.record(&asked("edit_file", &none, &files), &Done { report: &wrote, ..DONE });
+        guard.record(&asked("edit_file", &none, &files), &CallOutcome { report: &wrote, ..DONE });
         files.insert("a".into(), Some(hash));
         assert_eq!(complete(&guard, &files), "pass");
         files.insert("a".into(), Some(ContentHash::of(b"another program")));
@@ -554,19 +559,19 @@ mod tests {
     #[test]
     fn a_policy_softens_rule_by_rule() {
         let (none, files) = (Map::new(), BTreeMap::new());
-        let soft = Guard::new(Policy::soft());
+        let soft = Guard::new(GuardPolicy::soft());
         let GuardVerdict::Pass(warnings) = soft.check(&asked("task_complete", &none, &files))
         else {
             panic!("refused")
         };
         assert_eq!(warnings.len(), 2);
-        assert!(soft.at_end().is_some(), "a session that did nothing still fails");
-        let off = Policy::strict().with("explore_before_complete", Level::Off).expect("rule");
+        assert!(soft.final_error().is_some(), "a session that did nothing still fails");
+        let off = GuardPolicy::strict().with("explore_before_complete", Level::Off).expect("rule");
         let off = off.with("nothing_changed", Level::Off).expect("rule");
         assert_eq!(
             Guard::new(off).check(&asked("task_complete", &none, &files)),
             GuardVerdict::Pass(Vec::new())
         );
-        assert!(Policy::strict().with("no_such_rule", Level::Off).is_none());
+        assert!(GuardPolicy::strict().with("no_such_rule", Level::Off).is_none());
     }
 }

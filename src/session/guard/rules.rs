@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Asked, Guard};
+use super::{Guard, GuardedCall};
 
 /// When a rule is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) enum Moment {
     /// Before the first turn.
     Start,
     /// The model answered without calling a tool.
-    Words,
+    TextAnswer,
     /// The model calls a tool.
     Call,
     /// The model calls a tool that writes.
@@ -44,7 +44,7 @@ pub(crate) struct Rule {
     pub error: &'static str,
     /// What to do next, for the model.
     pub hint: &'static str,
-    pub(super) broken: fn(&Guard, &Asked<'_>) -> bool,
+    pub(super) broken: fn(&Guard, &GuardedCall<'_>) -> bool,
 }
 
 impl std::fmt::Debug for Rule {
@@ -67,7 +67,7 @@ pub(crate) const RULES: &[Rule] = &[
     },
     Rule {
         id: "tools_before_words",
-        moment: Moment::Words,
+        moment: Moment::TextAnswer,
         error: "You MUST use tools before responding.",
         hint: "Call list_files first, then search to find the relevant code, then read_file on the target.",
         broken: |guard, _| guard.calls == 0,
@@ -77,7 +77,7 @@ pub(crate) const RULES: &[Rule] = &[
         moment: Moment::Call,
         error: "This same call was refused before and nothing has changed since.",
         hint: "Do not repeat it.",
-        broken: |guard, asked| guard.failures_of(asked) > 0,
+        broken: |guard, call| guard.failure_count(call) > 0,
     },
     Rule {
         id: "explore_before_edit",
@@ -105,39 +105,39 @@ pub(crate) const RULES: &[Rule] = &[
         moment: Moment::Complete,
         error: "BLOCKED: A file no longer holds what your edit wrote:",
         hint: "Read the file, and edit it again if your change is still needed.",
-        broken: |guard, asked| !guard.vanished(asked.files).is_empty(),
+        broken: |guard, call| !guard.vanished_files(call.files).is_empty(),
     },
     Rule {
         id: "nothing_changed",
         moment: Moment::Complete,
         error: "No file was changed.",
         hint: "If the task needs no change, say so in the summary and call task_complete again; if it does, go on and make it.",
-        broken: |guard, _| !guard.said_unchanged && guard.changed().next().is_none(),
+        broken: |guard, _| !guard.unchanged_was_reported && guard.changed().next().is_none(),
     },
     Rule {
         id: "meaningful_calls",
         moment: Moment::End,
         error: "NO_TOOL_CALLS",
         hint: "The agent failed to explore the codebase. Please try again with a more specific request.",
-        broken: |guard, _| guard.meaningful < guard.policy.least_calls,
+        broken: |guard, _| guard.meaningful < guard.policy.min_calls,
     },
 ];
 
 /// How strict a session is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
+pub struct GuardPolicy {
     levels: BTreeMap<&'static str, Level>,
     /// Calls other than `task_complete` that must have succeeded.
-    pub least_calls: usize,
+    pub min_calls: usize,
 }
 
-impl Default for Policy {
+impl Default for GuardPolicy {
     fn default() -> Self {
-        Self { levels: BTreeMap::new(), least_calls: 1 }
+        Self { levels: BTreeMap::new(), min_calls: 1 }
     }
 }
 
-impl Policy {
+impl GuardPolicy {
     /// Every rule refuses.
     pub fn strict() -> Self {
         Self::default()

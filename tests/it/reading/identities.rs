@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use restitch::edit::WorkPath;
-use restitch::engine::Heard;
+use restitch::engine::SeenAnswers;
 use restitch::engine::{CallOptions, Engine};
 use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
@@ -220,12 +220,12 @@ impl World {
     }
 
     /// Sends a call that had heard so much, and judges what came of it.
-    async fn send(&mut self, heard: Heard, tally: &mut Tally) {
+    async fn send(&mut self, seen_answers: SeenAnswers, tally: &mut Tally) {
         let (tool, arguments, meaning, new) = self.call();
         let meant = self.meant(&meaning, &new);
         let clear = meant.is_some() && self.is_clear(tool, &arguments, &meaning);
         let before = self.bytes();
-        let options = CallOptions { heard, ..CallOptions::default() };
+        let options = CallOptions { seen_answers, ..CallOptions::default() };
         let reply = self.tools.call(tool, arguments.clone(), &options).await;
         let now = self.tools.engine().snapshot(&self.path).await.expect("there").bytes().to_vec();
         tally.calls += 1;
@@ -264,14 +264,14 @@ impl World {
             self.publish();
             self.read().await;
         }
-        let heard = Heard::UpTo(self.tools.engine().ledger().now());
+        let seen_answers = SeenAnswers::UpTo(self.tools.engine().ledger().now());
         if self.random.chance(50) {
             // Several calls before any of them is answered: all speak of the same view.
             for _ in 0..2 + self.random.below(3) {
-                self.send(heard, tally).await;
+                self.send(seen_answers, tally).await;
             }
         } else {
-            self.send(Heard::All, tally).await;
+            self.send(SeenAnswers::All, tally).await;
         }
         // The answers tell how the lines moved; a caller that is lost reads again.
         if self.foreign || self.random.chance(30) {

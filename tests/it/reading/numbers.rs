@@ -1,7 +1,7 @@
 //! Line numbers mean what the caller had been shown when it sent the call; `>>>` marks the
 //! line that was meant; the answer shows every edit.
 
-use restitch::engine::Heard;
+use restitch::engine::SeenAnswers;
 use restitch::engine::{CallOptions, Engine};
 use restitch::store::{DiskOptions, DiskStore};
 use restitch::tools::{ToolReply, Toolbox};
@@ -18,13 +18,15 @@ fn line_edit(start: usize, end: usize, content: &str) -> Value {
 }
 
 impl Session {
-    /// A call that was sent before any answer was heard that is not in `heard`.
-    async fn sent(&self, heard: Heard, tool: &str, arguments: Value) -> ToolReply {
-        self.tools.call(tool, arguments, &CallOptions { heard, ..CallOptions::default() }).await
+    /// A call that was sent before any answer was heard that is not in `seen_answers`.
+    async fn sent(&self, seen_answers: SeenAnswers, tool: &str, arguments: Value) -> ToolReply {
+        self.tools
+            .call(tool, arguments, &CallOptions { seen_answers, ..CallOptions::default() })
+            .await
     }
 
-    fn now(&self) -> Heard {
-        Heard::UpTo(self.tools.engine().ledger().now())
+    fn now(&self) -> SeenAnswers {
+        SeenAnswers::UpTo(self.tools.engine().ledger().now())
     }
 }
 
@@ -134,9 +136,9 @@ async fn p1_where_both_numberings_are_possible_both_are_shown() {
     let shared = Session::new(&[("f", &numbered(20))]);
     shared.ok("read_file", json!({ "path": "f" })).await;
     shared.ok("edit_lines", line_edit(2, 2, "2\n2b")).await;
-    let reply = shared.sent(Heard::Unknown, "edit_lines", line_edit(8, 8, "x")).await;
+    let reply = shared.sent(SeenAnswers::Unknown, "edit_lines", line_edit(8, 8, "x")).await;
     assert!(!reply.ok && reply.message.contains(">>> "), "{}", reply.message);
-    assert!(shared.sent(Heard::Unknown, "edit_lines", line_edit(1, 1, "x")).await.ok);
+    assert!(shared.sent(SeenAnswers::Unknown, "edit_lines", line_edit(1, 1, "x")).await.ok);
 }
 
 #[tokio::test]

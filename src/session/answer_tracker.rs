@@ -1,0 +1,110 @@
+//! Which answers a client had received when it sent a call. This is derived from its stream: bytes
+//! that had arrived before an answer went out were sent without knowing that answer.
+
+use std::collections::VecDeque;
+
+use super::ledger::{AnswerCount, SeenAnswers};
+
+/// How much had come in when an answer went out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// So many bytes.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only Unix can ask how much waits in a pipe"))]
+    Bytes(u64),
+    /// Unknown: the client is still writing.
+    StillWriting,
+    /// This system does not tell what waits in a pipe.
+    #[cfg(not(unix))]
+    Unsupported,
+}
+
+/// The answers of a session beside the offsets of its client's stream.
+#[derive(Debug, Default)]
+pub(crate) struct AnswerTracker {
+    /// Answers that the client had not received at the last offset asked for, each with the first
+    /// offset of the stream at which it may have received it; `None` while that is not known.
+    pending: VecDeque<(Option<u64>, AnswerCount)>,
+    seen: AnswerCount,
+    #[cfg(not(unix))]
+    is_unsupported: bool,
+}
+
+impl AnswerTracker {
+    /// Records that an answer goes out now.
+    pub(crate) fn answer_sent(&mut self, received: Received, answer: AnswerCount) {
+        #[cfg(not(unix))]
+        if received == Received::Unsupported {
+            self.is_unsupported = true;
+            return;
+        }
+        self.pending.push_back((None, answer));
+        if let Received::Bytes(bytes) = received {
+            // What went out while the client was writing is received no earlier than this.
+            for (from, _) in self.pending.iter_mut().filter(|(from, _)| from.is_none()) {
+                *from = Some(bytes);
+            }
+        }
+    }
+
+    /// The client has stopped writing after this many bytes.
+    pub(crate) fn client_paused(&mut self, bytes: u64) {
+        for (from, _) in self.pending.iter_mut().filter(|(from, _)| from.is_none()) {
+            *from = Some(bytes);
+        }
+    }
+
+    /// The answers that the client had received when it began to send what is at `offset`. Offsets rise.
+    pub(crate) fn seen_at(&mut self, offset: u64) -> SeenAnswers {
+        #[cfg(not(unix))]
+        if self.is_unsupported {
+            return SeenAnswers::Unknown;
+        }
+        while let Some((Some(from), answer)) = self.pending.front() {
+            if *from > offset {
+                break;
+            }
+            self.seen = self.seen.max(*answer);
+            self.pending.pop_front();
+        }
+        SeenAnswers::UpTo(self.seen)
+    }
+}
+
+/// A pipe with this many bytes counts as full: its writer may be waiting to write more.
+#[cfg(unix)]
+pub(crate) const FULL_PIPE: u64 = 60 << 10;
+
+/// How much has come in on a stream of which `read` bytes were read.
+#[cfg(unix)]
+pub(crate) fn bytes_received(stream: impl std::os::fd::AsFd, read: u64) -> Received {
+    match rustix::io::ioctl_fionread(stream) {
+        Ok(waiting) if waiting >= FULL_PIPE => Received::StillWriting,
+        Ok(waiting) => Received::Bytes(read + waiting),
+        Err(_) => Received::Bytes(read),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Ledger;
+
+    #[test]
+    fn what_was_there_before_an_answer_does_not_know_it() {
+        let ledger = Ledger::default();
+        let none = ledger.now();
+        let answer = || ledger.record_answer(ledger.begin_call());
+        let (one, two, three) = (answer(), answer(), answer());
+        let mut answer_tracker = AnswerTracker::default();
+        assert_eq!(answer_tracker.seen_at(0), SeenAnswers::UpTo(none));
+        answer_tracker.answer_sent(Received::Bytes(100), one);
+        assert_eq!(answer_tracker.seen_at(99), SeenAnswers::UpTo(none));
+        assert_eq!(answer_tracker.seen_at(100), SeenAnswers::UpTo(one));
+        // A client that goes on writing has not received it yet.
+        answer_tracker.answer_sent(Received::StillWriting, two);
+        assert_eq!(answer_tracker.seen_at(5_000), SeenAnswers::UpTo(one));
+        answer_tracker.answer_sent(Received::Bytes(9_000), three);
+        assert_eq!(answer_tracker.seen_at(8_999), SeenAnswers::UpTo(one));
+        assert_eq!(answer_tracker.seen_at(9_000), SeenAnswers::UpTo(three));
+    }
+}
