@@ -85,15 +85,15 @@ impl Engine {
         let places =
             places.inspect_err(|refusal| self.saw_fresh_anchors(path, current, refusal))?;
         let mut explanation =
-            Explanation::plain(if places.carried { Rung::Carried } else { Rung::Exact });
+            Explanation::plain(if places.has_moved { Rung::Carried } else { Rung::Exact });
         explanation.warnings = places.warnings;
         let seen = match named {
             Some(_) => Seen::Whole,
             None => Seen::Lines(
-                places.drafts.iter().flat_map(|draft| [draft.span.start, draft.span.end]).collect(),
+                places.edits.iter().flat_map(|edit| [edit.span.start, edit.span.end]).collect(),
             ),
         };
-        self.decide_lines(path, current, places.drafts, explanation, &seen).map(Some)
+        self.decide_lines(path, current, places.edits, explanation, &seen).map(Some)
     }
 
     async fn delete(

@@ -11,7 +11,7 @@ use crate::hashline::carry::LineMap;
 use crate::hashline::resolve::{Cause, Found, NoNumbers, Resolver, Stale, Version, names, nearest};
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
-use crate::line_edit::{self, Decided, Draft, LineChange};
+use crate::line_edit::{self, DecidedEdits, LineChange, LocatedEdit};
 use crate::session::{NumberingBasis, UnseenPolicy, VersionRef, numbering_basis};
 use crate::text::{LineSpan, Snapshot};
 
@@ -64,7 +64,7 @@ impl Engine {
         let basis = numbering_basis(&versions, &current, self.seen_answers);
         let mut resolver = Resolver::new(&current, &versions, snapshot, basis.clone());
         let mut explanation = Explanation::plain(Rung::Exact);
-        let mut drafts = Vec::with_capacity(changes.len());
+        let mut located = Vec::with_capacity(changes.len());
         let mut lost: Vec<Stale> = Vec::new();
         for (k, change) in changes.into_iter().enumerate() {
             let span = match resolver.numbers(change.span) {
@@ -85,7 +85,7 @@ impl Engine {
                     change.span
                 ));
             }
-            drafts.push(Draft { number: k + 1, span, lines: change.lines, order: 0 });
+            located.push(LocatedEdit { number: k + 1, span, lines: change.lines, order: 0 });
         }
         if !lost.is_empty() {
             let mut refusal = stale::refusal(&lost, &current);
@@ -95,7 +95,7 @@ impl Engine {
         }
         explanation.warnings.truncate(4);
         if snapshot.is_none() {
-            explanation.warnings.extend(renumbered(&drafts, &versions, &current, &mut resolver));
+            explanation.warnings.extend(renumbered(&located, &versions, &current, &mut resolver));
             if let NumberingBasis::Versions(of) = &basis
                 && of.len() > 1
                 && explanation.rung == Rung::Exact
@@ -108,7 +108,7 @@ impl Engine {
             Some(_) => Seen::Whole,
             None => Seen::Lines(Vec::new()),
         };
-        self.decide_lines(path, &current, drafts, explanation, &anchored)
+        self.decide_lines(path, &current, located, explanation, &anchored)
     }
 
     /// What is written at the places of a call.
@@ -116,12 +116,13 @@ impl Engine {
         &self,
         path: &WorkPath,
         current: &Snapshot,
-        drafts: Vec<Draft>,
+        located: Vec<LocatedEdit>,
         mut explanation: Explanation,
         seen: &Seen,
     ) -> Result<VerifiedEdit, Refusal> {
         let language = Language::from_path(path.as_str());
-        let Decided { changes, rewrites, warnings } = line_edit::decide(drafts, current, language)?;
+        let DecidedEdits { changes, rewrites, warnings } =
+            line_edit::decide(located, current, language)?;
         explanation.rewrites = rewrites;
         explanation.warnings.extend(warnings);
         explanation.replacements = changes.len();
@@ -348,7 +349,7 @@ pub(super) async fn find_span(
 /// of its read: some clients execute several calls of one turn before they show the model any
 /// answer.
 fn renumbered(
-    drafts: &[Draft],
+    located: &[LocatedEdit],
     versions: &[Version],
     current: &Snapshot,
     resolver: &mut Resolver<'_>,
@@ -357,8 +358,8 @@ fn renumbered(
     let covers = |spans: &[LineSpan], line: usize| {
         spans.iter().any(|span| (span.start..=span.end).contains(&line))
     };
-    drafts.iter().find_map(|draft| {
-        let line = draft.span.start;
+    located.iter().find_map(|edit| {
+        let line = edit.span.start;
         if covers(&last.numbered, line) {
             return None;
         }

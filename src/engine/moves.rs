@@ -131,7 +131,7 @@ impl Engine {
             VerifiedEdit::new(path.clone(), snapshot, plan, explanation.clone())
         };
         let batch = if same {
-            let splices = moves::within(&source, span, gap, &bodies, request.transfer);
+            let splices = moves::splices_within_file(&source, span, gap, &bodies, request.transfer);
             vec![edit(&request.from, &source, splices)?]
         } else {
             let put = LineChange { span: LineSpan { start: gap + 1, end: gap }, lines: bodies };
@@ -274,7 +274,7 @@ fn fitted(
         true => span,
         false => LineSpan { start: 1, end: 0 },
     };
-    let depth = moves::depth_at(target, gap, request.side, skip);
+    let depth = moves::indent_at(target, gap, request.side, skip);
     let language = Language::from_path(request.from.as_str());
     moves::reindent(source, span, language, target, &depth).ok_or_else(|| {
         Refusal::new(

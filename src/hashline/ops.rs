@@ -1,15 +1,15 @@
-//! A call of hashline edits: anchors to places in the present file. What is written there
-//! is decided with the other line tool, in [`crate::line_edit`].
+//! Hashline edits: locates the anchors of a call in the present file. What is written there is
+//! decided as for the other line tool, in [`crate::line_edit`].
 
 use crate::edit::{EditCode, Refusal};
-use crate::line_edit::Draft;
+use crate::line_edit::LocatedEdit;
 use crate::text::{LineSpan, Snapshot};
 
 use super::anchors::Anchor;
 use super::resolve::{Found, Resolver, Stale};
 use super::stale;
 
-/// What an edit does.
+/// The operation of an edit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Op {
     /// Puts lines in the place of `pos..end`.
@@ -44,35 +44,35 @@ pub struct HashlineEdit {
     pub lines: Vec<String>,
 }
 
-/// The places that a call names on the present file.
+/// The edits of a call, located in the present file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Places {
-    /// Each edit at its place.
-    pub(crate) drafts: Vec<Draft>,
-    /// How lines had moved since the caller saw them.
+pub(crate) struct LocatedEdits {
+    /// Each edit with its lines in the present file.
+    pub(crate) edits: Vec<LocatedEdit>,
+    /// How lines moved since the caller saw them.
     pub(crate) warnings: Vec<String>,
-    /// Whether an anchor of an older version was carried to another line.
-    pub(crate) carried: bool,
+    /// Whether an anchor of an older version was mapped to another line.
+    pub(crate) has_moved: bool,
 }
 
-/// Finds the places of all edits; nothing of the call happens if one is not found.
+/// Locates all edits. All or nothing: one that is not found refuses the call.
 pub(crate) fn locate(
     edits: &[HashlineEdit],
     current: &Snapshot,
     mut resolver: Resolver<'_>,
-) -> Result<Places, Refusal> {
+) -> Result<LocatedEdits, Refusal> {
     if edits.is_empty() {
         return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
             .hint("Give at least one {op, pos, end, lines}, or delete or rename."));
     }
-    let mut drafts = Vec::with_capacity(edits.len());
+    let mut located = Vec::with_capacity(edits.len());
     let mut lost = Vec::new();
     let mut moved: Vec<Found> = Vec::new();
     for (k, edit) in edits.iter().enumerate() {
-        match place(k + 1, edit, current, &mut resolver)? {
-            Ok((draft, found)) => {
+        match locate_one(k + 1, edit, current, &mut resolver)? {
+            Ok((edit, found)) => {
                 moved.extend(found.filter(|found| found.span != found.named));
-                drafts.push(draft);
+                located.push(edit);
             }
             Err(stale) => lost.extend(stale),
         }
@@ -88,17 +88,17 @@ pub(crate) fn locate(
             "the file changed since your read: what was {from} is {to} now, and was edited there"
         ));
     }
-    Ok(Places { drafts, warnings, carried: !moved.is_empty() })
+    Ok(LocatedEdits { edits: located, warnings, has_moved: !moved.is_empty() })
 }
 
-type Placed = Result<(Draft, Option<Found>), Vec<Stale>>;
+type LocateResult = Result<(LocatedEdit, Option<Found>), Vec<Stale>>;
 
-fn place(
+fn locate_one(
     number: usize,
     edit: &HashlineEdit,
     current: &Snapshot,
     resolver: &mut Resolver<'_>,
-) -> Result<Placed, Refusal> {
+) -> Result<LocateResult, Refusal> {
     let total = current.lines().total();
     let refuse = |message: String, hint: &str| {
         Err(Refusal::new(EditCode::InvalidArguments, format!("edit {number}: {message}"))
@@ -112,8 +112,8 @@ fn place(
     }
     let first = edit.pos.as_ref().or(edit.end.as_ref());
     let last = edit.end.as_ref().or(edit.pos.as_ref());
-    let draft =
-        |span: LineSpan, order: u8| Draft { number, span, lines: edit.lines.clone(), order };
+    let located =
+        |span: LineSpan, order: u8| LocatedEdit { number, span, lines: edit.lines.clone(), order };
     let gap = |after: usize| LineSpan { start: after + 1, end: after };
     let (Some(first), Some(last)) = (first, last) else {
         return match edit.op {
@@ -121,8 +121,8 @@ fn place(
                 "replace has no pos".into(),
                 "Give pos, and end for a range, as LINE#ID; append and prepend work without.",
             ),
-            Op::Append => Ok(Ok((draft(gap(total), 3), None))),
-            Op::Prepend => Ok(Ok((draft(gap(0), 0), None))),
+            Op::Append => Ok(Ok((located(gap(total), 3), None))),
+            Op::Prepend => Ok(Ok((located(gap(0), 0), None))),
         };
     };
     if first.line > last.line {
@@ -135,10 +135,10 @@ fn place(
         Ok(found) => found,
         Err(stale) => return Ok(Err(stale)),
     };
-    let draft = match edit.op {
-        Op::Replace => draft(found.span, 1),
-        Op::Append => draft(gap(found.span.end), 1),
-        Op::Prepend => draft(gap(found.span.start - 1), 2),
+    let located = match edit.op {
+        Op::Replace => located(found.span, 1),
+        Op::Append => located(gap(found.span.end), 1),
+        Op::Prepend => located(gap(found.span.start - 1), 2),
     };
-    Ok(Ok((draft, Some(found))))
+    Ok(Ok((located, Some(found))))
 }

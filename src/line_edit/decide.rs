@@ -1,5 +1,5 @@
-//! What a call of a line tool comes down to, once its places are known: repairs that are
-//! proven, and one set of changes that all refer to the same version of the file.
+//! Decides a call of a line tool once its edits are located: applies the repairs that are proven,
+//! and gives one set of changes that all refer to the same version of the file.
 
 use crate::edit::{EditCode, Refusal, Rewrite};
 use crate::language::Language;
@@ -7,27 +7,27 @@ use crate::text::{LineSpan, Snapshot};
 
 use super::{LineChange, repair};
 
-/// An edit whose place is known.
+/// An edit whose lines in the present file are known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Draft {
+pub(crate) struct LocatedEdit {
     /// Its number in the call, from 1.
     pub(crate) number: usize,
     /// In the present file; an empty span for insertions.
     pub(crate) span: LineSpan,
     pub(crate) lines: Vec<String>,
-    /// Where it is among insertions at the same gap.
+    /// Its order among insertions at the same gap.
     pub(crate) order: u8,
 }
 
-impl Draft {
-    fn replaces(&self) -> bool {
+impl LocatedEdit {
+    fn is_replacement(&self) -> bool {
         self.span.start <= self.span.end
     }
 }
 
-/// What a call comes down to on the present file.
+/// The changes that a call makes to the present file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Decided {
+pub(crate) struct DecidedEdits {
     /// The changes, in the numbering of the present file.
     pub(crate) changes: Vec<LineChange>,
     /// Each repair that was made.
@@ -36,86 +36,90 @@ pub(crate) struct Decided {
     pub(crate) warnings: Vec<String>,
 }
 
-/// The changes of some drafts.
-pub(super) fn changes_of(drafts: &[Draft]) -> Vec<LineChange> {
-    let mut sorted: Vec<&Draft> = drafts.iter().collect();
-    sorted.sort_by_key(|draft| draft.order);
-    let change = |draft: &Draft| LineChange { span: draft.span, lines: draft.lines.clone() };
+/// The changes that the edits make.
+pub(super) fn to_changes(edits: &[LocatedEdit]) -> Vec<LineChange> {
+    let mut sorted: Vec<&LocatedEdit> = edits.iter().collect();
+    sorted.sort_by_key(|edit| edit.order);
+    let change = |edit: &LocatedEdit| LineChange { span: edit.span, lines: edit.lines.clone() };
     sorted.into_iter().map(change).collect()
 }
 
-/// Repairs the drafts of a call, and checks them together.
+/// Repairs the edits of a call, and checks them together.
 pub(crate) fn decide(
-    mut drafts: Vec<Draft>,
+    mut edits: Vec<LocatedEdit>,
     current: &Snapshot,
     language: Option<&'static Language>,
-) -> Result<Decided, Refusal> {
+) -> Result<DecidedEdits, Refusal> {
     let mut warnings = Vec::new();
-    drop_repeats(&mut drafts, &mut warnings)?;
-    let notes = repair::repair(&mut drafts, current, language);
-    warnings.extend(notes.warnings);
-    note_no_ops(&drafts, current, &mut warnings)?;
-    Ok(Decided { changes: changes_of(&drafts), rewrites: notes.rewrites, warnings })
+    drop_duplicates(&mut edits, &mut warnings)?;
+    let log = repair::repair(&mut edits, current, language);
+    warnings.extend(log.warnings);
+    check_no_ops(&edits, current, &mut warnings)?;
+    Ok(DecidedEdits { changes: to_changes(&edits), rewrites: log.rewrites, warnings })
 }
 
-/// The same replacement twice is meant once; different ones of the same lines are
-/// refused as an overlap later. Equal insertions are all meant.
-fn drop_repeats(drafts: &mut Vec<Draft>, warnings: &mut Vec<String>) -> Result<(), Refusal> {
-    let mut kept: Vec<Draft> = Vec::with_capacity(drafts.len());
+/// Drops a replacement that repeats another; refuses different replacements of the same lines.
+/// Equal insertions are all kept.
+fn drop_duplicates(
+    edits: &mut Vec<LocatedEdit>,
+    warnings: &mut Vec<String>,
+) -> Result<(), Refusal> {
+    let mut kept: Vec<LocatedEdit> = Vec::with_capacity(edits.len());
     let mut seen = std::collections::HashMap::new();
-    for draft in drafts.drain(..) {
-        let twin = seen.get(&draft.span).filter(|_| draft.replaces()).map(|&at: &usize| &kept[at]);
-        match twin {
-            Some(other) if other.lines == draft.lines => warnings.push(format!(
+    for edit in edits.drain(..) {
+        let duplicate =
+            seen.get(&edit.span).filter(|_| edit.is_replacement()).map(|&at: &usize| &kept[at]);
+        match duplicate {
+            Some(other) if other.lines == edit.lines => warnings.push(format!(
                 "edit {} repeats edit {}; it was applied once",
-                draft.number, other.number
+                edit.number, other.number
             )),
             Some(other) => {
                 return Err(Refusal::new(
                     EditCode::Overlap,
                     format!(
                         "edits {} and {} both replace {} by different text",
-                        other.number, draft.number, draft.span
+                        other.number, edit.number, edit.span
                     ),
                 )
                 .hint("Send one replacement for these lines."));
             }
             None => {
-                seen.insert(draft.span, kept.len());
-                kept.push(draft);
+                seen.insert(edit.span, kept.len());
+                kept.push(edit);
             }
         }
     }
-    *drafts = kept;
+    *edits = kept;
     Ok(())
 }
 
-fn note_no_ops(
-    drafts: &[Draft],
+fn check_no_ops(
+    edits: &[LocatedEdit],
     current: &Snapshot,
     warnings: &mut Vec<String>,
 ) -> Result<(), Refusal> {
-    let idle: Vec<&Draft> = drafts
+    let no_ops: Vec<&LocatedEdit> = edits
         .iter()
-        .filter(|draft| {
-            draft.replaces()
-                && draft.span.end + 1 - draft.span.start == draft.lines.len()
-                && (draft.span.start..)
-                    .zip(&draft.lines)
+        .filter(|edit| {
+            edit.is_replacement()
+                && edit.span.end + 1 - edit.span.start == edit.lines.len()
+                && (edit.span.start..)
+                    .zip(&edit.lines)
                     .all(|(number, line)| current.line(number) == Some(line.as_str()))
         })
         .collect();
-    if idle.len() == drafts.len() {
+    if no_ops.len() == edits.len() {
         let places: Vec<String> =
-            idle.iter().map(|d| format!("{}-{}", d.span.start, d.span.end)).collect();
+            no_ops.iter().map(|d| format!("{}-{}", d.span.start, d.span.end)).collect();
         return Err(Refusal::new(
             EditCode::NoChange,
             format!("the new lines are what lines {} already hold", places.join(", ")),
         )
         .hint("The file is as you want it; go on with the next step."));
     }
-    for draft in idle {
-        warnings.push(format!("edit {} changes nothing", draft.number));
+    for edit in no_ops {
+        warnings.push(format!("edit {} changes nothing", edit.number));
     }
     Ok(())
 }

@@ -1,8 +1,8 @@
 //! Edits by line: spans of old lines and the lines that take their place.
 //!
 //! All spans of a call are in the numbering of the same version, so nothing drifts;
-//! the splices are applied together. Untouched lines keep their bytes, replaced ones
-//! hand their line endings on, and whether the file ends in a newline stays as it is.
+//! the splices are applied together. Untouched lines keep their bytes, new lines take the line
+//! endings of those they replace, and whether the file ends in a newline stays as it is.
 
 mod decide;
 pub(crate) mod moves;
@@ -11,10 +11,10 @@ mod repair;
 use crate::edit::{EditCode, Refusal, Splice};
 use crate::text::{LineEnding, LineSpan, Snapshot, each_line};
 
-use decide::changes_of;
-pub(crate) use decide::{Decided, Draft, decide};
+use decide::to_changes;
+pub(crate) use decide::{DecidedEdits, LocatedEdit, decide};
 
-/// New lines in the place of old ones.
+/// New lines that replace old ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineChange {
     /// The old lines; `end = start - 1` inserts before `start`.
@@ -24,12 +24,12 @@ pub struct LineChange {
 }
 
 impl LineChange {
-    fn inserts(&self) -> bool {
+    fn is_insertion(&self) -> bool {
         self.span.end < self.span.start
     }
 }
 
-/// The lines of a text: a newline at its end ends a line and opens none.
+/// The lines of a text; a newline at its end opens no further line.
 pub(crate) fn split_lines(text: &str) -> Vec<String> {
     each_line(text).map(|line| text[line.body].to_owned()).collect()
 }
@@ -94,11 +94,11 @@ fn merge(mut changes: Vec<LineChange>, at_open_end: bool) -> Result<Vec<LineChan
     changes.sort_by_key(|change| (change.span.start, change.span.end));
     let mut merged: Vec<LineChange> = Vec::with_capacity(changes.len());
     // The last replaced span, to name it when another one runs into it.
-    let mut reach: Option<LineSpan> = None;
+    let mut last_replaced: Option<LineSpan> = None;
     for change in changes {
         let LineSpan { start, end } = change.span;
-        if let Some(before) = reach.filter(|before| start <= before.end) {
-            let what = if change.inserts() {
+        if let Some(before) = last_replaced.filter(|before| start <= before.end) {
+            let what = if change.is_insertion() {
                 format!("an insertion before line {start} lies inside the replaced lines")
             } else {
                 format!("an edit of lines {start}-{end} overlaps the edit of lines")
@@ -111,13 +111,13 @@ fn merge(mut changes: Vec<LineChange>, at_open_end: bool) -> Result<Vec<LineChan
                 "Merge the two into one edit; all edits of a call refer to the original lines.",
             ));
         }
-        if !change.inserts() {
-            reach = Some(change.span);
+        if !change.is_insertion() {
+            last_replaced = Some(change.span);
         }
         match merged.last_mut() {
             Some(last)
                 if last.span.end + 1 == start
-                    && (at_open_end || last.inserts() && change.inserts()) =>
+                    && (at_open_end || last.is_insertion() && change.is_insertion()) =>
             {
                 last.span.end = end;
                 last.lines.extend(change.lines);
@@ -132,7 +132,7 @@ fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
     let index = snapshot.lines();
     let total = index.total();
     let LineSpan { start, end } = change.span;
-    if change.inserts() && change.lines.is_empty() {
+    if change.is_insertion() && change.lines.is_empty() {
         return None;
     }
     let from = index.start(start);
@@ -163,7 +163,7 @@ fn splice(snapshot: &Snapshot, change: &LineChange) -> Option<Splice> {
         let ending = if text.ends_with("\r\n") { 2 } else { 1 };
         text.truncate(text.len() - ending);
     }
-    if change.inserts() {
+    if change.is_insertion() {
         text.insert_str(0, near);
         return Some(Splice { range: from..from, text });
     }

@@ -1,7 +1,7 @@
-//! Lines that move or are copied, within a file or to another: their bytes stay what they are.
+//! Moves and copies lines within a file or to another. Their bytes stay what they are.
 //!
 //! Whether a file ends in a newline stays as it is. Where the end of such a file is part of the
-//! move, the line breaks of the lines around it trade places.
+//! move, the line breaks of the lines around it are exchanged.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::language::{Language, TokenKind};
 use crate::matching::{self, indent_of};
 use crate::text::{LineEnding, LineSpan, Snapshot};
 
-/// What becomes of the lines where they were.
+/// Whether lines are moved or copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Transfer {
-    /// They go.
+    /// They are removed where they were.
     #[default]
     Move,
-    /// They stay.
+    /// They stay where they were.
     Copy,
 }
 
-/// On which side of a line others are put.
+/// On which side of a line others are inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Below it.
@@ -29,14 +29,14 @@ pub enum Side {
     Before,
 }
 
-/// The bodies of lines.
+/// The contents of lines, without their endings.
 pub(crate) fn bodies(snapshot: &Snapshot, span: LineSpan) -> Vec<String> {
     (span.start..=span.end).filter_map(|n| snapshot.line(n).map(str::to_owned)).collect()
 }
 
-/// The splices that put the lines of `span`, with these bodies, behind line `gap` of the same
-/// file. The gap is not inside the lines.
-pub(crate) fn within(
+/// The splices that insert the lines of `span`, with these bodies, after line `gap` of the same
+/// file. The gap is not inside the span.
+pub(crate) fn splices_within_file(
     snapshot: &Snapshot,
     span: LineSpan,
     gap: usize,
@@ -54,7 +54,7 @@ pub(crate) fn within(
         LineEnding::Lf | LineEnding::None => "\n",
     };
     let mut head = "";
-    let mut gone = index.start(span.start)..index.start(span.end + 1);
+    let mut removed = index.start(span.start)..index.start(span.end + 1);
     if open && gap == total {
         // The last line gets the break of the one that is last from now on.
         let last = endings.last().copied().unwrap_or_default();
@@ -71,7 +71,7 @@ pub(crate) fn within(
         let above = line(span.start - 1).filter(|above| !above.body.is_empty());
         let last = match (above, transfer) {
             (Some(above), Transfer::Move) => {
-                gone.start = above.body.end;
+                removed.start = above.body.end;
                 above.ending.as_str()
             }
             _ => near,
@@ -82,16 +82,16 @@ pub(crate) fn within(
     }
     let lines = bodies.iter().zip(endings).flat_map(|(body, ending)| [body.as_str(), ending]);
     let at = index.start(gap + 1);
-    let put = Splice { range: at..at, text: std::iter::once(head).chain(lines).collect() };
+    let insertion = Splice { range: at..at, text: std::iter::once(head).chain(lines).collect() };
     match transfer {
-        Transfer::Copy => vec![put],
-        Transfer::Move => vec![put, Splice { range: gone, text: String::new() }],
+        Transfer::Copy => vec![insertion],
+        Transfer::Move => vec![insertion, Splice { range: removed, text: String::new() }],
     }
 }
 
-/// The indentation that a block gets at a gap: that of the line that the caller named, or,
-/// behind one that opens a block, that of the lines in it. `skip` are lines that go.
-pub(crate) fn depth_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan) -> String {
+/// The indentation that a block gets at a gap: that of the line that the caller named, or, after a
+/// line that opens a block, that of the lines in it. `skip` are lines that are removed.
+pub(crate) fn indent_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan) -> String {
     let total = file.lines().total();
     let worded = |number: &usize| {
         !(skip.start..=skip.end).contains(number)
@@ -120,7 +120,7 @@ pub(crate) fn reindent(
     span: LineSpan,
     language: Option<&Language>,
     to: &Snapshot,
-    depth: &str,
+    indent: &str,
 ) -> Option<Vec<String>> {
     let mut lines = bodies(from, span);
     let lexed = language.filter(|language| language.is_lexed()).map(|l| l.lex(from.text()));
@@ -140,14 +140,14 @@ pub(crate) fn reindent(
         .map(indent_of)
         .min_by_key(|indent| indent.len())?
         .to_owned();
-    if outer == depth {
+    if outer == indent {
         return Some(lines);
     }
     let moved: Vec<String> = code.iter().map(|at| lines[*at].clone()).collect();
-    let mut pairs = vec![(outer.clone(), depth.to_owned())];
+    let mut pairs = vec![(outer.clone(), indent.to_owned())];
     // One level maps to one level, whether tabs or spaces.
-    if let (Some(own), Some(there)) = (level(from), level(to)) {
-        pairs.push((format!("{outer}{own}"), format!("{depth}{there}")));
+    if let (Some(own), Some(there)) = (indent_level(from), indent_level(to)) {
+        pairs.push((format!("{outer}{own}"), format!("{indent}{there}")));
     }
     let outcomes = matching::reindent(to, &moved, pairs)?;
     let [only] = outcomes.as_slice() else { return None };
@@ -157,8 +157,8 @@ pub(crate) fn reindent(
     Some(lines)
 }
 
-/// What a file puts in front of a line that is one level deeper, most of the time.
-fn level(file: &Snapshot) -> Option<String> {
+/// What a file adds for one level of indentation, most of the time.
+fn indent_level(file: &Snapshot) -> Option<String> {
     let mut steps: BTreeMap<&str, usize> = BTreeMap::new();
     let lines = file.text().lines().filter(|line| !line.trim().is_empty());
     let mut above = "";
@@ -179,7 +179,7 @@ mod tests {
     fn moved(before: &str, span: (usize, usize), gap: usize, transfer: Transfer) -> String {
         let snapshot = Snapshot::from_text(before);
         let span = LineSpan { start: span.0, end: span.1 };
-        let splices = within(&snapshot, span, gap, &bodies(&snapshot, span), transfer);
+        let splices = splices_within_file(&snapshot, span, gap, &bodies(&snapshot, span), transfer);
         EditPlan::new(&snapshot, splices).expect("disjoint").text_after()
     }
 
@@ -202,10 +202,10 @@ mod tests {
     }
 
     #[test]
-    fn a_block_gets_the_depth_of_the_named_line_or_of_the_block_it_opens() {
+    fn a_block_gets_the_indentation_of_the_named_line_or_of_the_block_it_opens() {
         let file = Snapshot::from_text("mod a {\n    fn b() {\n        c();\n    }\n}\n");
         let none = LineSpan { start: 1, end: 0 };
-        let depth = |gap, side| depth_at(&file, gap, side, none).len();
+        let depth = |gap, side| indent_at(&file, gap, side, none).len();
         assert_eq!(depth(1, Side::After), 4, "it opens a block");
         assert_eq!(depth(2, Side::After), 8);
         assert_eq!(depth(3, Side::After), 8, "the last of a block");
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_keep_their_blanks() {
+    fn literals_keep_their_whitespace() {
         let from = Snapshot::from_text("fn a() {\n    let b = \"x\n  y\";\n    c(b);\n}\n");
         let to = Snapshot::from_text("mod m {\n    fn z() {\n        w();\n    }\n}\n");
         let language = Language::from_name("rust");

@@ -1,24 +1,24 @@
-//! Copies of the lines around an edit, which stay and would be there twice.
+//! Copies of the lines around an edit, which are kept and would then be there twice.
 
 use crate::edit::Rewrite;
 use crate::text::Snapshot;
 
 use super::structure::Structure;
-use super::{Draft, Notes, stays};
+use super::{LocatedEdit, RepairLog, is_kept};
 
 /// Drops the block's own first and last line around its new body: exact copies of both
 /// neighbours, of which the first opens what the last closes.
-pub(super) fn enclosed_body(
-    drafts: &mut [Draft],
+pub(super) fn drop_enclosing_copies(
+    edits: &mut [LocatedEdit],
     at: usize,
     file: &Snapshot,
     structure: &Structure<'_>,
-    notes: &mut Notes,
+    log: &mut RepairLog,
 ) {
     let Some(language) = structure.language else { return };
-    let (head, tail) = (echo_at_head(drafts, at, file), echo_at_tail(drafts, at, file));
-    let draft = &drafts[at];
-    let lines = &draft.lines;
+    let (head, tail) = (echo_at_head(edits, at, file), echo_at_tail(edits, at, file));
+    let edit = &edits[at];
+    let lines = &edit.lines;
     if head == 0 || tail == 0 || head + tail >= lines.len() {
         return;
     }
@@ -30,71 +30,71 @@ pub(super) fn enclosed_body(
         && !opened.unmatched.is_empty()
         && language.lex(&format!("{first}\n{last}")).is_well_formed();
     if enclose {
-        cut(drafts, at, (head, tail), notes);
+        drop_echoes(edits, at, (head, tail), log);
     }
 }
 
-/// Takes copies of the lines around off a draft.
-pub(super) fn cut(
-    drafts: &mut [Draft],
+/// Removes copies of the surrounding lines from an edit.
+pub(super) fn drop_echoes(
+    edits: &mut [LocatedEdit],
     at: usize,
     (head, tail): (usize, usize),
-    notes: &mut Notes,
+    log: &mut RepairLog,
 ) {
-    let draft = &mut drafts[at];
-    let (number, before, after) = (draft.number, draft.span.start - 1, draft.span.end + 1);
-    draft.lines.truncate(draft.lines.len() - tail);
-    draft.lines.drain(..head);
+    let edit = &mut edits[at];
+    let (number, before, after) = (edit.number, edit.span.start - 1, edit.span.end + 1);
+    edit.lines.truncate(edit.lines.len() - tail);
+    edit.lines.drain(..head);
     if tail > 0 {
-        notes.did(
+        log.record(
             Rewrite::BoundaryEcho,
             format!("edit {number}: dropped its last {tail} line(s), which repeat the file from line {after} on"),
         );
     }
     if head > 0 {
-        notes.did(
+        log.record(
             Rewrite::BoundaryEcho,
             format!("edit {number}: dropped its first {head} line(s), which repeat the file up to line {before}"),
         );
     }
 }
 
-/// How many of the last new lines are the surviving lines below.
-pub(super) fn echo_at_tail(drafts: &[Draft], at: usize, file: &Snapshot) -> usize {
-    let draft = &drafts[at];
-    (1..=most_echoed(draft))
+/// How many of the last new lines repeat the kept lines below.
+pub(super) fn echo_at_tail(edits: &[LocatedEdit], at: usize, file: &Snapshot) -> usize {
+    let edit = &edits[at];
+    (1..=max_echo(edit))
         .rev()
         .find(|&k| {
-            let tail = &draft.lines[draft.lines.len() - k..];
+            let tail = &edit.lines[edit.lines.len() - k..];
             tail.iter().enumerate().all(|(i, line)| {
-                let number = draft.span.end + 1 + i;
-                stays(drafts, number) && same(file.line(number), line)
+                let number = edit.span.end + 1 + i;
+                is_kept(edits, number) && same(file.line(number), line)
             })
         })
         .unwrap_or(0)
 }
 
-/// How many of the first new lines are the surviving lines above.
-pub(super) fn echo_at_head(drafts: &[Draft], at: usize, file: &Snapshot) -> usize {
-    let draft = &drafts[at];
-    (1..=most_echoed(draft).min(draft.span.start - 1))
+/// How many of the first new lines repeat the kept lines above.
+pub(super) fn echo_at_head(edits: &[LocatedEdit], at: usize, file: &Snapshot) -> usize {
+    let edit = &edits[at];
+    (1..=max_echo(edit).min(edit.span.start - 1))
         .rev()
         .find(|&k| {
-            draft.lines[..k].iter().enumerate().all(|(i, line)| {
-                let number = draft.span.start - k + i;
-                stays(drafts, number) && same(file.line(number), line)
+            edit.lines[..k].iter().enumerate().all(|(i, line)| {
+                let number = edit.span.start - k + i;
+                is_kept(edits, number) && same(file.line(number), line)
             })
         })
         .unwrap_or(0)
 }
 
-/// The longest copy of the lines around that is looked for.
-const MOST_ECHOED: usize = 20;
+/// The longest copy of the surrounding lines that is searched for.
+const MAX_ECHO: usize = 20;
 
 /// An insertion has at least one line of its own.
-fn most_echoed(draft: &Draft) -> usize {
-    let inserts = draft.span.end < draft.span.start;
-    draft.lines.len().saturating_sub(usize::from(inserts)).min(MOST_ECHOED)
+fn max_echo(edit: &LocatedEdit) -> usize {
+    let inserts = edit.span.end < edit.span.start;
+    edit.lines.len().saturating_sub(usize::from(inserts)).min(MAX_ECHO)
 }
 
 fn same(old: Option<&str>, new: &str) -> bool {

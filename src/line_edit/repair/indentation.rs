@@ -7,19 +7,19 @@ use crate::matching::{indent_of, reindent};
 use crate::text::Snapshot;
 
 use super::structure::Structure;
-use super::{Draft, Notes, Way, is_blank, survivor};
+use super::{Direction, LocatedEdit, RepairLog, is_blank, nearest_surviving_line};
 
-/// Gives a block its indentation back, when copied lines show how it was changed.
-pub(super) fn copied_indentation(
-    drafts: &mut [Draft],
+/// Restores the indentation of a block if copied lines show how it was changed.
+pub(super) fn restore_copied_indentation(
+    edits: &mut [LocatedEdit],
     at: usize,
     file: &Snapshot,
     structure: &mut Structure<'_>,
-    notes: &mut Notes,
+    log: &mut RepairLog,
 ) {
-    let draft = &drafts[at];
-    let old = draft.old(file);
-    let full: Vec<&String> = draft.lines.iter().filter(|line| !is_blank(line)).collect();
+    let edit = &edits[at];
+    let old = edit.replaced_lines(file);
+    let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
     let worded = |line: &str| line.chars().any(char::is_alphanumeric);
     let mut pairs: Vec<(String, String)> = Vec::new();
     for line in full.iter().filter(|line| worded(line)) {
@@ -32,17 +32,17 @@ pub(super) fn copied_indentation(
     if pairs.is_empty() || pairs.len() == full.len() {
         return;
     }
-    let Some(outcomes) = reindent(file, &draft.lines, pairs) else { return };
+    let Some(outcomes) = reindent(file, &edit.lines, pairs) else { return };
     let [lines] = outcomes.as_slice() else { return };
     let lost = |line: &&&str| !is_blank(line);
     let lost = old.iter().filter(lost).map(|line| indent_of(line)).min_by_key(|i| i.len());
-    let inside = lost.is_some_and(|lost| is_inside(drafts, at, file, lost));
-    if !inside || structure.holds_with(drafts, at, lines) == Some(false) {
+    let inside = lost.is_some_and(|lost| is_inside(edits, at, file, lost));
+    if !inside || structure.is_well_formed_with(edits, at, lines) == Some(false) {
         return;
     }
-    let number = draft.number;
-    drafts[at].lines.clone_from(lines);
-    notes.did(
+    let number = edit.number;
+    edits[at].lines.clone_from(lines);
+    log.record(
         Rewrite::RestoreIndent,
         format!(
             "edit {number}: put its lines at the indentation that the copied ones have in the file"
@@ -50,11 +50,11 @@ pub(super) fn copied_indentation(
     );
 }
 
-/// Whether the lines around a draft are at least as deep as `lost`, or open and close it.
-fn is_inside(drafts: &[Draft], at: usize, file: &Snapshot, lost: &str) -> bool {
-    let span = drafts[at].span;
-    let above = survivor(drafts, file, span.start, Way::Up);
-    let below = survivor(drafts, file, span.end.max(span.start - 1), Way::Down);
+/// Whether the lines around an edit are indented at least as far as `lost`, or open and close it.
+fn is_inside(edits: &[LocatedEdit], at: usize, file: &Snapshot, lost: &str) -> bool {
+    let span = edits[at].span;
+    let above = nearest_surviving_line(edits, file, span.start, Direction::Up);
+    let below = nearest_surviving_line(edits, file, span.end.max(span.start - 1), Direction::Down);
     let opens = |line: &str| line.trim_end().ends_with(['{', '(', '[', ':']);
     let closes = |line: &str| line.trim_start().starts_with(['}', ')', ']']);
     above.is_some_and(|line| indent_of(line).starts_with(lost) || opens(line))
@@ -63,30 +63,30 @@ fn is_inside(drafts: &[Draft], at: usize, file: &Snapshot, lost: &str) -> bool {
         })
 }
 
-/// Where white space means nothing, lines that lost all of their indentation get back that
-/// of the lines they replace.
-pub(super) fn free_indentation(
-    drafts: &mut [Draft],
+/// Where whitespace means nothing, lines that lost all of their indentation get that of the lines
+/// they replace.
+pub(super) fn restore_free_indentation(
+    edits: &mut [LocatedEdit],
     at: usize,
     file: &Snapshot,
     structure: &Structure<'_>,
-    notes: &mut Notes,
+    log: &mut RepairLog,
 ) {
     let Some(language) =
         structure.language.filter(|l| l.is_free_form() && !l.has_significant_indentation())
     else {
         return;
     };
-    let draft = &drafts[at];
-    let old = draft.old(file);
+    let edit = &edits[at];
+    let old = edit.replaced_lines(file);
     let solid: Vec<&&str> = old.iter().filter(|line| !is_blank(line)).collect();
     let Some(first_old) = solid.first() else { return };
     let lost = indent_of(first_old).to_owned();
-    let full: Vec<&String> = draft.lines.iter().filter(|line| !is_blank(line)).collect();
+    let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
     let copies = |line: &&String| solid.iter().any(|old| old.trim() == line.trim());
     // What is at the margin on purpose: a directive, a label, the end of a block that
     // begins elsewhere.
-    let closed = language.lex(&draft.lines.join("\n")).is_well_formed();
+    let closed = language.lex(&edit.lines.join("\n")).is_well_formed();
     let margin = |line: &&String| {
         let text = line.trim_start();
         text.starts_with(['#', '<'])
@@ -99,34 +99,34 @@ pub(super) fn free_indentation(
         || full.iter().all(copies)
         || full.iter().any(margin)
         || !solid.iter().all(|line| indent_of(line).starts_with(&lost))
-        || !loose_lines(&draft.lines, Some(language)).iter().all(|loose| *loose)
-        || structure.begins_inside(draft.span.start)
-        || !is_inside(drafts, at, file, &lost)
+        || !movable_lines(&edit.lines, Some(language)).iter().all(|loose| *loose)
+        || structure.starts_inside_token(edit.span.start)
+        || !is_inside(edits, at, file, &lost)
     {
         return;
     }
     let rest_kept =
         full.len() > 1 && full[1..].iter().all(|line| indent_of(line).starts_with(&lost));
-    let number = draft.number;
-    let lines = &mut drafts[at].lines;
+    let number = edit.number;
+    let lines = &mut edits[at].lines;
     let first = lines.iter().position(|line| !is_blank(line));
     for (k, line) in lines.iter_mut().enumerate() {
         if !is_blank(line) && (!rest_kept || Some(k) == first) {
             line.insert_str(0, &lost);
         }
     }
-    notes.did(
+    log.record(
         Rewrite::RestoreIndent,
         format!("edit {number}: put back the indentation of the lines it replaces"),
     );
 }
 
-/// The lines as sent, and at each depth that the place suggests: all of them moved, or the
-/// first alone.
-pub(super) fn depths(
-    draft: &Draft,
+/// The lines as sent, and at each indentation that the surrounding lines suggest: all of them
+/// shifted, or the first alone.
+pub(super) fn indent_candidates(
+    edit: &LocatedEdit,
     lines: &[String],
-    drafts: &[Draft],
+    edits: &[LocatedEdit],
     file: &Snapshot,
     language: Option<&'static Language>,
 ) -> Vec<Vec<String>> {
@@ -134,15 +134,15 @@ pub(super) fn depths(
     let Some(first) = lines.iter().position(|line| !is_blank(line)) else { return out };
     let own = indent_of(&lines[first]);
     let mut levels: Vec<&str> = Vec::new();
-    match draft.old(file).iter().find(|line| !is_blank(line)) {
+    match edit.replaced_lines(file).iter().find(|line| !is_blank(line)) {
         Some(old) => levels.push(indent_of(old)),
         None => {
-            let above = survivor(drafts, file, draft.span.start, Way::Up);
-            let below = survivor(drafts, file, draft.span.end, Way::Down);
+            let above = nearest_surviving_line(edits, file, edit.span.start, Direction::Up);
+            let below = nearest_surviving_line(edits, file, edit.span.end, Direction::Down);
             levels.extend(above.into_iter().chain(below).map(indent_of));
         }
     }
-    let loose = loose_lines(lines, language);
+    let loose = movable_lines(lines, language);
     for level in levels.into_iter().filter(|level| *level != own) {
         let to = |line: &str| -> Option<String> {
             match (level.strip_suffix(own), own.strip_suffix(level)) {
@@ -167,8 +167,8 @@ pub(super) fn depths(
     out
 }
 
-/// Which lines begin outside of a literal or a comment, and may be moved.
-fn loose_lines(lines: &[String], language: Option<&'static Language>) -> Vec<bool> {
+/// Which lines begin outside of a literal or a comment, so that they may be re-indented.
+fn movable_lines(lines: &[String], language: Option<&'static Language>) -> Vec<bool> {
     let text = lines.join("\n");
     let lexed = language.map(|language| language.lex(&text));
     let mut start = 0;

@@ -1,5 +1,5 @@
-//! What views and diffs put around a line and models copy with it: line numbers, anchors,
-//! diff markers, carriage returns.
+//! What views and diffs add to a line and models copy with it: line numbers, anchors, diff
+//! markers, carriage returns.
 
 use crate::edit::Rewrite;
 use crate::hashline::tag;
@@ -8,17 +8,17 @@ use crate::matching::indent_of;
 use crate::matching::reading::{NumberStyle, diff_side, parse_line_number};
 use crate::text::Snapshot;
 
-use super::{Draft, Notes};
+use super::{LocatedEdit, RepairLog};
 
 /// A carriage return at the end of a line is half a line ending; the file has its own.
-pub(super) fn carriage_returns(draft: &mut Draft, notes: &mut Notes) {
+pub(super) fn strip_carriage_returns(edit: &mut LocatedEdit, log: &mut RepairLog) {
     let mut dropped = 0;
-    for line in draft.lines.iter_mut().filter(|line| line.ends_with('\r')) {
+    for line in edit.lines.iter_mut().filter(|line| line.ends_with('\r')) {
         line.pop();
         dropped += 1;
     }
     if dropped > 0 {
-        notes.did(Rewrite::CarriageReturns, format!("edit {}: dropped the carriage return at the end of {dropped} line(s); the file's own line endings are used", draft.number));
+        log.record(Rewrite::CarriageReturns, format!("edit {}: dropped the carriage return at the end of {dropped} line(s); the file's own line endings are used", edit.number));
     }
 }
 
@@ -49,10 +49,10 @@ impl<'a> Prefix<'a> {
     }
 }
 
-/// Drops line numbers that were copied with the lines.
-pub(super) fn prefixes(draft: &mut Draft, file: &Snapshot, notes: &mut Notes) {
-    let span = draft.span;
-    let full = draft.lines.iter().filter(|line| !line.trim().is_empty());
+/// Removes line numbers that were copied with the lines.
+pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: &mut RepairLog) {
+    let span = edit.span;
+    let full = edit.lines.iter().filter(|line| !line.trim().is_empty());
     let parsed: Vec<Option<Prefix<'_>>> = full.map(|line| Prefix::of(line)).collect();
     let marked = parsed.iter().flatten().count();
     if marked == 0 {
@@ -64,7 +64,7 @@ pub(super) fn prefixes(draft: &mut Draft, file: &Snapshot, notes: &mut Notes) {
         return;
     }
     let numbers: Vec<usize> = parsed.iter().flatten().map(|prefix| prefix.line).collect();
-    let rising = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
+    let consecutive = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
     let around = span.start.saturating_sub(1)..=span.end.max(span.start) + 1;
     let here = numbers.first().is_some_and(|first| around.contains(first));
     let same_style = parsed
@@ -73,7 +73,7 @@ pub(super) fn prefixes(draft: &mut Draft, file: &Snapshot, notes: &mut Notes) {
         .zip(parsed.iter().flatten().skip(1))
         .all(|(a, b)| a.style == b.style);
     let ours = parsed.iter().flatten().all(Prefix::is_ours);
-    // With the number, or with one blank behind it too, a line is the file's own.
+    // Without the number, and perhaps one space after it, the line is the file's.
     let is_real = |prefix: &Prefix<'_>, padding: &str| {
         let rest = prefix.rest.strip_prefix(padding).unwrap_or(prefix.rest);
         file.line(prefix.line)
@@ -85,14 +85,14 @@ pub(super) fn prefixes(draft: &mut Draft, file: &Snapshot, notes: &mut Notes) {
         _ => "",
     };
     let all = marked == parsed.len() && same_style;
-    let placed = here && rising;
+    let placed = here && consecutive;
     let named = parsed.iter().flatten().all(|prefix| is_real(prefix, padding));
     let proven = all && (placed && (ours || real(padding)) || named);
     if !proven {
         if ours || all && placed {
-            notes.warnings.push(format!(
+            log.warnings.push(format!(
                 "edit {}: {marked} of its lines start like a line number prefix; they were written as given",
-                draft.number
+                edit.number
             ));
         }
         return;
@@ -103,27 +103,27 @@ pub(super) fn prefixes(draft: &mut Draft, file: &Snapshot, notes: &mut Notes) {
             |prefix| prefix.rest.strip_prefix(padding).unwrap_or(prefix.rest).to_owned(),
         )
     };
-    draft.lines = draft.lines.iter().map(strip).collect();
-    notes.did(
+    edit.lines = edit.lines.iter().map(strip).collect();
+    log.record(
         Rewrite::LinePrefixes,
-        format!("edit {}: dropped the line prefixes of its lines", draft.number),
+        format!("edit {}: dropped the line prefixes of its lines", edit.number),
     );
 }
 
-/// Drops the first column, when the lines are a diff of the replaced ones.
-pub(super) fn diff_markers(
-    draft: &mut Draft,
+/// Removes the first column if the lines are a diff of the replaced ones.
+pub(super) fn strip_diff_markers(
+    edit: &mut LocatedEdit,
     file: &Snapshot,
     language: Option<&'static Language>,
-    notes: &mut Notes,
+    log: &mut RepairLog,
 ) {
-    let old = draft.old(file);
-    let full: Vec<&String> = draft.lines.iter().filter(|line| !line.is_empty()).collect();
+    let old = edit.replaced_lines(file);
+    let full: Vec<&String> = edit.lines.iter().filter(|line| !line.is_empty()).collect();
     let plus = full.iter().filter(|line| line.starts_with('+')).count();
     if plus == 0 || old.iter().any(|line| line.trim_start().starts_with('+')) {
         return;
     }
-    let text = draft.lines.join("\n");
+    let text = edit.lines.join("\n");
     let side = |own: char, other: char| -> Option<Vec<String>> {
         Some(diff_side(&text, own, other)?.split('\n').map(str::to_owned).collect())
     };
@@ -144,18 +144,18 @@ pub(super) fn diff_markers(
             !indent_of(old).is_empty() && indent_of(&rest(new)) == indent_of(old)
         });
     if hunk || all && !old.is_empty() && (full.iter().any(echo) || deep) {
-        draft.lines = match side('+', '-') {
+        edit.lines = match side('+', '-') {
             Some(lines) => lines,
-            None => draft.lines.iter().map(|line| rest(line)).collect(),
+            None => edit.lines.iter().map(|line| rest(line)).collect(),
         };
-        notes.did(
+        log.record(
             Rewrite::StripDiffMarkers,
-            format!("edit {}: dropped the diff markers of its lines", draft.number),
+            format!("edit {}: dropped the diff markers of its lines", edit.number),
         );
     } else if all {
-        notes.warnings.push(format!(
+        log.warnings.push(format!(
             "edit {}: every line starts with `+`; written as given, since nothing proves it a diff marker",
-            draft.number
+            edit.number
         ));
     }
 }

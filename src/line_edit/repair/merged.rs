@@ -1,5 +1,5 @@
-//! Lines that came as one: literal `\n` and other escapes that the language has no place
-//! for, and several statements in the place of several lines.
+//! Lines that were merged into one: literal `\n` and other escapes that the language does not
+//! allow there, and several statements that replace several lines.
 
 use crate::edit::Rewrite;
 use crate::language::{Language, TokenKind};
@@ -7,63 +7,63 @@ use crate::line_edit::split_lines;
 use crate::matching::{ESCAPES_WARNING, EscapeReview, indent_of, review_line_escapes};
 use crate::text::Snapshot;
 
-use super::structure::MOST_TRIALS;
-use super::{Draft, Notes};
+use super::structure::MAX_TRIALS;
+use super::{LocatedEdit, RepairLog};
 
-/// Undoes escapes that the language has no place for.
-pub(super) fn escapes(
-    draft: &mut Draft,
+/// Undoes escapes that the language does not allow.
+pub(super) fn unescape_lines(
+    edit: &mut LocatedEdit,
     file: &Snapshot,
     language: Option<&'static Language>,
-    notes: &mut Notes,
+    log: &mut RepairLog,
 ) {
-    // Each look costs a pass over the file.
-    let is_cheap = draft.number <= MOST_TRIALS;
-    if language.is_none() || !is_cheap || !draft.lines.iter().any(|line| line.contains('\\')) {
+    // Each check costs a pass over the file.
+    let is_cheap = edit.number <= MAX_TRIALS;
+    if language.is_none() || !is_cheap || !edit.lines.iter().any(|line| line.contains('\\')) {
         return;
     }
     let index = file.lines();
     let place =
-        index.start(draft.span.start)..index.start(draft.span.end.max(draft.span.start - 1) + 1);
-    let sent = draft.lines.join("\n") + "\n";
+        index.start(edit.span.start)..index.start(edit.span.end.max(edit.span.start - 1) + 1);
+    let sent = edit.lines.join("\n") + "\n";
     match review_line_escapes(file, language, &place, &sent) {
         EscapeReview::Fine => {}
-        EscapeReview::Suspicious => notes.warnings.push(format!(
+        EscapeReview::Suspicious => log.warnings.push(format!(
             "edit {}: {}",
-            draft.number,
+            edit.number,
             ESCAPES_WARNING.replace("new_str", "it")
         )),
         EscapeReview::Proven(text) => {
-            let count = draft.lines.len();
-            draft.lines = split_lines(&text);
-            let what = if draft.lines.len() > count {
-                format!("split at literal \\n into {} lines", draft.lines.len())
+            let count = edit.lines.len();
+            edit.lines = split_lines(&text);
+            let what = if edit.lines.len() > count {
+                format!("split at literal \\n into {} lines", edit.lines.len())
             } else {
                 "undid escapes outside of literals".to_owned()
             };
-            let rewrite = if draft.lines.len() > count {
+            let rewrite = if edit.lines.len() > count {
                 Rewrite::ExpandMergedLines
             } else {
                 Rewrite::UnescapeNew
             };
-            notes.did(rewrite, format!("edit {}: {what}", draft.number));
+            log.record(rewrite, format!("edit {}: {what}", edit.number));
         }
     }
 }
 
 /// Splits one line at literal `\n` into as many lines as it replaces.
-pub(super) fn merged_lines(
-    draft: &mut Draft,
+pub(super) fn split_merged_lines(
+    edit: &mut LocatedEdit,
     file: &Snapshot,
     language: Option<&'static Language>,
-    notes: &mut Notes,
+    log: &mut RepairLog,
 ) {
-    let old = draft.old(file);
+    let old = edit.replaced_lines(file);
     let solid_old = old.iter().filter(|line| !line.trim().is_empty()).count();
-    if solid_old < 2 || draft.lines.len() >= old.len() {
+    if solid_old < 2 || edit.lines.len() >= old.len() {
         return;
     }
-    if let [line] = draft.lines.as_slice() {
+    if let [line] = edit.lines.as_slice() {
         let parts: Vec<&str> = line.split("\\n").collect();
         let same = |k: usize| parts[k].trim_end() == old[k].trim_end();
         let proven = parts.len() == old.len()
@@ -71,10 +71,10 @@ pub(super) fn merged_lines(
             && (0..old.len()).any(|k| same(k) && !old[k].trim().is_empty())
             && (0..old.len()).all(|k| indent_of(parts[k]) == indent_of(old[k]));
         if proven {
-            draft.lines = parts.into_iter().map(str::to_owned).collect();
-            notes.did(
+            edit.lines = parts.into_iter().map(str::to_owned).collect();
+            log.record(
                 Rewrite::ExpandMergedLines,
-                format!("edit {}: split at literal \\n into {} lines", draft.number, old.len()),
+                format!("edit {}: split at literal \\n into {} lines", edit.number, old.len()),
             );
             return;
         }
@@ -86,19 +86,19 @@ pub(super) fn merged_lines(
         let joined = solid(line);
         let held = |piece: &&String| piece.len() > 1 && joined.contains(piece.as_str());
         pieces.iter().filter(held).count() > 1
-            || language.is_some_and(|language| statements(language, line) > 1)
+            || language.is_some_and(|language| count_statements(language, line) > 1)
     };
-    if draft.lines.iter().any(holds_two) {
-        notes.warnings.push(format!(
+    if edit.lines.iter().any(holds_two) {
+        log.warnings.push(format!(
             "edit {}: what were {} lines is now on one line; if they should stay separate, send them as separate lines",
-            draft.number,
+            edit.number,
             old.len()
         ));
     }
 }
 
-/// How many statements `;` parts a line into, outside of brackets.
-fn statements(language: &Language, line: &str) -> usize {
+/// How many statements a line has, separated by `;` outside of brackets.
+fn count_statements(language: &Language, line: &str) -> usize {
     if !language.is_lexed() {
         return 1;
     }

@@ -1,19 +1,18 @@
-//! Repairs of the new lines, each only where it is proven, each reported; what only
-//! looks like a mistake is written as given, with a warning. Both line tools share them,
-//! on the readings, the lexer and the indentation of the core.
+//! Repairs of the new lines. Each is made only where it is proven, and each is reported; what only
+//! looks like a mistake is written as sent, with a warning. Both line tools share them.
 //!
 //! | repair | proof |
 //! | --- | --- |
 //! | line prefixes | every line has one, and they number the lines of this place |
 //! | diff markers | the old side is the replaced lines, or every line has a mark and one of them, or its indentation, is a replaced line's |
-//! | escapes | the language has no place for them, and the text without them lexes clean |
+//! | escapes | the language does not allow them there, and the text without them lexes clean |
 //! | merged lines | literal `\n` that splits into as many lines as were replaced, with their indentation |
 //! | lost indentation | lines copied from the range show it; or the structure of the file |
 //! | boundary echo | an exact copy of the surviving neighbour; and the structure of the file |
 //!
-//! The structure proves by veto: the file was whole (brackets, literals, and indentation
-//! where that is syntax), with the lines as sent it is not, and only one way to undo the
-//! mistake leaves it whole.
+//! The structure proves by elimination: the file was well formed (brackets, literals, and
+//! indentation where that is syntax), with the lines as sent it is not, and only one way to undo
+//! the mistake leaves it well formed.
 
 mod echo;
 mod indentation;
@@ -26,22 +25,22 @@ use crate::language::Language;
 use crate::matching::indent_of;
 use crate::text::{Snapshot, pluralize};
 
-use super::Draft;
-use echo::{echo_at_head, echo_at_tail, enclosed_body};
-use indentation::{copied_indentation, free_indentation};
-use marks::{carriage_returns, diff_markers, prefixes};
-use merged::{escapes, merged_lines};
-use structure::{Structure, by_structure};
+use super::LocatedEdit;
+use echo::{drop_enclosing_copies, echo_at_head, echo_at_tail};
+use indentation::{restore_copied_indentation, restore_free_indentation};
+use marks::{strip_carriage_returns, strip_diff_markers, strip_line_prefixes};
+use merged::{split_merged_lines, unescape_lines};
+use structure::{Structure, repair_by_structure};
 
-/// What was done and what the caller should look at.
+/// The repairs that were made, and warnings for the caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Notes {
+pub(super) struct RepairLog {
     pub(super) rewrites: Vec<Rewrite>,
     pub(super) warnings: Vec<String>,
 }
 
-impl Notes {
-    fn did(&mut self, rewrite: Rewrite, what: String) {
+impl RepairLog {
+    fn record(&mut self, rewrite: Rewrite, what: String) {
         if !self.rewrites.contains(&rewrite) {
             self.rewrites.push(rewrite);
         }
@@ -49,45 +48,45 @@ impl Notes {
     }
 }
 
-impl Draft {
-    fn old<'a>(&self, file: &'a Snapshot) -> Vec<&'a str> {
+impl LocatedEdit {
+    fn replaced_lines<'a>(&self, file: &'a Snapshot) -> Vec<&'a str> {
         (self.span.start..=self.span.end).filter_map(|number| file.line(number)).collect()
     }
 }
 
-/// Repairs the drafts of one call.
+/// Repairs the edits of one call.
 pub(super) fn repair(
-    drafts: &mut [Draft],
+    edits: &mut [LocatedEdit],
     file: &Snapshot,
     language: Option<&'static Language>,
-) -> Notes {
-    let mut notes = Notes::default();
-    for draft in drafts.iter_mut() {
-        carriage_returns(draft, &mut notes);
-        prefixes(draft, file, &mut notes);
-        diff_markers(draft, file, language, &mut notes);
-        escapes(draft, file, language, &mut notes);
-        merged_lines(draft, file, language, &mut notes);
+) -> RepairLog {
+    let mut log = RepairLog::default();
+    for edit in edits.iter_mut() {
+        strip_carriage_returns(edit, &mut log);
+        strip_line_prefixes(edit, file, &mut log);
+        strip_diff_markers(edit, file, language, &mut log);
+        unescape_lines(edit, file, language, &mut log);
+        split_merged_lines(edit, file, language, &mut log);
     }
-    let mut structure = Structure::of(file, language, drafts);
-    for at in 0..drafts.len() {
-        copied_indentation(drafts, at, file, &mut structure, &mut notes);
-        enclosed_body(drafts, at, file, &structure, &mut notes);
+    let mut structure = Structure::of(file, language, edits);
+    for at in 0..edits.len() {
+        restore_copied_indentation(edits, at, file, &mut structure, &mut log);
+        drop_enclosing_copies(edits, at, file, &structure, &mut log);
     }
-    by_structure(drafts, file, &mut structure, &mut notes);
-    for at in 0..drafts.len() {
-        free_indentation(drafts, at, file, &structure, &mut notes);
-        point_out(drafts, at, file, &mut notes);
+    repair_by_structure(edits, file, &mut structure, &mut log);
+    for at in 0..edits.len() {
+        restore_free_indentation(edits, at, file, &structure, &mut log);
+        warn_about_oddities(edits, at, file, &mut log);
     }
-    notes
+    log
 }
 
-/// Says what looks odd and was written as sent.
-fn point_out(drafts: &[Draft], at: usize, file: &Snapshot, notes: &mut Notes) {
-    let draft = &drafts[at];
-    let number = draft.number;
-    let old = draft.old(file);
-    let full: Vec<&String> = draft.lines.iter().filter(|line| !is_blank(line)).collect();
+/// Warns about what looks odd and was written as sent.
+fn warn_about_oddities(edits: &[LocatedEdit], at: usize, file: &Snapshot, log: &mut RepairLog) {
+    let edit = &edits[at];
+    let number = edit.number;
+    let old = edit.replaced_lines(file);
+    let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
     let solid = || old.iter().filter(|line| !is_blank(line));
     let lost = solid().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
     let copies = full.iter().all(|line| solid().any(|old| old.trim() == line.trim()));
@@ -99,45 +98,51 @@ fn point_out(drafts: &[Draft], at: usize, file: &Snapshot, notes: &mut Notes) {
         && !copies
         && !closes
     {
-        notes.warnings.push(format!(
+        log.warnings.push(format!(
             "edit {number}: its lines start at column 0, and those they replace were indented by {}; written as given",
             pluralize(lost.chars().count(), "character")
         ));
     }
-    let (head, tail) = (echo_at_head(drafts, at, file), echo_at_tail(drafts, at, file));
-    let (before, after) = (draft.span.start.saturating_sub(1), draft.span.end + 1);
+    let (head, tail) = (echo_at_head(edits, at, file), echo_at_tail(edits, at, file));
+    let (before, after) = (edit.span.start.saturating_sub(1), edit.span.end + 1);
     let worded = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
-    if tail > 0 && worded(&draft.lines[draft.lines.len() - tail..]) {
-        notes.warnings.push(format!(
+    if tail > 0 && worded(&edit.lines[edit.lines.len() - tail..]) {
+        log.warnings.push(format!(
             "edit {number}: its last line equals line {after}, which stays; both are there now"
         ));
     }
-    if head > 0 && worded(&draft.lines[..head]) {
-        notes.warnings.push(format!(
+    if head > 0 && worded(&edit.lines[..head]) {
+        log.warnings.push(format!(
             "edit {number}: its first line equals line {before}, which stays; both are there now"
         ));
     }
 }
 
 #[derive(Clone, Copy)]
-enum Way {
+enum Direction {
     Up,
     Down,
 }
 
 /// The nearest line above or below that no edit of the call replaces and that is not blank.
-fn survivor<'a>(drafts: &[Draft], file: &'a Snapshot, from: usize, way: Way) -> Option<&'a str> {
+fn nearest_surviving_line<'a>(
+    edits: &[LocatedEdit],
+    file: &'a Snapshot,
+    from: usize,
+    direction: Direction,
+) -> Option<&'a str> {
     let solid = |number: usize| file.line(number).filter(|line| !is_blank(line));
-    match way {
-        Way::Up => (1..from).rev().filter(|n| stays(drafts, *n)).take(50).find_map(solid),
-        Way::Down => {
-            (from + 1..=file.lines().total()).filter(|n| stays(drafts, *n)).take(50).find_map(solid)
-        }
+    match direction {
+        Direction::Up => (1..from).rev().filter(|n| is_kept(edits, *n)).take(50).find_map(solid),
+        Direction::Down => (from + 1..=file.lines().total())
+            .filter(|n| is_kept(edits, *n))
+            .take(50)
+            .find_map(solid),
     }
 }
 
-fn stays(drafts: &[Draft], number: usize) -> bool {
-    !drafts.iter().any(|draft| (draft.span.start..=draft.span.end).contains(&number))
+fn is_kept(edits: &[LocatedEdit], number: usize) -> bool {
+    !edits.iter().any(|edit| (edit.span.start..=edit.span.end).contains(&number))
 }
 
 fn is_blank(line: &str) -> bool {
