@@ -168,7 +168,7 @@ pub(crate) fn decide_by(
         let explained = gate.view(&path, call, snapshot).and_then(|view| {
             let matched = matching::decide(&call.clone().for_path(name), &view.snapshot);
             let explained = gate
-                .vetted(&path, snapshot, matched)
+                .without_broken_outcomes(&path, snapshot, matched)
                 .into_result()
                 .map_err(|refusal| view.explain(snapshot, &call.old, refusal))?;
             view.admit(&explained)?;
@@ -188,5 +188,5 @@ pub(crate) fn decide_by(
     }
     let plan = EditPlan::new(snapshot, splices)?;
     let explanation = explanation.unwrap_or_else(|| Explanation::plain(Rung::Exact));
-    Ok(gate.parsed(VerifiedEdit::new(path, snapshot, plan, explanation)?))
+    Ok(gate.with_syntax_check(VerifiedEdit::new(path, snapshot, plan, explanation)?))
 }

@@ -7,14 +7,14 @@ use tracing::Span;
 use tracing::field::Empty;
 
 use crate::edit::Refusal;
-use crate::engine::Note;
+use crate::engine::CallRecord;
 use crate::resolve::AnswerVerdict;
 use crate::tools::ToolReply;
 
 /// The target of every span here, by which subscribers know them.
 pub const TARGET: &str = "restitch::spans";
 
-/// Who called, in the words of W3C Trace Context: the call's span continues that trace.
+/// The W3C trace context of the caller: the call's span continues that trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
     /// `traceparent`
@@ -39,7 +39,7 @@ pub(crate) fn call(tool: &'static str, from: Option<&TraceContext>) -> Span {
     );
     #[cfg(feature = "otel")]
     if let Some(from) = from {
-        continued(&span, from);
+        link_parent(&span, from);
     }
     #[cfg(not(feature = "otel"))]
     let _ = from;
@@ -47,7 +47,7 @@ pub(crate) fn call(tool: &'static str, from: Option<&TraceContext>) -> Span {
 }
 
 #[cfg(feature = "otel")]
-fn continued(span: &Span, from: &TraceContext) {
+fn link_parent(span: &Span, from: &TraceContext) {
     use std::collections::HashMap;
 
     use opentelemetry::propagation::TextMapPropagator as _;
@@ -62,8 +62,8 @@ fn continued(span: &Span, from: &TraceContext) {
     let _ = span.set_parent(context);
 }
 
-/// What came of the call.
-pub(crate) fn answered(span: &Span, reply: &ToolReply) {
+/// Records the outcome of the call.
+pub(crate) fn record_reply(span: &Span, reply: &ToolReply) {
     if span.is_disabled() {
         return;
     }
@@ -73,14 +73,14 @@ pub(crate) fn answered(span: &Span, reply: &ToolReply) {
         span.record("restitch.code", code);
     }
     let report = if reply.report.is_object() { &reply.report } else { &Value::Null };
-    let note = Note::read("", code, report);
-    if let Some(rung) = note.rungs.first() {
+    let record = CallRecord::from_report("", code, report);
+    if let Some(rung) = record.rungs.first() {
         span.record("restitch.rung", rung.as_str());
     }
-    if note.requests + note.cached > 0 {
-        span.record("restitch.model.requests", note.requests);
-        span.record("restitch.model.cached", note.cached);
-        span.record("restitch.model.tokens", note.tokens);
+    if record.requests + record.cached > 0 {
+        span.record("restitch.model.requests", record.requests);
+        span.record("restitch.model.cached", record.cached);
+        span.record("restitch.model.tokens", record.tokens);
     }
 }
 
@@ -91,8 +91,8 @@ pub(crate) fn ask(kind: &'static str) -> Span {
     )
 }
 
-/// What came of the question.
-pub(crate) fn judged(span: &Span, verdict: AnswerVerdict) {
+/// Records the outcome of the question.
+pub(crate) fn record_verdict(span: &Span, verdict: AnswerVerdict) {
     span.record(
         "restitch.outcome",
         match verdict {
@@ -118,8 +118,8 @@ pub(crate) fn undo() -> Span {
     )
 }
 
-/// What came of a commit or an undo.
-pub(crate) fn ended<T>(span: &Span, result: &Result<T, Refusal>) {
+/// Records the outcome of a commit or an undo.
+pub(crate) fn record_result<T>(span: &Span, result: &Result<T, Refusal>) {
     match result {
         Ok(_) => span.record("restitch.outcome", "done"),
         Err(refusal) => span

@@ -39,7 +39,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{mpsc, watch};
 
 use crate::edit::{EditCode, Refusal};
-use crate::engine::{CallOptions, Engine, Observer, Undoes};
+use crate::engine::{CallOptions, Engine, Observer, UndoScope};
 use crate::session::SeenAnswers;
 use crate::spans::TraceContext;
 use crate::tools::{ToolReply, ToolSpec, Toolbox};
@@ -389,7 +389,7 @@ impl ServerHandler for McpServer {
         }
         let (observer, progress) = progress(&context);
         let id = context.id.clone().into_json_value().to_string();
-        let toolbox = self.tools.session(&context).await.observed(observer);
+        let toolbox = self.tools.session(&context).await.with_observer(observer);
         let seen_answers = match &self.traffic {
             Some(traffic) => traffic.seen_answers(&id),
             // Requests without a session share one record: it is not known who was told what.
@@ -399,7 +399,7 @@ impl ServerHandler for McpServer {
         let ledger = toolbox.engine().ledger().clone();
         let files = ledger.files().len();
         let toolbox = match context.peer.peer_info() {
-            Some(peer) => toolbox.called_by(&peer.client_info.name),
+            Some(peer) => toolbox.for_client(&peer.client_info.name),
             None => toolbox,
         };
         let name = request.name.into_owned();
@@ -458,7 +458,7 @@ fn trace(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
 
 /// An undo without a revision is the session's own.
 fn options(seen_answers: SeenAnswers) -> CallOptions {
-    CallOptions { undoes: Undoes::LastOfSession, seen_answers, ..CallOptions::default() }
+    CallOptions { undo_scope: UndoScope::Session, seen_answers, ..CallOptions::default() }
 }
 
 /// The URI of a file below the root.

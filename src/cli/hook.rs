@@ -48,7 +48,7 @@ pub(crate) async fn run(common: &Common, args: HookArgs) -> Result<(), String> {
     let toolbox = settings::toolbox(&common).map_err(|exit| exit.message().to_owned())?;
     // A task of its own, so that even a panic ends as silence and not as another code.
     let notes = Notes::in_folder(usable_state_folder().ok().map(|state| state.join("hooks")));
-    let engine = toolbox.engine().called_by(&format!("hook {}", client.as_str()));
+    let engine = toolbox.engine().for_client(&format!("hook {}", client.as_str()));
     let work = tokio::spawn(async move { respond(client, &event, &input, &engine, &notes).await });
     let answer = match tokio::time::timeout(LIMIT, work).await {
         Ok(Ok(answer)) => answer,

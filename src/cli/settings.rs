@@ -36,7 +36,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     // Without a usable state folder nothing is counted.
     if let Ok(folder) = usable_state_folder() {
         let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
-        engine = engine.notes(Tally::in_folder(&folder).sink(model));
+        engine = engine.recorder(Tally::in_folder(&folder).sink(model));
     }
     if let Some(corrector) = settings.corrector()? {
         engine = engine.corrector(corrector);

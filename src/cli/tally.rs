@@ -15,7 +15,7 @@ use serde_json::json;
 use super::args::Common;
 use super::exit::Exit;
 use super::past;
-use crate::engine::{Note, Notes};
+use crate::engine::{CallRecord, CallRecorder};
 use crate::store::state_folder;
 use crate::text::pluralize;
 
@@ -31,7 +31,7 @@ struct TallyLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
     #[serde(flatten)]
-    note: Note,
+    note: CallRecord,
 }
 
 /// The files of lines: the one that grows, and the one before it.
@@ -48,9 +48,9 @@ impl Tally {
 
     /// Notes each call with the model that was there to be asked. Trouble with it is no
     /// trouble of the call.
-    pub(crate) fn sink(self, model: Option<String>) -> Notes {
+    pub(crate) fn sink(self, model: Option<String>) -> CallRecorder {
         let named = std::env::var("RESTITCH_CLIENT").ok().filter(|name| !name.is_empty());
-        Arc::new(move |mut note: Note| {
+        Arc::new(move |mut note: CallRecord| {
             let client = named.clone().or(note.client.take());
             note.client = client.map(|name| name.chars().take(MOST_NAME).collect());
             let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -116,7 +116,7 @@ struct Group {
 }
 
 impl Group {
-    fn add(&mut self, note: Note) {
+    fn add(&mut self, note: CallRecord) {
         self.calls += 1;
         match note.code {
             None => self.applied += 1,
@@ -225,8 +225,8 @@ pub(crate) fn print(common: &Common) -> Exit {
 mod tests {
     use super::*;
 
-    fn note(tool: &str) -> Note {
-        Note { tool: tool.into(), client: Some("c".repeat(500)), ..Note::default() }
+    fn note(tool: &str) -> CallRecord {
+        CallRecord { tool: tool.into(), client: Some("c".repeat(500)), ..CallRecord::default() }
     }
 
     #[test]

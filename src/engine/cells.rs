@@ -10,9 +10,9 @@ use crate::reading::{self, ReadRequest, Reading};
 use crate::text::{LineSpan, Snapshot};
 
 /// A view of more bytes is cut.
-const MOST_VIEW: usize = 256 << 10;
+const MAX_VIEW_BYTES: usize = 256 << 10;
 /// Ids that a refusal shows.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// What becomes of the outputs of a cell that is edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,12 +31,12 @@ pub struct CellsView {
     #[serde(flatten)]
     pub reading: Reading,
     /// Each cell.
-    pub cells: Vec<CellLine>,
+    pub cells: Vec<CellSummary>,
 }
 
 /// One cell in short.
 #[derive(Debug, Clone, Serialize)]
-pub struct CellLine {
+pub struct CellSummary {
     /// Its id.
     pub id: String,
     /// `code`, `markdown` or `raw`.
@@ -77,10 +77,10 @@ impl Engine {
             Err(_) if cell.is_none() => return Ok(None),
             Err(refusal) => return Err(refusal),
         };
-        let only = cell.map(|id| named(&notebook, path, id)).transpose()?;
+        let only = cell.map(|id| find_cell(&notebook, path, id)).transpose()?;
         let mut text = notebook.view(only);
-        if text.len() > MOST_VIEW {
-            let mut end = MOST_VIEW;
+        if text.len() > MAX_VIEW_BYTES {
+            let mut end = MAX_VIEW_BYTES;
             while !text.is_char_boundary(end) {
                 end -= 1;
             }
@@ -89,8 +89,8 @@ impl Engine {
         }
         let reading = reading::read(path.as_str(), &snapshot, &ReadRequest::default())?;
         let lines = LineSpan { start: 1, end: snapshot.lines().total() };
-        self.saw(path, &snapshot, &[lines]);
-        let cells = notebook.cells.iter().map(|cell| CellLine {
+        self.record_read(path, &snapshot, &[lines]);
+        let cells = notebook.cells.iter().map(|cell| CellSummary {
             id: cell.id.clone(),
             kind: cell.kind.clone(),
             lines: cell.source.lines().count(),
@@ -114,18 +114,21 @@ impl Engine {
         self.admit(path).await?;
         let snapshot = self.snapshot(path).await.map_err(at)?;
         let notebook = parse(path, &snapshot).map_err(at)?;
-        let cell = named(&notebook, path, cell).map_err(at)?;
+        let cell = find_cell(&notebook, path, cell).map_err(at)?;
         let source = Snapshot::from_text(cell.source.clone());
-        let own = WorkPath::parse(&notebook.name_of(cell), self.store.root())?;
-        let (resolved, spent) =
-            self.resolve(&own, request, &source, &mut WorkBudget::default()).await.map_err(at)?;
-        self.syntax.veto(&own, request).check(&source, &resolved.explained).map_err(at)?;
+        let cell_path = WorkPath::parse(&notebook.name_of(cell), self.store.root())?;
+        let (resolved, spent) = self
+            .resolve(&cell_path, request, &source, &mut WorkBudget::default())
+            .await
+            .map_err(at)?;
+        self.syntax.veto(&cell_path, request).check(&source, &resolved.explained).map_err(at)?;
         let mut explained = resolved.explained;
         explained.explanation.model = spent;
         let plan = EditPlan::new(&source, explained.splices).map_err(at)?;
         let text = plan.text_after();
-        let edit = VerifiedEdit::new(own, &source, plan, explained.explanation).map_err(at)?;
-        let edit = self.syntax.parsed(edit);
+        let edit =
+            VerifiedEdit::new(cell_path, &source, plan, explained.explanation).map_err(at)?;
+        let edit = self.syntax.with_syntax_check(edit);
         let mut shown = EditReport::new(&edit);
         shown.path = format!("{path}, cell {}", cell.id);
         let mut splices = notebook.write(cell, &text);
@@ -148,16 +151,16 @@ fn parse<'a>(path: &WorkPath, snapshot: &'a Snapshot) -> Result<Notebook<'a>, Re
     })
 }
 
-fn named<'n, 'a>(
+fn find_cell<'n, 'a>(
     notebook: &'n Notebook<'a>,
     path: &WorkPath,
     id: &str,
 ) -> Result<&'n Cell<'a>, Refusal> {
     notebook.cell(id).ok_or_else(|| {
-        let ids = notebook.cells.iter().take(MOST_NAMED).map(|cell| format!("`{}`", cell.id));
+        let ids = notebook.cells.iter().take(MAX_NAMED).map(|cell| format!("`{}`", cell.id));
         let mut there = ids.collect::<Vec<_>>().join(", ");
-        if notebook.cells.len() > MOST_NAMED {
-            there.push_str(&format!(" and {} more", notebook.cells.len() - MOST_NAMED));
+        if notebook.cells.len() > MAX_NAMED {
+            there.push_str(&format!(" and {} more", notebook.cells.len() - MAX_NAMED));
         }
         Refusal::new(
             EditCode::InvalidArguments,

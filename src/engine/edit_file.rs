@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::timeout_at;
 use tracing::Instrument as _;
 
-use super::limits::admit_places;
+use super::limits::refuse_too_many_occurrences;
 use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine};
 use crate::edit::{
@@ -74,7 +74,7 @@ impl Engine {
         let (resolved, spent) =
             self.resolve(path, request, snapshot, &mut WorkBudget::default()).await?;
         let gate = (&self.syntax, request);
-        checked(path, snapshot, resolved, &spent, gate).map_err(|mut refusal| {
+        verified_edit(path, snapshot, resolved, &spent, gate).map_err(|mut refusal| {
             refusal.model.add(&spent);
             refusal
         })
@@ -88,22 +88,22 @@ impl Engine {
         snapshot: &Snapshot,
         work: &mut WorkBudget,
     ) -> Result<(Resolved, ModelUse), Refusal> {
-        admit_places(request, snapshot)?;
+        refuse_too_many_occurrences(request, snapshot)?;
         // The hint is a number too: it means what the caller was shown.
-        let near = request.near_line.map(|line| self.line_near(path, snapshot, line));
+        let near = request.near_line.map(|line| self.current_line_hint(path, snapshot, line));
         let request = &EditRequest { near_line: near, ..request.clone() };
         let model = match self.corrector.is_available() {
             true => Model::Present(self.policy),
             false => Model::Absent,
         };
         let budget = Budget::new(self.allowance.time, self.allowance.requests);
-        let read = self.ledger.shown_lines(path, snapshot);
-        let vet = |matched| self.syntax.vetted(path, snapshot, matched);
+        let shown = self.ledger.shown_lines(path, snapshot);
+        let filter = |matched| self.syntax.without_broken_outcomes(path, snapshot, matched);
         let view = self.syntax.view(path, request, snapshot)?;
-        let begun = work.run(|| {
-            Resolution::start_vetted(path.as_str(), request, &view.snapshot, model, &read, &vet)
+        let started = work.run(|| {
+            Resolution::start_vetted(path.as_str(), request, &view.snapshot, model, &shown, &filter)
         });
-        let mut step = begun.map_err(Aborted::refusal)?;
+        let mut step = started.map_err(Aborted::refusal)?;
         loop {
             step = match step {
                 Step::Done(resolved) => {
@@ -127,7 +127,7 @@ impl Engine {
                     let replied = work.run(|| resolution.reply(answer));
                     let (next, verdict) = replied.map_err(Aborted::refusal)?;
                     tracing::info!(path = %path, ask = ask.kind(), ?verdict, "correction");
-                    spans::judged(&span, verdict);
+                    spans::record_verdict(&span, verdict);
                     match verdict {
                         AnswerVerdict::Rejected => self.corrector.rejected(&ask).await,
                         _ if is_answered => self.corrector.accepted(&ask).await,
@@ -141,7 +141,7 @@ impl Engine {
 }
 
 /// Plans and checks an explained call, and says how to decide it on a newer version.
-fn checked(
+fn verified_edit(
     path: &WorkPath,
     snapshot: &Snapshot,
     resolved: Resolved,
@@ -159,6 +159,6 @@ fn checked(
         let view = gate.view(&path, &request, current)?;
         let resolved = again.on(&view.snapshot)?;
         view.admit(&resolved.explained)?;
-        checked(&path, current, resolved, &spent, (&gate, &request))
+        verified_edit(&path, current, resolved, &spent, (&gate, &request))
     })))
 }

@@ -30,8 +30,8 @@ impl Engine {
         let by = done.by;
         match done.text {
             Ok(new) if new == text => Ok(edit.with_format(FormatNote::unchanged(by))),
-            Ok(new) => match reformed(&edit, &new) {
-                Ok(better) => Ok(better.with_format(FormatNote::formatted(by))),
+            Ok(new) => match with_result(&edit, &new) {
+                Ok(formatted) => Ok(formatted.with_format(FormatNote::formatted(by))),
                 Err(refusal) if refusal.code == EditCode::NoChange => Err(Refusal::new(
                     EditCode::NoChange,
                     format!("`{by}` formats the result back to the current content of the file"),
@@ -49,7 +49,7 @@ impl Engine {
 }
 
 /// The same edit with another text as its result.
-fn reformed(edit: &VerifiedEdit, text: &str) -> Result<VerifiedEdit, Refusal> {
+fn with_result(edit: &VerifiedEdit, text: &str) -> Result<VerifiedEdit, Refusal> {
     let path = edit.path().clone();
     let explanation: Explanation = edit.explanation().clone();
     let Some(before) = edit.before() else {
@@ -58,8 +58,8 @@ fn reformed(edit: &VerifiedEdit, text: &str) -> Result<VerifiedEdit, Refusal> {
     let plan = EditPlan::new(before, line_splices(before, text))?;
     let new = VerifiedEdit::new(path, before, plan, explanation)?;
     // A formatter is not run again under the lock.
-    let unformed = edit.clone();
-    let rebase: Rebase = Arc::new(move |current| match unformed.rebase(current) {
+    let original = edit.clone();
+    let rebase: Rebase = Arc::new(move |current| match original.rebase(current) {
         Some(rebased) => Ok(rebased?.with_format(FormatNote::failed(
             "the formatter".to_owned(),
             "the file changed while the formatter ran".to_owned(),

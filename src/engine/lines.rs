@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::limits::admit_edits;
+use super::limits::refuse_too_many_edits;
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit, WorkPath,
@@ -16,7 +16,7 @@ use crate::session::{NumberingBasis, UnseenPolicy, VersionRef, numbering_basis};
 use crate::text::{LineSpan, Snapshot};
 
 /// The most unseen lines that a refusal shows.
-const MOST_REVEALED: usize = 40;
+const MAX_REVEALED: usize = 40;
 
 impl Engine {
     /// Edits lines by number. All numbers are of the version that the caller was shown, or
@@ -42,7 +42,7 @@ impl Engine {
         changes: Vec<LineChange>,
         snapshot: Option<&str>,
     ) -> Result<VerifiedEdit, Refusal> {
-        admit_edits("edits", changes.len())?;
+        refuse_too_many_edits("edits", changes.len())?;
         if changes.is_empty() {
             return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
                 .hint("Give at least one {start_line, end_line, new_content}."));
@@ -65,7 +65,7 @@ impl Engine {
         let mut resolver = Resolver::new(&current, &versions, snapshot, basis.clone());
         let mut explanation = Explanation::plain(Rung::Exact);
         let mut located = Vec::with_capacity(changes.len());
-        let mut lost: Vec<Stale> = Vec::new();
+        let mut stale: Vec<Stale> = Vec::new();
         for (k, change) in changes.into_iter().enumerate() {
             let span = match resolver.numbers(change.span) {
                 Ok(span) => span,
@@ -73,8 +73,8 @@ impl Engine {
                     line_edit::check_span(change.span, total)?;
                     continue;
                 }
-                Err(NoNumbers::Stale(stale)) => {
-                    lost.extend(stale);
+                Err(NoNumbers::Stale(lost)) => {
+                    stale.extend(lost);
                     continue;
                 }
             };
@@ -87,15 +87,20 @@ impl Engine {
             }
             located.push(LocatedEdit { number: k + 1, span, lines: change.lines, order: 0 });
         }
-        if !lost.is_empty() {
-            let mut refusal = stale::refusal(&lost, &current);
-            self.name_versions(&mut refusal, &lost, &versions, &basis);
-            self.saw_fresh_anchors(path, &current, &refusal);
+        if !stale.is_empty() {
+            let mut refusal = stale::refusal(&stale, &current);
+            self.name_versions(&mut refusal, &stale, &versions, &basis);
+            self.record_fresh_anchors(path, &current, &refusal);
             return Err(refusal);
         }
         explanation.warnings.truncate(4);
         if snapshot.is_none() {
-            explanation.warnings.extend(renumbered(&located, &versions, &current, &mut resolver));
+            explanation.warnings.extend(renumbering_warning(
+                &located,
+                &versions,
+                &current,
+                &mut resolver,
+            ));
             if let NumberingBasis::Versions(of) = &basis
                 && of.len() > 1
                 && explanation.rung == Rung::Exact
@@ -105,8 +110,8 @@ impl Engine {
         }
         let anchored = match snapshot {
             // A caller that names the version has read it.
-            Some(_) => Seen::Whole,
-            None => Seen::Lines(Vec::new()),
+            Some(_) => KnownLines::All,
+            None => KnownLines::Lines(Vec::new()),
         };
         self.decide_lines(path, &current, located, explanation, &anchored)
     }
@@ -118,7 +123,7 @@ impl Engine {
         current: &Snapshot,
         located: Vec<LocatedEdit>,
         mut explanation: Explanation,
-        seen: &Seen,
+        known: &KnownLines,
     ) -> Result<VerifiedEdit, Refusal> {
         let language = Language::from_path(path.as_str());
         let DecidedEdits { changes, rewrites, warnings } =
@@ -126,8 +131,8 @@ impl Engine {
         explanation.rewrites = rewrites;
         explanation.warnings.extend(warnings);
         explanation.replacements = changes.len();
-        self.check_seen(path, &changes, current, seen)?;
-        verified(path, current, changes, explanation)
+        self.refuse_unseen(path, &changes, current, known)?;
+        verified_edit(path, current, changes, explanation)
     }
 
     /// The versions that a call may speak of. One that is named and that this session does
@@ -141,18 +146,22 @@ impl Engine {
         let own = self.ledger.versions(path);
         let Some(id) = named else { return own };
         let known = names(id, current) || own.iter().any(|version| names(id, &version.snapshot));
-        if known { own } else { self.past_versions(path, Some(id)).await }
+        if known { own } else { self.recorded_versions(path, Some(id)).await }
     }
 
     /// Versions of a file on the store's record: from the one named on, or the last few.
-    pub(super) async fn past_versions(&self, path: &WorkPath, from: Option<&str>) -> Vec<Version> {
+    pub(super) async fn recorded_versions(
+        &self,
+        path: &WorkPath,
+        from: Option<&str>,
+    ) -> Vec<Version> {
         let past = self.store.past(path, from).await;
         let read = past.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
         read.map(|snapshot| Version::new(snapshot, Vec::new())).collect()
     }
 
     /// Where a gap or a line that the caller names is now, for tools that insert behind a line.
-    pub(crate) async fn line_now(
+    pub(crate) async fn current_line(
         &self,
         path: &WorkPath,
         current: &Snapshot,
@@ -169,16 +178,21 @@ impl Engine {
         match resolver.numbers(span) {
             Ok(span) => Ok(span.end),
             Err(NoNumbers::OutOfRange(_)) => Ok(line),
-            Err(NoNumbers::Stale(lost)) => {
-                let refusal = stale::refusal(&lost, current);
-                self.saw_fresh_anchors(path, current, &refusal);
+            Err(NoNumbers::Stale(stale)) => {
+                let refusal = stale::refusal(&stale, current);
+                self.record_fresh_anchors(path, current, &refusal);
                 Err(refusal)
             }
         }
     }
 
     /// Where a line is now, or would be, that the caller named as a hint.
-    pub(super) fn line_near(&self, path: &WorkPath, current: &Snapshot, line: usize) -> usize {
+    pub(super) fn current_line_hint(
+        &self,
+        path: &WorkPath,
+        current: &Snapshot,
+        line: usize,
+    ) -> usize {
         let versions = self.ledger.versions(path);
         let NumberingBasis::Versions(of) = numbering_basis(&versions, current, self.seen_answers)
         else {
@@ -198,12 +212,12 @@ impl Engine {
     fn name_versions(
         &self,
         refusal: &mut Refusal,
-        lost: &[Stale],
+        stale: &[Stale],
         versions: &[Version],
         basis: &NumberingBasis,
     ) {
         let NumberingBasis::Versions(of) = basis else { return };
-        if lost.iter().all(|one| one.cause != Cause::Ambiguous) {
+        if stale.iter().all(|one| one.cause != Cause::Ambiguous) {
             return;
         }
         let ids: Vec<String> = of
@@ -222,14 +236,14 @@ impl Engine {
     }
 
     /// Names lines that the caller would overwrite without ever having seen them.
-    pub(super) fn check_seen(
+    pub(super) fn refuse_unseen(
         &self,
         path: &WorkPath,
         changes: &[LineChange],
         current: &Snapshot,
-        seen: &Seen,
+        known: &KnownLines,
     ) -> Result<(), Refusal> {
-        let Seen::Lines(anchored) = seen else { return Ok(()) };
+        let KnownLines::Lines(anchored) = known else { return Ok(()) };
         let mut unseen = Vec::new();
         for span in changes.iter().map(|change| change.span).filter(|s| s.start <= s.end) {
             match (self.unread, self.ledger.unseen_lines(path, current, span)) {
@@ -245,7 +259,7 @@ impl Engine {
         }
         let unseen = stale::merge_ranges(unseen);
         let lines = unseen.iter().flat_map(|gap| gap.start..=gap.end);
-        let shown: Vec<usize> = lines.take(MOST_REVEALED).collect();
+        let shown: Vec<usize> = lines.take(MAX_REVEALED).collect();
         let named: Vec<String> =
             unseen.iter().take(8).map(|gap| format!("{}-{}", gap.start, gap.end)).collect();
         let mut refusal = Refusal::new(
@@ -258,7 +272,7 @@ impl Engine {
             .collect();
         refusal.affected_ranges = unseen.clone();
         let all: usize = unseen.iter().map(|gap| gap.end + 1 - gap.start).sum();
-        refusal.hint = Some(if all <= MOST_REVEALED {
+        refusal.hint = Some(if all <= MAX_REVEALED {
             let spans: Vec<LineSpan> =
                 shown.iter().map(|&number| LineSpan { start: number, end: number }).collect();
             self.ledger.record_shown(path, current, &spans, self.call);
@@ -269,8 +283,13 @@ impl Engine {
         Err(refusal)
     }
 
-    /// The lines of a stale answer count as shown, so that its anchors work next.
-    pub(super) fn saw_fresh_anchors(&self, path: &WorkPath, current: &Snapshot, refusal: &Refusal) {
+    /// Records the lines of a stale answer as shown, so that its anchors can be used next.
+    pub(super) fn record_fresh_anchors(
+        &self,
+        path: &WorkPath,
+        current: &Snapshot,
+        refusal: &Refusal,
+    ) {
         let shown: Vec<LineSpan> = refusal
             .anchors
             .iter()
@@ -284,18 +303,18 @@ impl Engine {
 }
 
 /// Which of the lines named in a call the caller certainly knows.
-pub(super) enum Seen {
+pub(super) enum KnownLines {
     /// Everything.
-    Whole,
+    All,
     /// These.
     Lines(Vec<usize>),
 }
 
-impl Seen {
+impl KnownLines {
     /// What the names of a range prove.
     pub(super) fn of(first: &Anchor, last: &Anchor, snapshot: Option<&str>) -> Self {
         match snapshot {
-            Some(_) => Self::Whole,
+            Some(_) => Self::All,
             None if first.id.is_empty() => Self::Lines(Vec::new()),
             None => Self::Lines(vec![first.line, last.line]),
         }
@@ -315,40 +334,40 @@ pub(super) async fn find_span(
     let basis = numbering_basis(&versions, current, engine.seen_answers);
     let mut resolver = Resolver::new(current, &versions, snapshot, basis.clone());
     let named = LineSpan { start: first.line, end: last.line };
-    let lost = if first.id.is_empty() {
+    let stale = if first.id.is_empty() {
         match resolver.numbers(named) {
             Ok(span) => return Ok(Found { span, named }),
             Err(NoNumbers::OutOfRange(total)) => {
                 line_edit::check_span(named, total)?;
                 Vec::new()
             }
-            Err(NoNumbers::Stale(lost)) => lost,
+            Err(NoNumbers::Stale(stale)) => stale,
         }
     } else {
         match resolver.find(first, last) {
             Ok(found) => return Ok(found),
-            Err(lost) if snapshot.is_some() => lost,
+            Err(stale) if snapshot.is_some() => stale,
             Err(_) => {
                 // Another process may have moved the lines: its record tells where they are.
-                let past = engine.past_versions(path, None).await;
+                let past = engine.recorded_versions(path, None).await;
                 let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
                 match resolver.remembering(&past).find(first, last) {
                     Ok(found) => return Ok(found),
-                    Err(lost) => lost,
+                    Err(stale) => stale,
                 }
             }
         }
     };
-    let mut refusal = stale::refusal(&lost, current);
-    engine.name_versions(&mut refusal, &lost, &versions, &basis);
-    engine.saw_fresh_anchors(path, current, &refusal);
+    let mut refusal = stale::refusal(&stale, current);
+    engine.name_versions(&mut refusal, &stale, &versions, &basis);
+    engine.record_fresh_anchors(path, current, &refusal);
     Err(refusal)
 }
 
 /// A warning for a caller that has received the answer to its edit, but may still use the numbers
 /// of its read: some clients execute several calls of one turn before they show the model any
 /// answer.
-fn renumbered(
+fn renumbering_warning(
     located: &[LocatedEdit],
     versions: &[Version],
     current: &Snapshot,
@@ -371,8 +390,9 @@ fn renumbered(
     })
 }
 
-/// A plan from line changes, decided again in the same way on a newer version.
-pub(super) fn verified(
+/// The edit that makes these line changes; on a newer version they are made again where the lines
+/// are then.
+pub(super) fn verified_edit(
     path: &WorkPath,
     current: &Snapshot,
     changes: Vec<LineChange>,
@@ -381,8 +401,8 @@ pub(super) fn verified(
     let plan = EditPlan::new(current, line_edit::splices(current, changes.clone())?)?;
     let edit = VerifiedEdit::new(path.clone(), current, plan, explanation.clone())?;
     let (path, origin) = (path.clone(), current.clone());
-    let again: Rebase = Arc::new(move |newer: &Snapshot| {
-        let way = LineMap::between(&origin, newer);
+    let rebase: Rebase = Arc::new(move |newer: &Snapshot| {
+        let map = LineMap::between(&origin, newer);
         let total = origin.lines().total();
         let mut moved = changes.clone();
         for change in &mut moved {
@@ -394,7 +414,7 @@ pub(super) fn verified(
             } else if at_top {
                 Some(change.span)
             } else {
-                way.span(change.span)
+                map.span(change.span)
             };
             change.span = span.ok_or_else(|| {
                 let anchor = Anchor { line: change.span.start, id: String::new() };
@@ -405,7 +425,7 @@ pub(super) fn verified(
         let plan = EditPlan::new(newer, line_edit::splices(newer, moved)?)?;
         VerifiedEdit::new(path.clone(), newer, plan, explanation.clone())
     });
-    Ok(edit.with_rebase(again))
+    Ok(edit.with_rebase(rebase))
 }
 
 pub(super) fn create(

@@ -3,18 +3,18 @@
 //! It composes the ports. `Engine::builder(store)` gives the plain engine; a model
 //! and policies are added there.
 
-mod anchored;
+mod call_record;
 mod cells;
 mod edit_file;
 mod format;
+mod hashline;
+mod history;
 mod limits;
 mod lines;
-#[cfg(feature = "search")]
-mod listed;
 mod moves;
 mod multi_edit;
-mod note;
-mod past;
+#[cfg(feature = "search")]
+mod object_search;
 mod progress;
 mod read;
 #[cfg(feature = "search")]
@@ -45,11 +45,11 @@ pub use crate::line_edit::moves::{Side, Transfer};
 pub use crate::reading::{Caps, ReadRequest, Reading, Select, Style};
 pub use crate::resolve::{Adjust, Choice, Policy};
 pub use crate::session::SeenAnswers;
-pub use anchored::HashlineRequest;
-pub use cells::{CellLine, CellsView, Outputs};
-pub(crate) use limits::admit_edits;
-pub use moves::{Depth, MoveRequest, Moved};
-pub use note::{Note, Notes};
+pub use call_record::{CallRecord, CallRecorder};
+pub use cells::{CellSummary, CellsView, Outputs};
+pub use hashline::HashlineRequest;
+pub(crate) use limits::refuse_too_many_edits;
+pub use moves::{MoveIndentation, MoveReport, MoveRequest};
 pub use progress::{Observer, Stage};
 pub(crate) use syntax::SyntaxGate;
 pub use syntax::SyntaxMode;
@@ -62,7 +62,7 @@ pub struct CallOptions {
     /// The caller's id for this request; a repeat answers with the first result.
     pub request_id: Option<RequestId>,
     /// Which edit an undo without a revision takes back.
-    pub undoes: Undoes,
+    pub undo_scope: UndoScope,
     /// Which answers the caller had received when it sent the call; its line numbers refer to
     /// those.
     pub seen_answers: SeenAnswers,
@@ -72,12 +72,12 @@ pub struct CallOptions {
 
 /// Which edit an undo without a revision takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Undoes {
+pub enum UndoScope {
     /// The last one of the root, from whatever process.
     #[default]
-    LastOfRoot,
+    Root,
     /// The last one of this session, never another's.
-    LastOfSession,
+    Session,
 }
 
 /// Applies edits. Cheap to clone.
@@ -86,7 +86,7 @@ pub struct Engine {
     store: Arc<dyn FileStore>,
     corrector: Arc<dyn Corrector>,
     observer: Option<Observer>,
-    notes: Option<Notes>,
+    recorder: Option<CallRecorder>,
     client: Option<Arc<str>>,
     policy: Policy,
     allowance: Allowance,
@@ -164,10 +164,10 @@ impl EngineBuilder {
         self
     }
 
-    /// Who is told what came of each call.
+    /// Receives a record of each call.
     #[must_use]
-    pub fn notes(mut self, notes: Notes) -> Self {
-        self.engine.notes = Some(notes);
+    pub fn recorder(mut self, recorder: CallRecorder) -> Self {
+        self.engine.recorder = Some(recorder);
         self
     }
 
@@ -192,7 +192,7 @@ impl Engine {
                 store: Arc::new(store),
                 corrector: Arc::new(NoCorrector),
                 observer: None,
-                notes: None,
+                recorder: None,
                 client: None,
                 policy: Policy::default(),
                 allowance: Allowance::default(),
@@ -208,9 +208,9 @@ impl Engine {
         }
     }
 
-    /// The same engine, telling `observer` of each stage.
+    /// The same engine, reporting each stage to `observer`.
     #[must_use]
-    pub fn observed(&self, observer: Observer) -> Self {
+    pub fn with_observer(&self, observer: Observer) -> Self {
         let corrector = progress::ObservedCorrector {
             inner: self.corrector.clone(),
             observer: observer.clone(),
@@ -220,7 +220,7 @@ impl Engine {
 
     /// The same engine, with its corrector wrapped by `wrap`.
     #[must_use]
-    pub fn asking_through(
+    pub fn wrap_corrector(
         &self,
         wrap: impl FnOnce(Arc<dyn Corrector>) -> Arc<dyn Corrector>,
     ) -> Self {
@@ -229,21 +229,21 @@ impl Engine {
 
     /// The same engine, called by this client.
     #[must_use]
-    pub fn called_by(&self, client: &str) -> Self {
+    pub fn for_client(&self, client: &str) -> Self {
         Self { client: Some(client.into()), ..self.clone() }
     }
 
-    /// Notes what came of a call.
-    pub(crate) fn note(&self, tool: &str, code: Option<&str>, report: &serde_json::Value) {
-        if let Some(notes) = &self.notes {
+    /// Passes the outcome of a call to the recorder.
+    pub(crate) fn record_call(&self, tool: &str, code: Option<&str>, report: &serde_json::Value) {
+        if let Some(recorder) = &self.recorder {
             let client = self.client.as_deref().map(str::to_owned);
-            notes(Note { client, ..Note::read(tool, code, report) });
+            recorder(CallRecord { client, ..CallRecord::from_report(tool, code, report) });
         }
     }
 
     /// The same engine, reading every file in the encoding that the caller names.
     #[must_use]
-    pub fn reading_as(&self, encoding: Encoding) -> Self {
+    pub fn with_encoding(&self, encoding: Encoding) -> Self {
         Self { encoding: Some(encoding), ..self.clone() }
     }
 
@@ -272,11 +272,11 @@ impl Engine {
     }
 
     /// The same engine during one call, with the answers that its caller has received.
-    pub(crate) fn during(&self, call: CallId, seen_answers: SeenAnswers) -> Self {
+    pub(crate) fn in_call(&self, call: CallId, seen_answers: SeenAnswers) -> Self {
         Self { call: Some(call), seen_answers, ..self.clone() }
     }
 
-    fn reached(&self, stage: Stage, subject: &str) {
+    fn report_stage(&self, stage: Stage, subject: &str) {
         if let Some(observer) = &self.observer {
             observer(stage, subject);
         }
@@ -304,12 +304,12 @@ impl Engine {
 
     /// Loads a file as text.
     pub async fn snapshot(&self, path: &WorkPath) -> Result<Snapshot, Refusal> {
-        self.reached(Stage::Read, path.as_str());
+        self.report_stage(Stage::Read, path.as_str());
         let bytes = {
             let _writing = self.ledger.lock_writes().await;
             self.store.load(path).await?
         };
-        self.reached(Stage::Locate, path.as_str());
+        self.report_stage(Stage::Locate, path.as_str());
         let decoded = match self.encoding {
             Some(encoding) => Snapshot::decode_as(bytes, encoding),
             None => Snapshot::decode(bytes),
@@ -336,14 +336,14 @@ impl Engine {
         }
         let mut ready = Vec::with_capacity(batch.len());
         for edit in batch {
-            ready.push(self.syntax.parsed(self.formatted(edit).await?));
+            ready.push(self.syntax.with_syntax_check(self.formatted(edit).await?));
         }
         let batch = ready;
         if options.dry_run {
             return Ok(batch.iter().map(EditReport::new).collect());
         }
         for edit in &batch {
-            self.reached(Stage::Write, edit.path().as_str());
+            self.report_stage(Stage::Write, edit.path().as_str());
         }
         // A caller that is gone by now is noticed here, before anything is written.
         if tokio::runtime::Handle::try_current().is_ok() {
@@ -353,17 +353,17 @@ impl Engine {
         let _writing = self.ledger.lock_writes().await;
         let span = spans::commit(batch.len());
         let committed = self.store.commit(batch, commit).instrument(span.clone()).await;
-        spans::ended(&span, &committed);
+        spans::record_result(&span, &committed);
         let committed = committed?;
-        Ok(committed.into_iter().map(|done| self.noted(done)).collect())
+        Ok(committed.into_iter().map(|committed| self.record_commit(committed)).collect())
     }
 
-    /// The report of a commit, which goes on the session's record.
-    fn noted(&self, done: Committed) -> EditReport {
-        let edit = done.edit.clone();
-        let report = reported(done);
+    /// Records a commit in the session, and returns its report.
+    fn record_commit(&self, committed: Committed) -> EditReport {
+        let edit = committed.edit.clone();
+        let report = report_of(committed);
         if report.durability != Durability::DryRun {
-            self.record(&edit, &report);
+            self.record_edit(&edit, &report);
         }
         if let Some(revision) = report.revision {
             self.ledger.record_commit(revision);
@@ -371,8 +371,8 @@ impl Engine {
         report
     }
 
-    /// Puts a commit on the session's record.
-    fn record(&self, edit: &VerifiedEdit, report: &EditReport) {
+    /// Records the new version of a file in the session.
+    fn record_edit(&self, edit: &VerifiedEdit, report: &EditReport) {
         let after = match edit.after() {
             After::Content(content) => content.snapshot(),
             After::Removed => None,
@@ -387,14 +387,14 @@ impl Engine {
     }
 }
 
-/// What the store did, as a report.
-fn reported(done: Committed) -> EditReport {
-    let mut report = EditReport::new(&done.edit);
-    report.durability = done.durability;
-    if !matches!(done.durability, Durability::DryRun | Durability::Staged) {
-        report.revision = Some(done.revision);
-        report.write_method = Some(done.method);
+/// The report of what the store did.
+fn report_of(committed: Committed) -> EditReport {
+    let mut report = EditReport::new(&committed.edit);
+    report.durability = committed.durability;
+    if !matches!(committed.durability, Durability::DryRun | Durability::Staged) {
+        report.revision = Some(committed.revision);
+        report.write_method = Some(committed.method);
     }
-    report.explanation.warnings.extend(done.warnings);
+    report.explanation.warnings.extend(committed.warnings);
     report
 }

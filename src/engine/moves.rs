@@ -1,6 +1,6 @@
 //! `move_lines` on the engine: lines by reference, within a file or to another.
 
-use super::lines::{Seen, find_span};
+use super::lines::{KnownLines, find_span};
 use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
@@ -33,12 +33,12 @@ pub struct MoveRequest {
     /// Whether they stay where they were.
     pub transfer: Transfer,
     /// What becomes of their indentation.
-    pub depth: Depth,
+    pub indentation: MoveIndentation,
 }
 
 /// What becomes of the indentation of lines that move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Depth {
+pub enum MoveIndentation {
     /// It stays.
     #[default]
     Kept,
@@ -48,7 +48,7 @@ pub enum Depth {
 
 /// What was done.
 #[derive(Debug, Clone)]
-pub struct Moved {
+pub struct MoveReport {
     /// The files: the one that got the lines first.
     pub files: Vec<EditReport>,
     /// The lines where they were, in the numbers before.
@@ -63,13 +63,13 @@ impl Engine {
         &self,
         request: &MoveRequest,
         options: &CallOptions,
-    ) -> Result<Moved, Refusal> {
+    ) -> Result<MoveReport, Refusal> {
         self.admit(&request.to).await?;
         if request.transfer == Transfer::Move {
             self.admit(&request.from).await?;
         }
-        let at_source = |refusal: Refusal| named("from", refusal).at(request.from.as_str());
-        let at_target = |refusal: Refusal| named("to", refusal).at(request.to.as_str());
+        let at_source = |refusal: Refusal| name_end("from", refusal).at(request.from.as_str());
+        let at_target = |refusal: Refusal| name_end("to", refusal).at(request.to.as_str());
         let source = self.snapshot(&request.from).await.map_err(at_source)?;
         let (span, mut explanation) = self
             .place(&request.from, &source, &request.first, &request.last, &request.from_snapshot)
@@ -94,7 +94,7 @@ impl Engine {
             Err(refusal) => return Err(at_target(refusal)),
         };
         let (gap, carried) = self.gap(request, &target).await.map_err(at_target)?;
-        explanation.absorb_place(carried);
+        explanation.absorb_other_end(carried);
         let inside = span.start <= gap && gap < span.end;
         if same && inside {
             return Err(Refusal::new(
@@ -113,12 +113,13 @@ impl Engine {
             .at(request.to.as_str())
             .hint("The lines are where you want them; go on with the next step."));
         }
-        let bodies = fitted(request, &source, span, &target, gap)?;
-        let gone = LineChange { span, lines: Vec::new() };
+        let bodies = reindented(request, &source, span, &target, gap)?;
+        let removed = LineChange { span, lines: Vec::new() };
         if request.transfer == Transfer::Move {
-            let seen = Seen::of(&request.first, &request.last, request.from_snapshot.as_deref());
-            let changes = std::slice::from_ref(&gone);
-            self.check_seen(&request.from, changes, &source, &seen).map_err(at_source)?;
+            let known =
+                KnownLines::of(&request.first, &request.last, request.from_snapshot.as_deref());
+            let changes = std::slice::from_ref(&removed);
+            self.refuse_unseen(&request.from, changes, &source, &known).map_err(at_source)?;
         }
         let count = span.end + 1 - span.start;
         let start = match same && request.transfer == Transfer::Move && gap > span.end {
@@ -139,12 +140,12 @@ impl Engine {
             match request.transfer {
                 Transfer::Copy => vec![arrival],
                 Transfer::Move => {
-                    vec![arrival, edit(&request.from, &source, splices(&source, vec![gone])?)?]
+                    vec![arrival, edit(&request.from, &source, splices(&source, vec![removed])?)?]
                 }
             }
         };
         let files = self.commit(batch, options).await?;
-        Ok(Moved { files, from: span, to })
+        Ok(MoveReport { files, from: span, to })
     }
 
     /// Lines that become a file of their own.
@@ -155,8 +156,8 @@ impl Engine {
         span: LineSpan,
         explanation: Explanation,
         options: &CallOptions,
-    ) -> Result<Moved, Refusal> {
-        let bodies = fitted(request, source, span, &Snapshot::from_text(""), 0)?;
+    ) -> Result<MoveReport, Refusal> {
+        let bodies = reindented(request, source, span, &Snapshot::from_text(""), 0)?;
         let ending = match source.ending_near(source.lines().start(span.start)) {
             crate::text::LineEnding::CrLf => "\r\n",
             _ => "\n",
@@ -165,15 +166,16 @@ impl Engine {
         let made = Explanation { rung: Rung::Create, ..explanation.clone() };
         let mut batch = vec![VerifiedEdit::create(request.to.clone(), &content, made)?];
         if request.transfer == Transfer::Move {
-            let gone = vec![LineChange { span, lines: Vec::new() }];
-            let seen = Seen::of(&request.first, &request.last, request.from_snapshot.as_deref());
-            self.check_seen(&request.from, &gone, source, &seen)?;
-            let plan = EditPlan::new(source, splices(source, gone)?)?;
+            let removed = vec![LineChange { span, lines: Vec::new() }];
+            let known =
+                KnownLines::of(&request.first, &request.last, request.from_snapshot.as_deref());
+            self.refuse_unseen(&request.from, &removed, source, &known)?;
+            let plan = EditPlan::new(source, splices(source, removed)?)?;
             batch.push(VerifiedEdit::new(request.from.clone(), source, plan, explanation)?);
         }
         let files = self.commit(batch, options).await?;
         let to = LineSpan { start: 1, end: span.end + 1 - span.start };
-        Ok(Moved { files, from: span, to })
+        Ok(MoveReport { files, from: span, to })
     }
 
     /// The lines that a caller names, as they are numbered now.
@@ -233,7 +235,7 @@ impl Engine {
 
 impl Explanation {
     /// What is to be said of a second place of the same call.
-    fn absorb_place(&mut self, other: Self) {
+    fn absorb_other_end(&mut self, other: Self) {
         if other.rung != Rung::Exact {
             self.rung = other.rung;
         }
@@ -254,20 +256,20 @@ fn is_top(request: &MoveRequest) -> bool {
 }
 
 /// Which end of the call a refusal is about.
-fn named(end: &str, mut refusal: Refusal) -> Refusal {
+fn name_end(end: &str, mut refusal: Refusal) -> Refusal {
     refusal.message = format!("{end}: {}", refusal.message);
     refusal
 }
 
 /// The bodies of the lines at their new place.
-fn fitted(
+fn reindented(
     request: &MoveRequest,
     source: &Snapshot,
     span: LineSpan,
     target: &Snapshot,
     gap: usize,
 ) -> Result<Vec<String>, Refusal> {
-    if request.depth == Depth::Kept {
+    if request.indentation == MoveIndentation::Kept {
         return Ok(moves::bodies(source, span));
     }
     let skip = match request.from == request.to && request.transfer == Transfer::Move {

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::limits::{MOST_EDIT_WORK, admit_edits, too_much_work};
+use super::limits::{MAX_EDIT_WORK, refuse_too_many_edits, too_much_work};
 use super::syntax::SyntaxGate;
 use super::{CallOptions, Engine};
 use crate::edit::{
@@ -26,14 +26,14 @@ impl Engine {
             return Err(Refusal::new(EditCode::InvalidArguments, "edits is empty")
                 .hint("Send at least one edit."));
         }
-        admit_edits("edits", edits.len())?;
+        refuse_too_many_edits("edits", edits.len())?;
         let mut seen = HashSet::new();
         let files: Vec<&WorkPath> =
             edits.iter().map(|(path, _)| path).filter(|path| seen.insert(*path)).collect();
         let mut batch: Vec<VerifiedEdit> = Vec::new();
         let mut work = WorkBudget::default();
         for path in files {
-            let edit = self.prepare_all(path, edits, &mut work).await.map_err(|mut refusal| {
+            let edit = self.prepare_file(path, edits, &mut work).await.map_err(|mut refusal| {
                 for edit in &batch {
                     refusal.model.add(&edit.explanation().model);
                 }
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// One checked edit of a file out of all edits that name it.
-    async fn prepare_all(
+    async fn prepare_file(
         &self,
         path: &WorkPath,
         edits: &[(WorkPath, EditRequest)],
@@ -54,12 +54,13 @@ impl Engine {
         self.admit(path).await?;
         let numbered =
             |number: usize, refusal: Refusal| refusal.with_edit_number(number, edits.len());
-        let own = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
-        let own: Vec<(usize, &EditRequest)> = own.map(|(n, (_, request))| (n, request)).collect();
+        let requests = edits.iter().enumerate().filter(|(_, (file, _))| file == path);
+        let requests: Vec<(usize, &EditRequest)> =
+            requests.map(|(n, (_, request))| (n, request)).collect();
         let snapshot = match self.snapshot(path).await {
             Ok(snapshot) => snapshot,
             Err(refusal) => {
-                return match own[..] {
+                return match requests[..] {
                     [(_, only)]
                         if refusal.code == EditCode::FileNotFound && only.old.is_empty() =>
                     {
@@ -69,16 +70,16 @@ impl Engine {
                             Explanation::plain(Rung::Create),
                         )
                     }
-                    _ => Err(numbered(own[0].0, refusal)),
+                    _ => Err(numbered(requests[0].0, refusal)),
                 };
             }
         };
         let bytes = snapshot.bytes().len();
-        if own.len().saturating_mul(bytes) > MOST_EDIT_WORK {
-            return Err(too_much_work(own.len(), bytes));
+        if requests.len().saturating_mul(bytes) > MAX_EDIT_WORK {
+            return Err(too_much_work(requests.len(), bytes));
         }
-        let mut parts: Vec<Part> = Vec::with_capacity(own.len());
-        for (number, request) in own {
+        let mut parts: Vec<Part> = Vec::with_capacity(requests.len());
+        for (number, request) in requests {
             // A caller that is gone by now is noticed here, before more is done for it.
             if tokio::runtime::Handle::try_current().is_ok() {
                 tokio::task::yield_now().await;
@@ -133,7 +134,7 @@ struct Part {
 
 impl Part {
     /// Whether it would write what is there.
-    fn is_idle(&self, snapshot: &Snapshot) -> bool {
+    fn changes_nothing(&self, snapshot: &Snapshot) -> bool {
         let splices = &self.resolved.explained.splices;
         splices.iter().all(|splice| snapshot.text().get(splice.range.clone()) == Some(&splice.text))
     }
@@ -146,16 +147,16 @@ fn join(
     parts: &[Part],
     gate: &SyntaxGate,
 ) -> Result<VerifiedEdit, Refusal> {
-    let idle = parts.iter().find(|part| part.is_idle(snapshot));
+    let unchanged = parts.iter().find(|part| part.changes_nothing(snapshot));
     // The check of an edit that changes nothing says so.
-    let parts = idle.map_or(parts, std::slice::from_ref);
+    let parts = unchanged.map_or(parts, std::slice::from_ref);
     let splices = parts.iter().flat_map(|part| part.resolved.explained.splices.iter().cloned());
     let plan = EditPlan::new(snapshot, splices.collect())?;
     let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;
     for part in parts {
-        let own = &part.resolved.explained.explanation;
-        explanation.absorb(&Explanation { model: part.spent.clone(), ..own.clone() });
+        let single = &part.resolved.explained.explanation;
+        explanation.absorb(&Explanation { model: part.spent.clone(), ..single.clone() });
     }
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
     let (path, parts, gate) = (path.clone(), parts.to_vec(), gate.clone());

@@ -1,4 +1,4 @@
-//! Telling a caller how far a call has come.
+//! Reports to a caller how far a call has come.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `read_file` on the engine: load, render, note what was shown.
+//! `read_file` on the engine: load, render, record what was shown.
 
 use super::Engine;
 use crate::edit::{Refusal, WorkPath};
@@ -14,12 +14,12 @@ impl Engine {
     ) -> Result<(Reading, Snapshot), Refusal> {
         let snapshot = self.snapshot(path).await?;
         let reading = reading::read(path.as_str(), &snapshot, request)?;
-        self.saw(path, &snapshot, &reading.ranges);
+        self.record_read(path, &snapshot, &reading.ranges);
         Ok((reading, snapshot))
     }
 
-    /// Lines were shown to the caller by a read.
-    pub(crate) fn saw(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
+    /// Records that a read showed lines to the caller.
+    pub(crate) fn record_read(&self, path: &WorkPath, snapshot: &Snapshot, lines: &[LineSpan]) {
         self.ledger.record_read(path, snapshot, lines, self.call);
     }
 }

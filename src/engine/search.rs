@@ -7,7 +7,7 @@ use crate::search::{
 };
 
 impl Engine {
-    fn admit_search(&self) -> Result<(), Refusal> {
+    fn require_listing(&self) -> Result<(), Refusal> {
         if self.can_list() {
             return Ok(());
         }
@@ -26,7 +26,7 @@ impl Engine {
         glob: Option<&str>,
         context: usize,
     ) -> Result<SearchReport, Refusal> {
-        self.admit_search()?;
+        self.require_listing()?;
         let context = context.min(MOST_CONTEXT);
         let mut scanned = match self.has_folder() {
             true => {
@@ -35,15 +35,15 @@ impl Engine {
                 let query = query.clone();
                 blocking(move || search::scan(&scope, &query, &overlay)).await?
             }
-            false => self.scan_listed(&query, path, glob).await?,
+            false => self.scan_objects(&query, path, glob).await?,
         };
         search::rank(&mut scanned.found);
-        let is_partly = scanned.skipped.unfetched > 0;
+        let is_partial = scanned.skipped.unfetched > 0;
         let total_files = scanned.found.len();
         let mut total_matches = scanned.found.iter().map(|file| file.count).sum();
-        let (mut files, mut room) = (Vec::new(), MOST_SHOWN);
+        let (mut files, mut matches_left) = (Vec::new(), MOST_SHOWN);
         for found in scanned.found.iter().take(MOST_FILES) {
-            if room == 0 {
+            if matches_left == 0 {
                 break;
             }
             // Links and rules of the store hold for what is shown, too.
@@ -51,8 +51,10 @@ impl Engine {
                 scanned.skipped.unreadable += 1;
                 continue;
             };
-            if let Some((hits, shown)) = search::show(&query, found, &snapshot, context, room) {
-                room -= hits.matches.len();
+            if let Some((hits, shown)) =
+                search::show(&query, found, &snapshot, context, matches_left)
+            {
+                matches_left -= hits.matches.len();
                 total_matches = total_matches + hits.match_count - found.count;
                 self.ledger.record_read(&found.path, &snapshot, &shown, self.call);
                 files.push(hits);
@@ -61,7 +63,7 @@ impl Engine {
         let shown: usize = files.iter().map(|file| file.matches.len()).sum();
         let total_paths = scanned.paths.len();
         scanned.paths.truncate(MOST_FILES);
-        let truncated = is_partly
+        let truncated = is_partial
             || shown < total_matches
             || files.len() < total_files
             || scanned.paths.len() < total_paths;
@@ -91,9 +93,9 @@ impl Engine {
         path: Option<&str>,
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
-        self.admit_search()?;
+        self.require_listing()?;
         if !self.has_folder() {
-            return self.list_listed(path, glob).await;
+            return self.list_objects(path, glob).await;
         }
         let overlay = self.store.overlay().await;
         let scope = Scope::new(self.root(), path, glob, &overlay)?;

@@ -18,13 +18,13 @@ use crate::matching::{Explained, Verdict};
 use crate::port::{Definition, NoSyntax, Syntax};
 use crate::text::{Snapshot, pluralize};
 
-/// What may come of a new syntax error.
+/// What happens when an edit introduces a syntax error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SyntaxMode {
     /// Nothing is parsed.
     Off,
-    /// It is told.
+    /// It is reported.
     Warn,
     /// It is reported, and an edit is refused if only the reading of the call adds the error.
     #[default]
@@ -83,7 +83,7 @@ pub(crate) struct Veto {
     new: Arc<str>,
 }
 
-/// For what has no engine: every grammar that is built in, with the last trees kept.
+/// For edits without an engine: every built-in grammar, with the last trees cached.
 #[cfg(feature = "syntax")]
 static BUILT_IN: LazyLock<SyntaxGate> = LazyLock::new(|| {
     SyntaxGate::new(crate::adapters::syntax::TreeSitter::new(), SyntaxMode::default())
@@ -116,27 +116,32 @@ impl SyntaxGate {
         self.syntax.definitions(path.as_str(), text)
     }
 
-    /// The edit, with what a parser says of it.
-    pub(crate) fn parsed(&self, edit: VerifiedEdit) -> VerifiedEdit {
+    /// The edit, with the parser's check of it.
+    pub(crate) fn with_syntax_check(&self, edit: VerifiedEdit) -> VerifiedEdit {
         let syntax = match self.mode {
             SyntaxMode::Off => None,
             SyntaxMode::Warn | SyntaxMode::Veto => Some(self.syntax.clone()),
         };
         let check: SyntaxCheckFn = Arc::new(move |edit: &VerifiedEdit| match &syntax {
-            Some(syntax) => compared(&**syntax, edit),
+            Some(syntax) => check_edit(&**syntax, edit),
             None => Some(SyntaxCheck::unchecked(Unchecked::Off)),
         });
         edit.with_syntax(check)
     }
 
-    /// What may forbid the outcome of this request.
+    /// The check that may refuse the outcome of this request.
     pub(crate) fn veto(&self, path: &WorkPath, request: &EditRequest) -> Veto {
         let syntax = (self.mode == SyntaxMode::Veto).then(|| self.syntax.clone());
         Veto { syntax, path: path.clone(), new: request.new.as_str().into() }
     }
 
-    /// A verdict without the outcomes that bring syntax errors, as long as any other is left.
-    pub(crate) fn vetted(&self, path: &WorkPath, snapshot: &Snapshot, matched: Verdict) -> Verdict {
+    /// A verdict without the outcomes that introduce syntax errors, as long as any other is left.
+    pub(crate) fn without_broken_outcomes(
+        &self,
+        path: &WorkPath,
+        snapshot: &Snapshot,
+        matched: Verdict,
+    ) -> Verdict {
         let Verdict::Ambiguous { mut outcomes, mut refusal } = matched else { return matched };
         // A text is no outcome unless it is shown as one.
         if self.mode != SyntaxMode::Veto || outcomes.len() != refusal.outcomes.len() {
@@ -146,12 +151,12 @@ impl SyntaxGate {
             splice_check(&*self.syntax, path, snapshot, splices).new_errors.into_iter().next()
         };
         let errors: Vec<_> = outcomes.iter().map(|one| brings(&one.splices)).collect();
-        let sound = errors.iter().filter(|error| error.is_none()).count();
-        let Some(first) = errors.iter().flatten().next().filter(|_| sound > 0) else {
+        let accepted = errors.iter().filter(|error| error.is_none()).count();
+        let Some(first) = errors.iter().flatten().next().filter(|_| accepted > 0) else {
             return Verdict::Ambiguous { outcomes, refusal };
         };
-        let gone = pluralize(errors.len() - sound, "other reading");
-        let why = format!("{gone} of the call would bring a syntax error at {first}");
+        let rejected = pluralize(errors.len() - accepted, "other reading");
+        let why = format!("{rejected} of the call would bring a syntax error at {first}");
         let mut keep = errors.iter().map(Option::is_none);
         outcomes.retain(|_| keep.next().unwrap_or(true));
         let mut keep = errors.iter().map(Option::is_none);
@@ -173,17 +178,17 @@ impl Veto {
     /// Refuses what brings a syntax error that `new_str` as sent does not bring at its place.
     pub(crate) fn check(&self, snapshot: &Snapshot, explained: &Explained) -> Result<(), Refusal> {
         let Some(syntax) = &self.syntax else { return Ok(()) };
-        let plain: Vec<Splice> = explained
+        let as_sent_splices: Vec<Splice> = explained
             .splices
             .iter()
             .map(|splice| Splice { range: splice.range.clone(), text: (*self.new).to_owned() })
             .collect();
-        if plain == explained.splices {
+        if as_sent_splices == explained.splices {
             return Ok(());
         }
-        let brought = splice_check(&**syntax, &self.path, snapshot, &explained.splices);
-        let Some(first) = brought.new_errors.first() else { return Ok(()) };
-        let as_sent = splice_check(&**syntax, &self.path, snapshot, &plain);
+        let introduced = splice_check(&**syntax, &self.path, snapshot, &explained.splices);
+        let Some(first) = introduced.new_errors.first() else { return Ok(()) };
+        let as_sent = splice_check(&**syntax, &self.path, snapshot, &as_sent_splices);
         if !as_sent.checked || !as_sent.new_errors.is_empty() {
             // The call itself adds one; it is reported, not refused.
             return Ok(());
@@ -221,9 +226,9 @@ fn splice_check(
     }
 }
 
-/// What a parser says of a checked edit. Only a file that is made or changed in its place is
-/// looked at: what moves or comes back has the errors that it had.
-fn compared(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
+/// The parser's check of a verified edit. Only a file that is created or changed where it is gets
+/// checked: one that moves or is restored has the errors that it had.
+fn check_edit(syntax: &dyn Syntax, edit: &VerifiedEdit) -> Option<SyntaxCheck> {
     let After::Content(content) = edit.after() else { return None };
     let path = edit.path().as_str();
     match (edit.before(), edit.plan()) {
@@ -260,7 +265,10 @@ impl Engine {
     }
 
     /// The files below a folder, and whether there are more; nothing for what is no folder.
-    pub(crate) async fn files_of(&self, raw: &str) -> Result<Option<(Vec<String>, bool)>, Refusal> {
+    pub(crate) async fn files_below(
+        &self,
+        raw: &str,
+    ) -> Result<Option<(Vec<String>, bool)>, Refusal> {
         #[cfg(feature = "search")]
         if !self.has_folder() && self.can_list() {
             let list = self.list_files(Some(raw), None).await?;

@@ -12,7 +12,7 @@ use crate::port::Definition;
 use crate::text::{LineSpan, Snapshot};
 
 /// Names that a refusal shows.
-const MOST_NAMED: usize = 12;
+const MAX_NAMED: usize = 12;
 
 /// Words for kinds that are one and the same to a caller.
 const GROUPS: &[&[&str]] = &[
@@ -23,7 +23,7 @@ const GROUPS: &[&[&str]] = &[
 
 /// The part of a file that an edit may match.
 #[derive(Debug, Clone)]
-pub(crate) struct View {
+pub(crate) struct ScopedView {
     /// The file, or a copy in which all else is blank: lines and offsets are the file's.
     pub(crate) snapshot: Snapshot,
     bound: Option<(String, Range<usize>)>,
@@ -37,7 +37,7 @@ struct Step {
 }
 
 /// A definition with the names that lead to it.
-struct Named<'a> {
+struct NamedDefinition<'a> {
     definition: &'a Definition,
     /// From the outermost inwards; the last is its own. A name in front of another
     /// has no kind.
@@ -51,15 +51,17 @@ impl SyntaxGate {
         path: &WorkPath,
         request: &EditRequest,
         snapshot: &Snapshot,
-    ) -> Result<View, Refusal> {
+    ) -> Result<ScopedView, Refusal> {
         let Some(within) = &request.within else {
-            return Ok(View { snapshot: snapshot.clone(), bound: None });
+            return Ok(ScopedView { snapshot: snapshot.clone(), bound: None });
         };
         let text = snapshot.text();
-        let found = self.definitions(path, text).map_err(|why| unnamed(path, within, why))?;
+        let found =
+            self.definitions(path, text).map_err(|why| cannot_use_within(path, within, why))?;
         let range = resolve(within, &found, snapshot)?;
-        let start = text[..range.start].rfind('\n').map_or(0, |feed| feed + 1);
-        let end = text[range.end..].find('\n').map_or(text.len(), |feed| range.end + feed + 1);
+        let start = text[..range.start].rfind('\n').map_or(0, |newline| newline + 1);
+        let end =
+            text[range.end..].find('\n').map_or(text.len(), |newline| range.end + newline + 1);
         let blank = |part: &str| -> String {
             let blank = |c: char| match c {
                 '\n' | '\r' => c.to_string(),
@@ -68,14 +70,14 @@ impl SyntaxGate {
             part.chars().map(blank).collect()
         };
         let masked = [&blank(&text[..start]), &text[start..end], &blank(&text[end..])].concat();
-        Ok(View {
+        Ok(ScopedView {
             snapshot: Snapshot::from_text(masked),
             bound: Some((within.clone(), start..end)),
         })
     }
 }
 
-impl View {
+impl ScopedView {
     /// Refuses what would write outside of the bound.
     pub(crate) fn admit(&self, explained: &Explained) -> Result<(), Refusal> {
         let Some((within, bound)) = &self.bound else { return Ok(()) };
@@ -127,7 +129,7 @@ fn lines_of(snapshot: &Snapshot, range: &Range<usize>) -> LineSpan {
     LineSpan { start: line(range.start), end: line(range.end.saturating_sub(1).max(range.start)) }
 }
 
-fn unnamed(path: &WorkPath, within: &str, why: Unchecked) -> Refusal {
+fn cannot_use_within(path: &WorkPath, within: &str, why: Unchecked) -> Refusal {
     let why = match why {
         Unchecked::BrokenBefore => "the file does not parse".to_owned(),
         Unchecked::Off => "this build has no parser".to_owned(),
@@ -181,7 +183,7 @@ fn group_of_kind(kind: &str) -> Option<usize> {
 
 impl Step {
     /// How many of the hints are words of the kind; `usize::MAX` if together they are the kind.
-    fn score(&self, kind: &str) -> usize {
+    fn hint_score(&self, kind: &str) -> usize {
         if !self.hints.is_empty() && self.hints.join(" ") == kind {
             return usize::MAX;
         }
@@ -192,18 +194,18 @@ impl Step {
     fn allows(&self, kind: &str) -> bool {
         let wanted = self.hints.iter().find_map(|hint| group_of(hint));
         match (wanted, group_of_kind(kind)) {
-            (Some(wanted), Some(own)) => wanted == own,
+            (Some(wanted), Some(target)) => wanted == target,
             _ => true,
         }
     }
 
-    fn fits(&self, (kind, name): (&str, &str)) -> bool {
+    fn matches(&self, (kind, name): (&str, &str)) -> bool {
         self.name == name && self.allows(kind)
     }
 }
 
 /// Each definition with the names that lead to it.
-fn chains(found: &[Definition]) -> Vec<Named<'_>> {
+fn name_chains(found: &[Definition]) -> Vec<NamedDefinition<'_>> {
     let mut open: Vec<&Definition> = Vec::new();
     let mut named = Vec::with_capacity(found.len());
     for definition in found {
@@ -218,7 +220,7 @@ fn chains(found: &[Definition]) -> Vec<Named<'_>> {
                 chain.push((if at == last { one.kind.as_str() } else { "" }, name));
             }
         }
-        named.push(Named { definition, chain });
+        named.push(NamedDefinition { definition, chain });
         open.push(definition);
     }
     named
@@ -231,34 +233,34 @@ fn resolve(
     snapshot: &Snapshot,
 ) -> Result<Range<usize>, Refusal> {
     let steps = steps(within);
-    let named = chains(found);
-    let Some((own, outer)) = steps.split_last() else {
+    let named = name_chains(found);
+    let Some((target, outer)) = steps.split_last() else {
         return Err(Refusal::new(EditCode::InvalidArguments, "`within` names nothing")
             .hint("Give a path of names such as \"class Pool / fn open\", or leave it out."));
     };
     let leads = |chain: &[(&str, &str)]| {
         let mut above = chain.iter();
-        outer.iter().all(|step| above.any(|one| step.fits(*one)))
+        outer.iter().all(|step| above.any(|one| step.matches(*one)))
     };
-    let fits = |one: &&Named<'_>| match one.chain.split_last() {
-        Some((last, above)) => own.fits(*last) && leads(above),
+    let fits = |one: &&NamedDefinition<'_>| match one.chain.split_last() {
+        Some((last, above)) => target.matches(*last) && leads(above),
         None => false,
     };
-    let mut fitting: Vec<&Named<'_>> = named.iter().filter(fits).collect();
+    let mut fitting: Vec<&NamedDefinition<'_>> = named.iter().filter(fits).collect();
     // A word that is the kind itself says more than one of the same group.
-    let best = fitting.iter().map(|one| own.score(&one.definition.kind)).max().unwrap_or(0);
-    fitting.retain(|one| own.score(&one.definition.kind) == best);
+    let best = fitting.iter().map(|one| target.hint_score(&one.definition.kind)).max().unwrap_or(0);
+    fitting.retain(|one| target.hint_score(&one.definition.kind) == best);
     match fitting.as_slice() {
         [only] => Ok(only.definition.range.clone()),
         [] => {
-            let same: Vec<&Named<'_>> = named
+            let same: Vec<&NamedDefinition<'_>> = named
                 .iter()
-                .filter(|one| one.chain.last().is_some_and(|(_, name)| *name == own.name))
+                .filter(|one| one.chain.last().is_some_and(|(_, name)| *name == target.name))
                 .collect();
-            let shown = if same.is_empty() { nearest(&named, &own.name) } else { same };
+            let shown = if same.is_empty() { nearest(&named, &target.name) } else { same };
             let there = match shown.is_empty() {
                 true => "the file defines no names".to_owned(),
-                false => format!("there is {}", listed(&shown, snapshot)),
+                false => format!("there is {}", describe(&shown, snapshot)),
             };
             Err(Refusal::new(
                 EditCode::InvalidArguments,
@@ -271,7 +273,7 @@ fn resolve(
             format!(
                 "`within` is not unique: `{within}` occurs {} times: {}",
                 several.len(),
-                listed(several, snapshot)
+                describe(several, snapshot)
             ),
         )
         .hint("Name more of the path, or leave `within` out and quote more lines.")),
@@ -279,22 +281,22 @@ fn resolve(
 }
 
 /// The names that are most like one, or all where there are few.
-fn nearest<'a>(named: &'a [Named<'a>], name: &str) -> Vec<&'a Named<'a>> {
-    let mut all: Vec<&Named<'_>> = named.iter().collect();
-    if all.len() > MOST_NAMED {
-        let far = |one: &&Named<'_>| {
-            let own = one.chain.last().map_or("", |(_, name)| name);
-            rapidfuzz::distance::levenshtein::distance(own.chars(), name.chars())
+fn nearest<'a>(named: &'a [NamedDefinition<'a>], name: &str) -> Vec<&'a NamedDefinition<'a>> {
+    let mut all: Vec<&NamedDefinition<'_>> = named.iter().collect();
+    if all.len() > MAX_NAMED {
+        let far = |one: &&NamedDefinition<'_>| {
+            let target = one.chain.last().map_or("", |(_, name)| name);
+            rapidfuzz::distance::levenshtein::distance(target.chars(), name.chars())
         };
         all.sort_by_cached_key(far);
-        all.truncate(MOST_NAMED);
+        all.truncate(MAX_NAMED);
         all.sort_by_key(|one| one.definition.range.start);
     }
     all
 }
 
-fn listed(named: &[&Named<'_>], snapshot: &Snapshot) -> String {
-    let words = named.iter().take(MOST_NAMED).map(|one| {
+fn describe(named: &[&NamedDefinition<'_>], snapshot: &Snapshot) -> String {
+    let words = named.iter().take(MAX_NAMED).map(|one| {
         let path: Vec<String> = one
             .chain
             .iter()
@@ -303,8 +305,8 @@ fn listed(named: &[&Named<'_>], snapshot: &Snapshot) -> String {
         format!("`{}` at {}", path.join(" / "), lines_of(snapshot, &one.definition.range))
     });
     let mut text = words.collect::<Vec<_>>().join(", ");
-    if named.len() > MOST_NAMED {
-        text.push_str(&format!(" and {} more", named.len() - MOST_NAMED));
+    if named.len() > MAX_NAMED {
+        text.push_str(&format!(" and {} more", named.len() - MAX_NAMED));
     }
     text
 }

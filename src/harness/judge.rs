@@ -115,7 +115,8 @@ impl Judgment {
 pub(crate) fn decide(case: &Case, gate: &SyntaxGate) -> Result<VerifiedEdit, Refusal> {
     let (path, snapshot) = decode(case)?;
     let request = case.request();
-    let matched = gate.vetted(&path, &snapshot, matching::decide(&request, &snapshot));
+    let matched =
+        gate.without_broken_outcomes(&path, &snapshot, matching::decide(&request, &snapshot));
     let explained = matched.into_result()?;
     gate.veto(&path, &request).check(&snapshot, &explained)?;
     verify(path, &snapshot, explained)

@@ -212,11 +212,11 @@ async fn trial(engine: &Engine, wanted: &Wanted) -> Option<Trial> {
         Ok(report) => report,
         Err(refusal) => {
             let reply = ToolReply::refused(refusal.clone());
-            engine.note(wanted.tool, Some(refusal.code.as_str()), &reply.report);
+            engine.record_call(wanted.tool, Some(refusal.code.as_str()), &reply.report);
             return Some(Trial::Refused(Box::new(refusal)));
         }
     };
-    engine.note(wanted.tool, None, &ToolReply::edited(&report).report);
+    engine.record_call(wanted.tool, None, &ToolReply::edited(&report).report);
     let after = layer.snapshot(&path).await.ok()?;
     if plain(&before, &wanted.request).as_deref() == Some(after.text()) {
         return Some(Trial::Same);

@@ -262,7 +262,7 @@ impl IndentMap {
 
     /// The file's indentation for this indentation of the call. `near` is an index of the pairs.
     /// Where the file has several for it, the nearest above and below must agree.
-    pub(super) fn observed(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
+    pub(super) fn with_observer(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
         budget::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_line_excluded));
         let same: Vec<(usize, &str)> = pairs
@@ -434,10 +434,10 @@ mod tests {
     fn an_irregular_map_answers_from_its_pairs() {
         let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")], None);
         assert!(map.is_irregular());
-        assert_eq!(map.observed("   ", 0), ObservedIndent::As("\t\t\t"));
-        assert_eq!(map.observed("       ", 0), ObservedIndent::Unseen);
+        assert_eq!(map.with_observer("   ", 0), ObservedIndent::As("\t\t\t"));
+        assert_eq!(map.with_observer("       ", 0), ObservedIndent::Unseen);
         let flat = fit(&[("", "    "), ("", "        "), ("", "        "), ("", "  ")], None);
-        assert_eq!(flat.observed("", 1), ObservedIndent::As("        "));
-        assert_eq!(flat.observed("", 0), ObservedIndent::Conflicting);
+        assert_eq!(flat.with_observer("", 1), ObservedIndent::As("        "));
+        assert_eq!(flat.with_observer("", 0), ObservedIndent::Conflicting);
     }
 }

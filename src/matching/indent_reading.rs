@@ -65,7 +65,7 @@ impl IndentReading {
         }
         let near = nearest_pair(call, n)?;
         let at = call.paired.binary_search(&near).ok()?;
-        match call.map.observed(sent, at) {
+        match call.map.with_observer(sent, at) {
             ObservedIndent::As(seen) => Some(seen.to_owned()),
             ObservedIndent::Conflicting => None,
             ObservedIndent::Unseen => like_nearest(call, near, sent),

@@ -121,7 +121,7 @@ pub(super) fn prune(ours: &Path, limits: HistoryLimits) -> io::Result<()> {
         if is_closed[at] {
             continue;
         }
-        let files = one.files_of(&one.entries[number]);
+        let files = one.files_below(&one.entries[number]);
         let new_files: Vec<PathBuf> =
             files.into_iter().filter(|file| !kept_files[at].contains(file)).collect();
         let new_bytes: u64 = new_files.iter().filter_map(|file| one.files.get(file)).sum();
@@ -178,7 +178,7 @@ impl LockedHistory {
     }
 
     /// The files that this commit needs.
-    fn files_of(&self, entry: &LogEntry) -> Vec<PathBuf> {
+    fn files_below(&self, entry: &LogEntry) -> Vec<PathBuf> {
         let before = entry.files.iter().filter_map(|file| file.before.as_ref());
         let after = entry.files.iter().filter_map(|file| file.after);
         let versions = before.map(|version| version.sha256).chain(after);
@@ -198,7 +198,7 @@ impl LockedHistory {
             rewrite(&self.folder, &self.entries[self.first_kept..])?;
         }
         let known: HashSet<PathBuf> =
-            self.entries.iter().flat_map(|entry| self.files_of(entry)).collect();
+            self.entries.iter().flat_map(|entry| self.files_below(entry)).collect();
         for file in self.files.keys().filter(|file| !kept_files.contains(*file)) {
             let is_left_over = || {
                 let written = fs::metadata(file).and_then(|meta| meta.modified()).ok();

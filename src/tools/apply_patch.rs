@@ -10,7 +10,7 @@ use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{
     After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
-use crate::engine::{Engine, admit_edits};
+use crate::engine::{Engine, refuse_too_many_edits};
 use crate::matching::budget::{Aborted, WorkBudget};
 use crate::patch::{Change, Hunk, Patch, resolve};
 use crate::text::Snapshot;
@@ -61,7 +61,7 @@ pub(crate) async fn prepare(engine: &Engine, patch: &Patch) -> Result<Vec<Verifi
         Change::Update { hunks, .. } => hunks.len().max(1),
         Change::Add(_) | Change::Delete => 1,
     });
-    admit_edits("files and hunks", parts.sum())?;
+    refuse_too_many_edits("files and hunks", parts.sum())?;
     let mut batch = Vec::new();
     for file in &patch.files {
         let path = engine.path(&file.path)?;

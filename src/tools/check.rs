@@ -63,7 +63,7 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
     let mut report = CheckReport { checked: 0, errors: 0, files: Vec::new(), truncated: false };
     let mut paths = Vec::new();
     for raw in &arguments.paths {
-        match call.engine.files_of(raw).await? {
+        match call.engine.files_below(raw).await? {
             // A file that is named is told of, whatever its language.
             None => paths.push((raw.clone(), true)),
             Some((files, truncated)) => {

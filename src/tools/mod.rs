@@ -245,15 +245,15 @@ impl Toolbox {
 
     /// The same tools, called by this client.
     #[must_use]
-    pub fn called_by(&self, client: &str) -> Self {
-        Self { engine: self.engine.called_by(client), ..self.clone() }
+    pub fn for_client(&self, client: &str) -> Self {
+        Self { engine: self.engine.for_client(client), ..self.clone() }
     }
 
     /// The same tools, telling `observer` of each stage.
     #[must_use]
-    pub fn observed(&self, observer: Option<Observer>) -> Self {
+    pub fn with_observer(&self, observer: Option<Observer>) -> Self {
         match observer {
-            Some(observer) => Self { engine: self.engine.observed(observer), ..self.clone() },
+            Some(observer) => Self { engine: self.engine.with_observer(observer), ..self.clone() },
             None => self.clone(),
         }
     }
@@ -291,7 +291,7 @@ impl Toolbox {
         let ledger = self.engine.ledger().clone();
         let call = ledger.begin_call();
         let during =
-            Self { engine: self.engine.during(call, options.seen_answers), ..self.clone() };
+            Self { engine: self.engine.in_call(call, options.seen_answers), ..self.clone() };
         (during.noted(name, arguments, options).await, Telling { ledger, call })
     }
 
@@ -300,10 +300,10 @@ impl Toolbox {
         let span =
             spans::call(tool.map_or("unknown tool", |tool| tool.name), options.trace.as_ref());
         let reply = self.answer(name, arguments, options).instrument(span.clone()).await;
-        spans::answered(&span, &reply);
+        spans::record_reply(&span, &reply);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
             let tool = tool.map_or("unknown tool", |tool| tool.name);
-            self.engine.note(tool, reply.code.map(EditCode::as_str), &reply.report);
+            self.engine.record_call(tool, reply.code.map(EditCode::as_str), &reply.report);
         }
         reply
     }
@@ -364,7 +364,7 @@ impl Toolbox {
             }
         }
         let options = &CallOptions { request_id: request.clone(), ..options.clone() };
-        let named = encoding.map(|encoding| self.engine.reading_as(encoding));
+        let named = encoding.map(|encoding| self.engine.with_encoding(encoding));
         let engine = named.as_ref().unwrap_or(&self.engine);
         let call = Call { engine, arguments: &arguments, options };
         let reply = match &self.guard {

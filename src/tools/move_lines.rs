@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, EditReport, Refusal};
-use crate::engine::{Depth, MoveRequest, Side, Transfer};
+use crate::engine::{MoveIndentation, MoveRequest, Side, Transfer};
 use crate::hashline::anchors::Anchor;
 use crate::text::{LineSpan, quote_name};
 
@@ -163,9 +163,9 @@ impl Arguments {
                 true => Transfer::Copy,
                 false => Transfer::Move,
             },
-            depth: match self.reindent.unwrap_or(false) {
-                true => Depth::Fitted,
-                false => Depth::Kept,
+            indentation: match self.reindent.unwrap_or(false) {
+                true => MoveIndentation::Fitted,
+                false => MoveIndentation::Kept,
             },
         })
     }

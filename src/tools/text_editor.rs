@@ -138,7 +138,7 @@ async fn place(
         )
         .hint(format!("Give a line from 0 to {total}.")));
     }
-    let line = call.engine.line_now(path, &snapshot, line).await?;
+    let line = call.engine.current_line(path, &snapshot, line).await?;
     let at = snapshot.lines().start(line + 1);
     let ending = snapshot.ending_near(at).as_str();
     let ending = if ending.is_empty() { "\n" } else { ending };
@@ -181,7 +181,7 @@ async fn view(call: Call<'_>, given: &TextEditorArguments) -> ToolReply {
         let _ = writeln!(text, "{number}: {}", snapshot.line(number).unwrap_or_default());
     }
     if first <= last {
-        call.engine.saw(&path, &snapshot, &[LineSpan { start: first, end: last }]);
+        call.engine.record_read(&path, &snapshot, &[LineSpan { start: first, end: last }]);
     }
     let message = text.clone();
     ToolReply::answered(message, View { path: path.as_str().to_owned(), total_lines: total, text })

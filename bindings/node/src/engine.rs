@@ -8,7 +8,7 @@ use napi::threadsafe_function::ThreadsafeFunction;
 use napi_derive::napi;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
-use restitch::engine::{CallOptions, Engine, Undoes};
+use restitch::engine::{CallOptions, Engine, UndoScope};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
 };
@@ -89,7 +89,7 @@ impl NativeEngine {
         let options = CallOptions {
             dry_run,
             request_id: request_id.map(Into::into),
-            undoes: Undoes::LastOfSession,
+            undo_scope: UndoScope::Session,
             ..CallOptions::default()
         };
         let reply = self.toolbox.call(&name, arguments, &options).await;

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
-use restitch::engine::{CallOptions, Undoes};
+use restitch::engine::{CallOptions, UndoScope};
 use restitch::port::{
     BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
 };
@@ -68,7 +68,7 @@ impl Engine {
         let options = CallOptions {
             dry_run,
             request_id: request_id.map(Into::into),
-            undoes: Undoes::LastOfSession,
+            undo_scope: UndoScope::Session,
             ..CallOptions::default()
         };
         py.detach(|| {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::engine::Note;
+use crate::engine::CallRecord;
 use crate::port::SharedCounts;
 use crate::tools::{self, ToolReply};
 
@@ -82,7 +82,7 @@ impl Metrics {
         // A client may call anything by any name; that must not make a counter each.
         let tool = tools::find(tool).map_or("unknown", |tool| tool.name);
         let code = reply.code.map(|code| code.as_str());
-        let note = Note::read(tool, code, &reply.report);
+        let note = CallRecord::from_report(tool, code, &reply.report);
         let access = escape_label(access);
         let own = format!("access=\"{access}\"");
         let add = |counter: &mut BTreeMap<Labels, u64>, labels: Labels, number: u64| {

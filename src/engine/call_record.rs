@@ -1,4 +1,4 @@
-//! The result of a call, for statistics: names and codes, never a path or a text.
+//! Records of calls, for statistics: names and codes, never a path or a text.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 /// One call and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Note {
+pub struct CallRecord {
     /// The tool.
     pub tool: String,
     /// Who called: a client's name for itself, where it has one.
@@ -23,7 +23,7 @@ pub struct Note {
     /// What was rewritten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rewrites: Vec<String>,
-    /// What a model was asked, and what came of each answer.
+    /// What a model was asked, and the outcome of each answer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub asks: Vec<(String, String)>,
     /// Requests to the model.
@@ -36,30 +36,30 @@ pub struct Note {
     pub millis: u64,
 }
 
-/// Is told of each call that could change files.
-pub type Notes = Arc<dyn Fn(Note) + Send + Sync>;
+/// Receives a record of each call that could change files.
+pub type CallRecorder = Arc<dyn Fn(CallRecord) + Send + Sync>;
 
-impl Note {
+impl CallRecord {
     /// Reads a tool's report.
-    pub(crate) fn read(tool: &str, code: Option<&str>, report: &Value) -> Self {
-        let mut note =
+    pub(crate) fn from_report(tool: &str, code: Option<&str>, report: &Value) -> Self {
+        let mut record =
             Self { tool: tool.to_owned(), code: code.map(str::to_owned), ..Self::default() };
         // Several files have a report each; that of a single one is at the top level as well.
         match report["files"].as_array() {
-            Some(files) => files.iter().for_each(|file| note.add(file)),
-            None => note.add(report),
+            Some(files) => files.iter().for_each(|file| record.add_report(file)),
+            None => record.add_report(report),
         }
-        note
+        record
     }
 
-    fn add(&mut self, report: &Value) {
+    fn add_report(&mut self, report: &Value) {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         self.rungs.extend(text(&report["rung"]));
         let rewrites = report["rewrites"].as_array().into_iter().flatten();
         self.rewrites.extend(rewrites.filter_map(text));
         for attempt in report["attempts"].as_array().into_iter().flatten() {
-            let said = text(&attempt["ask"]).zip(text(&attempt["outcome"]));
-            self.asks.extend(said);
+            let outcome = text(&attempt["ask"]).zip(text(&attempt["outcome"]));
+            self.asks.extend(outcome);
         }
         let count = |name: &str| report["model"][name].as_u64().unwrap_or(0);
         self.requests += count("calls");
@@ -83,12 +83,12 @@ mod tests {
              "attempts": [{"ask": "correct_old", "outcome": "accepted", "detail": "secret"}],
              "model": {"calls": 2, "cached": 1, "prompt_tokens": 10, "completion_tokens": 5, "millis": 7}},
         ]});
-        let note = Note::read("multi_edit", None, &report);
-        assert_eq!(note.rungs, ["exact", "model"]);
-        assert_eq!(note.asks, [("correct_old".to_owned(), "accepted".to_owned())]);
-        assert_eq!((note.requests, note.cached, note.tokens, note.millis), (2, 1, 15, 7));
-        let text = serde_json::to_string(&note).expect("JSON");
+        let record = CallRecord::from_report("multi_edit", None, &report);
+        assert_eq!(record.rungs, ["exact", "model"]);
+        assert_eq!(record.asks, [("correct_old".to_owned(), "accepted".to_owned())]);
+        assert_eq!((record.requests, record.cached, record.tokens, record.millis), (2, 1, 15, 7));
+        let text = serde_json::to_string(&record).expect("JSON");
         assert!(!text.contains("secret"), "{text}");
-        assert_eq!(serde_json::from_str::<Note>(&text).expect("reads"), note);
+        assert_eq!(serde_json::from_str::<CallRecord>(&text).expect("reads"), record);
     }
 }

@@ -1,5 +1,5 @@
-//! Listing and searching if the root is not a folder: the store lists its files page by page, and
-//! a bounded number of them is fetched and searched.
+//! Lists and searches a root that is not a folder, such as object storage: the store lists its
+//! files page by page, and a bounded number of them is fetched and searched.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -15,60 +15,60 @@ use crate::search::{
 };
 
 /// Names that one listing looks at.
-const MOST_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 20_000;
 /// Files that one search fetches, how large each may be, and all of them.
-const MOST_FETCHED: usize = 5_000;
-const MOST_BYTES: u64 = 4 << 20;
-const MOST_TOTAL: u64 = 64 << 20;
+const MAX_FETCHED: usize = 5_000;
+const MAX_FILE_BYTES: u64 = 4 << 20;
+const MAX_TOTAL_BYTES: u64 = 64 << 20;
 /// Files that are searched at a time, and requests at the same time.
 const CHUNK: usize = 256;
-const AT_ONCE: usize = 16;
-/// Files of rules that are read.
-const MOST_RULE_FILES: usize = 200;
+const CONCURRENT_REQUESTS: usize = 16;
+/// Ignore files that are read.
+const MAX_RULE_FILES: usize = 200;
 
 /// The files of a scope, by path.
-struct Files {
+struct ScopeFiles {
     files: BTreeMap<WorkPath, u64>,
     /// Whether there are more than were looked at.
-    more: bool,
+    has_more: bool,
     overlay: Overlay,
 }
 
 impl Engine {
-    pub(super) async fn list_listed(
+    pub(super) async fn list_objects(
         &self,
         path: Option<&str>,
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
         let scope = Scope::listed(self.root(), path, glob)?;
-        let Files { files, more, .. } = self.files_in(&scope).await?;
+        let ScopeFiles { files, has_more, .. } = self.files_in(&scope).await?;
         let total = files.len();
         let shown = files.into_iter().take(MOST_LISTED);
         let files: Vec<ListedFile> = shown
             .map(|(path, bytes)| ListedFile { path: path.as_str().to_owned(), bytes })
             .collect();
-        let skipped = search::Skipped { unfetched: usize::from(more), ..Default::default() };
-        Ok(ListReport { truncated: more || total > files.len(), files, total, skipped })
+        let skipped = search::Skipped { unfetched: usize::from(has_more), ..Default::default() };
+        Ok(ListReport { truncated: has_more || total > files.len(), files, total, skipped })
     }
 
-    pub(super) async fn scan_listed(
+    pub(super) async fn scan_objects(
         &self,
         query: &Query,
         path: Option<&str>,
         glob: Option<&str>,
     ) -> Result<Scanned, Refusal> {
         let scope = Scope::listed(self.root(), path, glob)?;
-        let Files { files, more, overlay } = self.files_in(&scope).await?;
+        let ScopeFiles { files, has_more, overlay } = self.files_in(&scope).await?;
         let mut scanned = Scanned::default();
-        scanned.skipped.unfetched += usize::from(more);
+        scanned.skipped.unfetched += usize::from(has_more);
         let mut wanted = Vec::new();
-        let mut room = MOST_TOTAL;
+        let mut bytes_left = MAX_TOTAL_BYTES;
         for (path, bytes) in files {
-            let is_small = bytes <= MOST_BYTES.min(room) && wanted.len() < MOST_FETCHED;
+            let is_small = bytes <= MAX_FILE_BYTES.min(bytes_left) && wanted.len() < MAX_FETCHED;
             if overlay.contains_key(&path) {
                 wanted.push(path);
             } else if is_small {
-                room -= bytes;
+                bytes_left -= bytes;
                 wanted.push(path);
             } else {
                 scanned.skipped.unfetched += 1;
@@ -76,9 +76,9 @@ impl Engine {
         }
         let total = wanted.len();
         for (number, chunk) in wanted.chunks(CHUNK).enumerate() {
-            self.reached(Stage::Read, &format!("{} of {total} files", number * CHUNK));
-            let (fetched, lost) = self.fetch(chunk).await;
-            scanned.skipped.unreadable += lost;
+            self.report_stage(Stage::Read, &format!("{} of {total} files", number * CHUNK));
+            let (fetched, failed) = self.fetch(chunk).await;
+            scanned.skipped.unreadable += failed;
             let (scope, query) = (scope.clone(), query.clone());
             let found = blocking(move || search::scan(&scope, &query, &fetched)).await?;
             scanned.add(found);
@@ -88,26 +88,26 @@ impl Engine {
     }
 
     /// The files of a scope without what the rules of the workspace leave out.
-    async fn files_in(&self, scope: &Scope) -> Result<Files, Refusal> {
-        let begins = scope.begins().to_str().unwrap_or_default().to_owned();
+    async fn files_in(&self, scope: &Scope) -> Result<ScopeFiles, Refusal> {
+        let start = scope.begins().to_str().unwrap_or_default().to_owned();
         let mut listed: Vec<ListedObject> = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = self.store.list(&begins, after.as_deref()).await?;
+            let page = self.store.list(&start, after.as_deref()).await?;
             listed.extend(page.files);
             after = page.next;
-            if after.is_none() || listed.len() >= MOST_NAMES {
+            if after.is_none() || listed.len() >= MAX_NAMES {
                 break;
             }
-            self.reached(Stage::Read, &format!("{} names", listed.len()));
+            self.report_stage(Stage::Read, &format!("{} names", listed.len()));
         }
-        let more = after.is_some();
+        let has_more = after.is_some();
         let overlay = self.store.overlay().await;
         let mut files: BTreeMap<WorkPath, u64> =
             listed.into_iter().map(|file| (file.path, file.bytes)).collect();
         // A name that is no folder may be a file.
         if files.is_empty()
-            && let Ok(path) = WorkPath::parse(&begins, self.root())
+            && let Ok(path) = WorkPath::parse(&start, self.root())
             && let Ok(bytes) = self.store.load(&path).await
         {
             files.insert(path, bytes.len() as u64);
@@ -118,25 +118,25 @@ impl Engine {
                 None => files.remove(path),
             };
         }
-        let rules = self.rules(&files, scope.begins()).await;
+        let rules = self.ignore_rules(&files, scope.begins()).await;
         files.retain(|path, _| scope.covers(path) && !scope.leaves_out(&rules, path));
-        Ok(Files { files, more, overlay })
+        Ok(ScopeFiles { files, has_more, overlay })
     }
 
-    /// The files of rules among these, and those of the folders above.
-    async fn rules(&self, files: &BTreeMap<WorkPath, u64>, begins: &Path) -> Excluded {
+    /// The rules of the ignore files among these, and of those in the folders above.
+    async fn ignore_rules(&self, files: &BTreeMap<WorkPath, u64>, start: &Path) -> Excluded {
         const NAMES: [&str; 2] = [".ignore", ".gitignore"];
-        let is_rules = |(path, bytes): &(&WorkPath, &u64)| {
+        let is_rule_file = |(path, bytes): &(&WorkPath, &u64)| {
             let name = path.as_path().file_name().and_then(|name| name.to_str());
             name.is_some_and(|name| NAMES.contains(&name)) && **bytes <= MOST_RULES
         };
         let mut wanted: Vec<WorkPath> = files
             .iter()
-            .filter(is_rules)
-            .take(MOST_RULE_FILES)
+            .filter(is_rule_file)
+            .take(MAX_RULE_FILES)
             .map(|(path, _)| path.clone())
             .collect();
-        for folder in begins.ancestors().skip(1) {
+        for folder in start.ancestors().skip(1) {
             let above =
                 NAMES.iter().filter_map(|name| folder.join(name).to_str().map(str::to_owned));
             wanted.extend(above.filter_map(|name| WorkPath::parse(&name, self.root()).ok()));
@@ -152,23 +152,23 @@ impl Engine {
 
     /// Fetches files, several at a time; also answers with how many could not be.
     async fn fetch(&self, paths: &[WorkPath]) -> (Overlay, usize) {
-        let mut waiting: VecDeque<WorkPath> = paths.iter().cloned().collect();
-        let mut under_way = JoinSet::new();
+        let mut pending: VecDeque<WorkPath> = paths.iter().cloned().collect();
+        let mut running = JoinSet::new();
         let mut fetched = Overlay::new();
-        let mut lost = 0;
+        let mut failed = 0;
         loop {
-            while under_way.len() < AT_ONCE
-                && let Some(path) = waiting.pop_front()
+            while running.len() < CONCURRENT_REQUESTS
+                && let Some(path) = pending.pop_front()
             {
                 let store = self.store.clone();
-                under_way.spawn(async move { (store.load(&path).await, path) });
+                running.spawn(async move { (store.load(&path).await, path) });
             }
-            match under_way.join_next().await {
-                None => return (fetched, lost),
+            match running.join_next().await {
+                None => return (fetched, failed),
                 Some(Ok((Ok(bytes), path))) => {
                     fetched.insert(path, Some(bytes));
                 }
-                Some(Ok((Err(_), _)) | Err(_)) => lost += 1,
+                Some(Ok((Err(_), _)) | Err(_)) => failed += 1,
             }
         }
     }

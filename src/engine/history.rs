@@ -1,9 +1,9 @@
-//! What was done before: undo, the log, the change feed, repeated requests.
+//! The history of a root: undo, the log, the change feed, repeated requests.
 
 use tokio::sync::broadcast;
 use tracing::Instrument as _;
 
-use super::{CallOptions, Engine, Undoes};
+use super::{CallOptions, Engine, UndoScope};
 use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
 use crate::port::{Change, Committed, Recalled, RequestId, Revision, UndoHow};
 use crate::spans;
@@ -17,21 +17,24 @@ impl Engine {
         revision: Option<u64>,
         options: &CallOptions,
     ) -> Result<(u64, Vec<EditReport>), Refusal> {
-        let how = if options.dry_run { UndoHow::Rehearse } else { UndoHow::Write };
-        let revision = match (revision, options.undoes) {
-            (None, Undoes::LastOfSession) => Some(self.last_of_session().await?),
+        let mode = if options.dry_run { UndoHow::Rehearse } else { UndoHow::Write };
+        let revision = match (revision, options.undo_scope) {
+            (None, UndoScope::Session) => Some(self.last_session_revision().await?),
             (given, _) => given,
         };
         let _writing = self.ledger.lock_writes().await;
         let span = spans::undo();
-        let undone = self.store.undo(revision, how).instrument(span.clone()).await;
-        spans::ended(&span, &undone);
+        let undone = self.store.undo(revision, mode).instrument(span.clone()).await;
+        spans::record_result(&span, &undone);
         let undone = undone?;
-        Ok((undone.revision, undone.committed.into_iter().map(|done| self.noted(done)).collect()))
+        Ok((
+            undone.revision,
+            undone.committed.into_iter().map(|done| self.record_commit(done)).collect(),
+        ))
     }
 
     /// The newest commit of this session that was not undone.
-    async fn last_of_session(&self) -> Result<u64, Refusal> {
+    async fn last_session_revision(&self) -> Result<u64, Refusal> {
         let nothing = || {
             Refusal::new(
                 EditCode::NoChange,
@@ -73,7 +76,7 @@ impl Engine {
 
     /// The reports of commits that were made before.
     pub fn reports(&self, committed: Vec<Committed>) -> Vec<EditReport> {
-        committed.into_iter().map(super::reported).collect()
+        committed.into_iter().map(super::report_of).collect()
     }
 
     /// Remembers the answer to a request.

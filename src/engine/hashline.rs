@@ -1,7 +1,7 @@
 //! `hashline_edit` on the engine.
 
-use super::limits::admit_edits;
-use super::lines::{Seen, create};
+use super::limits::refuse_too_many_edits;
+use super::lines::{KnownLines, create};
 use super::{CallOptions, Engine};
 use crate::edit::{
     After, EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
@@ -46,9 +46,9 @@ impl Engine {
             return self.delete(path, request, options).await;
         }
         let edit = match self.snapshot(path).await {
-            Ok(current) => self.prepare_anchored(path, request, &current).await?,
+            Ok(current) => self.prepare_hashline(path, request, &current).await?,
             Err(refusal) if refusal.code == EditCode::FileNotFound => {
-                Some(created(path, request, refusal)?)
+                Some(create_from(path, request, refusal)?)
             }
             Err(refusal) => return Err(refusal),
         };
@@ -60,7 +60,7 @@ impl Engine {
         self.rename(path, to, edit, options).await
     }
 
-    async fn prepare_anchored(
+    async fn prepare_hashline(
         &self,
         path: &WorkPath,
         request: &HashlineRequest,
@@ -69,31 +69,31 @@ impl Engine {
         if request.edits.is_empty() && request.rename.is_some() {
             return Ok(None);
         }
-        admit_edits("edits", request.edits.len())?;
+        refuse_too_many_edits("edits", request.edits.len())?;
         let named = request.snapshot.as_deref();
         let versions = self.versions(path, current, named).await;
         let basis = numbering_basis(&versions, current, self.seen_answers);
         let resolver = || Resolver::new(current, &versions, named, basis.clone());
-        let places = match ops::locate(&request.edits, current, resolver()) {
+        let located = match ops::locate(&request.edits, current, resolver()) {
             // Another process may have moved the lines: its record tells where they are.
             Err(stale) if stale.code == EditCode::StaleAnchor && named.is_none() => {
-                let past = self.past_versions(path, None).await;
+                let past = self.recorded_versions(path, None).await;
                 ops::locate(&request.edits, current, resolver().remembering(&past))
             }
             placed => placed,
         };
-        let places =
-            places.inspect_err(|refusal| self.saw_fresh_anchors(path, current, refusal))?;
+        let located =
+            located.inspect_err(|refusal| self.record_fresh_anchors(path, current, refusal))?;
         let mut explanation =
-            Explanation::plain(if places.has_moved { Rung::Carried } else { Rung::Exact });
-        explanation.warnings = places.warnings;
-        let seen = match named {
-            Some(_) => Seen::Whole,
-            None => Seen::Lines(
-                places.edits.iter().flat_map(|edit| [edit.span.start, edit.span.end]).collect(),
+            Explanation::plain(if located.has_moved { Rung::Carried } else { Rung::Exact });
+        explanation.warnings = located.warnings;
+        let known = match named {
+            Some(_) => KnownLines::All,
+            None => KnownLines::Lines(
+                located.edits.iter().flat_map(|edit| [edit.span.start, edit.span.end]).collect(),
             ),
         };
-        self.decide_lines(path, current, places.edits, explanation, &seen).map(Some)
+        self.decide_lines(path, current, located.edits, explanation, &known).map(Some)
     }
 
     async fn delete(
@@ -136,24 +136,24 @@ impl Engine {
             Some(After::Content(content)) => content.clone(),
             _ => before.clone().into(),
         };
-        let make = VerifiedEdit::restore(to.clone(), None, After::Content(content), explanation);
+        let create = VerifiedEdit::restore(to.clone(), None, After::Content(content), explanation);
         let remove = VerifiedEdit::restore(
             from.clone(),
             Some(before),
             After::Removed,
             Explanation::plain(Rung::Rename),
         );
-        let mut reports = self.commit(vec![make, remove], options).await?;
-        let made = reports.remove(0);
+        let mut reports = self.commit(vec![create, remove], options).await?;
+        let created = reports.remove(0);
         let mut report = match edit {
-            None => made,
+            None => created,
             // What changed is said in terms of the file that was edited.
             Some(edit) => EditReport {
-                path: made.path,
-                revision: made.revision,
-                durability: made.durability,
-                explanation: made.explanation,
-                after_sha256: made.after_sha256,
+                path: created.path,
+                revision: created.revision,
+                durability: created.durability,
+                explanation: created.explanation,
+                after_sha256: created.after_sha256,
                 ..EditReport::new(&edit)
             },
         };
@@ -168,7 +168,7 @@ fn no_edits() -> Refusal {
 }
 
 /// A file that is made by appends and prepends without anchors.
-fn created(
+fn create_from(
     path: &WorkPath,
     request: &HashlineRequest,
     missing: Refusal,
