@@ -7,7 +7,7 @@ use crate::edit::{
     After, EditCode, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
 use crate::hashline::ops::{self, HashlineEdit, Op};
-use crate::hashline::resolve::Resolver;
+use crate::hashline::resolver::Resolver;
 use crate::session::numbering_basis;
 use crate::text::Snapshot;
 
@@ -78,7 +78,7 @@ impl Engine {
             // Another process may have moved the lines: its record tells where they are.
             Err(stale) if stale.code == EditCode::StaleAnchor && named.is_none() => {
                 let past = self.recorded_versions(path, None).await;
-                ops::locate(&request.edits, current, resolver().remembering(&past))
+                ops::locate(&request.edits, current, resolver().with_recorded_versions(&past))
             }
             placed => placed,
         };

@@ -7,8 +7,11 @@ use super::{CallOptions, Engine};
 use crate::edit::{
     EditCode, EditPlan, EditReport, Explanation, Rebase, Refusal, Rung, VerifiedEdit, WorkPath,
 };
-use crate::hashline::carry::LineMap;
-use crate::hashline::resolve::{Cause, Found, NoNumbers, Resolver, Stale, Version, names, nearest};
+use crate::hashline::line_map::LineMap;
+use crate::hashline::resolver::{
+    NumberError, ResolvedSpan, Resolver, SeenVersion, StaleAnchor, StaleCause, is_snapshot_id,
+    nearest,
+};
 use crate::hashline::{anchors::Anchor, stale};
 use crate::language::Language;
 use crate::line_edit::{self, DecidedEdits, LineChange, LocatedEdit};
@@ -65,15 +68,15 @@ impl Engine {
         let mut resolver = Resolver::new(&current, &versions, snapshot, basis.clone());
         let mut explanation = Explanation::plain(Rung::Exact);
         let mut located = Vec::with_capacity(changes.len());
-        let mut stale: Vec<Stale> = Vec::new();
+        let mut stale: Vec<StaleAnchor> = Vec::new();
         for (k, change) in changes.into_iter().enumerate() {
-            let span = match resolver.numbers(change.span) {
+            let span = match resolver.resolve_numbers(change.span) {
                 Ok(span) => span,
-                Err(NoNumbers::OutOfRange(total)) => {
+                Err(NumberError::OutOfRange(total)) => {
                     line_edit::check_span(change.span, total)?;
                     continue;
                 }
-                Err(NoNumbers::Stale(lost)) => {
+                Err(NumberError::Stale(lost)) => {
                     stale.extend(lost);
                     continue;
                 }
@@ -142,10 +145,11 @@ impl Engine {
         path: &WorkPath,
         current: &Snapshot,
         named: Option<&str>,
-    ) -> Vec<Version> {
+    ) -> Vec<SeenVersion> {
         let own = self.ledger.versions(path);
         let Some(id) = named else { return own };
-        let known = names(id, current) || own.iter().any(|version| names(id, &version.snapshot));
+        let known = is_snapshot_id(id, current)
+            || own.iter().any(|version| is_snapshot_id(id, &version.snapshot));
         if known { own } else { self.recorded_versions(path, Some(id)).await }
     }
 
@@ -154,10 +158,10 @@ impl Engine {
         &self,
         path: &WorkPath,
         from: Option<&str>,
-    ) -> Vec<Version> {
+    ) -> Vec<SeenVersion> {
         let past = self.store.past(path, from).await;
         let read = past.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
-        read.map(|snapshot| Version::new(snapshot, Vec::new())).collect()
+        read.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
     }
 
     /// Where a gap or a line that the caller names is now, for tools that insert behind a line.
@@ -175,10 +179,10 @@ impl Engine {
             0 => LineSpan { start: 1, end: 0 },
             line => LineSpan { start: line, end: line },
         };
-        match resolver.numbers(span) {
+        match resolver.resolve_numbers(span) {
             Ok(span) => Ok(span.end),
-            Err(NoNumbers::OutOfRange(_)) => Ok(line),
-            Err(NoNumbers::Stale(stale)) => {
+            Err(NumberError::OutOfRange(_)) => Ok(line),
+            Err(NumberError::Stale(stale)) => {
                 let refusal = stale::refusal(&stale, current);
                 self.record_fresh_anchors(path, current, &refusal);
                 Err(refusal)
@@ -202,7 +206,7 @@ impl Engine {
             Some(VersionRef::Recorded(at)) => {
                 let mut resolver =
                     Resolver::new(current, &versions, None, NumberingBasis::Versions(of.clone()));
-                nearest(&resolver.way(*at), line, current)
+                nearest(&resolver.line_map(*at), line, current)
             }
             _ => line,
         }
@@ -212,12 +216,12 @@ impl Engine {
     fn name_versions(
         &self,
         refusal: &mut Refusal,
-        stale: &[Stale],
-        versions: &[Version],
+        stale: &[StaleAnchor],
+        versions: &[SeenVersion],
         basis: &NumberingBasis,
     ) {
         let NumberingBasis::Versions(of) = basis else { return };
-        if stale.iter().all(|one| one.cause != Cause::Ambiguous) {
+        if stale.iter().all(|one| one.cause != StaleCause::Ambiguous) {
             return;
         }
         let ids: Vec<String> = of
@@ -268,7 +272,7 @@ impl Engine {
         );
         refusal.anchors = shown
             .iter()
-            .filter_map(|&number| Some(stale::clipped(number, current.line(number)?)))
+            .filter_map(|&number| Some(stale::render_clipped(number, current.line(number)?)))
             .collect();
         refusal.affected_ranges = unseen.clone();
         let all: usize = unseen.iter().map(|gap| gap.end + 1 - gap.start).sum();
@@ -278,7 +282,10 @@ impl Engine {
             self.ledger.record_shown(path, current, &spans, self.call);
             "They are shown above; send the same call again to replace them.".into()
         } else {
-            format!("Read ranges {} first, then send the call again.", stale::in_words(&unseen))
+            format!(
+                "Read ranges {} first, then send the call again.",
+                stale::format_ranges(&unseen)
+            )
         });
         Err(refusal)
     }
@@ -329,29 +336,29 @@ pub(super) async fn find_span(
     first: &Anchor,
     last: &Anchor,
     snapshot: Option<&str>,
-) -> Result<Found, Refusal> {
+) -> Result<ResolvedSpan, Refusal> {
     let versions = engine.versions(path, current, snapshot).await;
     let basis = numbering_basis(&versions, current, engine.seen_answers);
     let mut resolver = Resolver::new(current, &versions, snapshot, basis.clone());
     let named = LineSpan { start: first.line, end: last.line };
     let stale = if first.id.is_empty() {
-        match resolver.numbers(named) {
-            Ok(span) => return Ok(Found { span, named }),
-            Err(NoNumbers::OutOfRange(total)) => {
+        match resolver.resolve_numbers(named) {
+            Ok(span) => return Ok(ResolvedSpan { span, named }),
+            Err(NumberError::OutOfRange(total)) => {
                 line_edit::check_span(named, total)?;
                 Vec::new()
             }
-            Err(NoNumbers::Stale(stale)) => stale,
+            Err(NumberError::Stale(stale)) => stale,
         }
     } else {
-        match resolver.find(first, last) {
+        match resolver.resolve(first, last) {
             Ok(found) => return Ok(found),
             Err(stale) if snapshot.is_some() => stale,
             Err(_) => {
                 // Another process may have moved the lines: its record tells where they are.
                 let past = engine.recorded_versions(path, None).await;
                 let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
-                match resolver.remembering(&past).find(first, last) {
+                match resolver.with_recorded_versions(&past).resolve(first, last) {
                     Ok(found) => return Ok(found),
                     Err(stale) => stale,
                 }
@@ -369,7 +376,7 @@ pub(super) async fn find_span(
 /// answer.
 fn renumbering_warning(
     located: &[LocatedEdit],
-    versions: &[Version],
+    versions: &[SeenVersion],
     current: &Snapshot,
     resolver: &mut Resolver<'_>,
 ) -> Option<String> {
@@ -383,7 +390,7 @@ fn renumbering_warning(
             return None;
         }
         let at = versions.iter().rposition(|version| covers(&version.numbered, line))?;
-        let now = resolver.way(at).line(line).filter(|now| *now != line)?;
+        let now = resolver.line_map(at).line(line).filter(|now| *now != line)?;
         Some(format!(
             "numbers are read as those after your last edit; what you read as line {line} is now line {now}"
         ))
@@ -402,7 +409,7 @@ pub(super) fn verified_edit(
     let edit = VerifiedEdit::new(path.clone(), current, plan, explanation.clone())?;
     let (path, origin) = (path.clone(), current.clone());
     let rebase: Rebase = Arc::new(move |newer: &Snapshot| {
-        let map = LineMap::between(&origin, newer);
+        let map = LineMap::diff(&origin, newer);
         let total = origin.lines().total();
         let mut moved = changes.clone();
         for change in &mut moved {
@@ -419,7 +426,8 @@ pub(super) fn verified_edit(
             change.span = span.ok_or_else(|| {
                 let anchor = Anchor { line: change.span.start, id: String::new() };
                 let near = anchor.line.clamp(1, newer.lines().total().max(1));
-                stale::refusal(&[Stale::new(anchor, Cause::Changed, near)], newer).at(path.as_str())
+                stale::refusal(&[StaleAnchor::new(anchor, StaleCause::Changed, near)], newer)
+                    .at(path.as_str())
             })?;
         }
         let plan = EditPlan::new(newer, line_edit::splices(newer, moved)?)?;

@@ -1,5 +1,5 @@
-//! References to lines, read leniently: models copy `>>>` marks, a trailing
-//! `|content`, a plus sign or blanks around the number sign along with the anchor.
+//! Anchors, parsed leniently: models copy `>>>` markers, a trailing `|content`, a plus sign or
+//! spaces around the number sign along with the anchor.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ impl fmt::Display for Anchor {
 }
 
 impl Anchor {
-    /// Reads one reference.
+    /// Parses one anchor.
     pub fn parse(raw: &str) -> Result<Self, Refusal> {
         let malformed = || {
             Refusal::new(
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copied_decorations_are_read_over() {
+    fn copied_decorations_are_ignored() {
         for raw in [
             "11#XJ",
             " 11#XJ ",
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_anchor_is_refused_with_the_form() {
+    fn malformed_anchors_are_refused_with_the_form() {
         for raw in ["", "#XJ", "11#", "11#AB", "11#X", "11#XJX", "0#XJ", "foo", "11#XJABC"] {
             let refusal = Anchor::parse(raw).expect_err(raw);
             assert_eq!(refusal.code, EditCode::InvalidArguments);

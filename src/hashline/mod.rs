@@ -3,11 +3,11 @@
 //!
 //! Limits: two letters are 256 values. An id tells that a line is probably the one
 //! that was read; which version was read is told by the snapshot id alone, and with
-//! it an anchor is carried forward through changes elsewhere ([`carry`]).
+//! it an anchor is mapped through changes elsewhere ([`line_map`]).
 
 pub(crate) mod anchors;
-pub(crate) mod carry;
+pub(crate) mod line_map;
 pub(crate) mod ops;
-pub(crate) mod resolve;
+pub(crate) mod resolver;
 pub(crate) mod stale;
 pub mod tag;

@@ -6,7 +6,7 @@ use crate::line_edit::LocatedEdit;
 use crate::text::{LineSpan, Snapshot};
 
 use super::anchors::Anchor;
-use super::resolve::{Found, Resolver, Stale};
+use super::resolver::{ResolvedSpan, Resolver, StaleAnchor};
 use super::stale;
 
 /// The operation of an edit.
@@ -67,7 +67,7 @@ pub(crate) fn locate(
     }
     let mut located = Vec::with_capacity(edits.len());
     let mut lost = Vec::new();
-    let mut moved: Vec<Found> = Vec::new();
+    let mut moved: Vec<ResolvedSpan> = Vec::new();
     for (k, edit) in edits.iter().enumerate() {
         match locate_one(k + 1, edit, current, &mut resolver)? {
             Ok((edit, found)) => {
@@ -91,7 +91,7 @@ pub(crate) fn locate(
     Ok(LocatedEdits { edits: located, warnings, has_moved: !moved.is_empty() })
 }
 
-type LocateResult = Result<(LocatedEdit, Option<Found>), Vec<Stale>>;
+type LocateResult = Result<(LocatedEdit, Option<ResolvedSpan>), Vec<StaleAnchor>>;
 
 fn locate_one(
     number: usize,
@@ -131,7 +131,7 @@ fn locate_one(
             "Put the smaller line in pos and the larger in end.",
         );
     }
-    let found = match resolver.find(first, last) {
+    let found = match resolver.resolve(first, last) {
         Ok(found) => found,
         Err(stale) => return Ok(Err(stale)),
     };

@@ -4,20 +4,20 @@
 use crate::edit::{EditCode, Refusal};
 use crate::text::{LineSpan, Snapshot};
 
-use super::resolve::{Cause, Stale};
+use super::resolver::{StaleAnchor, StaleCause};
 use super::tag;
 
-/// How far around a stale line a re-read reaches, where one is needed at all.
+/// How many lines around a stale line a re-read covers.
 pub(crate) const RECOVERY_WINDOW: usize = 8;
 
 /// Lines of context beside a stale line in the answer itself.
-const BESIDE: usize = 1;
+const CONTEXT: usize = 1;
 
 /// The most lines an answer shows.
-const MOST_LINES: usize = 24;
+const MAX_LINES: usize = 24;
 
 /// The most characters of a line.
-const MOST_CHARS: usize = 60;
+const MAX_CHARS: usize = 60;
 
 /// The lines around `line` that may be affected.
 pub(crate) fn affected_range(line: usize, total: usize) -> LineSpan {
@@ -42,7 +42,7 @@ pub(crate) fn merge_ranges(mut ranges: Vec<LineSpan>) -> Vec<LineSpan> {
     merged
 }
 
-/// The first digits of a version's hash: enough to name it.
+/// The first digits of a version's hash, which identify it.
 pub(crate) fn short_id(snapshot: &Snapshot) -> String {
     let mut id = snapshot.hash().to_string();
     id.truncate(12);
@@ -50,22 +50,22 @@ pub(crate) fn short_id(snapshot: &Snapshot) -> String {
 }
 
 /// `12-20, 45-61`, as read_file takes it.
-pub(crate) fn in_words(ranges: &[LineSpan]) -> String {
+pub(crate) fn format_ranges(ranges: &[LineSpan]) -> String {
     let words: Vec<String> =
         ranges.iter().map(|range| format!("{}-{}", range.start, range.end)).collect();
     words.join(", ")
 }
 
 /// The refusal for these anchors or numbers.
-pub(crate) fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
+pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
     let total = current.lines().total();
-    let mut named: Vec<&Stale> = Vec::new();
+    let mut named: Vec<&StaleAnchor> = Vec::new();
     for one in stale {
         if named.iter().all(|other| other.anchor != one.anchor) {
             named.push(one);
         }
     }
-    let what = |one: &Stale| match one.anchor.id.is_empty() {
+    let what = |one: &StaleAnchor| match one.anchor.id.is_empty() {
         true => format!("line {}", one.anchor.line),
         false => format!("anchor {}", one.anchor),
     };
@@ -83,11 +83,11 @@ pub(crate) fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
     let mut refusal = Refusal::new(EditCode::StaleAnchor, message);
     refusal.affected_ranges =
         merge_ranges(stale.iter().map(|one| affected_range(one.around, total)).collect());
-    refusal.anchors = fresh(stale, current);
+    refusal.anchors = fresh_anchors(stale, current);
     let id = short_id(current);
-    let read = in_words(&refusal.affected_ranges);
+    let read = format_ranges(&refusal.affected_ranges);
     refusal.hint = Some(match stale.first().map(|one| one.cause) {
-        Some(Cause::Ambiguous) => {
+        Some(StaleCause::Ambiguous) => {
             format!(
                 "Say which: use the lines above with snapshot \"{id}\", or give the snapshot you read."
             )
@@ -102,7 +102,7 @@ pub(crate) fn refusal(stale: &[Stale], current: &Snapshot) -> Refusal {
     refusal
 }
 
-fn reason(stale: &Stale, all: &[Stale], total: usize) -> String {
+fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
     let places = || {
         let own = all.iter().filter(|other| other.anchor == stale.anchor);
         let mut lines: Vec<String> = own.map(|other| other.near.to_string()).collect();
@@ -110,30 +110,30 @@ fn reason(stale: &Stale, all: &[Stale], total: usize) -> String {
         lines.join(" or ")
     };
     match stale.cause {
-        Cause::Mismatch if stale.anchor.id.is_empty() => "has no id".into(),
-        Cause::Mismatch if stale.near != stale.anchor.line => {
+        StaleCause::Mismatch if stale.anchor.id.is_empty() => "has no id".into(),
+        StaleCause::Mismatch if stale.near != stale.anchor.line => {
             format!("does not match its line; it is line {} now", stale.near)
         }
-        Cause::Mismatch => "does not match its line".into(),
-        Cause::OutOfRange if stale.near < total && stale.near != stale.anchor.line => {
+        StaleCause::Mismatch => "does not match its line".into(),
+        StaleCause::OutOfRange if stale.near < total && stale.near != stale.anchor.line => {
             format!("is past the end; it is line {} now", stale.near)
         }
-        Cause::OutOfRange => format!("is past the end, the file has {total} lines"),
-        Cause::Changed => "changed since it was read".into(),
-        Cause::Split => "ends a range that other lines came into".into(),
-        Cause::Ambiguous => {
+        StaleCause::OutOfRange => format!("is past the end, the file has {total} lines"),
+        StaleCause::Changed => "changed since it was read".into(),
+        StaleCause::Split => "ends a range that other lines came into".into(),
+        StaleCause::Ambiguous => {
             format!("can mean line {} of the file as it is now", places())
         }
-        Cause::UnknownSnapshot => "is from a snapshot that is not on record".into(),
+        StaleCause::UnknownSnapshot => "is from a snapshot that is not on record".into(),
     }
 }
 
 /// The stale lines marked, their neighbours, and lines close by that have the id.
-fn fresh(stale: &[Stale], current: &Snapshot) -> Vec<String> {
+fn fresh_anchors(stale: &[StaleAnchor], current: &Snapshot) -> Vec<String> {
     let total = current.lines().total();
     let mut numbers: Vec<usize> = Vec::new();
     for one in stale {
-        numbers.extend(one.near.saturating_sub(BESIDE).max(1)..=(one.near + BESIDE).min(total));
+        numbers.extend(one.near.saturating_sub(CONTEXT).max(1)..=(one.near + CONTEXT).min(total));
         let LineSpan { start, end } = affected_range(one.around, total);
         numbers.extend((start..=end).filter(|&number| {
             current.line(number).is_some_and(|text| tag::matches(number, text, &one.anchor.id))
@@ -145,17 +145,17 @@ fn fresh(stale: &[Stale], current: &Snapshot) -> Vec<String> {
     numbers.dedup();
     numbers
         .into_iter()
-        .take(MOST_LINES)
+        .take(MAX_LINES)
         .filter_map(|number| {
             let mark = if stale.iter().any(|one| one.near == number) { ">>> " } else { "" };
-            Some(format!("{mark}{}", clipped(number, current.line(number)?)))
+            Some(format!("{mark}{}", render_clipped(number, current.line(number)?)))
         })
         .collect()
 }
 
 /// `12#VK|text`, the id made from the whole line, the text cut for display.
-pub(crate) fn clipped(number: usize, text: &str) -> String {
-    match text.char_indices().nth(MOST_CHARS) {
+pub(crate) fn render_clipped(number: usize, text: &str) -> String {
+    match text.char_indices().nth(MAX_CHARS) {
         None => tag::render(number, text),
         Some((end, _)) => {
             let mut out = String::with_capacity(end + 16);
@@ -196,7 +196,7 @@ mod tests {
         let current =
             Snapshot::from_text((1..=40).map(|n| format!("line {n}\n")).collect::<String>());
         let anchor = Anchor::parse(&tag::render(20, "line 25")).expect("anchor");
-        let stale = Stale::new(anchor, Cause::Mismatch, 20);
+        let stale = StaleAnchor::new(anchor, StaleCause::Mismatch, 20);
         let refusal = refusal(&[stale], &current);
         assert!(refusal.anchors.contains(&tag::render(25, "line 25")), "{:?}", refusal.anchors);
         assert!(refusal.anchors.contains(&format!(">>> {}", tag::render(20, "line 20"))));

@@ -1,8 +1,8 @@
 //! The letters of a line, byte-compatible with the hashline tools in the field.
 //!
-//! `xxh32(content without carriage returns and trailing blanks) mod 256`, seeded with
+//! `xxh32(content without carriage returns and trailing whitespace) mod 256`, seeded with
 //! the line number when the line has no letter and no digit, so that closing braces
-//! and blank lines get different ids. Blanks are JavaScript's, not Unicode's.
+//! and blank lines get different ids. Whitespace is JavaScript's, not Unicode's.
 //!
 //! Wider ids take more bytes of the same hash and start with the two common letters.
 
@@ -28,7 +28,7 @@ pub enum Width {
 
 impl Width {
     /// The width with this many letters.
-    pub fn of_letters(letters: usize) -> Option<Self> {
+    pub fn from_letters(letters: usize) -> Option<Self> {
         match letters {
             2 => Some(Self::Two),
             4 => Some(Self::Four),
@@ -48,12 +48,12 @@ impl Width {
 
 /// The id of a line.
 pub fn id(number: usize, content: &str) -> [char; 2] {
-    pair(hash(number, &clean(content)))
+    pair(hash(number, &normalize(content)))
 }
 
-/// The id by the older rule, which drops all white space first.
+/// The id by the older rule, which removes all whitespace first.
 pub fn legacy_id(number: usize, content: &str) -> [char; 2] {
-    pair(hash(number, &without_blanks(content)))
+    pair(hash(number, &strip_whitespace(content)))
 }
 
 /// `12#VK|content`
@@ -68,20 +68,21 @@ pub fn render(number: usize, content: &str) -> String {
 /// Appends `12#VK`.
 pub(crate) fn push(out: &mut String, number: usize, content: &str, width: Width) {
     let _ = write!(out, "{number}#");
-    push_letters(out, hash(number, &clean(content)), width.bytes());
+    push_letters(out, hash(number, &normalize(content)), width.bytes());
 }
 
 /// Whether `letters` is this line's id, by the present or the older rule, in any width.
 pub fn matches(number: usize, content: &str, letters: &str) -> bool {
-    let Some(width) = Width::of_letters(letters.len()) else {
+    let Some(width) = Width::from_letters(letters.len()) else {
         return false;
     };
-    let is = |hash: u32| {
-        let mut own = String::with_capacity(8);
-        push_letters(&mut own, hash, width.bytes());
-        own == letters
+    let has_hash = |hash: u32| {
+        let mut id = String::with_capacity(8);
+        push_letters(&mut id, hash, width.bytes());
+        id == letters
     };
-    is(hash(number, &clean(content))) || is(hash(number, &without_blanks(content)))
+    has_hash(hash(number, &normalize(content)))
+        || has_hash(hash(number, &strip_whitespace(content)))
 }
 
 fn hash(number: usize, content: &str) -> u32 {
@@ -105,8 +106,8 @@ fn letter(nibble: u32) -> char {
     char::from(ALPHABET[(nibble & 15) as usize])
 }
 
-fn clean(content: &str) -> Cow<'_, str> {
-    let trimmed = content.trim_end_matches(is_js_blank);
+fn normalize(content: &str) -> Cow<'_, str> {
+    let trimmed = content.trim_end_matches(is_js_whitespace);
     // A carriage return inside a line is rare; only it costs a copy.
     if memchr::memchr(b'\r', trimmed.as_bytes()).is_none() {
         return Cow::Borrowed(trimmed);
@@ -114,8 +115,8 @@ fn clean(content: &str) -> Cow<'_, str> {
     Cow::Owned(trimmed.chars().filter(|&c| c != '\r').collect())
 }
 
-fn without_blanks(content: &str) -> String {
-    content.chars().filter(|&c| !is_js_blank(c)).collect()
+fn strip_whitespace(content: &str) -> String {
+    content.chars().filter(|&c| !is_js_whitespace(c)).collect()
 }
 
 /// Whether the text has a letter or a number: Unicode's categories L and N.
@@ -132,8 +133,8 @@ fn is_letter(c: char) -> bool {
     c.is_alphabetic() && !circled && !is_combining_mark(c)
 }
 
-/// What JavaScript's `trimEnd` and `\s` take for white space.
-fn is_js_blank(c: char) -> bool {
+/// Whether JavaScript's `trimEnd` and `\s` treat a character as whitespace.
+fn is_js_whitespace(c: char) -> bool {
     matches!(
         c,
         '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | ' ' | '\u{a0}' | '\u{1680}' | '\u{2000}'

@@ -4,7 +4,7 @@ use super::query::{Hit, Query};
 use super::scan::ScannedFile;
 use super::{Columns, Context, FileHits, MOST_CHARS, MOST_MATCHES, Match};
 use crate::edit::WorkPath;
-use crate::hashline::stale::{clipped, short_id};
+use crate::hashline::stale::{render_clipped, short_id};
 use crate::hashline::tag::{self, Width};
 use crate::text::{ContentHash, LineSpan, Snapshot, each_line};
 
@@ -71,7 +71,7 @@ fn matched(snapshot: &Snapshot, number: usize, body: &str, hit: Hit, context: us
     tag::push(&mut anchor, number, body, Width::Two);
     let (content, columns) = window(body, hit);
     let around = |range: std::ops::RangeInclusive<usize>| {
-        range.filter_map(|n| Some(clipped(n, snapshot.line(n)?))).collect()
+        range.filter_map(|n| Some(render_clipped(n, snapshot.line(n)?))).collect()
     };
     let context = (context > 0).then(|| Context {
         before: around(number.saturating_sub(context).max(1)..=number - 1),

@@ -17,8 +17,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::edit::{Span, WorkPath};
-use crate::hashline::carry::LineMap;
-use crate::hashline::resolve::Version;
+use crate::hashline::line_map::LineMap;
+use crate::hashline::resolver::SeenVersion;
 use crate::hashline::stale::merge_ranges;
 use crate::text::{LineSpan, Snapshot};
 
@@ -106,7 +106,7 @@ struct LedgerState {
 
 #[derive(Debug, Default)]
 struct TrackedFile {
-    versions: Vec<Version>,
+    versions: Vec<SeenVersion>,
     touched: u64,
     /// Whether lines were shown by a read or a search, and not only by an edit's answer.
     was_read: bool,
@@ -187,9 +187,9 @@ impl Ledger {
         let file = state.touch(path);
         if file.versions.last().is_none_or(|last| last.snapshot != *snapshot) {
             let known = file.versions.last().map_or_else(Vec::new, |last| {
-                LineMap::between(&last.snapshot, snapshot).image(&last.shown)
+                LineMap::diff(&last.snapshot, snapshot).map_spans(&last.shown)
             });
-            file.versions.push(Version::new(snapshot.clone(), merge_ranges(known)));
+            file.versions.push(SeenVersion::new(snapshot.clone(), merge_ranges(known)));
             state.bytes += memory_size(snapshot);
         }
         let reported = state.reported_by(call);
@@ -218,8 +218,8 @@ impl Ledger {
             let end = after.lines().total();
             return self.record_read(path, after, &[LineSpan { start: 1, end }], call);
         };
-        let way = Arc::new(LineMap::of_edit(before, after, spans));
-        if self.fill_in_edit(path, before, after, &way, call) {
+        let map = Arc::new(LineMap::from_edit(before, after, spans));
+        if self.fill_in_edit(path, before, after, &map, call) {
             return;
         }
         // Where the file had changed under us, that version comes between.
@@ -227,7 +227,8 @@ impl Ledger {
         let mut state = self.state();
         let reported = state.reported_by(call);
         let file = state.touch(path);
-        let mut shown = file.versions.last().map_or_else(Vec::new, |last| way.image(&last.shown));
+        let mut shown =
+            file.versions.last().map_or_else(Vec::new, |last| map.map_spans(&last.shown));
         // The report shows one line on either side.
         let total = after.lines().total();
         let fresh = merge_ranges(
@@ -240,9 +241,9 @@ impl Ledger {
                 .collect(),
         );
         shown.extend_from_slice(&fresh);
-        let mut version = Version::new(after.clone(), merge_ranges(shown));
+        let mut version = SeenVersion::new(after.clone(), merge_ranges(shown));
         version.numbered = fresh;
-        version.way = Some(way);
+        version.line_map = Some(map);
         reported.mark(&mut version);
         file.versions.push(version);
         state.bytes += memory_size(after);
@@ -256,17 +257,17 @@ impl Ledger {
         path: &WorkPath,
         before: &Snapshot,
         after: &Snapshot,
-        way: &Arc<LineMap>,
+        map: &Arc<LineMap>,
         call: Option<CallId>,
     ) -> bool {
         let mut state = self.state();
         let reported = state.reported_by(call);
         let file = state.touch(path);
         let step = file.versions.windows(2).rposition(|pair| {
-            pair[1].way.is_none() && pair[0].snapshot == *before && pair[1].snapshot == *after
+            pair[1].line_map.is_none() && pair[0].snapshot == *before && pair[1].snapshot == *after
         });
         let Some(at) = step else { return false };
-        file.versions[at + 1].way = Some(way.clone());
+        file.versions[at + 1].line_map = Some(map.clone());
         reported.mark(&mut file.versions[at + 1]);
         true
     }
@@ -280,7 +281,7 @@ impl Ledger {
     }
 
     /// The versions of a file on record, oldest first.
-    pub fn versions(&self, path: &WorkPath) -> Vec<Version> {
+    pub fn versions(&self, path: &WorkPath) -> Vec<SeenVersion> {
         self.state().files.get(path).map(|file| file.versions.clone()).unwrap_or_default()
     }
 
@@ -327,7 +328,7 @@ impl Ledger {
         let known = if last.snapshot == *current {
             last.shown.clone()
         } else {
-            merge_ranges(LineMap::between(&last.snapshot, current).image(&last.shown))
+            merge_ranges(LineMap::diff(&last.snapshot, current).map_spans(&last.shown))
         };
         let mut gaps = Vec::new();
         let mut next = span.start;
@@ -348,7 +349,7 @@ impl Ledger {
 /// own edits whose answers it has not received do not count. If another program changed the file
 /// since, the caller may know that from elsewhere, and both versions are possible.
 pub(crate) fn numbering_basis(
-    versions: &[Version],
+    versions: &[SeenVersion],
     current: &Snapshot,
     seen_answers: SeenAnswers,
 ) -> NumberingBasis {
@@ -357,7 +358,7 @@ pub(crate) fn numbering_basis(
         return NumberingBasis::Versions(all.chain([VersionRef::Current]).collect());
     }
     let known = |at: usize| seen_answers.covers(versions[at].reported_in);
-    let is_own = |at: usize| versions[at].way.is_some();
+    let is_own = |at: usize| versions[at].line_map.is_some();
     let last_known = (0..versions.len()).rfind(|&at| known(at));
     // The first edit of ours whose answer the caller had not received.
     let after = last_known.map_or(0, |at| at + 1);
@@ -392,7 +393,7 @@ enum ReportedBy {
 }
 
 impl ReportedBy {
-    fn mark(&self, version: &mut Version) {
+    fn mark(&self, version: &mut SeenVersion) {
         match self {
             Self::Call(call) if version.reported_in.is_none() => version.pending.push(*call),
             Self::Call(_) => {}
@@ -420,23 +421,23 @@ impl TrackedFile {
         if at > 0 && at < self.versions.len() {
             let (head, tail) = self.versions.split_at_mut(at);
             let (before, next) = (&head[at - 1], &mut tail[0]);
-            let step = |way: &Option<Arc<LineMap>>, from: &Snapshot, to: &Snapshot| match way {
-                Some(way) => way.clone(),
-                None => Arc::new(LineMap::between(from, to)),
+            let step = |map: &Option<Arc<LineMap>>, from: &Snapshot, to: &Snapshot| match map {
+                Some(map) => map.clone(),
+                None => Arc::new(LineMap::diff(from, to)),
             };
             // Only a step that is ours alone stays ours.
-            if gone.way.is_some() == next.way.is_some() {
-                let first = step(&gone.way, &before.snapshot, &gone.snapshot);
-                let second = step(&next.way, &gone.snapshot, &next.snapshot);
+            if gone.line_map.is_some() == next.line_map.is_some() {
+                let first = step(&gone.line_map, &before.snapshot, &gone.snapshot);
+                let second = step(&next.line_map, &gone.snapshot, &next.snapshot);
                 let whole = first.then(&second);
-                next.way = next.way.as_ref().map(|_| Arc::new(whole));
+                next.line_map = next.line_map.as_ref().map(|_| Arc::new(whole));
             } else {
-                next.way = None;
+                next.line_map = None;
             }
         } else if at == 0
             && let Some(first) = self.versions.first_mut()
         {
-            first.way = None;
+            first.line_map = None;
         }
         memory_size(&gone.snapshot)
     }

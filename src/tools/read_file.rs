@@ -93,7 +93,7 @@ impl Arguments {
             (None, None, None) => Select::Whole,
             (None, offset, limit) => Select::From { offset: offset.unwrap_or(1), limit },
         };
-        let Some(width) = Width::of_letters(self.id_letters.unwrap_or(2)) else {
+        let Some(width) = Width::from_letters(self.id_letters.unwrap_or(2)) else {
             return refuse("id_letters is not 2, 4 or 8", "Leave it out for the common two.");
         };
         Ok(ReadRequest {

@@ -36,7 +36,7 @@ impl<'a> Prefix<'a> {
         let (style, line, rest) = parse_line_number(text)?;
         if style == NumberStyle::Anchor {
             let id = text.split('#').nth(1)?.split(['|', ':']).next()?;
-            let known = tag::Width::of_letters(id.len()).is_some()
+            let known = tag::Width::from_letters(id.len()).is_some()
                 && id.bytes().all(|b| tag::ALPHABET.contains(&b));
             known.then_some(())?;
         }

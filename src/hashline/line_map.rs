@@ -12,9 +12,9 @@ use std::ops::Range;
 use crate::edit::Span;
 use crate::text::{LineSpan, Snapshot};
 
-/// A run of lines that is unchanged in both versions.
+/// A run of lines that are unchanged in both versions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Run {
+struct LineRun {
     old: usize,
     new: usize,
     len: usize,
@@ -23,7 +23,7 @@ struct Run {
 /// Maps the line numbers of one version to those of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineMap {
-    runs: Vec<Run>,
+    runs: Vec<LineRun>,
     old_total: usize,
     new_total: usize,
 }
@@ -31,12 +31,12 @@ pub struct LineMap {
 impl LineMap {
     /// Every line stays where it is.
     pub fn identity(total: usize) -> Self {
-        let runs = if total == 0 { vec![] } else { vec![Run { old: 1, new: 1, len: total }] };
+        let runs = if total == 0 { vec![] } else { vec![LineRun { old: 1, new: 1, len: total }] };
         Self { runs, old_total: total, new_total: total }
     }
 
-    /// The way across a change that another program made.
-    pub fn between(old: &Snapshot, new: &Snapshot) -> Self {
+    /// The map across a change by another program, inferred by a diff.
+    pub fn diff(old: &Snapshot, new: &Snapshot) -> Self {
         if old == new {
             return Self::identity(old.lines().total());
         }
@@ -45,8 +45,8 @@ impl LineMap {
         Self::from_targets(&align(&a, &b), old_total, new_total)
     }
 
-    /// The way across an edit of our own with these spans.
-    pub fn of_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
+    /// The map across an edit of our own with these spans.
+    pub fn from_edit(before: &Snapshot, after: &Snapshot, spans: &[Span]) -> Self {
         let (a, b) = (bodies(before), bodies(after));
         let (old_total, new_total) = (a.len(), b.len());
         let mut targets = vec![0; old_total];
@@ -58,7 +58,7 @@ impl LineMap {
                 || old.start < old_at
                 || new.start < new_at
             {
-                return Self::between(before, after);
+                return Self::diff(before, after);
             }
             for (k, target) in targets[old_at..old.start].iter_mut().enumerate() {
                 *target = new_at + k + 1;
@@ -72,7 +72,7 @@ impl LineMap {
             (old_at, new_at) = (old.end, new.end);
         }
         if old_total - old_at != new_total - new_at {
-            return Self::between(before, after);
+            return Self::diff(before, after);
         }
         for (k, target) in targets[old_at..].iter_mut().enumerate() {
             *target = new_at + k + 1;
@@ -81,17 +81,17 @@ impl LineMap {
     }
 
     fn from_targets(targets: &[usize], old_total: usize, new_total: usize) -> Self {
-        let mut runs: Vec<Run> = Vec::new();
+        let mut runs: Vec<LineRun> = Vec::new();
         for (k, &new) in targets.iter().enumerate().filter(|(_, new)| **new > 0) {
             match runs.last_mut() {
                 Some(run) if run.old + run.len == k + 1 && run.new + run.len == new => run.len += 1,
-                _ => runs.push(Run { old: k + 1, new, len: 1 }),
+                _ => runs.push(LineRun { old: k + 1, new, len: 1 }),
             }
         }
         Self { runs, old_total, new_total }
     }
 
-    /// Where a line is now; `None` when it changed, is gone, or cannot be told apart.
+    /// Where a line is now; `None` if it changed, was deleted or cannot be identified.
     pub fn line(&self, old: usize) -> Option<usize> {
         let at = self.runs.partition_point(|run| run.old + run.len <= old);
         let run = self.runs.get(at).filter(|run| run.old <= old)?;
@@ -116,7 +116,7 @@ impl LineMap {
             .then_some(LineSpan { start, end })
     }
 
-    /// This way and then `next`.
+    /// This map followed by `next`.
     #[must_use]
     pub fn then(&self, next: &Self) -> Self {
         let mut targets = vec![0; self.old_total];
@@ -128,8 +128,8 @@ impl LineMap {
         Self::from_targets(&targets, self.old_total, next.new_total)
     }
 
-    /// The spans of the new version that stand for these of the old one.
-    pub(crate) fn image(&self, old: &[LineSpan]) -> Vec<LineSpan> {
+    /// Maps spans of the old version to spans of the new one.
+    pub(crate) fn map_spans(&self, old: &[LineSpan]) -> Vec<LineSpan> {
         let mut out = Vec::new();
         for span in old {
             for run in &self.runs {
@@ -151,7 +151,7 @@ fn lines(span: LineSpan) -> Range<usize> {
     span.start - 1..span.end.max(span.start - 1)
 }
 
-/// Trailing blanks do not make another line: ids ignore them too.
+/// The lines without trailing whitespace, which ids ignore too.
 fn bodies(snapshot: &Snapshot) -> Vec<&str> {
     let text = snapshot.text();
     crate::text::each_line(text).map(|line| text[line.body].trim_end()).collect()
@@ -159,7 +159,7 @@ fn bodies(snapshot: &Snapshot) -> Vec<&str> {
 
 /// How many letters and digits the lines of a run that occur only once must have in total, so that
 /// the run is recognised anywhere in the file: about two short lines.
-const ENOUGH: usize = 12;
+const MIN_EVIDENCE: usize = 12;
 
 /// For each line of `a` the 1-based line of `b`, or 0.
 fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
@@ -175,7 +175,8 @@ fn align(a: &[&str], b: &[&str]) -> Vec<usize> {
         }
         if let Some(line) = a.get(next_i) {
             targets[next_i] = next_j + 1;
-            evidence[next_i] = line.chars().filter(|c| c.is_alphanumeric()).take(ENOUGH).count();
+            evidence[next_i] =
+                line.chars().filter(|c| c.is_alphanumeric()).take(MIN_EVIDENCE).count();
         }
         (i, j) = (next_i + 1, next_j + 1);
     }
@@ -194,8 +195,8 @@ fn drop_weak_runs(targets: &mut [usize], evidence: &[usize], total: usize) {
         }
         let first = start == 0 && targets[start] == 1;
         let last = end == targets.len() && targets[end - 1] == total;
-        let says: usize = evidence[start..end].iter().sum();
-        if !first && !last && says < ENOUGH {
+        let letters: usize = evidence[start..end].iter().sum();
+        if !first && !last && letters < MIN_EVIDENCE {
             targets[start..end].fill(0);
         }
         start = end;
@@ -243,20 +244,20 @@ fn landmarks(a: &[&str], b: &[&str]) -> Vec<(usize, usize)> {
         .map(|(line, (_, i, _))| (*i, at[line]))
         .collect();
     pairs.sort_unstable();
-    rising(&pairs)
+    longest_increasing(&pairs)
 }
 
-/// The longest subsequence whose second numbers rise.
-fn rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
+/// The longest subsequence whose second members increase.
+fn longest_increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     let mut tails: Vec<usize> = Vec::new();
     let mut back: Vec<Option<usize>> = vec![None; pairs.len()];
     for (k, &(_, j)) in pairs.iter().enumerate() {
-        let place = tails.partition_point(|&t| pairs[t].1 < j);
-        back[k] = place.checked_sub(1).map(|p| tails[p]);
-        if place == tails.len() {
+        let slot = tails.partition_point(|&t| pairs[t].1 < j);
+        back[k] = slot.checked_sub(1).map(|p| tails[p]);
+        if slot == tails.len() {
             tails.push(k);
         } else {
-            tails[place] = k;
+            tails[slot] = k;
         }
     }
     let mut out = Vec::with_capacity(tails.len());
@@ -275,12 +276,12 @@ mod tests {
 
     fn map(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
         let text = |lines: &[&str]| Snapshot::from_text(lines.join("\n") + "\n");
-        let map = LineMap::between(&text(old), &text(new));
+        let map = LineMap::diff(&text(old), &text(new));
         (1..=old.len()).map(|n| map.line(n)).collect()
     }
 
     #[test]
-    fn lines_move_with_what_is_around_them() {
+    fn lines_move_with_their_neighbours() {
         assert_eq!(map(&["a", "b", "c"], &["new", "a", "b", "c"]), [Some(2), Some(3), Some(4)],);
         assert_eq!(map(&["a", "b", "c"], &["a", "c"]), [Some(1), None, Some(2)]);
         assert_eq!(
@@ -304,33 +305,33 @@ mod tests {
     }
 
     #[test]
-    fn short_lines_inside_a_changed_stretch_are_not_known_again() {
+    fn short_lines_in_a_changed_stretch_are_not_mapped() {
         let old = ["some text", "gone", "", "end", "other text"];
         let new = ["some text", "", "end", "end", "end", "other text"];
         assert_eq!(map(&old, &new), [Some(1), None, None, None, Some(6)]);
     }
 
     #[test]
-    fn a_line_alone_among_changes_is_a_coincidence() {
+    fn a_single_line_between_changes_is_a_coincidence() {
         assert_eq!(map(&["p", "x", "return", "y"], &["p", "z", "return", "w"])[2], None);
     }
 
     #[test]
-    fn ways_compose_and_spans_stay_whole() {
+    fn maps_compose_and_spans_stay_whole() {
         let (one, two, three) = (
             Snapshot::from_text("a\nb\nc\nd\n"),
             Snapshot::from_text("new\na\nb\nc\nd\n"),
             Snapshot::from_text("new\na\nb\nbetween\nc\nd\n"),
         );
-        let way = LineMap::between(&one, &two).then(&LineMap::between(&two, &three));
-        assert_eq!(way.span(LineSpan { start: 1, end: 2 }), Some(LineSpan { start: 2, end: 3 }));
-        assert_eq!(way.span(LineSpan { start: 2, end: 3 }), None);
-        assert_eq!(way.span(LineSpan { start: 4, end: 3 }), Some(LineSpan { start: 6, end: 5 }));
+        let map = LineMap::diff(&one, &two).then(&LineMap::diff(&two, &three));
+        assert_eq!(map.span(LineSpan { start: 1, end: 2 }), Some(LineSpan { start: 2, end: 3 }));
+        assert_eq!(map.span(LineSpan { start: 2, end: 3 }), None);
+        assert_eq!(map.span(LineSpan { start: 4, end: 3 }), Some(LineSpan { start: 6, end: 5 }));
         // Before `c`, not behind `b`: a line came between them.
-        assert_eq!(way.span(LineSpan { start: 3, end: 2 }), Some(LineSpan { start: 5, end: 4 }));
-        assert_eq!(way.span(LineSpan { start: 5, end: 4 }), Some(LineSpan { start: 7, end: 6 }));
+        assert_eq!(map.span(LineSpan { start: 3, end: 2 }), Some(LineSpan { start: 5, end: 4 }));
+        assert_eq!(map.span(LineSpan { start: 5, end: 4 }), Some(LineSpan { start: 7, end: 6 }));
         assert_eq!(
-            way.image(&[LineSpan { start: 1, end: 3 }]),
+            map.map_spans(&[LineSpan { start: 1, end: 3 }]),
             [LineSpan { start: 2, end: 3 }, LineSpan { start: 5, end: 5 }]
         );
     }

@@ -11,19 +11,19 @@ use std::sync::Arc;
 use crate::text::{LineSpan, Snapshot};
 
 use super::anchors::Anchor;
-use super::carry::LineMap;
+use super::line_map::LineMap;
 use super::{stale, tag};
 use crate::session::{NumberingBasis, VersionRef};
 
 /// A version of a file that was shown to the caller or written by this session.
 #[derive(Debug, Clone)]
-pub struct Version {
+pub struct SeenVersion {
     /// Its content.
     pub snapshot: Snapshot,
     /// The lines that the caller was shown, or knows because it wrote them.
     pub shown: Vec<LineSpan>,
-    /// The way of its lines from the version before it, where that is known exactly.
-    pub way: Option<Arc<LineMap>>,
+    /// The map of its lines from the previous version, if known exactly.
+    pub line_map: Option<Arc<LineMap>>,
     /// The lines that the caller was shown with the numbers of this version.
     pub(crate) numbered: Vec<LineSpan>,
     /// The number of the answer that showed it to the caller, if any.
@@ -34,13 +34,13 @@ pub struct Version {
     pub(crate) dropped: Option<Option<u64>>,
 }
 
-impl Version {
+impl SeenVersion {
     /// A version of which these lines are known.
     pub fn new(snapshot: Snapshot, shown: Vec<LineSpan>) -> Self {
         Self {
             snapshot,
             shown,
-            way: None,
+            line_map: None,
             numbered: Vec::new(),
             reported_in: None,
             pending: Vec::new(),
@@ -49,9 +49,9 @@ impl Version {
     }
 }
 
-/// Why an anchor or a number does not hold.
+/// Why an anchor or a line number is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
+pub(crate) enum StaleCause {
     /// The line has another id.
     Mismatch,
     /// The file has fewer lines.
@@ -60,35 +60,35 @@ pub(crate) enum Cause {
     Changed,
     /// Other lines came between the first and the last line of the range.
     Split,
-    /// Several versions that the caller may mean have it on different lines.
+    /// It is on different lines in the versions that the caller may mean.
     Ambiguous,
-    /// The named snapshot is on no record.
+    /// The named snapshot is not on record.
     UnknownSnapshot,
 }
 
-/// An anchor or a number that does not hold, and where to look now.
+/// A stale anchor or line number, and where to look now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Stale {
+pub(crate) struct StaleAnchor {
     /// The anchor; without letters for a number.
     pub anchor: Anchor,
     /// Why.
-    pub cause: Cause,
+    pub cause: StaleCause,
     /// The line of the present file that is meant, or is nearest to where it was.
     pub near: usize,
     /// Where to look if that is not it.
     pub around: usize,
 }
 
-impl Stale {
-    /// An anchor that is looked for at and around one line.
-    pub(crate) fn new(anchor: Anchor, cause: Cause, near: usize) -> Self {
+impl StaleAnchor {
+    /// A stale anchor that may be at or around one line.
+    pub(crate) fn new(anchor: Anchor, cause: StaleCause, near: usize) -> Self {
         Self { anchor, cause, near, around: near }
     }
 }
 
-/// Where a place is in the present file.
+/// A span of the caller, resolved in the present file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct ResolvedSpan {
     /// Its lines now.
     pub span: LineSpan,
     /// Its lines as the caller named them.
@@ -107,16 +107,15 @@ enum Origin {
     Unknown,
 }
 
-/// Finds the lines that anchors and numbers mean.
+/// Resolves anchors and line numbers to lines of the present file.
 pub(crate) struct Resolver<'a> {
     current: &'a Snapshot,
-    versions: &'a [Version],
+    versions: &'a [SeenVersion],
     origin: Origin,
     basis: NumberingBasis,
-    ways: Vec<Option<Arc<LineMap>>>,
-    /// Older versions that the caller may have its anchors from; they only tell where a
-    /// lost line is.
-    elsewhere: &'a [Version],
+    maps: Vec<Option<Arc<LineMap>>>,
+    /// Older versions that the caller's anchors may be from; they only help to locate lost lines.
+    recorded: &'a [SeenVersion],
 }
 
 impl std::fmt::Debug for Resolver<'_> {
@@ -125,47 +124,51 @@ impl std::fmt::Debug for Resolver<'_> {
     }
 }
 
-/// Whether an id, or the first digits of one, names this version.
-pub(crate) fn names(id: &str, version: &Snapshot) -> bool {
+/// Whether an id, or a prefix of one, is that of this version.
+pub(crate) fn is_snapshot_id(id: &str, version: &Snapshot) -> bool {
     let id = id.trim().to_ascii_lowercase();
     id.len() >= 8 && version.hash().to_string().starts_with(&id)
 }
 
 impl<'a> Resolver<'a> {
-    /// `versions` are in the order in which they were seen; `snapshot` is the id, or
-    /// its first digits, that the caller named; `basis` is what it may speak of otherwise.
+    /// `versions` are in the order in which they were seen; `snapshot` is the id, or a prefix of
+    /// it, that the caller named; `basis` are the versions that it may mean otherwise.
     pub(crate) fn new(
         current: &'a Snapshot,
-        versions: &'a [Version],
+        versions: &'a [SeenVersion],
         snapshot: Option<&str>,
         basis: NumberingBasis,
     ) -> Self {
         let origin = match snapshot {
             None => Origin::Any,
-            Some(id) if names(id, current) => Origin::Current,
+            Some(id) if is_snapshot_id(id, current) => Origin::Current,
             Some(id) => versions
                 .iter()
-                .rposition(|version| names(id, &version.snapshot))
+                .rposition(|version| is_snapshot_id(id, &version.snapshot))
                 .map_or(Origin::Unknown, Origin::Version),
         };
-        Self { current, versions, origin, basis, ways: vec![None; versions.len()], elsewhere: &[] }
+        Self { current, versions, origin, basis, maps: vec![None; versions.len()], recorded: &[] }
     }
 
-    /// The same, with versions that only tell where lost lines went.
+    /// The same, with versions that only help to locate lost lines.
     #[must_use]
-    pub(crate) fn remembering(self, elsewhere: &'a [Version]) -> Self {
-        Self { elsewhere, ..self }
+    pub(crate) fn with_recorded_versions(self, recorded: &'a [SeenVersion]) -> Self {
+        Self { recorded, ..self }
     }
 
-    /// The lines from `first` to `last`, as they are numbered now.
-    pub(crate) fn find(&mut self, first: &Anchor, last: &Anchor) -> Result<Found, Vec<Stale>> {
+    /// The present lines from `first` to `last`.
+    pub(crate) fn resolve(
+        &mut self,
+        first: &Anchor,
+        last: &Anchor,
+    ) -> Result<ResolvedSpan, Vec<StaleAnchor>> {
         let named = LineSpan { start: first.line, end: last.line };
-        let found = |span| Ok(Found { span, named });
+        let found = |span| Ok(ResolvedSpan { span, named });
         match self.origin {
-            Origin::Unknown => Err(self.both(first, last, Cause::UnknownSnapshot)),
+            Origin::Unknown => Err(self.stale_both(first, last, StaleCause::UnknownSnapshot)),
             Origin::Current => {
                 let stale = mismatches(self.current, first, last);
-                if stale.is_empty() { found(named) } else { Err(self.told_by_content(stale)) }
+                if stale.is_empty() { found(named) } else { Err(self.relocated(stale)) }
             }
             Origin::Version(at) => {
                 let stale = mismatches(&self.versions[at].snapshot, first, last);
@@ -175,21 +178,25 @@ impl<'a> Resolver<'a> {
                         .into_iter()
                         .map(|one| {
                             let near = near(one.anchor.line);
-                            Stale::new(one.anchor, one.cause, near)
+                            StaleAnchor::new(one.anchor, one.cause, near)
                         })
                         .collect());
                 }
-                self.carried(at, first, last).and_then(found)
+                self.map_forward(at, first, last).and_then(found)
             }
-            Origin::Any => self.agreed(first, last).and_then(found),
+            Origin::Any => self.resolve_unpinned(first, last).and_then(found),
         }
     }
 
-    /// What all possible origins agree on.
-    fn agreed(&mut self, first: &Anchor, last: &Anchor) -> Result<LineSpan, Vec<Stale>> {
+    /// The lines on which all possible origins agree.
+    fn resolve_unpinned(
+        &mut self,
+        first: &Anchor,
+        last: &Anchor,
+    ) -> Result<LineSpan, Vec<StaleAnchor>> {
         let named = LineSpan { start: first.line, end: last.line };
         let NumberingBasis::Versions(basis) = self.basis.clone() else {
-            return Err(self.both(first, last, Cause::UnknownSnapshot));
+            return Err(self.stale_both(first, last, StaleCause::UnknownSnapshot));
         };
         // Text written by an edit whose answer the caller has not received cannot be the origin of
         // its anchors.
@@ -212,7 +219,7 @@ impl<'a> Resolver<'a> {
             {
                 continue;
             }
-            match self.carried(at, first, last) {
+            match self.map_forward(at, first, last) {
                 Ok(span) => places.push(span),
                 Err(stale) => lost = Some(stale),
             }
@@ -224,15 +231,17 @@ impl<'a> Resolver<'a> {
         match (places.first(), lost) {
             (Some(&place), None) if agree => Ok(place),
             (Some(_), lost) => {
-                let mut stale: Vec<Stale> = Vec::new();
+                let mut stale: Vec<StaleAnchor> = Vec::new();
                 for span in places {
                     for (anchor, near) in [(first, span.start), (last, span.end)] {
-                        stale.push(Stale::new(anchor.clone(), Cause::Ambiguous, near));
+                        stale.push(StaleAnchor::new(anchor.clone(), StaleCause::Ambiguous, near));
                     }
                 }
                 let lost = lost.into_iter().flatten();
-                stale.extend(lost.map(|stale| Stale { cause: Cause::Ambiguous, ..stale }));
-                let mut kept: Vec<Stale> = Vec::new();
+                stale.extend(
+                    lost.map(|stale| StaleAnchor { cause: StaleCause::Ambiguous, ..stale }),
+                );
+                let mut kept: Vec<StaleAnchor> = Vec::new();
                 for one in stale {
                     if !kept.contains(&one) {
                         kept.push(one);
@@ -241,19 +250,21 @@ impl<'a> Resolver<'a> {
                 Err(kept)
             }
             (None, Some(stale)) => Err(stale),
-            (None, None) if direct.is_empty() => Err(self.both(first, last, Cause::Changed)),
-            (None, None) => Err(self.told_by_content(direct)),
+            (None, None) if direct.is_empty() => {
+                Err(self.stale_both(first, last, StaleCause::Changed))
+            }
+            (None, None) => Err(self.relocated(direct)),
         }
     }
 
-    /// The current numbers of these lines. All versions that the caller may mean have to agree.
-    pub(crate) fn numbers(&mut self, named: LineSpan) -> Result<LineSpan, NoNumbers> {
+    /// The present numbers of these lines. All versions that the caller may mean must agree.
+    pub(crate) fn resolve_numbers(&mut self, named: LineSpan) -> Result<LineSpan, NumberError> {
         let at = match (self.origin, self.basis.clone()) {
             (Origin::Unknown, _) | (Origin::Any, NumberingBasis::Lost) => {
-                return Err(NoNumbers::Stale(self.numbered(
+                return Err(NumberError::Stale(self.stale_numbers(
                     named,
                     &[named],
-                    Cause::UnknownSnapshot,
+                    StaleCause::UnknownSnapshot,
                 )));
             }
             (Origin::Current, _) => vec![VersionRef::Current],
@@ -277,7 +288,7 @@ impl<'a> Resolver<'a> {
             }
             let place = match at {
                 VersionRef::Current => Some(named),
-                VersionRef::Recorded(at) => self.way(at).span(named),
+                VersionRef::Recorded(at) => self.line_map(at).span(named),
             };
             match place {
                 Some(place) if !places.contains(&place) => places.push(place),
@@ -292,25 +303,32 @@ impl<'a> Resolver<'a> {
             }
         }
         match (places.as_slice(), lost.as_slice()) {
-            _ if missing == at.len() => Err(NoNumbers::OutOfRange(longest)),
+            _ if missing == at.len() => Err(NumberError::OutOfRange(longest)),
             ([place], []) if missing == 0 => Ok(*place),
             // The lines changed under their numbers, and nothing speaks for another place.
             ([place], [near]) if *place == named && near.start == named.start => {
-                Err(NoNumbers::Stale(self.numbered(named, &lost, Cause::Changed)))
+                Err(NumberError::Stale(self.stale_numbers(named, &lost, StaleCause::Changed)))
             }
-            ([], lost) => Err(NoNumbers::Stale(self.numbered(named, lost, Cause::Changed))),
+            ([], lost) => {
+                Err(NumberError::Stale(self.stale_numbers(named, lost, StaleCause::Changed)))
+            }
             _ => {
                 places.extend(lost);
-                Err(NoNumbers::Stale(self.numbered(named, &places, Cause::Ambiguous)))
+                Err(NumberError::Stale(self.stale_numbers(named, &places, StaleCause::Ambiguous)))
             }
         }
     }
 
-    fn numbered(&self, named: LineSpan, places: &[LineSpan], cause: Cause) -> Vec<Stale> {
+    fn stale_numbers(
+        &self,
+        named: LineSpan,
+        places: &[LineSpan],
+        cause: StaleCause,
+    ) -> Vec<StaleAnchor> {
         let total = self.current.lines().total().max(1);
         let anchor = Anchor { line: named.start, id: String::new() };
-        let stale = |near: usize| Stale::new(anchor.clone(), cause, near.clamp(1, total));
-        let mut out: Vec<Stale> = Vec::new();
+        let stale = |near: usize| StaleAnchor::new(anchor.clone(), cause, near.clamp(1, total));
+        let mut out: Vec<StaleAnchor> = Vec::new();
         for place in places {
             for one in [stale(place.start), stale(place.end.max(place.start))] {
                 if !out.contains(&one) {
@@ -321,89 +339,90 @@ impl<'a> Resolver<'a> {
         out
     }
 
-    fn carried(
+    /// Maps the lines from a version to the present file.
+    fn map_forward(
         &mut self,
         at: usize,
         first: &Anchor,
         last: &Anchor,
-    ) -> Result<LineSpan, Vec<Stale>> {
-        let way = self.way(at);
+    ) -> Result<LineSpan, Vec<StaleAnchor>> {
+        let map = self.line_map(at);
         // An inverted range is refused later, with its numbers.
         let (low, high) = (first.line.min(last.line), first.line.max(last.line));
-        if let Some(span) = way.span(LineSpan { start: low, end: high }) {
+        if let Some(span) = map.span(LineSpan { start: low, end: high }) {
             let moved = |line: usize| span.start + (line - low);
             return Ok(LineSpan { start: moved(first.line), end: moved(last.line) });
         }
         let lost = |anchor: &Anchor| {
-            Stale::new(anchor.clone(), Cause::Changed, self.near(at, anchor.line))
+            StaleAnchor::new(anchor.clone(), StaleCause::Changed, self.near(at, anchor.line))
         };
-        let mut stale: Vec<Stale> = [first, last]
+        let mut stale: Vec<StaleAnchor> = [first, last]
             .into_iter()
-            .filter(|anchor| way.line(anchor.line).is_none())
+            .filter(|anchor| map.line(anchor.line).is_none())
             .map(lost)
             .collect();
         if stale.is_empty() {
             stale = vec![
-                Stale { cause: Cause::Split, ..lost(first) },
-                Stale { cause: Cause::Split, ..lost(last) },
+                StaleAnchor { cause: StaleCause::Split, ..lost(first) },
+                StaleAnchor { cause: StaleCause::Split, ..lost(last) },
             ];
         }
         stale.dedup();
         Err(stale)
     }
 
-    /// The way from a version to the present file, step by step.
-    pub(crate) fn way(&mut self, at: usize) -> Arc<LineMap> {
-        if let Some(way) = &self.ways[at] {
-            return Arc::clone(way);
+    /// The map from a version to the present file, step by step.
+    pub(crate) fn line_map(&mut self, at: usize) -> Arc<LineMap> {
+        if let Some(map) = &self.maps[at] {
+            return Arc::clone(map);
         }
         let here = &self.versions[at].snapshot;
-        let way = match self.versions.get(at + 1) {
+        let map = match self.versions.get(at + 1) {
             _ if here == self.current => Arc::new(LineMap::identity(here.lines().total())),
-            None => Arc::new(LineMap::between(here, self.current)),
+            None => Arc::new(LineMap::diff(here, self.current)),
             Some(next) => {
                 let step = next
-                    .way
+                    .line_map
                     .clone()
-                    .unwrap_or_else(|| Arc::new(LineMap::between(here, &next.snapshot)));
-                Arc::new(step.then(&self.way(at + 1)))
+                    .unwrap_or_else(|| Arc::new(LineMap::diff(here, &next.snapshot)));
+                Arc::new(step.then(&self.line_map(at + 1)))
             }
         };
-        self.ways[at] = Some(Arc::clone(&way));
-        way
+        self.maps[at] = Some(Arc::clone(&map));
+        map
     }
 
     /// The present line nearest to line `line` of a version.
     fn near(&self, at: usize, line: usize) -> usize {
-        match &self.ways[at] {
-            Some(way) => nearest(way, line, self.current),
+        match &self.maps[at] {
+            Some(map) => nearest(map, line, self.current),
             None => line.clamp(1, self.current.lines().total().max(1)),
         }
     }
 
-    /// Where the lines of anchors that match no version of the session are now: found through a
-    /// version that another process recorded, or through the only nearby line with the same id.
-    fn told_by_content(&self, stale: Vec<Stale>) -> Vec<Stale> {
+    /// Sets where the lines of anchors that match no version of the session probably are now: by a
+    /// version that another process recorded, or by the only nearby line with the same id.
+    fn relocated(&self, stale: Vec<StaleAnchor>) -> Vec<StaleAnchor> {
         stale
             .into_iter()
             .map(|one| {
-                if let Some(near) = self.remembered(&one.anchor) {
-                    return Stale { near, around: near, ..one };
+                if let Some(near) = self.locate_by_record(&one.anchor) {
+                    return StaleAnchor { near, around: near, ..one };
                 }
-                // Letters alone may agree by chance.
-                let near = self.by_letters(&one.anchor).unwrap_or(one.near);
-                Stale { near, ..one }
+                // Ids may agree by chance.
+                let near = self.locate_by_id(&one.anchor).unwrap_or(one.near);
+                StaleAnchor { near, ..one }
             })
             .collect()
     }
 
-    fn remembered(&self, anchor: &Anchor) -> Option<usize> {
+    fn locate_by_record(&self, anchor: &Anchor) -> Option<usize> {
         let mut places: Vec<usize> = Vec::new();
-        for version in self.elsewhere {
+        for version in self.recorded {
             let text = version.snapshot.line(anchor.line);
             if text.is_some_and(|text| tag::matches(anchor.line, text, &anchor.id)) {
-                let way = LineMap::between(&version.snapshot, self.current);
-                let place = way.line(anchor.line)?;
+                let map = LineMap::diff(&version.snapshot, self.current);
+                let place = map.line(anchor.line)?;
                 if !places.contains(&place) {
                     places.push(place);
                 }
@@ -412,7 +431,7 @@ impl<'a> Resolver<'a> {
         if let [only] = places[..] { Some(only) } else { None }
     }
 
-    fn by_letters(&self, anchor: &Anchor) -> Option<usize> {
+    fn locate_by_id(&self, anchor: &Anchor) -> Option<usize> {
         let around = stale::affected_range(anchor.line, self.current.lines().total());
         let mut with = (around.start..=around.end).filter(|&number| {
             self.current.line(number).is_some_and(|text| tag::matches(number, text, &anchor.id))
@@ -420,48 +439,48 @@ impl<'a> Resolver<'a> {
         with.next().filter(|_| with.next().is_none())
     }
 
-    fn both(&self, first: &Anchor, last: &Anchor, cause: Cause) -> Vec<Stale> {
+    fn stale_both(&self, first: &Anchor, last: &Anchor, cause: StaleCause) -> Vec<StaleAnchor> {
         let total = self.current.lines().total().max(1);
-        let mut stale: Vec<Stale> = [first, last]
-            .map(|anchor| Stale::new(anchor.clone(), cause, anchor.line.clamp(1, total)))
+        let mut stale: Vec<StaleAnchor> = [first, last]
+            .map(|anchor| StaleAnchor::new(anchor.clone(), cause, anchor.line.clamp(1, total)))
             .into();
         stale.dedup();
         stale
     }
 }
 
-/// Why a span of numbers has no lines.
+/// Why line numbers cannot be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum NoNumbers {
-    /// No version that may be meant has so many lines; the longest has these.
+pub(crate) enum NumberError {
+    /// No version that may be meant has so many lines; the longest has this many.
     OutOfRange(usize),
-    /// The numbers do not hold.
-    Stale(Vec<Stale>),
+    /// The numbers are stale.
+    Stale(Vec<StaleAnchor>),
 }
 
 /// The present line nearest to where `line` was.
-pub(crate) fn nearest(way: &LineMap, line: usize, current: &Snapshot) -> usize {
+pub(crate) fn nearest(map: &LineMap, line: usize, current: &Snapshot) -> usize {
     let total = current.lines().total().max(1);
-    if let Some(now) = way.line(line) {
+    if let Some(now) = map.line(line) {
         return now.clamp(1, total);
     }
-    let above = (1..line).rev().find_map(|n| way.line(n).map(|now| now + (line - n)));
+    let above = (1..line).rev().find_map(|n| map.line(n).map(|now| now + (line - n)));
     above.unwrap_or(line).clamp(1, total)
 }
 
-/// Which of the two does not match this version.
-fn mismatches(version: &Snapshot, first: &Anchor, last: &Anchor) -> Vec<Stale> {
+/// Which of the two anchors do not match this version.
+fn mismatches(version: &Snapshot, first: &Anchor, last: &Anchor) -> Vec<StaleAnchor> {
     let total = version.lines().total();
-    let mut stale: Vec<Stale> = [first, last]
+    let mut stale: Vec<StaleAnchor> = [first, last]
         .into_iter()
         .filter_map(|anchor| {
             let cause = match version.line(anchor.line) {
-                None => Cause::OutOfRange,
+                None => StaleCause::OutOfRange,
                 Some(text) if tag::matches(anchor.line, text, &anchor.id) => return None,
-                Some(_) => Cause::Mismatch,
+                Some(_) => StaleCause::Mismatch,
             };
             let near = anchor.line.clamp(1, total.max(1));
-            Some(Stale::new(anchor.clone(), cause, near))
+            Some(StaleAnchor::new(anchor.clone(), cause, near))
         })
         .collect();
     stale.dedup();
@@ -476,18 +495,18 @@ fn covers(spans: &[LineSpan], line: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn shown(text: &str) -> Version {
+    fn shown(text: &str) -> SeenVersion {
         let snapshot = Snapshot::from_text(text);
         let end = snapshot.lines().total();
-        Version::new(snapshot, vec![LineSpan { start: 1, end }])
+        SeenVersion::new(snapshot, vec![LineSpan { start: 1, end }])
     }
 
     fn find(
         current: &str,
-        versions: &[Version],
+        versions: &[SeenVersion],
         raw: &str,
         snapshot: Option<&str>,
-    ) -> Result<usize, Cause> {
+    ) -> Result<usize, StaleCause> {
         let current = Snapshot::from_text(current);
         let anchor = Anchor::parse(raw).expect("anchor");
         Resolver::new(
@@ -496,7 +515,7 @@ mod tests {
             snapshot,
             NumberingBasis::Versions(vec![VersionRef::Current]),
         )
-        .find(&anchor, &anchor)
+        .resolve(&anchor, &anchor)
         .map(|found| found.span.start)
         .map_err(|stale| stale[0].cause)
     }
@@ -509,7 +528,7 @@ mod tests {
         let brace = tag::render(2, "}");
         assert_eq!(find(now, std::slice::from_ref(&old), &brace, Some(&id)), Ok(3));
         assert_eq!(find(now, std::slice::from_ref(&old), &brace, Some(&id[..12])), Ok(3));
-        assert_eq!(find(now, &[], &brace, Some(&id)), Err(Cause::UnknownSnapshot));
+        assert_eq!(find(now, &[], &brace, Some(&id)), Err(StaleCause::UnknownSnapshot));
         assert_eq!(find("a\n}\nb\n}\n", &[], &brace, Some(&id)), Ok(2));
     }
 
@@ -520,17 +539,17 @@ mod tests {
         let brace = tag::render(2, "}");
         assert_eq!(
             find("}\n}\nx\n}\ny\n}\n", std::slice::from_ref(&old), &brace, None),
-            Err(Cause::Ambiguous)
+            Err(StaleCause::Ambiguous)
         );
         assert_eq!(find("}\n}\nx\n}\ny\n}\n", &[], &brace, None), Ok(2));
         let word = tag::render(3, "y");
         assert_eq!(find("new\nx\n}\ny\n}\n", std::slice::from_ref(&old), &word, None), Ok(4));
         assert_eq!(
             find("x\n}\nY\n}\n", std::slice::from_ref(&old), &word, None),
-            Err(Cause::Changed)
+            Err(StaleCause::Changed)
         );
-        assert_eq!(find("x\n}\n", &[], &word, None), Err(Cause::OutOfRange));
-        assert_eq!(find("x\n}\nz\n", &[], &word, None), Err(Cause::Mismatch));
+        assert_eq!(find("x\n}\n", &[], &word, None), Err(StaleCause::OutOfRange));
+        assert_eq!(find("x\n}\nz\n", &[], &word, None), Err(StaleCause::Mismatch));
     }
 
     #[test]
@@ -546,10 +565,10 @@ mod tests {
             None,
             NumberingBasis::Versions(vec![VersionRef::Current]),
         );
-        let stale = resolver.find(&b, &c).expect_err("split");
+        let stale = resolver.resolve(&b, &c).expect_err("split");
         assert_eq!(
             stale.iter().map(|s| (s.cause, s.near)).collect::<Vec<_>>(),
-            [(Cause::Split, 2), (Cause::Split, 4)]
+            [(StaleCause::Split, 2), (StaleCause::Split, 4)]
         );
     }
 }
