@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use restitch::edit::{After, Explanation, Rung, WorkPath};
 use restitch::port::{CommitOptions, FileStore as _};
-use restitch::store::{DiskOptions, DiskStore, Promise};
+use restitch::store::{DiskOptions, DiskStore, SyncMode};
 use restitch::text::Snapshot;
 
 const ROUNDS: usize = 400;
@@ -69,14 +69,14 @@ fn main() {
         (0..1_000).map(line).collect::<String>().into_bytes()
     };
     let rewritten = |n: usize| format!("line {n:08}\n").repeat(1_000).into_bytes();
-    for (promise, sync, state, whole, from) in [
-        (Promise::Durable, true, true, false, From::Plain),
-        (Promise::Durable, true, true, true, From::Plain),
-        (Promise::Durable, true, false, false, From::Plain),
-        (Promise::Durable, true, true, false, From::Tokio),
-        (Promise::Rename, false, true, false, From::Plain),
-        (Promise::Rename, false, true, true, From::Plain),
-        (Promise::Rename, false, false, false, From::Plain),
+    for (sync_mode, sync, state, whole, from) in [
+        (SyncMode::Durable, true, true, false, From::Plain),
+        (SyncMode::Durable, true, true, true, From::Plain),
+        (SyncMode::Durable, true, false, false, From::Plain),
+        (SyncMode::Durable, true, true, false, From::Tokio),
+        (SyncMode::Rename, false, true, false, From::Plain),
+        (SyncMode::Rename, false, true, true, From::Plain),
+        (SyncMode::Rename, false, false, false, From::Plain),
     ] {
         let version = |n: usize| if whole { rewritten(n) } else { edited(n) };
         let work = tempfile::tempdir_in(&folder).expect("folder");
@@ -87,7 +87,7 @@ fn main() {
         let state = state.then(|| work.path().join("state"));
         let what = if whole { "rewrite" } else { "edit" };
         let with = if state.is_some() { "with undo" } else { "without undo" };
-        let options = DiskOptions { promise, state, ..DiskOptions::default() };
+        let options = DiskOptions { sync_mode, state, ..DiskOptions::default() };
         let store = DiskStore::open_with(&root, options).expect("store");
         let path = WorkPath::parse("ours", &root).expect("path");
         let (mut ours, mut others) = (Vec::new(), Vec::new());
@@ -116,7 +116,7 @@ fn main() {
         }
         let (ours, others) = (median(ours), median(others));
         println!(
-            "{promise:?} {with:<13} {what:<8} {from:?} commit {ours:>9.1?}   bare {others:>9.1?}   ratio {:.2} (14 kB file, median of {ROUNDS})",
+            "{sync_mode:?} {with:<13} {what:<8} {from:?} commit {ours:>9.1?}   bare {others:>9.1?}   ratio {:.2} (14 kB file, median of {ROUNDS})",
             ours.as_secs_f64() / others.as_secs_f64()
         );
     }

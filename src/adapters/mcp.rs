@@ -48,7 +48,7 @@ use crate::tools::{ToolReply, ToolSpec, Toolbox};
 pub(crate) use frames::BoundedLines;
 pub use http::{Access, HttpOptions, serve_http};
 use metrics::Metrics;
-pub use rate_limit::{Rate, RateLimitedCorrector};
+pub use rate_limit::{RateLimitedCorrector, RateLimiter};
 pub use session::Opener;
 use session::SessionTools;
 use workers::Workers;
@@ -119,7 +119,7 @@ pub struct McpServer {
 struct CallCounter {
     metrics: Arc<Metrics>,
     access: Arc<str>,
-    calls: Option<Arc<Rate>>,
+    calls: Option<Arc<RateLimiter>>,
 }
 
 impl CallCounter {
@@ -186,7 +186,7 @@ impl McpServer {
         self,
         metrics: Arc<Metrics>,
         access: Arc<str>,
-        calls: Option<Arc<Rate>>,
+        calls: Option<Arc<RateLimiter>>,
     ) -> Self {
         Self { counter: Some(CallCounter { metrics, access, calls }), ..self }
     }

@@ -11,7 +11,7 @@ use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, ConnectionAddr, FromRedisValue, RedisError, Value};
 use tokio::sync::Mutex;
 
-use crate::port::{BoxFuture, SharedTrouble, SharedValues, TokenBucket};
+use crate::port::{BoxFuture, SharedError, SharedValues, TokenBucket};
 
 /// Longer values are not ours, and are not read to their end.
 const MAX_VALUE_BYTES: isize = 2 << 20;
@@ -155,7 +155,7 @@ impl RedisValues {
     }
 
     /// Asks the server about itself.
-    pub async fn server_info(&self) -> Result<ServerInfo, SharedTrouble> {
+    pub async fn server_info(&self) -> Result<ServerInfo, SharedError> {
         let _: Value = self.send(&redis::cmd("PING")).await.map_err(shared_error)?;
         let start = Instant::now();
         let text: String = self.send(&redis::cmd("INFO")).await.map_err(shared_error)?;
@@ -181,22 +181,20 @@ impl RedisValues {
 }
 
 /// What a failure means for sharing.
-fn shared_error(error: RedisError) -> SharedTrouble {
+fn shared_error(error: RedisError) -> SharedError {
     match error.code() {
         // No memory left, no disk left, or a copy that takes no writes.
-        Some("OOM" | "MISCONF" | "READONLY" | "NOREPLICAS") => {
-            SharedTrouble::Full(error.to_string())
-        }
-        _ => SharedTrouble::Away(error.to_string()),
+        Some("OOM" | "MISCONF" | "READONLY" | "NOREPLICAS") => SharedError::Full(error.to_string()),
+        _ => SharedError::Unavailable(error.to_string()),
     }
 }
 
-fn millis(life: Duration) -> u64 {
-    u64::try_from(life.as_millis()).unwrap_or(u64::MAX).max(1)
+fn millis(ttl: Duration) -> u64 {
+    u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1)
 }
 
 impl SharedValues for RedisValues {
-    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedTrouble>> {
+    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedError>> {
         Box::pin(async move {
             let mut command = redis::cmd("GETRANGE");
             command.arg(name).arg(0).arg(MAX_VALUE_BYTES);
@@ -216,11 +214,11 @@ impl SharedValues for RedisValues {
         &'a self,
         name: &'a str,
         value: &'a [u8],
-        life: Duration,
-    ) -> BoxFuture<'a, Result<(), SharedTrouble>> {
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<(), SharedError>> {
         Box::pin(async move {
             let mut command = redis::cmd("SET");
-            command.arg(name).arg(value).arg("PX").arg(millis(life));
+            command.arg(name).arg(value).arg("PX").arg(millis(ttl));
             self.send::<()>(&command).await.map_err(shared_error)
         })
     }
@@ -229,11 +227,11 @@ impl SharedValues for RedisValues {
         &'a self,
         name: &'a str,
         value: &'a [u8],
-        life: Duration,
-    ) -> BoxFuture<'a, Result<bool, SharedTrouble>> {
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<bool, SharedError>> {
         Box::pin(async move {
             let mut command = redis::cmd("SET");
-            command.arg(name).arg(value).arg("PX").arg(millis(life)).arg("NX");
+            command.arg(name).arg(value).arg("PX").arg(millis(ttl)).arg("NX");
             let done = self.send::<Option<String>>(&command).await.map_err(shared_error)?;
             Ok(done.is_some())
         })
@@ -244,12 +242,12 @@ impl SharedValues for RedisValues {
         name: &'a str,
         old: &'a [u8],
         new: Option<(&'a [u8], Duration)>,
-    ) -> BoxFuture<'a, Result<bool, SharedTrouble>> {
+    ) -> BoxFuture<'a, Result<bool, SharedError>> {
         Box::pin(async move {
             let mut command = redis::cmd("EVAL");
             command.arg(REPLACE).arg(1).arg(name).arg(old);
-            if let Some((new, life)) = new {
-                command.arg(new).arg(millis(life));
+            if let Some((new, ttl)) = new {
+                command.arg(new).arg(millis(ttl));
             }
             Ok(self.send::<u64>(&command).await.map_err(shared_error)? == 1)
         })
@@ -258,7 +256,7 @@ impl SharedValues for RedisValues {
     fn take<'a>(
         &'a self,
         buckets: &'a [TokenBucket],
-    ) -> BoxFuture<'a, Result<Option<Duration>, SharedTrouble>> {
+    ) -> BoxFuture<'a, Result<Option<Duration>, SharedError>> {
         Box::pin(async move {
             let mut command = redis::cmd("EVAL");
             command.arg(TAKE).arg(buckets.len());
@@ -266,7 +264,7 @@ impl SharedValues for RedisValues {
                 command.arg(&bucket.name);
             }
             for bucket in buckets {
-                command.arg(bucket.holds).arg(bucket.gains);
+                command.arg(bucket.capacity).arg(bucket.refill_per_minute);
             }
             let wait = self.send::<u64>(&command).await.map_err(shared_error)?;
             Ok(Some(Duration::from_millis(wait)).filter(|wait| !wait.is_zero()))

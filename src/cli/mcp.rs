@@ -15,7 +15,7 @@ use super::model::{self, AccessSection};
 use super::root::Root;
 use super::{settings, shared, signals};
 use crate::adapters::mcp::{
-    self, Access, HttpOptions, McpServer, Opener, Rate, RateLimitedCorrector,
+    self, Access, HttpOptions, McpServer, Opener, RateLimitedCorrector, RateLimiter,
 };
 use crate::session::GuardPolicy;
 use crate::text::register_secret;
@@ -116,8 +116,9 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
     if !section.tools.is_empty() {
         args.tools.clone_from(&section.tools);
     }
-    let rate =
-        |most: NonZeroU32, seconds| Arc::new(Rate::new(most.get(), Duration::from_secs(seconds)));
+    let rate = |most: NonZeroU32, seconds| {
+        Arc::new(RateLimiter::new(most.get(), Duration::from_secs(seconds)))
+    };
     let asks = section.asks_per_hour.map(|most| rate(most, 3600));
     let mut roots = Vec::new();
     for (name, folder) in &section.roots {

@@ -13,7 +13,7 @@ use crate::adapters::syntax::TreeSitter;
 use crate::engine::Engine;
 use crate::port::FileStore;
 use crate::store::{
-    DiskOptions, DiskStore, NO_STATE_FOLDER, Promise, state_folder, usable_state_folder,
+    DiskOptions, DiskStore, NO_STATE_FOLDER, SyncMode, state_folder, usable_state_folder,
 };
 use crate::tools::{Dialect, Toolbox};
 
@@ -94,13 +94,13 @@ fn bucket(_: &Common, url: &str, _: &BTreeMap<String, String>) -> Result<Arc<dyn
 
 fn disk_options(common: &Common) -> DiskOptions {
     let state = state_folder();
-    let stateless = state.is_none().then(|| NO_STATE_FOLDER.to_owned());
+    let no_state_reason = state.is_none().then(|| NO_STATE_FOLDER.to_owned());
     DiskOptions {
         state,
-        stateless,
-        promise: match common.durability {
-            DurabilityArg::Durable => Promise::Durable,
-            DurabilityArg::Rename => Promise::Rename,
+        no_state_reason,
+        sync_mode: match common.durability {
+            DurabilityArg::Durable => SyncMode::Durable,
+            DurabilityArg::Rename => SyncMode::Rename,
         },
         allow_protected: common.allow_protected.clone(),
         ..DiskOptions::default()

@@ -1,4 +1,4 @@
-//! What machines share: where the configuration says so, and one line to it for the process.
+//! What machines share: where the configuration says so, and one client for the process.
 
 use std::env;
 use std::num::NonZeroU32;
@@ -93,19 +93,19 @@ mod built {
     use super::{Exit, SECRET, SharedSection, URL};
     use crate::adapters::openai::Endpoint;
     use crate::adapters::redis::{RedisValues, ServerInfo};
-    use crate::correct::{Line, LineOptions, Seal, Shared, SharedLimits};
-    use crate::port::{Gate, SharedCounts, SharedTrouble, SharedValues as _, TokenBucket};
+    use crate::correct::{Seal, Shared, SharedClient, SharedClientOptions, SharedLimits};
+    use crate::port::{Gate, SharedCounts, SharedError, SharedValues as _, TokenBucket};
 
     /// A day.
     const KEEP: f64 = 24.0 * 3600.0;
     /// What is kept longer would only fill the server.
     const KEEP_MOST: f64 = 30.0 * KEEP;
 
-    /// The line of this process to what is shared.
+    /// The client of this process for what is shared.
     #[derive(Debug, Clone)]
     pub(crate) struct Tier {
         pub(crate) values: Arc<RedisValues>,
-        line: Arc<Line>,
+        client: Arc<SharedClient>,
         seal: Arc<Seal>,
         pub(crate) keep: Duration,
         all: Option<std::num::NonZeroU32>,
@@ -113,17 +113,17 @@ mod built {
         pub(crate) time: Duration,
     }
 
-    /// All engines of a process have one line, whatever their roots: one connection, one time of
+    /// All engines of a process have one client, whatever their roots: one connection, one time of
     /// trouble, and counts of the whole.
     static TIER: OnceLock<Tier> = OnceLock::new();
 
     /// The counts of this process, when it shares anything.
     pub(crate) fn counts() -> Option<Arc<SharedCounts>> {
-        TIER.get().map(|tier| tier.line.counts().clone())
+        TIER.get().map(|tier| tier.client.counts().clone())
     }
 
     impl SharedSection {
-        /// The line to what is shared; `None` when nothing is. Nothing is sent yet.
+        /// The client for what is shared; `None` when nothing is. Nothing is sent yet.
         pub(crate) fn tier(&self) -> Result<Option<Tier>, Exit> {
             let Some(url) = self.url() else { return Ok(None) };
             if let Some(tier) = TIER.get() {
@@ -138,7 +138,7 @@ mod built {
                 .map_err(|error| Exit::usage(format!("{SECRET} or shared.secret: {error}")))?;
             let values = RedisValues::new(&url)
                 .map_err(|error| Exit::usage(format!("{URL} or shared.url: {error}")))?;
-            let mut options = LineOptions::default();
+            let mut options = SharedClientOptions::default();
             if let Some(time) = self.timeout {
                 options.time = seconds("shared.timeout", time)?;
             }
@@ -150,7 +150,7 @@ mod built {
             }
             let values = Arc::new(values);
             let tier = Tier {
-                line: Arc::new(Line::new(values.clone(), options)),
+                client: Arc::new(SharedClient::new(values.clone(), options)),
                 values,
                 seal: Arc::new(seal),
                 keep: Duration::from_secs_f64(keep),
@@ -170,7 +170,7 @@ mod built {
             let all = self.all.map(|most| (most, self.seal.name("calls", &[])));
             let each = self.each.map(|most| (most, self.seal.name("calls-of-key", &own)));
             let buckets = all.into_iter().chain(each);
-            buckets.map(|(most, name)| TokenBucket::at_most(most, name)).collect()
+            buckets.map(|(most, name)| TokenBucket::per_minute(most, name)).collect()
         }
 
         /// Who says whether a request may be sent; `None` without limits.
@@ -179,20 +179,20 @@ mod built {
             if buckets.is_empty() {
                 return None;
             }
-            Some(Arc::new(SharedLimits::new(self.line.clone(), buckets)))
+            Some(Arc::new(SharedLimits::new(self.client.clone(), buckets)))
         }
 
         /// The same corrector, sharing its answers.
         pub(crate) fn share<C>(&self, inner: C, identity: Vec<u8>) -> Shared<C> {
-            Shared::new(inner, identity, self.line.clone(), self.seal.clone(), self.keep)
+            Shared::new(inner, identity, self.client.clone(), self.seal.clone(), self.keep)
         }
 
         /// Asks the server about itself, and keeps a value there for a moment.
         pub(crate) async fn try_out(&self) -> Result<ServerInfo, String> {
             let about = self.values.server_info().await.map_err(|error| error.to_string())?;
             let name = self.seal.name("doctor", &[]);
-            let value = self.seal.close(&name, b"example").ok_or("there are no random bytes")?;
-            let said = |error: SharedTrouble| error.to_string();
+            let value = self.seal.seal(&name, b"example").ok_or("there are no random bytes")?;
+            let said = |error: SharedError| error.to_string();
             self.values.put(&name, &value, Duration::from_secs(1)).await.map_err(said)?;
             let there = self.values.get(&name).await.map_err(said)?.unwrap_or_default();
             if self.seal.open(&name, &there).as_deref() != Some(b"example") {

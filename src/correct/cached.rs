@@ -49,7 +49,7 @@ impl<C> Cached<C> {
             .weigher(|_: &Key, reply: &Reply| {
                 let text = match reply {
                     Reply::Text(text) | Reply::Located { text, .. } => text.len(),
-                    Reply::Settled { text, new, .. } => text.len() + new.len(),
+                    Reply::WithNew { text, new, .. } => text.len() + new.len(),
                     _ => 0,
                 };
                 u32::try_from(text + 128).unwrap_or(u32::MAX)

@@ -29,7 +29,7 @@ use crate::text::ContentHash;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct CassetteLine {
     ask: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     key: Option<String>,
@@ -42,20 +42,20 @@ struct Line {
 /// A cassette that cannot be played.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the recording: {why}")]
-pub struct BadCassette {
+pub struct CassetteError {
     /// The line.
     pub line: usize,
     /// What is wrong with it.
     pub why: String,
 }
 
-type Recorded = Result<Reply, CorrectorError>;
+type RecordedAnswer = Result<Reply, CorrectorError>;
 
 /// Answers from a recording.
 #[derive(Debug)]
 pub struct Replay {
-    keyed: HashMap<(ReplyKind, String), Recorded>,
-    queued: Mutex<HashMap<ReplyKind, VecDeque<Recorded>>>,
+    keyed: HashMap<(ReplyKind, String), RecordedAnswer>,
+    queued: Mutex<HashMap<ReplyKind, VecDeque<RecordedAnswer>>>,
     /// What the asks would have cost is counted, though nothing is sent.
     prompts: Option<PromptBook>,
     answered: AtomicU64,
@@ -69,20 +69,20 @@ impl Replay {
     }
 
     /// Reads a recording.
-    pub fn from_jsonl(text: &str) -> Result<Self, BadCassette> {
+    pub fn from_jsonl(text: &str) -> Result<Self, CassetteError> {
         let mut keyed = HashMap::new();
         let mut queued: HashMap<_, VecDeque<_>> = HashMap::new();
         for (number, line) in (1..).zip(text.lines()) {
             if line.trim().is_empty() {
                 continue;
             }
-            let bad = |why: String| BadCassette { line: number, why };
-            let line: Line = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
-            let kind = kind(&line.ask).ok_or_else(|| {
+            let bad = |why: String| CassetteError { line: number, why };
+            let line: CassetteLine = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
+            let reply_kind = reply_kind(&line.ask).ok_or_else(|| {
                 bad(format!("there is no ask `{}`; there are correct_old, adjust_new, repair_escapes and choose", line.ask))
             })?;
             let recorded = match (line.answer, line.error) {
-                (Some(answer), None) => parse_reply(kind, &answer.to_string())
+                (Some(answer), None) => parse_reply(reply_kind, &answer.to_string())
                     .map(Ok)
                     .ok_or_else(|| bad(format!("this does not answer `{}`", line.ask)))?,
                 (None, Some(error)) => Err(CorrectorError::Failed(error)),
@@ -90,9 +90,9 @@ impl Replay {
             };
             match line.key {
                 Some(key) => {
-                    keyed.insert((kind, key), recorded);
+                    keyed.insert((reply_kind, key), recorded);
                 }
-                None => queued.entry(kind).or_default().push_back(recorded),
+                None => queued.entry(reply_kind).or_default().push_back(recorded),
             }
         }
         let prompts = PromptBook::built_in().ok();
@@ -100,7 +100,7 @@ impl Replay {
     }
 }
 
-fn kind(ask: &str) -> Option<ReplyKind> {
+fn reply_kind(ask: &str) -> Option<ReplyKind> {
     Some(match ask {
         "correct_old" => ReplyKind::CorrectedOld,
         "adjust_new" => ReplyKind::AdjustedNew,
@@ -120,11 +120,11 @@ impl Corrector for Replay {
             let size = u64::try_from(prompt.system.len() + prompt.user.len()).unwrap_or(u64::MAX);
             budget.record(|spent| spent.prompt_bytes += size);
         }
-        let kind = ReplyKind::of(ask);
-        let keyed = self.keyed.get(&(kind, key_of(ask))).cloned();
+        let reply_kind = ReplyKind::of(ask);
+        let keyed = self.keyed.get(&(reply_kind, key_of(ask))).cloned();
         let recorded = keyed.or_else(|| {
             let mut queued = self.queued.lock().unwrap_or_else(PoisonError::into_inner);
-            queued.get_mut(&kind)?.pop_front()
+            queued.get_mut(&reply_kind)?.pop_front()
         });
         if recorded.is_some() {
             self.answered.fetch_add(1, Ordering::Relaxed);
@@ -151,13 +151,14 @@ impl<C> Record<C> {
         Ok(Self { inner, file: Mutex::new(options.open(path)?) })
     }
 
-    fn write(&self, ask: &Ask, answer: &Recorded) {
-        let kind = ReplyKind::of(ask);
+    fn write(&self, ask: &Ask, answer: &RecordedAnswer) {
+        let reply_kind = ReplyKind::of(ask);
         let (answer, error) = match answer {
-            Ok(reply) => (Some(to_wire(kind, reply)), None),
+            Ok(reply) => (Some(to_wire(reply_kind, reply)), None),
             Err(error) => (None, Some(error.to_string())),
         };
-        let line = Line { ask: ask.kind().to_owned(), key: Some(key_of(ask)), answer, error };
+        let line =
+            CassetteLine { ask: ask.kind().to_owned(), key: Some(key_of(ask)), answer, error };
         let written = serde_json::to_string(&line).map_err(io::Error::from).and_then(|line| {
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
             writeln!(file, "{line}")

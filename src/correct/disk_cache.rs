@@ -10,9 +10,9 @@ use crate::port::Reply;
 use crate::text::ContentHash;
 
 /// Files larger than this are not ours.
-const MOST_BYTES: u64 = 2 << 20;
+const MAX_BYTES: u64 = 2 << 20;
 /// Older answers are removed when the folder is opened.
-const MOST_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+const MAX_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Answers in a folder.
 #[derive(Debug, Clone)]
@@ -56,7 +56,7 @@ impl DiskCache {
         for entry in entries.flatten() {
             let age =
                 entry.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
-            if age.is_some_and(|age| age > MOST_AGE) {
+            if age.is_some_and(|age| age > MAX_AGE) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -70,7 +70,7 @@ impl DiskCache {
     /// The answer that was kept. A file that was tampered with or is broken is a miss.
     pub fn get(&self, key: &[u8; 32]) -> Option<Reply> {
         let path = self.path(key);
-        if fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len() > MOST_BYTES {
+        if fs::symlink_metadata(&path).ok().filter(fs::Metadata::is_file)?.len() > MAX_BYTES {
             return None;
         }
         let bytes = fs::read(path).ok()?;

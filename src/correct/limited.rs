@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
-use super::extent::prompt_bytes;
+use super::size::prompt_bytes;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
 /// The bounds.
@@ -42,8 +42,8 @@ pub struct Limited<C> {
 #[derive(Debug, Default)]
 struct Circuit {
     failures: u32,
-    closed_until: Option<Instant>,
-    slow: u32,
+    open_until: Option<Instant>,
+    timeouts: u32,
     /// The smallest question that timed out since one of its size was answered.
     slow_bytes: Option<usize>,
     slow_until: Option<Instant>,
@@ -58,9 +58,9 @@ impl Circuit {
     }
 
     fn answered(&mut self, bytes: usize) {
-        (self.failures, self.closed_until) = (0, None);
+        (self.failures, self.open_until) = (0, None);
         if self.is_slow(bytes) || self.slow_until.is_none() {
-            (self.slow, self.slow_bytes, self.slow_until) = (0, None, None);
+            (self.timeouts, self.slow_bytes, self.slow_until) = (0, None, None);
         }
         if self.too_long.is_some_and(|(long, _)| bytes >= long) {
             self.too_long = None;
@@ -80,7 +80,7 @@ impl<C> Limited<C> {
     }
 
     /// Refuses during a pause; afterwards lets one ask at a time through as a test.
-    fn enter(&self, bytes: usize) -> Result<(), CorrectorError> {
+    fn admit(&self, bytes: usize) -> Result<(), CorrectorError> {
         let mut circuit = self.circuit();
         let now = Instant::now();
         let seconds = |until: Instant| (until - now).as_millis().div_ceil(1000);
@@ -99,27 +99,27 @@ impl<C> Limited<C> {
             if now < until {
                 return Err(CorrectorError::Skipped(format!(
                     "the model gave no answer in time {} times in a row; questions of this size are skipped for another {} s. Send the call again after that, or raise model.timeout",
-                    circuit.slow,
+                    circuit.timeouts,
                     seconds(until)
                 )));
             }
             circuit.slow_until = Some(now + self.limits.pause);
         }
-        match circuit.closed_until {
+        match circuit.open_until {
             Some(until) if now < until => Err(CorrectorError::Skipped(format!(
                 "there was no usable answer {} times in a row, and no request is sent for another {} s; send the call again after that",
                 circuit.failures,
                 seconds(until)
             ))),
             Some(_) => {
-                circuit.closed_until = Some(now + self.limits.pause);
+                circuit.open_until = Some(now + self.limits.pause);
                 Ok(())
             }
             None => Ok(()),
         }
     }
 
-    fn leave(&self, bytes: usize, answer: &Result<Reply, CorrectorError>) {
+    fn record_outcome(&self, bytes: usize, answer: &Result<Reply, CorrectorError>) {
         let mut circuit = self.circuit();
         let pause = Instant::now() + self.limits.pause;
         match answer {
@@ -127,17 +127,17 @@ impl<C> Limited<C> {
             Err(CorrectorError::Failed(_)) => {
                 circuit.failures = circuit.failures.saturating_add(1);
                 if circuit.failures >= self.limits.failures {
-                    circuit.closed_until = Some(pause);
+                    circuit.open_until = Some(pause);
                 }
             }
             Err(CorrectorError::Timeout) => {
-                circuit.slow = circuit.slow.saturating_add(1);
+                circuit.timeouts = circuit.timeouts.saturating_add(1);
                 circuit.slow_bytes = Some(circuit.slow_bytes.map_or(bytes, |b| b.min(bytes)));
-                if circuit.slow >= self.limits.failures {
+                if circuit.timeouts >= self.limits.failures {
                     circuit.slow_until = Some(pause);
                 }
             }
-            Err(CorrectorError::NoRoom(_)) => {
+            Err(CorrectorError::ContextTooLong(_)) => {
                 let least = circuit.too_long.map_or(bytes, |(long, _)| long.min(bytes));
                 circuit.too_long = Some((least, pause));
             }
@@ -159,7 +159,7 @@ impl<C: Corrector> Corrector for Limited<C> {
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
             let bytes = prompt_bytes(ask);
-            self.enter(bytes)?;
+            self.admit(bytes)?;
             let bounded = async {
                 let _permit = self
                     .permits
@@ -171,7 +171,7 @@ impl<C: Corrector> Corrector for Limited<C> {
             let answer = timeout_at(budget.deadline(), bounded)
                 .await
                 .unwrap_or(Err(CorrectorError::Timeout));
-            self.leave(bytes, &answer);
+            self.record_outcome(bytes, &answer);
             answer
         })
     }
@@ -204,7 +204,7 @@ mod tests {
             Box::pin(async move {
                 let bytes = prompt_bytes(ask);
                 if bytes > self.room {
-                    return Err(CorrectorError::NoRoom("too long".into()));
+                    return Err(CorrectorError::ContextTooLong("too long".into()));
                 }
                 tokio::time::sleep(Duration::from_millis(u64::try_from(bytes).expect("small")))
                     .await;
@@ -245,20 +245,20 @@ mod tests {
         assert!(matches!(call(&limited, 2900).await, Err(CorrectorError::Skipped(_))));
         // What it answers at that size opens the way again.
         tokio::time::sleep(Duration::from_secs(31)).await;
-        limited.leave(2900, &Ok(Reply::Declined));
+        limited.record_outcome(2900, &Ok(Reply::Declined));
         assert_eq!(call(&limited, 2900).await, Err(CorrectorError::Timeout));
     }
 
     #[tokio::test(start_paused = true)]
     async fn what_does_not_fit_the_context_is_not_sent_again_and_again() {
         let limited = Limited::new(Server { room: 600 }, Limits::default());
-        assert!(matches!(call(&limited, 800).await, Err(CorrectorError::NoRoom(_))));
+        assert!(matches!(call(&limited, 800).await, Err(CorrectorError::ContextTooLong(_))));
         let Err(CorrectorError::Skipped(why)) = call(&limited, 900).await else {
             panic!("a longer question is left out");
         };
         assert!(why.contains("context") && why.contains("800"), "{why}");
         assert!(call(&limited, 500).await.is_ok());
         tokio::time::sleep(Duration::from_secs(30)).await;
-        assert!(matches!(call(&limited, 900).await, Err(CorrectorError::NoRoom(_))));
+        assert!(matches!(call(&limited, 900).await, Err(CorrectorError::ContextTooLong(_))));
     }
 }

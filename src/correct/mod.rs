@@ -12,26 +12,26 @@ mod cached;
 mod cassette;
 #[cfg(feature = "llm")]
 mod disk_cache;
-mod extent;
 mod limited;
 mod model;
 mod prompts;
-mod rate;
+mod rate_limiter;
 mod reply;
 mod secrets;
 #[cfg(feature = "redis")]
 mod shared;
+mod size;
 
 #[cfg(feature = "llm")]
 pub use cached::{CacheLimits, Cached};
-pub use cassette::{BadCassette, Record, Replay};
+pub use cassette::{CassetteError, Record, Replay};
 #[cfg(feature = "llm")]
 pub use disk_cache::DiskCache;
 pub use limited::{Limited, Limits};
 pub use model::ModelCorrector;
-pub use prompts::{BadPrompt, PROMPTS, PromptBook, PromptSpec, Rendered, shown_excerpts};
-pub use rate::Rate;
+pub use prompts::{PROMPTS, PromptBook, PromptError, PromptSpec, RenderedPrompt, parse_excerpts};
+pub use rate_limiter::RateLimiter;
 pub use reply::{ReplyKind, parse_reply};
 pub use secrets::Secrets;
 #[cfg(feature = "redis")]
-pub use shared::{Line, LineOptions, Seal, Shared, SharedLimits, ShortSecret};
+pub use shared::{Seal, Shared, SharedClient, SharedClientOptions, SharedLimits, ShortSecret};

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::extent;
 use super::prompts::PromptBook;
 use super::reply::{ReplyKind, parse_reply};
 use super::secrets::Secrets;
+use super::size;
 use crate::port::{
     Ask, BoxFuture, Budget, ChatError, ChatModel, ChatRequest, Corrector, CorrectorError, Reply,
 };
@@ -34,7 +34,7 @@ impl<M: ChatModel> ModelCorrector<M> {
     }
 
     async fn answer(&self, ask: &Ask, budget: &Budget) -> Result<Reply, CorrectorError> {
-        let ask = &*self.secrets.cleaned(ask).map_err(CorrectorError::Sensitive)?;
+        let ask = &*self.secrets.redact_ask(ask).map_err(CorrectorError::Sensitive)?;
         let kind = ReplyKind::of(ask);
         let rendered = self
             .prompts
@@ -44,32 +44,32 @@ impl<M: ChatModel> ModelCorrector<M> {
             system: rendered.system,
             user: rendered.user,
             schema_name: kind.name(),
-            schema: extent::bounded(kind.schema(), ask),
-            answer_tokens: extent::answer_tokens(ask),
+            schema: size::with_bounds(kind.schema(), ask),
+            answer_tokens: size::answer_tokens(ask),
         };
         tracing::debug!(
             ask = ask.kind(),
-            text_bytes = extent::prompt_bytes(ask),
+            text_bytes = size::prompt_bytes(ask),
             prompt_bytes = request.system.len() + request.user.len(),
             answer_tokens = request.answer_tokens,
             "asking"
         );
         if tracing::enabled!(tracing::Level::TRACE) {
-            let text = self.secrets.redacted(&request.user);
+            let text = self.secrets.redact(&request.user);
             tracing::trace!(ask = ask.kind(), text, "prompt");
         }
-        let usable = |content: &str| parse_reply(kind, content).is_some();
+        let is_usable = |content: &str| parse_reply(kind, content).is_some();
         let reply =
-            self.chat.ask(&request, budget, &usable).await.map_err(|error| match error {
+            self.chat.ask(&request, budget, &is_usable).await.map_err(|error| match error {
                 ChatError::Timeout(_) => CorrectorError::Timeout,
-                ChatError::NoRoom(_) => CorrectorError::NoRoom(error.to_string()),
-                ChatError::Budget | ChatError::HeldBack(_) => {
+                ChatError::ContextTooLong(_) => CorrectorError::ContextTooLong(error.to_string()),
+                ChatError::Budget | ChatError::RateLimited(_) => {
                     CorrectorError::Skipped(error.to_string())
                 }
                 error => CorrectorError::Failed(error.to_string()),
             })?;
         if tracing::enabled!(tracing::Level::TRACE) {
-            let text = self.secrets.redacted(&reply.content);
+            let text = self.secrets.redact(&reply.content);
             tracing::trace!(ask = ask.kind(), text, "answer");
         }
         parse_reply(kind, &reply.content)
@@ -90,7 +90,7 @@ impl<M: ChatModel> Corrector for ModelCorrector<M> {
             budget.record(|spent| spent.millis += millis);
             match &answer {
                 Ok(
-                    Reply::Text(text) | Reply::Located { text, .. } | Reply::Settled { text, .. },
+                    Reply::Text(text) | Reply::Located { text, .. } | Reply::WithNew { text, .. },
                 ) => tracing::info!(
                     ask = ask.kind(),
                     millis,
@@ -104,7 +104,7 @@ impl<M: ChatModel> Corrector for ModelCorrector<M> {
                     let error = error.to_string();
                     let cause = error.split(": ").next().unwrap_or_default();
                     tracing::warn!(ask = ask.kind(), millis, cause, "no answer");
-                    tracing::trace!(error = self.secrets.redacted(&error), "in full");
+                    tracing::trace!(error = self.secrets.redact(&error), "in full");
                 }
             }
             answer

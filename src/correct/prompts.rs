@@ -57,7 +57,7 @@ pub const PROMPTS: &[PromptSpec] = &[
 /// A prompt that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the prompt {file} {why}")]
-pub struct BadPrompt {
+pub struct PromptError {
     file: String,
     why: String,
 }
@@ -83,7 +83,7 @@ pub struct PromptBook {
 
 /// A prompt with its slots filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedPrompt {
     /// The system message.
     pub system: String,
     /// The user message.
@@ -92,17 +92,17 @@ pub struct Rendered {
 
 impl PromptBook {
     /// The prompts that are compiled in.
-    pub fn built_in() -> Result<Self, BadPrompt> {
+    pub fn built_in() -> Result<Self, PromptError> {
         Self::with(|_| None)
     }
 
     /// Prompts of which some are replaced: `replacement` is given a file name.
-    pub fn with(mut replacement: impl FnMut(&str) -> Option<String>) -> Result<Self, BadPrompt> {
+    pub fn with(mut replacement: impl FnMut(&str) -> Option<String>) -> Result<Self, PromptError> {
         let mut templates = HashMap::new();
         let mut digest = Sha256::new();
         for spec in PROMPTS {
-            let own = replacement(spec.file);
-            let text = own.as_deref().unwrap_or(spec.text);
+            let replaced = replacement(spec.file);
+            let text = replaced.as_deref().unwrap_or(spec.text);
             digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
             digest.update(text.as_bytes());
             templates.insert(spec.ask, template(spec, text)?);
@@ -118,9 +118,9 @@ impl PromptBook {
     }
 
     /// Fills the prompt of an ask.
-    pub fn render(&self, ask: &Ask) -> Option<Rendered> {
+    pub fn render(&self, ask: &Ask) -> Option<RenderedPrompt> {
         let template = self.templates.get(ask.kind())?;
-        let mark = unguessable(ask);
+        let mark = random_mark(ask);
         let framed = |name: &str, text: &str| frame(&mark, name, text);
         let (path, old, new) = match ask {
             Ask::CorrectOld { path, old, new, .. }
@@ -157,12 +157,12 @@ impl PromptBook {
                 out
             })
         };
-        Some(Rendered { system: fill(&template.system), user: fill(&template.user) })
+        Some(RenderedPrompt { system: fill(&template.system), user: fill(&template.user) })
     }
 }
 
-fn template(spec: &PromptSpec, text: &str) -> Result<Template, BadPrompt> {
-    let bad = |why: String| BadPrompt { file: spec.file.to_owned(), why };
+fn template(spec: &PromptSpec, text: &str) -> Result<Template, PromptError> {
+    let bad = |why: String| PromptError { file: spec.file.to_owned(), why };
     let text = text.replace("\r\n", "\n");
     let body = text
         .strip_prefix("# system\n")
@@ -170,7 +170,7 @@ fn template(spec: &PromptSpec, text: &str) -> Result<Template, BadPrompt> {
     let (system, user) =
         body.split_once("\n# user\n").ok_or_else(|| bad("has no line `# user`".into()))?;
     let mut used = Vec::new();
-    let mut parts = |text: &str| -> Result<Vec<Part>, BadPrompt> {
+    let mut parts = |text: &str| -> Result<Vec<Part>, PromptError> {
         let mut parts = Vec::new();
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("{{") {
@@ -198,7 +198,7 @@ fn template(spec: &PromptSpec, text: &str) -> Result<Template, BadPrompt> {
 }
 
 /// A mark that cannot be guessed and that is in no text of the ask.
-fn unguessable(ask: &Ask) -> String {
+fn random_mark(ask: &Ask) -> String {
     let texts: Vec<&str> = match ask {
         Ask::Choose { old, new, outcomes, .. } => {
             let outcomes = outcomes.iter().map(String::as_str);
@@ -242,7 +242,7 @@ fn excerpts(mark: &str, windows: &[Window]) -> String {
 
 /// Reads the excerpts of a rendered prompt back, as a reader of the frames would.
 /// What it returns is what the model was shown.
-pub fn shown_excerpts(rendered: &Rendered) -> Option<Vec<(usize, String)>> {
+pub fn parse_excerpts(rendered: &RenderedPrompt) -> Option<Vec<(usize, String)>> {
     let mark = rendered.system.split("the mark ").nth(1)?.split(' ').next()?;
     let mut out = Vec::new();
     let mut rest = rendered.user.as_str();

@@ -106,7 +106,7 @@ impl ReplyKind {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             settings.inline_subschemas = true;
             settings.meta_schema = None;
-            settings.transforms.push(Box::new(RecursiveTransform(strict)));
+            settings.transforms.push(Box::new(RecursiveTransform(make_strict)));
         });
         let generator = settings.into_generator();
         let schema = match self {
@@ -121,7 +121,7 @@ impl ReplyKind {
 
 /// Strict servers want every property required, nothing else allowed, and no keyword
 /// that limits numbers.
-fn strict(schema: &mut schemars::Schema) {
+fn make_strict(schema: &mut schemars::Schema) {
     let Some(object) = schema.as_object_mut() else { return };
     for keyword in ["title", "default", "format", "minimum", "maximum"] {
         object.remove(keyword);
@@ -135,10 +135,10 @@ fn strict(schema: &mut schemars::Schema) {
 
 /// Reads an answer. `None` when it is none: not an object, a field missing or twice.
 pub fn parse_reply(kind: ReplyKind, content: &str) -> Option<Reply> {
-    objects(content).find_map(|json| read(kind, json))
+    balanced_objects(content).find_map(|json| parse_object(kind, json))
 }
 
-fn read(kind: ReplyKind, json: &str) -> Option<Reply> {
+fn parse_object(kind: ReplyKind, json: &str) -> Option<Reply> {
     let text = |text: String| if text.is_empty() { Reply::Declined } else { Reply::Text(text) };
     Some(match kind {
         ReplyKind::CorrectedOld => {
@@ -152,7 +152,7 @@ fn read(kind: ReplyKind, json: &str) -> Option<Reply> {
             let new = answer.corrected_new_string.filter(|new| !new.is_empty());
             match (place, new) {
                 _ if text.is_empty() => Reply::Declined,
-                (place, Some(new)) => Reply::Settled { text, place, new },
+                (place, Some(new)) => Reply::WithNew { text, place, new },
                 (Some(place), None) => Reply::Located { text, place },
                 (None, None) => Reply::Text(text),
             }
@@ -176,7 +176,7 @@ pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
     let (text, place, new) = match reply {
         Reply::Text(text) => (text.as_str(), None, None),
         Reply::Located { text, place } => (text.as_str(), Some(place), None),
-        Reply::Settled { text, place, new } => (text.as_str(), place.as_ref(), Some(new)),
+        Reply::WithNew { text, place, new } => (text.as_str(), place.as_ref(), Some(new)),
         Reply::Window(window) => return serde_json::json!({ "candidate": window }),
         Reply::Declined => ("", None, None),
     };
@@ -201,15 +201,15 @@ pub(super) fn to_wire(kind: ReplyKind, reply: &Reply) -> Value {
 
 /// The balanced objects of a text, outermost ones in order; what a model thought
 /// aloud before does not count.
-fn objects(content: &str) -> impl Iterator<Item = &str> {
+fn balanced_objects(content: &str) -> impl Iterator<Item = &str> {
     // Each look costs the length of the text, so a text of braces alone gets few.
-    const MOST: usize = 16;
+    const MAX_ATTEMPTS: usize = 16;
     let content = content.rsplit_once("</think>").map_or(content, |(_, answer)| answer);
     let mut rest = content;
-    let mut looks = 0;
+    let mut attempts = 0;
     std::iter::from_fn(move || {
-        while looks < MOST {
-            looks += 1;
+        while attempts < MAX_ATTEMPTS {
+            attempts += 1;
             let from = &rest[rest.find('{')?..];
             match balanced(from) {
                 Some(len) => {
@@ -270,21 +270,23 @@ mod tests {
 
     #[test]
     fn answers_are_read_leniently() {
-        let read = |content: &str| parse_reply(ReplyKind::CorrectedOld, content);
+        let parse_object = |content: &str| parse_reply(ReplyKind::CorrectedOld, content);
         let text = |text: &str| Some(Reply::Text(text.into()));
-        assert_eq!(read(r#"{"corrected_target_snippet":"a{\"}"}"#), text("a{\"}"));
+        assert_eq!(parse_object(r#"{"corrected_target_snippet":"a{\"}"}"#), text("a{\"}"));
         assert_eq!(
-            read(
+            parse_object(
                 "<think>{\"corrected_target_snippet\":\"no\"}</think>```json\n{\"corrected_target_snippet\": \"b\", \"start_line\": null, \"why\": {}}\n```"
             ),
             text("b")
         );
-        assert_eq!(read("{} {\"corrected_target_snippet\":\"c\"}"), text("c"));
-        assert_eq!(read(r#"{"corrected_target_snippet":""}"#), Some(Reply::Declined));
-        assert_eq!(read(r#"{"corrected_target_snippet":null}"#), Some(Reply::Declined));
+        assert_eq!(parse_object("{} {\"corrected_target_snippet\":\"c\"}"), text("c"));
+        assert_eq!(parse_object(r#"{"corrected_target_snippet":""}"#), Some(Reply::Declined));
+        assert_eq!(parse_object(r#"{"corrected_target_snippet":null}"#), Some(Reply::Declined));
         let place = Location { window: 2, start_line: 3, end_line: 4 };
         assert_eq!(
-            read(r#"{"corrected_target_snippet":"d","candidate":"2","start_line":3,"end_line":4}"#),
+            parse_object(
+                r#"{"corrected_target_snippet":"d","candidate":"2","start_line":3,"end_line":4}"#
+            ),
             Some(Reply::Located { text: "d".into(), place })
         );
         for bad in [
@@ -297,9 +299,9 @@ mod tests {
             r#"{"corrected_target_snippet":1}"#,
             r#"{"corrected_target_snippet":"a","corrected_target_snippet":"b"}"#,
         ] {
-            assert_eq!(read(bad), None, "{bad}");
+            assert_eq!(parse_object(bad), None, "{bad}");
         }
-        assert_eq!(read(&"{\"a\":".repeat(10_000)), None);
+        assert_eq!(parse_object(&"{\"a\":".repeat(10_000)), None);
         assert_eq!(
             parse_reply(ReplyKind::ChosenPlace, r#"{"candidate":2}"#),
             Some(Reply::Window(2))

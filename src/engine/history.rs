@@ -5,7 +5,7 @@ use tracing::Instrument as _;
 
 use super::{CallOptions, Engine, UndoScope};
 use crate::edit::{EditCode, EditReport, Refusal, WorkPath};
-use crate::port::{Change, Committed, Recalled, RequestId, Revision, UndoHow};
+use crate::port::{Change, Committed, RequestId, RequestStatus, Revision, UndoMode};
 use crate::spans;
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
         revision: Option<u64>,
         options: &CallOptions,
     ) -> Result<(u64, Vec<EditReport>), Refusal> {
-        let mode = if options.dry_run { UndoHow::Rehearse } else { UndoHow::Write };
+        let mode = if options.dry_run { UndoMode::DryRun } else { UndoMode::Apply };
         let revision = match (revision, options.undo_scope) {
             (None, UndoScope::Session) => Some(self.last_session_revision().await?),
             (given, _) => given,
@@ -70,7 +70,7 @@ impl Engine {
     }
 
     /// What is known of a request.
-    pub async fn recall(&self, request: &RequestId) -> Recalled {
+    pub async fn recall(&self, request: &RequestId) -> RequestStatus {
         self.store.recall(request).await
     }
 

@@ -159,7 +159,7 @@ impl Engine {
         path: &WorkPath,
         from: Option<&str>,
     ) -> Vec<SeenVersion> {
-        let past = self.store.past(path, from).await;
+        let past = self.store.recorded_versions(path, from).await;
         let read = past.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
         read.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
     }

@@ -294,7 +294,7 @@ impl Engine {
 
     /// Whether there is a way to list and search the files.
     pub fn can_list(&self) -> bool {
-        self.store.is_folder() || self.store.is_listed()
+        self.store.is_folder() || self.store.can_list()
     }
 
     /// Reads a caller's path.

@@ -166,7 +166,7 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
     while choice <= most {
         let mut choose = |ask: &Ask| match ask {
             Ask::CorrectOld { .. } => {
-                case.retry.as_ref().map_or(Reply::Declined, |retry| Reply::Settled {
+                case.retry.as_ref().map_or(Reply::Declined, |retry| Reply::WithNew {
                     text: retry.old_str.clone(),
                     place: None,
                     new: retry.new_str.clone(),

@@ -35,13 +35,13 @@ pub enum ChatError {
     Budget,
     /// A limit that several processes share is reached.
     #[error("{0}")]
-    HeldBack(String),
+    RateLimited(String),
     /// The time ran out.
     #[error("no answer in time: {0}")]
     Timeout(String),
     /// The prompt is longer than what the server takes.
     #[error("the question does not fit the server's context ({0}); give the server a larger one")]
-    NoRoom(String),
+    ContextTooLong(String),
     /// The server or the network failed. The text never holds the key.
     #[error("{0}")]
     Failed(String),
@@ -52,12 +52,12 @@ pub trait ChatModel: Send + Sync {
     /// Server and model, for cache keys and reports; no secret.
     fn identity(&self) -> String;
 
-    /// Asks once. Retries count against the budget. `usable` says whether a content
+    /// Asks once. Retries count against the budget. `is_usable` says whether a content
     /// can be read; a server whose answers cannot is asked in a simpler way.
     fn ask<'a>(
         &'a self,
         request: &'a ChatRequest,
         budget: &'a Budget,
-        usable: &'a (dyn Fn(&str) -> bool + Sync),
+        is_usable: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> BoxFuture<'a, Result<ChatReply, ChatError>>;
 }

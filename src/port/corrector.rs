@@ -1,4 +1,4 @@
-//! Who is asked when no mechanical reading explains a call.
+//! The interface to a corrector, which is asked when no mechanical reading explains a call.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -118,7 +118,8 @@ pub enum Reply {
     },
     /// Text, where it is, and the whole text for that place where lines that the caller
     /// changes read otherwise in the file: the answer to `AdjustNew`, given in advance.
-    Settled {
+    #[serde(rename = "settled")]
+    WithNew {
         /// The text.
         text: String,
         /// Its place.
@@ -186,7 +187,7 @@ impl Budget {
 pub enum CorrectorError {
     /// No model is configured.
     #[error("no model is configured")]
-    Off,
+    NotConfigured,
     /// The content may hold secrets and is not sent.
     #[error("CORRECTION_SKIPPED_SENSITIVE, nothing was sent: {0}")]
     Sensitive(String),
@@ -198,7 +199,7 @@ pub enum CorrectorError {
     Timeout,
     /// The question is longer than what the server takes.
     #[error("{0}")]
-    NoRoom(String),
+    ContextTooLong(String),
     /// The server or the network failed.
     #[error("{0}")]
     Failed(String),
@@ -266,6 +267,6 @@ impl Corrector for NoCorrector {
         _ask: &'a Ask,
         _budget: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
-        Box::pin(async { Err(CorrectorError::Off) })
+        Box::pin(async { Err(CorrectorError::NotConfigured) })
     }
 }

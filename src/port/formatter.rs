@@ -10,7 +10,7 @@ pub trait Formatter: fmt::Debug + Send + Sync {
     fn format<'a>(&'a self, path: &'a str, text: &'a str) -> BoxFuture<'a, Option<Formatted>>;
 }
 
-/// What came of a formatter.
+/// The outcome of a formatter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Formatted {
     /// The formatter's name.

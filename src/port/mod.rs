@@ -14,13 +14,13 @@ use std::pin::Pin;
 pub use chat::{ChatError, ChatModel, ChatReply, ChatRequest};
 pub use corrector::{Ask, Budget, Corrector, CorrectorError, Location, NoCorrector, Reply, Window};
 pub use formatter::{Formatted, Formatter, NoFormatter};
-pub use shared::{Gate, SharedCounts, SharedTrouble, SharedValues, TokenBucket};
+pub use shared::{Gate, SharedCounts, SharedError, SharedValues, TokenBucket};
 pub use store::{
-    Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, Recalled,
-    RequestId, Revision, RevisionFile, UndoHow, Undone,
+    Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Overlay, RequestId,
+    RequestStatus, Revision, RevisionFile, UndoMode, Undone,
 };
 pub use syntax::{Definition, NoSyntax, Syntax};
-pub use versioned::{Loaded, Stored, VersionedFiles};
+pub use versioned::{LoadedFile, StoreOutcome, VersionedFiles};
 
 /// A boxed future, so that the traits stay usable as `dyn`.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

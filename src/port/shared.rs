@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use super::BoxFuture;
 
-/// Why nothing came of it. In words, for logs.
+/// Why a request failed, for logs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum SharedTrouble {
-    /// The server is away, or does not do what it is asked.
+pub enum SharedError {
+    /// The server does not answer, or does not do what it is asked.
     #[error("{0}")]
-    Away(String),
+    Unavailable(String),
     /// It takes nothing new; what it has can still be read.
     #[error("{0}")]
     Full(String),
@@ -26,22 +26,24 @@ pub struct TokenBucket {
     /// Its name; it is on the server.
     pub name: String,
     /// How many it holds.
-    pub holds: u32,
+    pub capacity: u32,
     /// How many come back in a minute.
-    pub gains: f64,
+    pub refill_per_minute: f64,
 }
 
 impl TokenBucket {
     /// Lets at most `most` through in any minute, a tenth of them at once.
-    pub fn at_most(most: std::num::NonZeroU32, name: String) -> Self {
+    pub fn per_minute(most: std::num::NonZeroU32, name: String) -> Self {
         let most = most.get();
-        let holds = 1 + (most - 1) / 10;
-        Self { name, holds, gains: f64::from(most - holds + 1) }
+        let capacity = 1 + (most - 1) / 10;
+        Self { name, capacity, refill_per_minute: f64::from(most - capacity + 1) }
     }
 
     /// How long an empty one takes to be full.
-    pub fn fills_in(&self) -> Duration {
-        Duration::from_secs_f64(60.0 * f64::from(self.holds) / self.gains.max(f64::MIN_POSITIVE))
+    pub fn refill_time(&self) -> Duration {
+        Duration::from_secs_f64(
+            60.0 * f64::from(self.capacity) / self.refill_per_minute.max(f64::MIN_POSITIVE),
+        )
     }
 }
 
@@ -49,23 +51,23 @@ impl TokenBucket {
 /// there: what is read is not trusted before it was checked.
 pub trait SharedValues: Send + Sync {
     /// The value. Of one that is longer than anything we write, only a part.
-    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedTrouble>>;
+    fn get<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<Vec<u8>>, SharedError>>;
 
     /// Puts a value in the place of whatever is there, for so long.
     fn put<'a>(
         &'a self,
         name: &'a str,
         value: &'a [u8],
-        life: Duration,
-    ) -> BoxFuture<'a, Result<(), SharedTrouble>>;
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<(), SharedError>>;
 
     /// Puts a value where there is none; `false` when there is one.
     fn put_new<'a>(
         &'a self,
         name: &'a str,
         value: &'a [u8],
-        life: Duration,
-    ) -> BoxFuture<'a, Result<bool, SharedTrouble>>;
+        ttl: Duration,
+    ) -> BoxFuture<'a, Result<bool, SharedError>>;
 
     /// Puts a value in the place of exactly `old`, or removes that; `false` when something
     /// else is there.
@@ -74,23 +76,23 @@ pub trait SharedValues: Send + Sync {
         name: &'a str,
         old: &'a [u8],
         new: Option<(&'a [u8], Duration)>,
-    ) -> BoxFuture<'a, Result<bool, SharedTrouble>>;
+    ) -> BoxFuture<'a, Result<bool, SharedError>>;
 
     /// Takes one token out of each bucket, or none out of any and says how long it is until
     /// each has one.
     fn take<'a>(
         &'a self,
         buckets: &'a [TokenBucket],
-    ) -> BoxFuture<'a, Result<Option<Duration>, SharedTrouble>>;
+    ) -> BoxFuture<'a, Result<Option<Duration>, SharedError>>;
 }
 
-/// Who says whether one more request may be sent to the model.
+/// Decides whether one more request may be sent to the model.
 pub trait Gate: Send + Sync {
     /// Waits a little if that helps and the deadline allows it; otherwise says why not.
     fn pass(&self, deadline: Instant) -> BoxFuture<'_, Result<(), String>>;
 }
 
-/// What came of sharing, counted for one process.
+/// Counts of what one process shared.
 #[derive(Debug, Default)]
 pub struct SharedCounts {
     /// Answers that another process had, or was just getting.
@@ -99,9 +101,9 @@ pub struct SharedCounts {
     pub misses: AtomicU64,
     /// Questions that waited for another process.
     pub waits: AtomicU64,
-    /// Values that were not ours, and were not used.
-    pub strange: AtomicU64,
-    /// Times that the server was away, slow or full.
+    /// Values that were not sealed with the secret, and were not used.
+    pub unsealed: AtomicU64,
+    /// Times that the server was unavailable, slow or full.
     pub errors: AtomicU64,
     /// Requests to the model that waited for a limit.
     pub slowed: AtomicU64,
@@ -116,7 +118,7 @@ impl SharedCounts {
             ("hit", &self.hits),
             ("miss", &self.misses),
             ("waited", &self.waits),
-            ("strange", &self.strange),
+            ("strange", &self.unsealed),
             ("error", &self.errors),
             ("slowed", &self.slowed),
             ("held_back", &self.held_back),
@@ -134,12 +136,12 @@ mod tests {
     #[test]
     fn no_minute_has_more_than_the_limit() {
         for most in [1, 2, 9, 10, 11, 60, 599, 10_000] {
-            let bucket = TokenBucket::at_most(NonZeroU32::new(most).expect("some"), "b".into());
+            let bucket = TokenBucket::per_minute(NonZeroU32::new(most).expect("some"), "b".into());
             // All at once, then each as it comes back; the one that comes back when the minute
             // is over belongs to the next.
-            let in_a_minute = f64::from(bucket.holds) + bucket.gains - 1.0;
+            let in_a_minute = f64::from(bucket.capacity) + bucket.refill_per_minute - 1.0;
             assert_eq!(in_a_minute, f64::from(most));
-            assert!(bucket.fills_in() <= Duration::from_secs(60), "{bucket:?}");
+            assert!(bucket.refill_time() <= Duration::from_secs(60), "{bucket:?}");
         }
     }
 }

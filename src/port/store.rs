@@ -16,19 +16,19 @@ use crate::text::ContentHash;
 pub struct RequestId {
     id: String,
     /// Digest of the tool and its arguments, where a tool was called.
-    asks: Option<ContentHash>,
+    digest: Option<ContentHash>,
 }
 
 impl RequestId {
     /// An id whose request is known by nothing else.
     pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), asks: None }
+        Self { id: id.into(), digest: None }
     }
 
     /// The same id, for a request that is told from others by this digest.
     #[must_use]
-    pub fn asking(self, asks: ContentHash) -> Self {
-        Self { asks: Some(asks), ..self }
+    pub fn with_digest(self, digest: ContentHash) -> Self {
+        Self { digest: Some(digest), ..self }
     }
 
     /// The id as the caller wrote it.
@@ -37,12 +37,12 @@ impl RequestId {
     }
 
     /// The digest of what is asked for.
-    pub fn asks(&self) -> Option<ContentHash> {
-        self.asks
+    pub fn digest(&self) -> Option<ContentHash> {
+        self.digest
     }
 
     /// The refusal of an id that stands for another request already.
-    pub fn reused(&self) -> Refusal {
+    pub fn reuse_refusal(&self) -> Refusal {
         Refusal::new(
             EditCode::InvalidArguments,
             format!(
@@ -68,18 +68,18 @@ impl From<&str> for RequestId {
 
 /// What a store knows about a request id.
 #[derive(Debug, Clone)]
-pub enum Recalled {
+pub enum RequestStatus {
     /// It was never used, or so long ago that it is forgotten.
     Unknown,
     /// This very request was answered before.
-    Answer(String),
+    Answered(String),
     /// This very request was committed before, and its answer is lost.
     Committed(Vec<Committed>),
     /// It was used for another request.
-    Other,
+    OtherRequest,
 }
 
-/// How a commit is to be carried out.
+/// Options of a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommitOptions {
     /// A caller's id for this request: the same id again answers with the first
@@ -103,13 +103,13 @@ pub struct Committed {
     pub warnings: Vec<String>,
 }
 
-/// Whether an undo is meant.
+/// Whether an undo writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UndoHow {
+pub enum UndoMode {
     /// Do it.
-    Write,
+    Apply,
     /// Say what it would do.
-    Rehearse,
+    DryRun,
 }
 
 /// A commit that was taken back.
@@ -196,7 +196,7 @@ pub trait FileStore: Send + Sync {
     }
 
     /// Whether the files can be listed page by page, where the root is no folder.
-    fn is_listed(&self) -> bool {
+    fn can_list(&self) -> bool {
         false
     }
 
@@ -234,7 +234,7 @@ pub trait FileStore: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<Committed>, Refusal>>;
 
     /// Takes a commit back: the last one that was not undone, or the one named.
-    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let _ = (revision, how);
         Box::pin(async { Err(no_history()) })
     }
@@ -251,7 +251,7 @@ pub trait FileStore: Send + Sync {
 
     /// Versions of a file on record, oldest first: from the one that this id, or its first
     /// digits, names, or the last few. None where there is no record.
-    fn past<'a>(
+    fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
         from: Option<&'a str>,
@@ -261,9 +261,9 @@ pub trait FileStore: Send + Sync {
     }
 
     /// What is known of a request.
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
         let _ = request;
-        Box::pin(async { Recalled::Unknown })
+        Box::pin(async { RequestStatus::Unknown })
     }
 
     /// Remembers the answer to a request, for deliveries of the same request.
@@ -287,8 +287,8 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         (**self).is_folder()
     }
 
-    fn is_listed(&self) -> bool {
-        (**self).is_listed()
+    fn can_list(&self) -> bool {
+        (**self).can_list()
     }
 
     fn list<'a>(
@@ -319,7 +319,7 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         (**self).admit(path)
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
         (**self).undo(revision, how)
     }
 
@@ -331,15 +331,15 @@ impl<S: FileStore + ?Sized> FileStore for Arc<S> {
         (**self).changes()
     }
 
-    fn past<'a>(
+    fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        (**self).past(path, from)
+        (**self).recorded_versions(path, from)
     }
 
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
         (**self).recall(request)
     }
 

@@ -1,4 +1,4 @@
-//! The seam to a parser: whether an edit brings syntax errors, and what a file defines.
+//! The interface to a parser: whether an edit introduces syntax errors, and what a file defines.
 
 use std::fmt;
 use std::ops::Range;

@@ -5,27 +5,27 @@ use super::BoxFuture;
 
 /// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadedFile {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// What tells this version from any other: an etag, a row version, a hash.
     pub version: String,
 }
 
-/// What came of a conditional write.
+/// The outcome of a conditional write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stored {
+pub enum StoreOutcome {
     /// It is written.
-    Done,
+    Written,
     /// Another version is there; nothing was written.
-    OtherVersion,
+    VersionMismatch,
 }
 
 /// A sandbox, a database, an editor's buffers. [`crate::store::VersionedStore`] makes a
 /// whole store of it. Errors are in words, for the report.
 pub trait VersionedFiles: Send + Sync {
     /// The file, or `None` where there is none.
-    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>>;
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>>;
 
     /// Writes `bytes` (`None` removes the file) if the version there is `version`; `None`
     /// for a file that must not exist yet.
@@ -34,5 +34,5 @@ pub trait VersionedFiles: Send + Sync {
         path: &'a str,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, Result<Stored, String>>;
+    ) -> BoxFuture<'a, Result<StoreOutcome, String>>;
 }

@@ -52,7 +52,7 @@ pub(super) fn check(
     let (text, place) = match reply {
         Reply::Text(text) => (text.as_str(), None),
         Reply::Located { text, place } => (text.as_str(), Some(place)),
-        Reply::Settled { text, place, .. } => (text.as_str(), place.as_ref()),
+        Reply::WithNew { text, place, .. } => (text.as_str(), place.as_ref()),
         _ => return other("the answer is not a text"),
     };
     if text.contains('\0') {

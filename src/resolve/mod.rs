@@ -239,7 +239,7 @@ impl Resolution {
             Ok(Reply::Declined) => Err(note("declined", "the model sees no match".into())),
             Ok(reply) => Ok(reply),
             Err(
-                error @ (CorrectorError::Off
+                error @ (CorrectorError::NotConfigured
                 | CorrectorError::Sensitive(_)
                 | CorrectorError::Skipped(_)),
             ) => Err(note("skipped", error.to_string())),
@@ -258,7 +258,7 @@ impl Resolution {
                         let verdict =
                             note("accepted", format!("old_str corrected to the text at {lines}"));
                         let offered = match reply {
-                            Reply::Settled { new, .. } => Some(new),
+                            Reply::WithNew { new, .. } => Some(new),
                             _ => None,
                         };
                         (call.merge_at(attempts, refusal, &places, offered), verdict)

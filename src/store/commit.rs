@@ -24,7 +24,7 @@ use super::history::{HistorySync, Intent};
 use super::lock::{self, Backoff, FileKey, LockOutcome, WriteLock};
 use super::log::LogEntry;
 use super::metadata::Metadata;
-use super::options::Promise;
+use super::options::SyncMode;
 use super::refusals;
 use super::replace::{has_content, read_reusing};
 use super::write::PreparedWrite;
@@ -121,7 +121,7 @@ impl Disk {
         {
             return match entry.matches_request(request, edits) {
                 true => self.recorded_result(&entry),
-                false => Err(request.reused()),
+                false => Err(request.reuse_refusal()),
             };
         }
         self.recover();
@@ -431,7 +431,7 @@ impl Disk {
                 is_displaced: matches!(write, PreparedWrite::Replace(_)),
             })
             .collect();
-        let keep = if jobs.len() > 1 && self.options.promise == Promise::Durable {
+        let keep = if jobs.len() > 1 && self.options.sync_mode == SyncMode::Durable {
             HistorySync::Synced
         } else {
             HistorySync::Lazy

@@ -31,8 +31,8 @@ use super::state::StateFolder;
 use super::{protect, refusals, temp_files};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, Recalled, RequestId, Revision, UndoHow,
-    Undone,
+    BoxFuture, Change, CommitOptions, Committed, FileStore, RequestId, RequestStatus, Revision,
+    UndoMode, Undone,
 };
 
 /// Held for reading by every commit under way in this process.
@@ -104,7 +104,7 @@ impl Disk {
                 (Some(state), Some(history), Some(journals), None)
             }
             Some(Err(error)) => (None, None, None, Some(error)),
-            None => (None, None, None, options.stateless.clone()),
+            None => (None, None, None, options.no_state_reason.clone()),
         };
         if let Some(error) = &state_error {
             tracing::warn!("{error}; edits cannot be undone");
@@ -401,7 +401,11 @@ impl FileStore for DiskStore {
         })
     }
 
-    fn undo(&self, revision: Option<u64>, mode: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(
+        &self,
+        revision: Option<u64>,
+        mode: UndoMode,
+    ) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let disk = self.0.clone();
         Box::pin(async move {
             let abandon = AbandonOnDrop(Arc::default());
@@ -419,7 +423,7 @@ impl FileStore for DiskStore {
         Some(self.subscribe())
     }
 
-    fn past<'a>(
+    fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
         from: Option<&'a str>,
@@ -431,10 +435,12 @@ impl FileStore for DiskStore {
         })
     }
 
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
         let (disk, request) = (self.0.clone(), request.clone());
         Box::pin(async move {
-            spawn_blocking(None, move || disk.recall(&request)).await.unwrap_or(Recalled::Unknown)
+            spawn_blocking(None, move || disk.recall(&request))
+                .await
+                .unwrap_or(RequestStatus::Unknown)
         })
     }
 

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use super::commit::Job;
 use super::confine::FileId;
 use super::disk::Disk;
-use super::options::Promise;
+use super::options::SyncMode;
 use super::replace::{Displaced, has_content};
 use super::write::AppliedWrite;
 use crate::edit::{After, Durability, WriteMethod};
@@ -29,9 +29,9 @@ impl Disk {
         for (mut job, applied) in jobs.into_iter().zip(applied) {
             job.created_folders.keep = true;
             let (method, file) = self.finish_write(&mut job, applied, revision);
-            let mut durability = match self.options.promise {
-                Promise::Durable => Durability::Durable,
-                Promise::Rename => Durability::Unknown,
+            let mut durability = match self.options.sync_mode {
+                SyncMode::Durable => Durability::Durable,
+                SyncMode::Rename => Durability::Unknown,
             };
             if let Some(error) = &sync_error {
                 durability = Durability::Unknown;
@@ -66,7 +66,7 @@ impl Disk {
 
     /// Syncs each folder in which a name changed, once.
     fn sync_folders(&self, jobs: &[Job<'_>], applied: &[AppliedWrite]) -> Option<io::Error> {
-        if self.options.promise == Promise::Rename {
+        if self.options.sync_mode == SyncMode::Rename {
             return None;
         }
         let mut synced: BTreeSet<FileId> = BTreeSet::new();

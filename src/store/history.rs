@@ -28,7 +28,7 @@ use super::options::HistoryLimits;
 use super::prune;
 use super::replace::Displaced;
 use super::state::{HISTORY, StateFolder};
-use crate::port::{Recalled, RequestId};
+use crate::port::{RequestId, RequestStatus};
 use crate::text::{Content, ContentHash};
 
 /// What a commit is about to do to one file.
@@ -154,7 +154,7 @@ impl History {
             unix_millis: now_millis(),
             files,
             request: request.map(|request| request.as_str().to_owned()),
-            asks: request.and_then(RequestId::asks),
+            request_digest: request.and_then(RequestId::digest),
             undoes,
             done: false,
         };
@@ -318,15 +318,15 @@ impl History {
     }
 
     /// What is known of a request.
-    pub(super) fn recall(&self, request: &RequestId) -> Recalled {
+    pub(super) fn recall(&self, request: &RequestId) -> RequestStatus {
         let Ok(kept) = fs::read_to_string(self.answer_path(request)) else {
-            return Recalled::Unknown;
+            return RequestStatus::Unknown;
         };
         match kept.split_once('\n') {
             Some((asked, answer)) if asked == digest_line(request) => {
-                Recalled::Answer(answer.to_owned())
+                RequestStatus::Answered(answer.to_owned())
             }
-            _ => Recalled::Other,
+            _ => RequestStatus::OtherRequest,
         }
     }
 
@@ -379,7 +379,7 @@ pub(super) fn answer_name(request: &str) -> String {
 }
 
 fn digest_line(request: &RequestId) -> String {
-    request.asks().map(|asks| asks.to_string()).unwrap_or_default()
+    request.digest().map(|digest| digest.to_string()).unwrap_or_default()
 }
 
 pub(super) fn now_millis() -> u64 {

@@ -99,8 +99,8 @@ pub(super) struct LogEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) request: Option<String>,
     /// What that request asked for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) asks: Option<ContentHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none", rename = "asks")]
+    pub(super) request_digest: Option<ContentHash>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) undoes: Option<u64>,
     /// Whether it was confirmed; not in the log itself.
@@ -111,7 +111,7 @@ pub(super) struct LogEntry {
 impl LogEntry {
     /// Whether this commit was made for the request, whose edits these are now.
     pub(super) fn matches_request(&self, request: &RequestId, edits: &[CommitEdit]) -> bool {
-        if let (Some(then), Some(now)) = (self.asks, request.asks()) {
+        if let (Some(then), Some(now)) = (self.request_digest, request.digest()) {
             return then == now;
         }
         // The request was not noted; the files of the commit tell what it was.

@@ -64,7 +64,7 @@ pub use folder::state_folder;
 #[cfg(feature = "cli")]
 pub(crate) use folder::{NO_STATE_FOLDER, canonical, usable_state_folder};
 pub use memory::MemoryStore;
-pub use options::{DiskOptions, HistoryLimits, Promise};
+pub use options::{DiskOptions, HistoryLimits, SyncMode};
 #[cfg(not(unix))]
 pub use portable::{DiskStore, quiesce};
 pub use staging::{StagedFile, StagingStore};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// What a finished commit promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Promise {
+pub enum SyncMode {
     /// It survives a power cut: file and folder are synced.
     #[default]
     Durable,
@@ -36,9 +36,9 @@ pub struct DiskOptions {
     /// Folder for history and journals. Without one nothing can be undone.
     pub state: Option<PathBuf>,
     /// Why there is no state folder, where that is not the caller's wish: said with edits.
-    pub stateless: Option<String>,
+    pub no_state_reason: Option<String>,
     /// What a finished commit promises.
-    pub promise: Promise,
+    pub sync_mode: SyncMode,
     /// Protected paths, relative to the root, that may be written all the same; a folder
     /// stands for everything in it.
     pub allow_protected: Vec<String>,
@@ -54,8 +54,8 @@ impl Default for DiskOptions {
     fn default() -> Self {
         Self {
             state: None,
-            stateless: None,
-            promise: Promise::Durable,
+            no_state_reason: None,
+            sync_mode: SyncMode::Durable,
             allow_protected: Vec::new(),
             max_bytes: 256 << 20,
             lock_wait: Duration::from_secs(30),

@@ -16,13 +16,13 @@ use tokio::sync::broadcast;
 
 use super::change_feed::ChangeFeed;
 use super::folder::canonical;
-use super::options::{DiskOptions, Promise};
+use super::options::{DiskOptions, SyncMode};
 use super::versioned::VersionedStore;
 use super::{protect, replace_file};
 use crate::edit::{EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, Loaded, Revision, Stored, UndoHow,
-    Undone, VersionedFiles,
+    BoxFuture, Change, CommitOptions, Committed, FileStore, LoadedFile, Revision, StoreOutcome,
+    UndoMode, Undone, VersionedFiles,
 };
 use crate::text::ContentHash;
 
@@ -101,10 +101,10 @@ impl FileStore for DiskStore {
         })
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
         Box::pin(async move {
             let undone = self.0.files.undo(revision, how).await?;
-            if how == UndoHow::Write {
+            if how == UndoMode::Apply {
                 self.announce(&undone.committed);
             }
             Ok(undone)
@@ -242,19 +242,19 @@ impl FolderFiles {
         path: &str,
         bytes: Option<Vec<u8>>,
         version: Option<&str>,
-    ) -> Result<Stored, String> {
+    ) -> Result<StoreOutcome, String> {
         let real = self.resolve(path)?;
         let folder = real.parent().ok_or("it has no folder")?;
         let _lock = self.lock(&real).map_err(|error| describe(&error))?;
         let now = self.read(&real)?.map(|bytes| ContentHash::of(&bytes).to_string());
         if now.as_deref() != version {
-            return Ok(Stored::OtherVersion);
+            return Ok(StoreOutcome::VersionMismatch);
         }
         let done = match bytes {
             None => retry_while_held(|| fs::remove_file(&real)),
             Some(bytes) => self.put(&real, folder, &bytes),
         };
-        done.map(|()| Stored::Done).map_err(|error| describe(&error))
+        done.map(|()| StoreOutcome::Written).map_err(|error| describe(&error))
     }
 
     fn put(&self, real: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -264,7 +264,7 @@ impl FolderFiles {
         fs::create_dir_all(folder)?;
         let mut fresh = tempfile::Builder::new().prefix(".restitch-").tempfile_in(folder)?;
         fresh.write_all(bytes)?;
-        if self.options.promise == Promise::Durable {
+        if self.options.sync_mode == SyncMode::Durable {
             fresh.as_file().sync_all()?;
         }
         // Closed before it takes the place: an open file cannot be moved everywhere.
@@ -274,10 +274,10 @@ impl FolderFiles {
 }
 
 impl VersionedFiles for FolderFiles {
-    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>> {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
         let found = self.resolve(path).and_then(|real| self.read(&real));
         let loaded = found.map(|found| {
-            found.map(|bytes| Loaded { version: ContentHash::of(&bytes).to_string(), bytes })
+            found.map(|bytes| LoadedFile { version: ContentHash::of(&bytes).to_string(), bytes })
         });
         Box::pin(std::future::ready(loaded))
     }
@@ -287,7 +287,7 @@ impl VersionedFiles for FolderFiles {
         path: &'a str,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, Result<Stored, String>> {
+    ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
         Box::pin(std::future::ready(self.write(path, bytes, version.as_deref())))
     }
 }

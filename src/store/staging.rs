@@ -192,8 +192,8 @@ impl FileStore for StagingStore {
         self.inner.is_folder()
     }
 
-    fn is_listed(&self) -> bool {
-        self.inner.is_listed()
+    fn can_list(&self) -> bool {
+        self.inner.can_list()
     }
 
     fn list<'a>(
@@ -237,12 +237,12 @@ impl FileStore for StagingStore {
         self.inner.changes()
     }
 
-    fn past<'a>(
+    fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
         from: Option<&'a str>,
     ) -> BoxFuture<'a, Vec<Vec<u8>>> {
-        self.inner.past(path, from)
+        self.inner.recorded_versions(path, from)
     }
 }
 

@@ -14,14 +14,14 @@ use super::disk::Disk;
 use super::history::History;
 use super::lock::{self, LockOutcome};
 use super::log::{LogEntry, LoggedFile};
-use super::options::Promise;
+use super::options::SyncMode;
 use super::refusals;
 use super::replace::read_all;
 use super::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
-use crate::port::{Committed, Recalled, RequestId, Revision, RevisionFile, UndoHow, Undone};
+use crate::port::{Committed, RequestId, RequestStatus, Revision, RevisionFile, UndoMode, Undone};
 use crate::text::{ContentHash, Snapshot};
 
 /// The mark of a commit of several files that is under way.
@@ -33,7 +33,7 @@ impl Disk {
     pub(super) fn undo(
         &self,
         revision: Option<u64>,
-        how: UndoHow,
+        how: UndoMode,
         abandoned: &AtomicBool,
     ) -> Result<Undone, Refusal> {
         let history = self.require_history()?;
@@ -49,7 +49,7 @@ impl Disk {
                 .map(|file| self.undo_file(history, &entries, entry, file))
                 .collect::<Result<Vec<_>, _>>()?;
             let undone = |committed| Undone { revision: entry.revision, committed };
-            if how == UndoHow::Rehearse {
+            if how == UndoMode::DryRun {
                 return Ok(undone(edits.into_iter().map(dry_run).collect()));
             }
             let context = CommitContext { request: None, undoes: Some(entry.revision), abandoned };
@@ -281,18 +281,20 @@ impl Disk {
     }
 
     /// What is known of a request: by its answer, or by its commit where that is lost.
-    pub(super) fn recall(&self, request: &RequestId) -> Result<Recalled, Refusal> {
-        let Some(history) = &self.history else { return Ok(Recalled::Unknown) };
+    pub(super) fn recall(&self, request: &RequestId) -> Result<RequestStatus, Refusal> {
+        let Some(history) = &self.history else { return Ok(RequestStatus::Unknown) };
         match history.recall(request) {
-            Recalled::Unknown => {}
+            RequestStatus::Unknown => {}
             known => return Ok(known),
         }
         Ok(match self.commit_of_request(request) {
-            None => Recalled::Unknown,
-            Some(entry) if entry.asks.is_some() && entry.asks == request.asks() => {
-                Recalled::Committed(self.recorded_result(&entry)?)
+            None => RequestStatus::Unknown,
+            Some(entry)
+                if entry.request_digest.is_some() && entry.request_digest == request.digest() =>
+            {
+                RequestStatus::Committed(self.recorded_result(&entry)?)
             }
-            Some(_) => Recalled::Other,
+            Some(_) => RequestStatus::OtherRequest,
         })
     }
 
@@ -362,9 +364,9 @@ impl Disk {
                 Ok(Committed {
                     edit: VerifiedEdit::restore(path, before, after, Explanation::plain(Rung::Repeated)),
                     revision: entry.revision,
-                    durability: match self.options.promise {
-                        Promise::Durable => Durability::Durable,
-                        Promise::Rename => Durability::Unknown,
+                    durability: match self.options.sync_mode {
+                        SyncMode::Durable => Durability::Durable,
+                        SyncMode::Rename => Durability::Unknown,
                     },
                     method,
                     warnings: vec![format!(

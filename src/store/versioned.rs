@@ -12,8 +12,8 @@ use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath, WriteMethod,
 };
 use crate::port::{
-    BoxFuture, CommitOptions, Committed, FileStore, Loaded, Revision, RevisionFile, Stored,
-    UndoHow, Undone, VersionedFiles,
+    BoxFuture, CommitOptions, Committed, FileStore, LoadedFile, Revision, RevisionFile,
+    StoreOutcome, UndoMode, Undone, VersionedFiles,
 };
 use crate::text::{ContentHash, Snapshot};
 
@@ -77,7 +77,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn load_file(&self, path: &WorkPath) -> Result<Option<Loaded>, Refusal> {
+    async fn load_file(&self, path: &WorkPath) -> Result<Option<LoadedFile>, Refusal> {
         self.files.load(path.as_str()).await.map_err(|why| {
             Refusal::new(EditCode::ReadError, format!("`{path}` cannot be read: {why}"))
                 .at(path.as_str())
@@ -92,7 +92,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         path: &WorkPath,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> Result<Stored, Refusal> {
+    ) -> Result<StoreOutcome, Refusal> {
         self.files.store_if(path.as_str(), bytes, version).await.map_err(|why| {
             Refusal::new(EditCode::WriteError, format!("`{path}` cannot be written: {why}"))
                 .at(path.as_str())
@@ -113,10 +113,10 @@ impl<F: VersionedFiles> VersionedStore<F> {
                 After::Removed => None,
             };
             let (before, version) = match now {
-                Some(Loaded { bytes, version }) => (Some(bytes), Some(version)),
+                Some(LoadedFile { bytes, version }) => (Some(bytes), Some(version)),
                 None => (None, None),
             };
-            if self.put(&path, after.clone(), version).await? == Stored::Done {
+            if self.put(&path, after.clone(), version).await? == StoreOutcome::Written {
                 return Ok((edit, FileChange { path, before, after }));
             }
         }
@@ -152,7 +152,10 @@ impl<F: VersionedFiles> VersionedStore<F> {
             return false;
         }
         let version = now.map(|file| file.version);
-        matches!(self.put(&change.path, change.before.clone(), version).await, Ok(Stored::Done))
+        matches!(
+            self.put(&change.path, change.before.clone(), version).await,
+            Ok(StoreOutcome::Written)
+        )
     }
 
     async fn write_all(
@@ -229,7 +232,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         })
     }
 
-    async fn undo_commit(&self, revision: Option<u64>, how: UndoHow) -> Result<Undone, Refusal> {
+    async fn undo_commit(&self, revision: Option<u64>, how: UndoMode) -> Result<Undone, Refusal> {
         let (revision, files) = self.find_commit(revision)?;
         let mut batch = Vec::new();
         for change in files.iter().rev() {
@@ -250,7 +253,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
             let before = now.map(Snapshot::decode_lossy);
             batch.push(VerifiedEdit::restore(change.path.clone(), before, after, explanation));
         }
-        if how == UndoHow::Rehearse {
+        if how == UndoMode::DryRun {
             let committed = batch.into_iter().map(|edit| committed(edit, 0, Durability::DryRun));
             return Ok(Undone { revision, committed: committed.collect() });
         }
@@ -332,7 +335,7 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
         })
     }
 
-    fn undo(&self, revision: Option<u64>, how: UndoHow) -> BoxFuture<'_, Result<Undone, Refusal>> {
+    fn undo(&self, revision: Option<u64>, how: UndoMode) -> BoxFuture<'_, Result<Undone, Refusal>> {
         Box::pin(self.undo_commit(revision, how))
     }
 

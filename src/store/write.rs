@@ -11,7 +11,7 @@ use super::commit::Job;
 use super::confine::{FileId, OpenError};
 use super::disk::Disk;
 use super::in_place::{self, Journal};
-use super::options::Promise;
+use super::options::SyncMode;
 use super::refusals;
 use super::replace::{
     Displaced, MovedAside, TempFile, TempFileError, UNSUPPORTED_RENAME, has_content, set_aside,
@@ -100,9 +100,9 @@ impl Disk {
     }
 
     pub(super) fn sync_temp(&self, temp: &TempFile) -> io::Result<()> {
-        match self.options.promise {
-            Promise::Durable => temp.sync(),
-            Promise::Rename => Ok(()),
+        match self.options.sync_mode {
+            SyncMode::Durable => temp.sync(),
+            SyncMode::Rename => Ok(()),
         }
     }
 

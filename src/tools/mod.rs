@@ -37,7 +37,7 @@ use tracing::Instrument as _;
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
-use crate::port::{BoxFuture, Recalled};
+use crate::port::{BoxFuture, RequestStatus};
 use crate::session::{AnswerCount, CallId, Guard, GuardPolicy, Ledger};
 use crate::spans;
 use crate::text::{redact, redact_json};
@@ -343,16 +343,16 @@ impl Toolbox {
         };
         let request = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
         let request =
-            request.map(|id| id.asking(arguments::digest(tool.name, &arguments, encoding)));
+            request.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
         if let Some(request) = &request {
             match self.engine.recall(request).await {
-                Recalled::Unknown => {}
-                Recalled::Answer(answer) => {
+                RequestStatus::Unknown => {}
+                RequestStatus::Answered(answer) => {
                     if let Some(reply) = ToolReply::from_json(&answer) {
                         return reply;
                     }
                 }
-                Recalled::Committed(committed) => {
+                RequestStatus::Committed(committed) => {
                     let reports = self.engine.reports(committed);
                     let reply = match reports.as_slice() {
                         [only] => ToolReply::edited(only),
@@ -360,7 +360,7 @@ impl Toolbox {
                     };
                     return self.dialect.reword(tool, &arguments, reply);
                 }
-                Recalled::Other => return ToolReply::refused(request.reused()),
+                RequestStatus::OtherRequest => return ToolReply::refused(request.reuse_refusal()),
             }
         }
         let options = &CallOptions { request_id: request.clone(), ..options.clone() };

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use restitch::edit::EditCode;
 use restitch::engine::{CallOptions, Engine};
-use restitch::port::{BoxFuture, Loaded, Stored, VersionedFiles};
+use restitch::port::{BoxFuture, LoadedFile, StoreOutcome, VersionedFiles};
 use restitch::store::VersionedStore;
 use restitch::{EditRequest, apply, apply_bytes, apply_many, apply_text};
 use serde_json::{Value, json};
@@ -136,11 +136,11 @@ impl Sandbox {
 struct Shared(Arc<Sandbox>);
 
 impl VersionedFiles for Shared {
-    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>> {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
         Box::pin(async move {
             let files = self.0.files.lock().expect("whole");
             let file = files.get(path).cloned();
-            Ok(file.map(|(version, bytes)| Loaded { bytes, version: version.to_string() }))
+            Ok(file.map(|(version, bytes)| LoadedFile { bytes, version: version.to_string() }))
         })
     }
 
@@ -149,7 +149,7 @@ impl VersionedFiles for Shared {
         path: &'a str,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, Result<Stored, String>> {
+    ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
         Box::pin(async move {
             if let Some((path, bytes)) = self.0.meanwhile.lock().expect("whole").take() {
                 self.0.put(path, bytes);
@@ -159,13 +159,13 @@ impl VersionedFiles for Shared {
             }
             let now = self.0.files.lock().expect("whole").get(path).map(|file| file.0.to_string());
             if now != version {
-                return Ok(Stored::OtherVersion);
+                return Ok(StoreOutcome::VersionMismatch);
             }
             match bytes {
                 Some(bytes) => self.0.put(path, &bytes),
                 None => drop(self.0.files.lock().expect("whole").remove(path)),
             }
-            Ok(Stored::Done)
+            Ok(StoreOutcome::Written)
         })
     }
 }

@@ -10,7 +10,8 @@ use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::engine::{CallOptions, Engine, UndoScope};
 use restitch::port::{
-    BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
+    BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, LoadedFile, StoreOutcome,
+    VersionedFiles,
 };
 use restitch::store::{DiskOptions, DiskStore, VersionedStore, state_folder};
 use restitch::tools::Toolbox;
@@ -162,11 +163,11 @@ impl VersionedFiles for Files {
     fn load<'a>(
         &'a self,
         path: &'a str,
-    ) -> BoxFuture<'a, std::result::Result<Option<Loaded>, String>> {
+    ) -> BoxFuture<'a, std::result::Result<Option<LoadedFile>, String>> {
         Box::pin(async move {
             let found = self.load.call_async((path.to_owned(),).into()).await.map_err(words)?;
             let found = found.await.map_err(words)?;
-            Ok(found.map(|file| Loaded { bytes: file.bytes.to_vec(), version: file.version }))
+            Ok(found.map(|file| LoadedFile { bytes: file.bytes.to_vec(), version: file.version }))
         })
     }
 
@@ -175,12 +176,12 @@ impl VersionedFiles for Files {
         path: &'a str,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, std::result::Result<Stored, String>> {
+    ) -> BoxFuture<'a, std::result::Result<StoreOutcome, String>> {
         Box::pin(async move {
             let arguments = (path.to_owned(), bytes.map(Buffer::from), version).into();
             let written = self.store_if.call_async(arguments).await.map_err(words)?;
             let written = written.await.map_err(words)?;
-            Ok(if written { Stored::Done } else { Stored::OtherVersion })
+            Ok(if written { StoreOutcome::Written } else { StoreOutcome::VersionMismatch })
         })
     }
 }

@@ -10,7 +10,8 @@ use restitch::adapters::syntax::TreeSitter;
 use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets};
 use restitch::engine::{CallOptions, UndoScope};
 use restitch::port::{
-    BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, Loaded, Stored, VersionedFiles,
+    BoxFuture, Budget, ChatError, ChatModel, ChatReply, ChatRequest, LoadedFile, StoreOutcome,
+    VersionedFiles,
 };
 use restitch::store::{DiskOptions, DiskStore, VersionedStore, state_folder};
 use restitch::tools::Toolbox;
@@ -145,12 +146,12 @@ impl ChatModel for Callback {
 struct Files(Py<PyAny>);
 
 impl VersionedFiles for Files {
-    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<Loaded>, String>> {
+    fn load<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<Option<LoadedFile>, String>> {
         let found = Python::attach(|py| {
             let found = self.0.call_method1(py, "load", (path,))?;
             found.extract::<Option<(Vec<u8>, String)>>(py)
         });
-        let found = found.map(|found| found.map(|(bytes, version)| Loaded { bytes, version }));
+        let found = found.map(|found| found.map(|(bytes, version)| LoadedFile { bytes, version }));
         Box::pin(ready(found.map_err(|error| error.to_string())))
     }
 
@@ -159,12 +160,13 @@ impl VersionedFiles for Files {
         path: &'a str,
         bytes: Option<Vec<u8>>,
         version: Option<String>,
-    ) -> BoxFuture<'a, Result<Stored, String>> {
+    ) -> BoxFuture<'a, Result<StoreOutcome, String>> {
         let written = Python::attach(|py| {
             let bytes = bytes.map(|bytes| PyBytes::new(py, &bytes));
             self.0.call_method1(py, "store_if", (path, bytes, version))?.is_truthy(py)
         });
-        let stored = written.map(|done| if done { Stored::Done } else { Stored::OtherVersion });
+        let stored = written
+            .map(|done| if done { StoreOutcome::Written } else { StoreOutcome::VersionMismatch });
         Box::pin(ready(stored.map_err(|error| error.to_string())))
     }
 }

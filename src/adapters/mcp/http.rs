@@ -25,7 +25,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use super::admission::{AccessPolicy, Denied};
 use super::connections::{self, Authenticated};
 use super::metrics::Metrics;
-use super::{MAX_FRAME, McpServer, Rate};
+use super::{MAX_FRAME, McpServer, RateLimiter};
 use crate::port::SharedCounts;
 use crate::text::ContentHash;
 
@@ -64,7 +64,7 @@ pub struct Access {
     /// The servers of its roots, by their names in the path; the first is also at `/mcp`.
     pub roots: Vec<(String, McpServer)>,
     /// How often it may call a tool.
-    pub calls: Option<Arc<Rate>>,
+    pub calls: Option<Arc<RateLimiter>>,
 }
 
 impl fmt::Debug for Access {

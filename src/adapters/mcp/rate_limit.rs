@@ -3,18 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-pub use crate::correct::Rate;
+pub use crate::correct::RateLimiter;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
 /// A corrector that is asked no more often than its caller may.
 pub struct RateLimitedCorrector {
     inner: Arc<dyn Corrector>,
-    asks: Arc<Rate>,
+    asks: Arc<RateLimiter>,
 }
 
 impl RateLimitedCorrector {
     /// The same corrector within `asks`, which several may share.
-    pub fn new(inner: Arc<dyn Corrector>, asks: Arc<Rate>) -> Self {
+    pub fn new(inner: Arc<dyn Corrector>, asks: Arc<RateLimiter>) -> Self {
         Self { inner, asks }
     }
 }

@@ -248,7 +248,7 @@ impl OpenAi {
         loop {
             if let Some(gate) = self.gate.as_ref().filter(|_| budget.has_requests()) {
                 let passed = gate.pass(budget.deadline()).await;
-                passed.map_err(|why| Failure::Final(ChatError::HeldBack(why)))?;
+                passed.map_err(|why| Failure::Final(ChatError::RateLimited(why)))?;
             }
             if !budget.take_request() {
                 return Err(Failure::Final(ChatError::Budget));
@@ -281,7 +281,7 @@ impl OpenAi {
         &self,
         request: &ChatRequest,
         budget: &Budget,
-        usable: &(dyn Fn(&str) -> bool + Sync),
+        is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<ChatReply, ChatError> {
         let mut profile = self.profile();
         // If the reason of a rejection is a guess, the simpler form is remembered only once the
@@ -319,7 +319,7 @@ impl OpenAi {
             guessed = false;
             count_tokens(&answer, budget);
             let (next, trouble) = match answer_text(&answer) {
-                Ok(content) if usable(&content) => {
+                Ok(content) if is_usable(&content) => {
                     if !was_cut_off {
                         self.remember(profile);
                     }
@@ -364,7 +364,7 @@ impl Failure {
         match (error, error.limitation()) {
             (WireError::Timeout(_), _) => Self::Final(ChatError::Timeout(error.to_string())),
             (_, Some(Limitation::PromptLength)) => {
-                Self::Final(ChatError::NoRoom(error.to_string()))
+                Self::Final(ChatError::ContextTooLong(error.to_string()))
             }
             (_, Some(limitation)) => Self::Unsupported(limitation, error.to_string()),
             (_, None) => Self::Final(ChatError::Failed(error.to_string())),
@@ -397,9 +397,9 @@ impl ChatModel for OpenAi {
         &'a self,
         request: &'a ChatRequest,
         budget: &'a Budget,
-        usable: &'a (dyn Fn(&str) -> bool + Sync),
+        is_usable: &'a (dyn Fn(&str) -> bool + Sync),
     ) -> BoxFuture<'a, Result<ChatReply, ChatError>> {
-        Box::pin(self.complete(request, budget, usable))
+        Box::pin(self.complete(request, budget, is_usable))
     }
 }
 

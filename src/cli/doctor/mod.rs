@@ -277,7 +277,7 @@ async fn room(client: &OpenAi, settings: &ModelSettings) -> Finding {
     match tried(client, LONG / 4, most).await {
         Tried::Fits(tokens) if is_cut(tokens, LONG / 4) => return cut(tokens, LONG / 4),
         Tried::Fits(_) => {}
-        Tried::NoRoom(why) | Tried::Failed(why) => {
+        Tried::ContextTooLong(why) | Tried::Failed(why) => {
             return bad(format!("{} bytes get no answer: {why}", LONG / 4), MORE_ROOM);
         }
         Tried::Slow => return bad(slow(LONG / 4, most), SLOW),
@@ -301,7 +301,7 @@ async fn room(client: &OpenAi, settings: &ModelSettings) -> Finding {
                 tokens => format!("a long question fits ({LONG} bytes, {tokens} tokens)"),
             },
         ),
-        Tried::NoRoom(why) => {
+        Tried::ContextTooLong(why) => {
             let half = matches!(tried(client, LONG / 2, most).await, Tried::Fits(_));
             let fits = if half { LONG / 2 } else { LONG / 4 };
             bad(format!("questions of {fits} bytes fit, {LONG} bytes do not: {why}"), MORE_ROOM)
@@ -314,7 +314,7 @@ async fn room(client: &OpenAi, settings: &ModelSettings) -> Finding {
 enum Tried {
     /// It fits; the tokens are as the server counts them, 0 when it does not.
     Fits(u64),
-    NoRoom(String),
+    ContextTooLong(String),
     Failed(String),
     Slow,
 }
@@ -323,7 +323,7 @@ async fn tried(client: &OpenAi, bytes: usize, most: Duration) -> Tried {
     match timeout(most, client.probe_prompt(bytes)).await {
         Ok(Ok(tokens)) => Tried::Fits(tokens),
         Ok(Err(error)) if error.limitation() == Some(Limitation::PromptLength) => {
-            Tried::NoRoom(error.to_string())
+            Tried::ContextTooLong(error.to_string())
         }
         Ok(Err(WireError::Timeout(_))) | Err(_) => Tried::Slow,
         Ok(Err(error)) => Tried::Failed(error.to_string()),

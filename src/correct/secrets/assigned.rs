@@ -61,15 +61,15 @@ const SETTINGS: &[&str] = &[
 ];
 
 /// Whether a line gives a secret to a name, or to a program.
-pub(super) fn is_given(line: &str, place: FileKind) -> bool {
-    is_named(line, place) || commands::is_given(line, place == FileKind::Settings)
+pub(super) fn gives_secret(line: &str, file_kind: FileKind) -> bool {
+    names_secret(line, file_kind) || commands::gives_secret(line, file_kind == FileKind::Settings)
 }
 
 /// Whether a line gives a secret to a name.
-fn is_named(line: &str, place: FileKind) -> bool {
+fn names_secret(line: &str, file_kind: FileKind) -> bool {
     separators(line).take(12).any(|(at, length)| {
-        if let Some((value, weight)) = attribute(line, at) {
-            return fits(value, weight, Form::Literal);
+        if let Some((value, origin)) = attribute(line, at) {
+            return is_secret(value, origin, Form::Literal);
         }
         let words = words_before(&line[..at]);
         // `pass` is often a verb, so it counts only where a value is assigned to it.
@@ -77,29 +77,29 @@ fn is_named(line: &str, place: FileKind) -> bool {
         if !is_marked && words.iter().any(|word| word == "pass") {
             return false;
         }
-        let Some(weight) = weight(&words) else { return false };
+        let Some(origin) = origin(&words) else { return false };
         let is_shell = line.as_bytes().get(at) == Some(&b'=')
             && line[..at].ends_with(|c: char| c.is_ascii_uppercase() || c.is_ascii_digit())
             && !line[at + 1..].starts_with([' ', '=']);
         let in_string = line.matches(';').count() >= 2 || is_quoted_at(line, at);
-        let bare = match place == FileKind::Settings || is_shell || in_string {
+        let bare = match file_kind == FileKind::Settings || is_shell || in_string {
             true => Form::Literal,
             false => Form::Code,
         };
         // `name: Type = value` has its value behind the second mark.
         let rest = &line[at + length..];
         let typed = rest.find('=').map(|equals| &rest[equals + 1..]);
-        [Some(rest), typed].into_iter().flatten().any(|text| is_secret_value(text, weight, bare))
+        [Some(rest), typed].into_iter().flatten().any(|text| is_secret_value(text, origin, bare))
     })
 }
 
-/// How much a name says about its value.
+/// Where a value of this name usually comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Weight {
+enum ValueOrigin {
     /// A person chose it: it may be short, and words.
-    Chosen,
+    Person,
     /// A machine made it.
-    Made,
+    Machine,
 }
 
 /// What a value is at its place.
@@ -167,8 +167,8 @@ fn words_before(text: &str) -> Vec<String> {
     words
 }
 
-fn weight(words: &[String]) -> Option<Weight> {
-    const CHOSEN: &[&str] = &[
+fn origin(words: &[String]) -> Option<ValueOrigin> {
+    const PASSWORDS: &[&str] = &[
         "password",
         "passwd",
         "passphrase",
@@ -180,7 +180,7 @@ fn weight(words: &[String]) -> Option<Weight> {
         "psk",
         "passcode",
     ];
-    const MADE: &[&str] = &[
+    const GENERATED: &[&str] = &[
         "secret",
         "secrets",
         "token",
@@ -236,25 +236,26 @@ fn weight(words: &[String]) -> Option<Weight> {
         "ssh",
         "rsa",
     ];
-    const AFTER: &[&str] = &["base", "value", "data", "string", "id", "b64", "base64", "hash"];
+    const SUFFIXES: &[&str] = &["base", "value", "data", "string", "id", "b64", "base64", "hash"];
     let mut words = words;
     // `secret_key_base`, `client-key-data`: the telling word comes first.
     while let Some((last, rest)) = words.split_last()
         && !rest.is_empty()
-        && (AFTER.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
+        && (SUFFIXES.contains(&last.as_str()) || last.bytes().all(|b| b.is_ascii_digit()))
     {
         words = rest;
     }
     let last = words.last()?.as_str();
     let before = words.len().checked_sub(2).map(|at| words[at].as_str());
-    if CHOSEN.iter().any(|name| last == *name || name.len() > 5 && last.ends_with(name)) {
-        return Some(Weight::Chosen);
+    if PASSWORDS.iter().any(|name| last == *name || name.len() > 5 && last.ends_with(name)) {
+        return Some(ValueOrigin::Person);
     }
     let is_key = last == "key" && before.is_some_and(|word| KEYS.contains(&word));
     // `accesstoken`, `clientsecret`: put together without a mark.
     let is_made =
-        MADE.iter().any(|name| last == *name || name.len() > 4 && last.ends_with(name)) || is_key;
-    is_made.then_some(Weight::Made)
+        GENERATED.iter().any(|name| last == *name || name.len() > 4 && last.ends_with(name))
+            || is_key;
+    is_made.then_some(ValueOrigin::Machine)
 }
 
 /// Whether a mark is inside a string.
@@ -264,7 +265,7 @@ fn is_quoted_at(line: &str, at: usize) -> bool {
         .any(|quote| line[..at].matches(*quote).count() % 2 == 1 && line[at..].contains(*quote))
 }
 
-fn is_secret_value(text: &str, weight: Weight, bare: Form) -> bool {
+fn is_secret_value(text: &str, origin: ValueOrigin, bare: Form) -> bool {
     let value = text.trim_start_matches(|c: char| c.is_whitespace() || "=>(".contains(c));
     // `b"…"`, `r'…'`
     let value = match value.strip_prefix(['b', 'r', 'u', 'B', 'R']) {
@@ -288,30 +289,31 @@ fn is_secret_value(text: &str, weight: Weight, bare: Form) -> bool {
             }),
     };
     let value = value.unwrap_or_default();
-    if value.contains(char::is_whitespace) && weight == Weight::Made {
+    if value.contains(char::is_whitespace) && origin == ValueOrigin::Machine {
         return false;
     }
     if quote.is_some() {
-        return fits(value, weight, Form::Literal);
+        return is_secret(value, origin, Form::Literal);
     }
     // A bare value is code as often as not: only one that no expression is counts.
     if bare == Form::Literal {
-        return !value.contains(['(', '[', '{', '<', '&']) && fits(value, weight, Form::Literal);
+        return !value.contains(['(', '[', '{', '<', '&'])
+            && is_secret(value, origin, Form::Literal);
     }
     value.len() >= 12
         && !value.contains(['(', '[', '{', '<', '&', '.', ':'])
-        && fits(value, weight, Form::Code)
+        && is_secret(value, origin, Form::Code)
 }
 
 /// Whether a value is a secret of that kind.
-fn fits(value: &str, weight: Weight, form: Form) -> bool {
+fn is_secret(value: &str, origin: ValueOrigin, form: Form) -> bool {
     if is_placeholder(value) || value.len() < 4 || is_word_of_code(value) {
         return false;
     }
-    match weight {
-        Weight::Chosen if form == Form::Literal => value.len() >= 4 && !is_plain_name(value),
-        Weight::Chosen => is_random(value) || is_phrase(value),
-        Weight::Made => value.len() >= 6 && is_random(value),
+    match origin {
+        ValueOrigin::Person if form == Form::Literal => value.len() >= 4 && !is_plain_name(value),
+        ValueOrigin::Person => is_random(value) || is_phrase(value),
+        ValueOrigin::Machine => value.len() >= 6 && is_random(value),
     }
 }
 
@@ -349,13 +351,13 @@ fn is_phrase(value: &str) -> bool {
 }
 
 /// The value of an element whose name is in another attribute: `name="password" value="…"`.
-fn attribute(line: &str, at: usize) -> Option<(&str, Weight)> {
+fn attribute(line: &str, at: usize) -> Option<(&str, ValueOrigin)> {
     let name = line[at..].strip_prefix('=')?.strip_prefix(['"', '\''])?;
     if !line[..at].ends_with("name") && !line[..at].ends_with("key") {
         return None;
     }
-    let weight = weight(&words_before(name.split(['"', '\'']).next()?))?;
+    let origin = origin(&words_before(name.split(['"', '\'']).next()?))?;
     let (_, rest) = line[at..].split_once("value=")?;
     let value = rest.trim_start_matches(['"', '\'']).split(['"', '\'']).next()?;
-    Some((value, weight))
+    Some((value, origin))
 }

@@ -45,7 +45,7 @@ const OPTIONS: &[(&str, &str)] = &[
 const PAIRS: &[&str] = &["credential(", "credentials(", "basicauth(", "basic_auth(", "auth=("];
 
 /// Whether a line hands a secret to a program.
-pub(super) fn is_given(line: &str, in_settings: bool) -> bool {
+pub(super) fn gives_secret(line: &str, in_settings: bool) -> bool {
     let lower = line.to_ascii_lowercase();
     // A letter that is longer in small would shift what follows.
     let at_home = lower.len() == line.len();

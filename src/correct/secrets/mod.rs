@@ -52,9 +52,9 @@ impl Secrets {
         self
     }
 
-    /// What of an ask may be sent: lines of the file that look like secrets are blacked out.
-    /// The error says why nothing may, without the secret.
-    pub fn cleaned<'a>(&self, ask: &'a Ask) -> Result<Cow<'a, Ask>, String> {
+    /// The ask with the lines of the file that look like secrets blacked out. The error says why
+    /// nothing of it may be sent, without the secret.
+    pub fn redact_ask<'a>(&self, ask: &'a Ask) -> Result<Cow<'a, Ask>, String> {
         let none: &[Window] = &[];
         let (path, texts, windows) = match ask {
             Ask::CorrectOld { path, old, new, windows, .. } => {
@@ -91,20 +91,20 @@ impl Secrets {
         let mut clean = ask.clone();
         if let Ask::CorrectOld { path, windows, .. } = &mut clean {
             for window in windows {
-                window.text = self.blacked_out(path, &window.text);
+                window.text = self.redact_lines(path, &window.text);
             }
         }
         Ok(Cow::Owned(clean))
     }
 
     /// The text with the values of its secrets blacked out, line by line.
-    fn blacked_out(&self, path: &str, text: &str) -> String {
-        let place = FileKind::of(path);
+    fn redact_lines(&self, path: &str, text: &str) -> String {
+        let file_kind = FileKind::of(path);
         let mut in_key = false;
         let clean = |line: &str| {
             let body = line.trim_end_matches(['\r', '\n']);
             in_key |= body.contains("-----BEGIN ");
-            let is_secret = in_key || self.what(body, place).is_some();
+            let is_secret = in_key || self.secret_kind(body, file_kind).is_some();
             in_key &= !body.contains("-----END ");
             if !is_secret {
                 return line.to_owned();
@@ -117,8 +117,8 @@ impl Secrets {
     }
 
     /// A text for a log, with the values of its secrets blacked out.
-    pub fn redacted(&self, text: &str) -> String {
-        self.blacked_out("", text)
+    pub fn redact(&self, text: &str) -> String {
+        self.redact_lines("", text)
     }
 
     /// Whether a file's name says that it holds secrets.
@@ -133,17 +133,19 @@ impl Secrets {
 
     /// The same for text of a file, whose name says how bare values are to be read.
     pub fn find_in(&self, path: &str, text: &str) -> Option<(usize, &'static str)> {
-        let place = FileKind::of(path);
-        (1..).zip(text.lines()).find_map(|(number, line)| Some((number, self.what(line, place)?)))
+        let file_kind = FileKind::of(path);
+        (1..)
+            .zip(text.lines())
+            .find_map(|(number, line)| Some((number, self.secret_kind(line, file_kind)?)))
     }
 
-    fn what(&self, line: &str, place: FileKind) -> Option<&'static str> {
+    fn secret_kind(&self, line: &str, file_kind: FileKind) -> Option<&'static str> {
         if self.literals.iter().any(|secret| line.contains(secret.as_str())) {
             return Some("the key of the endpoint");
         }
-        kinds::of(line)
-            .or_else(|| shapes::of(line))
-            .or_else(|| assigned::is_given(line, place).then_some("a password or key"))
+        kinds::find(line)
+            .or_else(|| shapes::find(line))
+            .or_else(|| assigned::gives_secret(line, file_kind).then_some("a password or key"))
     }
 }
 

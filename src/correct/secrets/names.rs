@@ -1,14 +1,15 @@
 //! Files whose names say that they hold secrets.
 
-/// Whether a path names such a file; `own` are further patterns.
-pub(super) fn is_secret_file(path: &str, own: &[String]) -> bool {
+/// Whether a path names such a file; `patterns` are further patterns.
+pub(super) fn is_secret_file(path: &str, patterns: &[String]) -> bool {
     let path = path.to_lowercase().replace('\\', "/");
     let path = without_copy_mark(&path);
     let name = path.rsplit('/').next().unwrap_or(path);
-    let own = own.iter().any(|p| matches(p, name) || matches(p, path));
+    let matches_pattern = patterns.iter().any(|p| matches(p, name) || matches(p, path));
     let folder =
         |name: &str| path.starts_with(&format!("{name}/")) || path.contains(&format!("/{name}/"));
-    own || NAMES.iter().any(|pattern| matches(pattern, name))
+    matches_pattern
+        || NAMES.iter().any(|pattern| matches(pattern, name))
         || FOLDERS.iter().any(|name| folder(name))
         || PATHS.iter().any(|end| path == *end || path.ends_with(&format!("/{end}")))
 }

@@ -176,13 +176,13 @@ const PREFIXES: &[(&str, usize, &str)] = &[
 ];
 
 /// What a line holds that is a secret by its shape.
-pub(super) fn of(line: &str) -> Option<&'static str> {
+pub(super) fn find(line: &str) -> Option<&'static str> {
     if line.contains("-----BEGIN ") && line.contains("PRIVATE KEY") {
         return Some("a private key");
     }
     let key_char =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '=');
-    for &(prefix, least, what) in PREFIXES {
+    for &(prefix, min_length, what) in PREFIXES {
         for (at, _) in line.match_indices(prefix) {
             let before = line[..at].chars().next_back();
             if before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
@@ -190,7 +190,7 @@ pub(super) fn of(line: &str) -> Option<&'static str> {
             }
             let rest = &line[at + prefix.len()..];
             let value = &rest[..rest.find(|c| !key_char(c)).unwrap_or(rest.len())];
-            if value.len() >= least && (is_random(value) || is_mixed(value)) {
+            if value.len() >= min_length && (is_random(value) || is_mixed(value)) {
                 return Some(what);
             }
         }
@@ -264,11 +264,11 @@ fn has_random_word(line: &str) -> bool {
         let checksum =
             CHECKSUMS.iter().any(|mark| word.starts_with(mark) || line[..start].ends_with(mark));
         // Long ones are data: a picture, a map, a test vector.
-        (20..=400).contains(&word.len()) && !checksum && is_drawn(word)
+        (20..=400).contains(&word.len()) && !checksum && looks_random(word)
     })
 }
 
-fn is_drawn(word: &str) -> bool {
+fn looks_random(word: &str) -> bool {
     let kind = |byte: u8| match byte {
         b'a'..=b'z' => 0,
         b'A'..=b'Z' => 1,

@@ -5,11 +5,11 @@ pub(super) fn is_random(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let marks = value.bytes().filter(|b| b"!@#$%^&*+/=~?".contains(b)).count();
-    let mut kinds: Vec<u8> = value.bytes().collect();
-    kinds.sort_unstable();
-    kinds.dedup();
+    let mut distinct: Vec<u8> = value.bytes().collect();
+    distinct.sort_unstable();
+    distinct.dedup();
     let mixed = (marks > 0 || digits > 0) && letters > 0 || digits >= 6;
-    mixed && kinds.len() >= 5
+    mixed && distinct.len() >= 5
 }
 
 pub(super) fn is_placeholder(value: &str) -> bool {

@@ -7,38 +7,39 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::Line;
-use crate::correct::Rate;
+use super::SharedClient;
+use crate::correct::RateLimiter;
 use crate::port::{BoxFuture, Gate, TokenBucket};
 
 /// At most so long a request waits for its turn, and at most a quarter of the time that its
 /// call has left: the rest is for the answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Buckets on a shared server.
 #[derive(Debug)]
 pub struct SharedLimits {
-    line: Arc<Line>,
+    client: Arc<SharedClient>,
     buckets: Vec<TokenBucket>,
-    alone: Vec<Rate>,
+    local: Vec<RateLimiter>,
 }
 
 impl SharedLimits {
     /// Each request takes one token out of each of these.
-    pub fn new(line: Arc<Line>, buckets: Vec<TokenBucket>) -> Self {
-        let alone = buckets.iter().map(|bucket| Rate::new(bucket.holds, bucket.fills_in()));
-        let alone = alone.collect();
-        Self { line, buckets, alone }
+    pub fn new(client: Arc<SharedClient>, buckets: Vec<TokenBucket>) -> Self {
+        let local =
+            buckets.iter().map(|bucket| RateLimiter::new(bucket.capacity, bucket.refill_time()));
+        let local = local.collect();
+        Self { client, buckets, local }
     }
 
     /// How long it is until there is a token; zero when one was taken.
     async fn take(&self) -> Duration {
-        if let Some(wait) = self.line.take(&self.buckets).await {
+        if let Some(wait) = self.client.take(&self.buckets).await {
             return wait.unwrap_or_default();
         }
-        for (at, rate) in self.alone.iter().enumerate() {
+        for (at, rate) in self.local.iter().enumerate() {
             if let Err(wait) = rate.take() {
-                self.alone[..at].iter().for_each(Rate::give_back);
+                self.local[..at].iter().for_each(RateLimiter::give_back);
                 return wait.max(Duration::from_millis(1));
             }
         }
@@ -49,9 +50,9 @@ impl SharedLimits {
 impl Gate for SharedLimits {
     fn pass(&self, deadline: Instant) -> BoxFuture<'_, Result<(), String>> {
         Box::pin(async move {
-            let begun = Instant::now();
-            let patience = PATIENCE.min(deadline.saturating_duration_since(begun) / 4);
-            let counts = self.line.counts();
+            let started = Instant::now();
+            let max_wait = MAX_WAIT.min(deadline.saturating_duration_since(started) / 4);
+            let counts = self.client.counts();
             let mut waited = false;
             loop {
                 let wait = self.take().await;
@@ -59,7 +60,7 @@ impl Gate for SharedLimits {
                     counts.slowed.fetch_add(u64::from(waited), Ordering::Relaxed);
                     return Ok(());
                 }
-                if begun.elapsed() + wait > patience {
+                if started.elapsed() + wait > max_wait {
                     counts.held_back.fetch_add(1, Ordering::Relaxed);
                     return Err(format!(
                         "the limit of model calls that all machines share is reached for {} s; send the call again then",

@@ -8,8 +8,8 @@
 //! Every value is sealed for its name, leases too. A program that can write to the server can
 //! remove or repeat a value of a name, and no more.
 
+mod client;
 mod limits;
-mod line;
 mod seal;
 
 use std::collections::HashMap;
@@ -24,30 +24,30 @@ use tokio::time::{Instant, sleep};
 use super::cached::question_key;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
+pub use client::{SharedClient, SharedClientOptions};
 pub use limits::SharedLimits;
-pub use line::{Line, LineOptions};
 pub use seal::{Seal, ShortSecret};
 
 /// A lease that is not renewed for this long is free.
 const LEASE: Duration = Duration::from_secs(5);
 /// How often it is renewed.
-const BEAT: Duration = Duration::from_secs(1);
-/// How often those who wait look: soon at first, then less often.
-const LOOK: Duration = Duration::from_millis(10);
-const LOOK_MOST: Duration = Duration::from_millis(200);
-/// How long those who wait can learn that the answer did not pass.
-const REJECTED: Duration = Duration::from_secs(2);
-/// So many others are waited for in turn, each of which asked without success.
-const FLIGHTS: usize = 8;
-/// So often a place that cannot be taken the proper way is tried before it is just taken.
-const VAIN: u32 = 3;
-/// Answers whose call was given up before they were checked are kept in mind no longer.
-const UNCHECKED: Duration = Duration::from_secs(60);
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often waiting processes poll: soon at first, then less often.
+const MIN_POLL_INTERVAL: Duration = Duration::from_millis(10);
+const MAX_POLL_INTERVAL: Duration = Duration::from_millis(200);
+/// How long waiting processes can learn that the answer did not pass.
+const REJECTED_TTL: Duration = Duration::from_secs(2);
+/// How many other processes are waited for in turn, each of which asked without success.
+const MAX_FLIGHTS: usize = 8;
+/// Attempts to take a lease by a conditional write, before it is written unconditionally.
+const MAX_TAKE_ATTEMPTS: u32 = 3;
+/// How long an answer is kept whose call ended before it was checked.
+const UNCHECKED_TTL: Duration = Duration::from_secs(60);
 
 /// The value under the name of a question.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kept {
+enum SharedValue {
     /// An answer that passed the checks of the process that asked.
     Answer(Reply),
     /// A process is asking.
@@ -55,7 +55,8 @@ enum Kept {
         /// Which flight it is.
         flight: String,
         /// How often it was renewed.
-        beat: u32,
+        #[serde(rename = "beat")]
+        renewals: u32,
     },
     /// The answer that this flight got did not pass.
     Rejected {
@@ -68,9 +69,9 @@ enum Kept {
 pub struct Shared<C> {
     inner: C,
     identity: Vec<u8>,
-    line: Arc<Line>,
+    client: Arc<SharedClient>,
     seal: Arc<Seal>,
-    life: Duration,
+    ttl: Duration,
     /// Answers of the model whose checks are under way, by name.
     unchecked: Mutex<HashMap<String, Unchecked>>,
 }
@@ -84,29 +85,29 @@ struct Unchecked {
 
 impl<C> fmt::Debug for Shared<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").field("line", &self.line).finish_non_exhaustive()
+        f.debug_struct("Shared").field("client", &self.client).finish_non_exhaustive()
     }
 }
 
-/// What looking at the server came to.
-enum Found {
+/// The outcome of a lookup on the server.
+enum Lookup {
     Answer(Reply),
     Rejected,
-    /// It is ours to ask.
-    Ours(Lease),
-    /// The server is of no use.
-    Alone,
+    /// This process holds the lease and asks the model.
+    Leased(Lease),
+    /// The server cannot be used.
+    Unavailable,
     TooLate,
 }
 
 /// A lease of ours. Dropped before the answer is there, it is given back, so that others need not
 /// wait for it to run out.
 struct Lease {
-    line: Arc<Line>,
+    client: Arc<SharedClient>,
     seal: Arc<Seal>,
     name: String,
     flight: String,
-    beat: u32,
+    renewals: u32,
     /// The value on the server.
     sealed: Vec<u8>,
     is_held: bool,
@@ -118,9 +119,9 @@ impl Drop for Lease {
             return;
         }
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (line, name) = (self.line.clone(), std::mem::take(&mut self.name));
+        let (client, name) = (self.client.clone(), std::mem::take(&mut self.name));
         let sealed = std::mem::take(&mut self.sealed);
-        runtime.spawn(async move { line.replace(&name, &sealed, None).await });
+        runtime.spawn(async move { client.replace(&name, &sealed, None).await });
     }
 }
 
@@ -128,11 +129,11 @@ impl Lease {
     /// Renews it for as long as it is polled, or until another process has it.
     async fn keep(&mut self) {
         while self.is_held {
-            sleep(BEAT).await;
-            self.beat += 1;
-            let kept = Kept::Lease { flight: self.flight.clone(), beat: self.beat };
+            sleep(RENEWAL_INTERVAL).await;
+            self.renewals += 1;
+            let kept = SharedValue::Lease { flight: self.flight.clone(), renewals: self.renewals };
             let Some(next) = sealed(&self.seal, &self.name, &kept) else { return };
-            match self.line.replace(&self.name, &self.sealed, Some((&next, LEASE))).await {
+            match self.client.replace(&self.name, &self.sealed, Some((&next, LEASE))).await {
                 Some(true) => self.sealed = next,
                 Some(false) => self.is_held = false,
                 // It is not known which of the two is there, if any: it expires by itself.
@@ -148,30 +149,30 @@ impl Lease {
     }
 }
 
-fn sealed(seal: &Seal, name: &str, kept: &Kept) -> Option<Vec<u8>> {
-    seal.close(name, &serde_json::to_vec(kept).ok()?)
+fn sealed(seal: &Seal, name: &str, kept: &SharedValue) -> Option<Vec<u8>> {
+    seal.seal(name, &serde_json::to_vec(kept).ok()?)
 }
 
 /// Whether a lease of another process is alive.
 struct Watch {
     flight: String,
-    beat: u32,
+    renewals: u32,
     since: Instant,
 }
 
 impl Watch {
     /// Only a renewal that was not seen before is a sign of life: old ones can be repeated by
     /// a program that can write there, and so can the leases of many flights.
-    fn is_alive(seen: &mut Vec<Self>, flight: &str, beat: u32) -> bool {
-        let (since, most) = (Instant::now(), seen.len() >= FLIGHTS);
-        match seen.iter_mut().find(|watch| watch.flight == flight) {
+    fn is_alive(watches: &mut Vec<Self>, flight: &str, renewals: u32) -> bool {
+        let (since, most) = (Instant::now(), watches.len() >= MAX_FLIGHTS);
+        match watches.iter_mut().find(|watch| watch.flight == flight) {
             None if most => false,
             None => {
-                seen.push(Self { flight: flight.to_owned(), beat, since });
+                watches.push(Self { flight: flight.to_owned(), renewals, since });
                 true
             }
-            Some(watch) if beat > watch.beat => {
-                (watch.beat, watch.since) = (beat, since);
+            Some(watch) if renewals > watch.renewals => {
+                (watch.renewals, watch.since) = (renewals, since);
                 true
             }
             Some(watch) => watch.since.elapsed() < LEASE,
@@ -185,11 +186,11 @@ impl<C> Shared<C> {
     pub fn new(
         inner: C,
         identity: Vec<u8>,
-        line: Arc<Line>,
+        client: Arc<SharedClient>,
         seal: Arc<Seal>,
-        life: Duration,
+        ttl: Duration,
     ) -> Self {
-        Self { inner, identity, line, seal, life, unchecked: Mutex::default() }
+        Self { inner, identity, client, seal, ttl, unchecked: Mutex::default() }
     }
 
     fn name(&self, ask: &Ask) -> String {
@@ -200,87 +201,87 @@ impl<C> Shared<C> {
         self.unchecked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn open(&self, name: &str, bytes: &[u8]) -> Option<Kept> {
+    fn open(&self, name: &str, bytes: &[u8]) -> Option<SharedValue> {
         serde_json::from_slice(&self.seal.open(name, bytes)?).ok()
     }
 
     /// Finds the answer, waits for it, or gets the right to ask.
-    async fn look(&self, name: &str, deadline: Instant) -> Found {
-        let Some(flight) = self.seal.word() else { return Found::Alone };
-        let first = Kept::Lease { flight: flight.clone(), beat: 0 };
-        let Some(lease) = sealed(&self.seal, name, &first) else { return Found::Alone };
+    async fn find_or_lease(&self, name: &str, deadline: Instant) -> Lookup {
+        let Some(flight) = self.seal.random_id() else { return Lookup::Unavailable };
+        let first = SharedValue::Lease { flight: flight.clone(), renewals: 0 };
+        let Some(lease) = sealed(&self.seal, name, &first) else { return Lookup::Unavailable };
         let ours = || {
-            Found::Ours(Lease {
-                line: self.line.clone(),
+            Lookup::Leased(Lease {
+                client: self.client.clone(),
                 seal: self.seal.clone(),
                 name: name.to_owned(),
                 flight: flight.clone(),
-                beat: 0,
+                renewals: 0,
                 sealed: lease.clone(),
                 is_held: true,
             })
         };
-        let counts = self.line.counts();
-        let (mut seen, mut vain, mut pause) = (Vec::new(), 0, LOOK);
+        let counts = self.client.counts();
+        let (mut watches, mut attempts, mut pause) = (Vec::new(), 0, MIN_POLL_INTERVAL);
         loop {
-            let Some(there) = self.line.get(name).await else { return Found::Alone };
-            let taken = match there.as_deref() {
-                None => self.line.put_new(name, &lease, LEASE).await,
+            let Some(found) = self.client.get(name).await else { return Lookup::Unavailable };
+            let taken = match found.as_deref() {
+                None => self.client.put_new(name, &lease, LEASE).await,
                 Some(bytes) => match self.open(name, bytes) {
-                    Some(Kept::Answer(reply)) => return Found::Answer(reply),
+                    Some(SharedValue::Answer(reply)) => return Lookup::Answer(reply),
                     // For those who waited for it; others have their own answer to get.
-                    Some(Kept::Rejected { flight })
-                        if seen.iter().any(|watch: &Watch| watch.flight == flight) =>
+                    Some(SharedValue::Rejected { flight })
+                        if watches.iter().any(|watch: &Watch| watch.flight == flight) =>
                     {
-                        return Found::Rejected;
+                        return Lookup::Rejected;
                     }
-                    Some(Kept::Lease { flight, beat })
-                        if Watch::is_alive(&mut seen, &flight, beat) =>
+                    Some(SharedValue::Lease { flight, renewals })
+                        if Watch::is_alive(&mut watches, &flight, renewals) =>
                     {
-                        if pause == LOOK {
+                        if pause == MIN_POLL_INTERVAL {
                             counts.waits.fetch_add(1, Ordering::Relaxed);
                         }
                         let now = Instant::now();
                         if now >= deadline {
-                            return Found::TooLate;
+                            return Lookup::TooLate;
                         }
                         sleep(pause.min(deadline - now)).await;
-                        pause = (pause * 3 / 2).min(LOOK_MOST);
+                        pause = (pause * 3 / 2).min(MAX_POLL_INTERVAL);
                         continue;
                     }
                     // Another flight is over, or the process that asked is gone.
-                    Some(Kept::Rejected { .. } | Kept::Lease { .. }) => {
-                        self.line.replace(name, bytes, Some((&lease, LEASE))).await
+                    Some(SharedValue::Rejected { .. } | SharedValue::Lease { .. }) => {
+                        self.client.replace(name, bytes, Some((&lease, LEASE))).await
                     }
                     // Not put here by a holder of the secret.
                     None => {
-                        if counts.strange.fetch_add(1, Ordering::Relaxed) == 0 {
+                        if counts.unsealed.fetch_add(1, Ordering::Relaxed) == 0 {
                             tracing::warn!(
                                 "the shared cache has a value that was not sealed with the secret; it is not used. Look who else writes to that server"
                             );
                         }
-                        self.line.replace(name, bytes, Some((&lease, LEASE))).await
+                        self.client.replace(name, bytes, Some((&lease, LEASE))).await
                     }
                 },
             };
             match taken {
-                None => return Found::Alone,
+                None => return Lookup::Unavailable,
                 Some(true) => return ours(),
-                Some(false) if vain < VAIN => vain += 1,
+                Some(false) if attempts < MAX_TAKE_ATTEMPTS => attempts += 1,
                 Some(false) => {
-                    return match self.line.put(name, &lease, LEASE).await {
+                    return match self.client.put(name, &lease, LEASE).await {
                         Some(()) => ours(),
-                        None => Found::Alone,
+                        None => Lookup::Unavailable,
                     };
                 }
             }
         }
     }
 
-    /// Keeps in mind what the model said, until the checks are done.
-    fn note(&self, name: String, lease: Option<(String, Vec<u8>)>, reply: &Reply) {
+    /// Keeps the model's answer until it is checked.
+    fn keep_unchecked(&self, name: String, lease: Option<(String, Vec<u8>)>, reply: &Reply) {
         let mut unchecked = self.unchecked();
-        unchecked.retain(|_, entry| entry.since.elapsed() < UNCHECKED);
+        unchecked.retain(|_, entry| entry.since.elapsed() < UNCHECKED_TTL);
         unchecked.insert(name, Unchecked { lease, reply: reply.clone(), since: Instant::now() });
     }
 }
@@ -293,10 +294,10 @@ impl<C: Corrector> Shared<C> {
         ask: &Ask,
         budget: &Budget,
     ) -> Result<Reply, CorrectorError> {
-        self.line.counts().misses.fetch_add(1, Ordering::Relaxed);
+        self.client.counts().misses.fetch_add(1, Ordering::Relaxed);
         let Some(mut lease) = lease else {
             let reply = self.inner.correct(ask, budget).await?;
-            self.note(name, None, &reply);
+            self.keep_unchecked(name, None, &reply);
             return Ok(reply);
         };
         let answer = {
@@ -310,7 +311,7 @@ impl<C: Corrector> Shared<C> {
         };
         // An error is not shared: dropping the lease lets the next process try.
         let reply = answer?;
-        self.note(name, lease.into_sealed(), &reply);
+        self.keep_unchecked(name, lease.into_sealed(), &reply);
         Ok(reply)
     }
 }
@@ -327,18 +328,18 @@ impl<C: Corrector> Corrector for Shared<C> {
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
             let name = self.name(ask);
-            match self.look(&name, budget.deadline()).await {
-                Found::Answer(reply) => {
-                    self.line.counts().hits.fetch_add(1, Ordering::Relaxed);
+            match self.find_or_lease(&name, budget.deadline()).await {
+                Lookup::Answer(reply) => {
+                    self.client.counts().hits.fetch_add(1, Ordering::Relaxed);
                     budget.record(|spent| spent.cached += 1);
                     Ok(reply)
                 }
-                Found::Rejected => Err(CorrectorError::Skipped(
+                Lookup::Rejected => Err(CorrectorError::Skipped(
                     "the answer to the same question of another process did not pass the checks a moment ago".into(),
                 )),
-                Found::TooLate => Err(CorrectorError::Timeout),
-                Found::Ours(lease) => self.ask(name, Some(lease), ask, budget).await,
-                Found::Alone => self.ask(name, None, ask, budget).await,
+                Lookup::TooLate => Err(CorrectorError::Timeout),
+                Lookup::Leased(lease) => self.ask(name, Some(lease), ask, budget).await,
+                Lookup::Unavailable => self.ask(name, None, ask, budget).await,
             }
         })
     }
@@ -347,8 +348,8 @@ impl<C: Corrector> Corrector for Shared<C> {
         Box::pin(async move {
             let name = self.name(ask);
             let Some(ours) = self.unchecked().remove(&name) else { return };
-            if let Some(value) = sealed(&self.seal, &name, &Kept::Answer(ours.reply)) {
-                self.line.put(&name, &value, self.life).await;
+            if let Some(value) = sealed(&self.seal, &name, &SharedValue::Answer(ours.reply)) {
+                self.client.put(&name, &value, self.ttl).await;
             }
         })
     }
@@ -359,17 +360,19 @@ impl<C: Corrector> Corrector for Shared<C> {
             let ours = self.unchecked().remove(&name);
             match ours {
                 Some(Unchecked { lease: Some((flight, lease)), .. }) => {
-                    if let Some(value) = sealed(&self.seal, &name, &Kept::Rejected { flight }) {
-                        self.line.replace(&name, &lease, Some((&value, REJECTED))).await;
+                    if let Some(value) =
+                        sealed(&self.seal, &name, &SharedValue::Rejected { flight })
+                    {
+                        self.client.replace(&name, &lease, Some((&value, REJECTED_TTL))).await;
                     }
                 }
                 Some(_) => {}
                 // It came from there, and does not hold here.
                 None => {
-                    if let Some(Some(bytes)) = self.line.get(&name).await
-                        && matches!(self.open(&name, &bytes), Some(Kept::Answer(_)))
+                    if let Some(Some(bytes)) = self.client.get(&name).await
+                        && matches!(self.open(&name, &bytes), Some(SharedValue::Answer(_)))
                     {
-                        self.line.replace(&name, &bytes, None).await;
+                        self.client.replace(&name, &bytes, None).await;
                     }
                 }
             }

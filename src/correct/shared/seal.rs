@@ -5,12 +5,14 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use ring::{aead, hkdf, hmac};
 
 /// Shorter ones could be guessed by a reader of the server.
-const SHORTEST: usize = 32;
+const MIN_SECRET_LENGTH: usize = 32;
 const LABEL: &[u8] = b"restitch shared 1";
 
 /// The secret is too short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the secret is shorter than {SHORTEST} characters; `openssl rand -hex 32` makes one")]
+#[error(
+    "the secret is shorter than {MIN_SECRET_LENGTH} characters; `openssl rand -hex 32` makes one"
+)]
 pub struct ShortSecret;
 
 /// Names and seals, by one secret.
@@ -30,7 +32,7 @@ impl Seal {
     /// Takes the secret that all machines have.
     pub fn new(secret: &str) -> Result<Self, ShortSecret> {
         let secret = secret.trim().as_bytes();
-        if secret.len() < SHORTEST {
+        if secret.len() < MIN_SECRET_LENGTH {
             return Err(ShortSecret);
         }
         let salt = hkdf::Salt::new(hkdf::HKDF_SHA256, LABEL);
@@ -65,14 +67,14 @@ impl Seal {
     }
 
     /// A random word. `None`: the system gives no random bytes.
-    pub fn word(&self) -> Option<String> {
+    pub fn random_id(&self) -> Option<String> {
         let mut bytes = [0_u8; 16];
         self.random.fill(&mut bytes).ok()?;
         Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// The value sealed for that name. `None`: the system gives no random bytes.
-    pub fn close(&self, name: &str, plain: &[u8]) -> Option<Vec<u8>> {
+    pub fn seal(&self, name: &str, plain: &[u8]) -> Option<Vec<u8>> {
         let mut nonce = [0; aead::NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
         let mut text = plain.to_vec();
@@ -106,7 +108,7 @@ mod tests {
     fn a_value_opens_under_its_own_name_only_and_unchanged_only() {
         let seal_a = seal("a");
         let name = seal_a.name("answer", &[b"k"]);
-        let sealed = seal_a.close(&name, b"let secret = 1;").expect("sealed");
+        let sealed = seal_a.seal(&name, b"let secret = 1;").expect("sealed");
         assert_eq!(seal_a.open(&name, &sealed).as_deref(), Some(b"let secret = 1;".as_slice()));
         assert!(memchr::memmem::find(&sealed, b"secret").is_none());
         assert_eq!(seal_a.open(&seal_a.name("answer", &[b"l"]), &sealed), None, "moved");
@@ -119,7 +121,7 @@ mod tests {
             changed[at] ^= 1;
             assert_eq!(seal_a.open(&name, &changed), None, "byte {at} changed");
         }
-        assert_ne!(seal_a.close(&name, b"x"), seal_a.close(&name, b"x"), "a fresh nonce each time");
+        assert_ne!(seal_a.seal(&name, b"x"), seal_a.seal(&name, b"x"), "a fresh nonce each time");
     }
 
     #[test]

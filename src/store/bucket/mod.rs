@@ -30,8 +30,8 @@ use super::protect;
 use super::versioned::millis;
 use crate::edit::{Durability, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{
-    BoxFuture, Change, CommitOptions, Committed, FileStore, ListedObject, Listing, Recalled,
-    RequestId, Revision, UndoHow, Undone,
+    BoxFuture, Change, CommitOptions, Committed, FileStore, ListedObject, Listing, RequestId,
+    RequestStatus, Revision, UndoMode, Undone,
 };
 use crate::text::{ContentHash, quote_name};
 use objects::{ListedKey, Object, ObjectVersion, Objects, PAGE_SIZE, StorageError};
@@ -279,7 +279,7 @@ impl FileStore for BucketStore {
         false
     }
 
-    fn is_listed(&self) -> bool {
+    fn can_list(&self) -> bool {
         true
     }
 
@@ -313,7 +313,7 @@ impl FileStore for BucketStore {
     fn undo(
         &self,
         revision: Option<u64>,
-        context: UndoHow,
+        context: UndoMode,
     ) -> BoxFuture<'_, Result<Undone, Refusal>> {
         let bucket = self.bucket.clone();
         Box::pin(run_to_completion(async move { bucket.undo(revision, context).await }))
@@ -327,7 +327,7 @@ impl FileStore for BucketStore {
         Some(self.bucket.changes.subscribe())
     }
 
-    fn past<'a>(
+    fn recorded_versions<'a>(
         &'a self,
         path: &'a WorkPath,
         from: Option<&'a str>,
@@ -335,7 +335,7 @@ impl FileStore for BucketStore {
         Box::pin(self.bucket.recorded_versions(path, from))
     }
 
-    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, Recalled> {
+    fn recall<'a>(&'a self, request: &'a RequestId) -> BoxFuture<'a, RequestStatus> {
         Box::pin(self.bucket.recall(request))
     }
 

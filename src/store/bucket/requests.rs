@@ -6,7 +6,7 @@ use super::history::{self, CommitRecord, CommitState, FileVersions};
 use super::objects::StorageError;
 use super::{Bucket, RESERVED_FOLDER};
 use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
-use crate::port::{Committed, Recalled, RequestId};
+use crate::port::{Committed, RequestId, RequestStatus};
 use crate::store::versioned::committed;
 use crate::text::{ContentHash, Snapshot};
 
@@ -16,7 +16,8 @@ const MAX_BYTES: u64 = 16 << 20;
 /// What is known of a request.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct RequestRecord {
-    asks: Option<ContentHash>,
+    #[serde(rename = "asks")]
+    request_digest: Option<ContentHash>,
     /// Where its commit is on the record.
     entry: Option<String>,
     answer: Option<String>,
@@ -51,8 +52,11 @@ impl Bucket {
         entry: &str,
     ) -> Result<(), StorageError> {
         let entry = Some(entry.to_owned());
-        self.store_request(request, &RequestRecord { asks: request.asks(), entry, answer: None })
-            .await
+        self.store_request(
+            request,
+            &RequestRecord { request_digest: request.digest(), entry, answer: None },
+        )
+        .await
     }
 
     /// The commit of a request that was delivered before.
@@ -65,7 +69,7 @@ impl Bucket {
             self.load_request(request).await.map_err(|error| lookup_failed(request, &error))?;
         let Some(known) = known else { return Ok(None) };
         let Some((entry, files)) = self.applied_commit(&known).await else { return Ok(None) };
-        let is_same = match (known.asks, request.asks()) {
+        let is_same = match (known.request_digest, request.digest()) {
             (Some(then), Some(now)) => then == now,
             // The request was not noted; the files of the commit tell what it was.
             _ => {
@@ -77,7 +81,7 @@ impl Bucket {
         };
         match is_same {
             true => Ok(Some(self.recorded(&entry, files))),
-            false => Err(request.reused()),
+            false => Err(request.reuse_refusal()),
         }
     }
 
@@ -121,29 +125,36 @@ impl Bucket {
             .collect()
     }
 
-    pub(super) async fn recall(&self, request: &RequestId) -> Recalled {
+    pub(super) async fn recall(&self, request: &RequestId) -> RequestStatus {
         let known = match self.load_request(request).await {
             Ok(Some(known)) => known,
-            Ok(None) => return Recalled::Unknown,
+            Ok(None) => return RequestStatus::Unknown,
             Err(error) => {
                 tracing::warn!(%error, "a request cannot be looked up");
-                return Recalled::Unknown;
+                return RequestStatus::Unknown;
             }
         };
-        let is_same = known.asks.is_some() && known.asks == request.asks();
+        let is_same = known.request_digest.is_some() && known.request_digest == request.digest();
         if let Some(answer) = known.answer {
-            return if is_same { Recalled::Answer(answer) } else { Recalled::Other };
+            return if is_same {
+                RequestStatus::Answered(answer)
+            } else {
+                RequestStatus::OtherRequest
+            };
         }
         match self.applied_commit(&known).await {
-            None => Recalled::Unknown,
-            Some((entry, files)) if is_same => Recalled::Committed(self.recorded(&entry, files)),
-            Some(_) => Recalled::Other,
+            None => RequestStatus::Unknown,
+            Some((entry, files)) if is_same => {
+                RequestStatus::Committed(self.recorded(&entry, files))
+            }
+            Some(_) => RequestStatus::OtherRequest,
         }
     }
 
     pub(super) async fn remember(&self, request: &RequestId, answer: String) {
         let known = self.load_request(request).await.ok().flatten().unwrap_or_default();
-        let known = RequestRecord { asks: request.asks(), answer: Some(answer), ..known };
+        let known =
+            RequestRecord { request_digest: request.digest(), answer: Some(answer), ..known };
         if let Err(error) = self.store_request(request, &known).await {
             tracing::warn!(%error, "the answer to a request is not kept");
         }

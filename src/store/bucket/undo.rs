@@ -11,7 +11,7 @@ use super::{Bucket, CurrentFile, RESERVED_FOLDER};
 use crate::edit::{
     After, Durability, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
-use crate::port::{Revision, RevisionFile, UndoHow, Undone};
+use crate::port::{Revision, RevisionFile, UndoMode, Undone};
 use crate::store::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
 use crate::store::versioned::committed;
 use crate::text::{ContentHash, Snapshot};
@@ -174,7 +174,7 @@ impl Bucket {
     pub(super) async fn undo(
         &self,
         revision: Option<u64>,
-        mode: UndoHow,
+        mode: UndoMode,
     ) -> Result<Undone, Refusal> {
         self.recover_if_due().await;
         let mut attempts = 0;
@@ -198,7 +198,7 @@ impl Bucket {
             for (file, bytes) in entry.files.iter().zip(files) {
                 batch.push(self.undo_file(&entry, file, bytes, &since).await?);
             }
-            if mode == UndoHow::Rehearse {
+            if mode == UndoMode::DryRun {
                 let committed =
                     batch.into_iter().map(|edit| committed(edit, 0, Durability::DryRun)).collect();
                 return Ok(Undone { revision: entry.revision, committed });

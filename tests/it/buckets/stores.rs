@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use restitch::edit::{EditCode, EditRequest, WorkPath};
 use restitch::engine::{CallOptions, Engine};
-use restitch::port::{FileStore as _, UndoHow};
+use restitch::port::{FileStore as _, UndoMode};
 use restitch::store::{BucketOptions, BucketStore};
 
 fn path(name: &str) -> WorkPath {
@@ -45,7 +45,7 @@ async fn nothing_is_lost(store: BucketStore) {
     assert_eq!(log.len(), TASKS * EDITS + 1);
     assert!(log.iter().all(|revision| !revision.interrupted), "{log:?}");
     for _ in 0..=TASKS * EDITS {
-        store.undo(None, UndoHow::Write).await.expect("each edit comes out again");
+        store.undo(None, UndoMode::Apply).await.expect("each edit comes out again");
     }
     let gone = store.load(&path("n")).await.expect_err("the file is gone");
     assert_eq!(gone.code, EditCode::FileNotFound);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use restitch::edit::{Durability, EditCode, WriteMethod};
 use restitch::port::{CommitOptions, FileStore as _};
-use restitch::store::{DiskOptions, DiskStore, Promise};
+use restitch::store::{DiskOptions, DiskStore, SyncMode};
 use rustix::fs::XattrFlags;
 
 use super::{Work, edit, is_root, now, skip, whole, work_path};
@@ -557,7 +557,7 @@ fn a_panic_while_deciding_leaves_the_file_and_the_store_usable() {
 fn the_faster_promise_is_reported_as_unknown_durability() {
     let work = Work::new();
     fs::write(work.file("f"), "old\n").expect("file");
-    let options = DiskOptions { promise: Promise::Rename, ..work.options() };
+    let options = DiskOptions { sync_mode: SyncMode::Rename, ..work.options() };
     let store = DiskStore::open_with(&work.root(), options).expect("store");
     let report =
         edit(&restitch::engine::Engine::builder(store).build(), "f", "old", "new").expect("edit");

@@ -117,7 +117,7 @@ fn no_path_string_leads_outside() {
     let work = prepare();
     let before = outside(&work);
     let options =
-        DiskOptions { promise: restitch::store::Promise::Rename, ..DiskOptions::default() };
+        DiskOptions { sync_mode: restitch::store::SyncMode::Rename, ..DiskOptions::default() };
     let store = restitch::store::DiskStore::open_with(&work.root(), options).expect("store");
     let engine = restitch::engine::Engine::builder(store.clone()).build();
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);

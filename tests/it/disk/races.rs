@@ -335,7 +335,7 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     let warnings = committed[0].warnings.join("\n");
     assert!(warnings.contains("another program saved"), "{warnings}");
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "ours\n");
-    now(store.undo(Some(committed[0].revision), restitch::port::UndoHow::Write)).expect("undo");
+    now(store.undo(Some(committed[0].revision), restitch::port::UndoMode::Apply)).expect("undo");
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "saved by a foreign program\n");
 }
 
@@ -431,7 +431,7 @@ fn renaming_races_never_lead_outside() {
                 restitch::store::DiskStore::open_with(
                     &work.root(),
                     restitch::store::DiskOptions {
-                        promise: restitch::store::Promise::Rename,
+                        sync_mode: restitch::store::SyncMode::Rename,
                         lock_wait: Duration::from_millis(200),
                         ..Default::default()
                     },

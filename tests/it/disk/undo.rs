@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use restitch::edit::{After, EditCode, Explanation, Rung, VerifiedEdit};
 use restitch::engine::CallOptions;
-use restitch::port::{CommitOptions, FileStore as _, UndoHow};
+use restitch::port::{CommitOptions, FileStore as _, UndoMode};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use restitch::text::Snapshot;
 use serde_json::{Value, json};
@@ -158,7 +158,7 @@ fn a_state_folder_on_another_file_system_keeps_copies() {
         kept_versions(&elsewhere).iter().map(|path| fs::read(path).expect("kept")).collect();
     assert_eq!(content, [b"one\ntwo\n"]);
     assert_eq!(work.litter(), Vec::<String>::new());
-    now(store.undo(None, UndoHow::Write)).expect("undo");
+    now(store.undo(None, UndoMode::Apply)).expect("undo");
     assert_eq!(fs::read(work.file("f")).expect("file"), b"one\ntwo\n");
 }
 
@@ -298,7 +298,7 @@ fn a_commit_of_several_files_is_all_or_nothing() {
     assert_eq!(paths, ["c", "a", "d/new", "b"]);
     assert!(done.iter().all(|one| one.revision == done[0].revision));
     assert!(!work.file("b").exists() && work.file("d/new").exists());
-    now(store.undo(None, UndoHow::Write)).expect("undo");
+    now(store.undo(None, UndoMode::Apply)).expect("undo");
     for name in ["a", "b", "c"] {
         assert_eq!(fs::read(work.file(name)).expect("file"), format!("{name} old\n").as_bytes());
     }
@@ -534,8 +534,8 @@ fn the_history_stays_within_its_bounds() {
         .sum();
     println!("history of 256 commits of 10 kB: {kept} bytes kept");
     assert!(kept < 200_000 + 70 * 10_000 + 100_000, "{kept}");
-    now(store.undo(None, UndoHow::Write)).expect("the newest can be undone");
+    now(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
     assert_eq!(fs::read(work.file("f")).expect("file"), version(255));
-    let refused = now(store.undo(Some(1), UndoHow::Write)).expect_err("forgotten");
+    let refused = now(store.undo(Some(1), UndoMode::Apply)).expect_err("forgotten");
     assert_eq!(refused.code, EditCode::InvalidArguments, "{refused}");
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
-use restitch::port::{CommitOptions, FileStore as _, RequestId, UndoHow};
+use restitch::port::{CommitOptions, FileStore as _, RequestId, UndoMode};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use serde_json::json;
 
@@ -58,7 +58,7 @@ fn the_limit_holds_at_every_commit_over_all_roots_and_answers() {
     let folders = histories.filter(|entry| entry.path().is_dir()).count();
     assert_eq!(folders, 2, "the history of the root that is gone went first");
     for (_, store) in &stores[..2] {
-        now(store.undo(None, UndoHow::Write)).expect("the newest can be undone");
+        now(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
     }
 }
 

@@ -330,7 +330,7 @@ fn starts_over_broken_logs_and_journals() {
         let store = DiskStore::open_with(&world.root(), options()).expect("opens");
         let _ = now(restitch::port::FileStore::log(&store));
         let _ =
-            now(restitch::port::FileStore::undo(&store, None, restitch::port::UndoHow::Rehearse));
+            now(restitch::port::FileStore::undo(&store, None, restitch::port::UndoMode::DryRun));
     });
     assert!(["one\n", "two\n"].contains(&world.text("f").as_str()), "{}", world.text("f"));
 }

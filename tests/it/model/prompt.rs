@@ -1,6 +1,6 @@
 //! The prompt shows the bytes of the file, whatever they are.
 
-use restitch::correct::{PROMPTS, PromptBook, shown_excerpts};
+use restitch::correct::{PROMPTS, PromptBook, parse_excerpts};
 use restitch::port::{Ask, Window};
 use restitch::text::ContentHash;
 
@@ -80,7 +80,7 @@ fn the_bytes_shown_are_the_bytes_of_the_file() {
             windows: windows.clone(),
         };
         let rendered = book.render(&ask).expect("prompt");
-        let shown = shown_excerpts(&rendered).expect("readable frames");
+        let shown = parse_excerpts(&rendered).expect("readable frames");
         let wanted: Vec<(usize, String)> =
             windows.iter().map(|w| (w.start_line, w.text.clone())).collect();
         assert_eq!(shown, wanted, "round {round}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use restitch::adapters::openai::{Endpoint, OpenAi, WireLimits};
-use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets, shown_excerpts};
+use restitch::correct::{Limited, Limits, ModelCorrector, PromptBook, Secrets, parse_excerpts};
 use restitch::engine::{Allowance, CallOptions, Engine};
 use restitch::store::DiskStore;
 use serde_json::json;
@@ -202,7 +202,7 @@ fn no_order_in_a_file_is_obeyed() {
                     let ask = resolution.ask();
                     if let Ask::CorrectOld { windows, .. } = ask {
                         let rendered = book.render(ask).expect("a prompt");
-                        let shown = shown_excerpts(&rendered).expect("frames");
+                        let shown = parse_excerpts(&rendered).expect("frames");
                         let texts: Vec<&str> = windows.iter().map(|w| w.text.as_str()).collect();
                         let seen: Vec<&str> = shown.iter().map(|(_, text)| text.as_str()).collect();
                         assert_eq!(seen, texts, "the order broke out of its frame");

@@ -8,12 +8,12 @@ use super::*;
 
 /// The most that may have been let through by then.
 fn most(bucket: &TokenBucket, since: Instant, by: Instant) -> f64 {
-    f64::from(bucket.holds) + bucket.gains / 60.0 * (by - since).as_secs_f64()
+    f64::from(bucket.capacity) + bucket.refill_per_minute / 60.0 * (by - since).as_secs_f64()
 }
 
 fn bucket(most: u32) -> TokenBucket {
     let most = std::num::NonZeroU32::new(most).expect("some");
-    TokenBucket::at_most(most, "restitch:calls:test".into())
+    TokenBucket::per_minute(most, "restitch:calls:test".into())
 }
 
 /// Many connections take as fast as they can.
@@ -52,12 +52,12 @@ fn a_bucket_never_gives_more_than_it_has() {
     let bound = most(&all, start, start + time);
     println!(
         "4 connections, a limit of 600 a minute ({} at once): {} taken in {:.1} s, {bound:.1} possible",
-        all.holds,
+        all.capacity,
         taken.len(),
         time.as_secs_f64()
     );
     // What is free is given: the bucket does not only refuse.
-    assert!(taken.len() >= all.holds as usize);
+    assert!(taken.len() >= all.capacity as usize);
 }
 
 /// Another program wrote the value under the bucket's name.
@@ -127,7 +127,7 @@ fn a_fleet_does_not_run_over_its_limit() {
     let (done, held): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply["ok"] == true);
     println!(
         "4 processes, 30 requests a minute of one key ({} at once): {} requests in {:.1} s, {} edits made, {} went on without the model",
-        bucket.holds,
+        bucket.capacity,
         arrivals.len(),
         start.elapsed().as_secs_f64(),
         done.len(),

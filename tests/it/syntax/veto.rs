@@ -202,7 +202,7 @@ impl Corrector for Points {
         _: &'a Budget,
     ) -> BoxFuture<'a, Result<Reply, CorrectorError>> {
         Box::pin(async move {
-            Ok(Reply::Settled { text: self.0.to_owned(), place: None, new: self.1.to_owned() })
+            Ok(Reply::WithNew { text: self.0.to_owned(), place: None, new: self.1.to_owned() })
         })
     }
 }

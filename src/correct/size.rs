@@ -6,11 +6,11 @@ use serde_json::{Map, Value, json};
 use crate::port::{Ask, Window};
 
 /// The object around an answer, its fields and numbers.
-const FRAME_TOKENS: usize = 160;
+const OVERHEAD_TOKENS: usize = 160;
 /// Bytes a token: code with escapes in JSON, by the worse tokenizers.
 const BYTES_A_TOKEN: usize = 2;
 /// No answer is longer, whatever was asked.
-const MOST_TOKENS: usize = 32 << 10;
+const MAX_TOKENS: usize = 32 << 10;
 
 fn windows(ask: &Ask) -> &[Window] {
     match ask {
@@ -19,7 +19,7 @@ fn windows(ask: &Ask) -> &[Window] {
     }
 }
 
-fn shown(ask: &Ask) -> usize {
+fn window_bytes(ask: &Ask) -> usize {
     windows(ask).iter().map(|window| window.text.len()).sum()
 }
 
@@ -36,7 +36,7 @@ pub(super) fn prompt_bytes(ask: &Ask) -> usize {
             old.len() + corrected_old.len() + new.len()
         }
     };
-    texts + shown(ask)
+    texts + window_bytes(ask)
 }
 
 /// How many tokens an answer can need.
@@ -44,19 +44,19 @@ pub(super) fn answer_tokens(ask: &Ask) -> u32 {
     let bytes = match ask {
         // The region may be larger than what was asked for, but not than what is shown.
         Ask::CorrectOld { old, new, .. } => {
-            let snippet = (2 * old.len() + 1024).min(shown(ask));
+            let snippet = (2 * old.len() + 1024).min(window_bytes(ask));
             2 * snippet + new.len()
         }
         Ask::AdjustNew { corrected_old, new, .. } => corrected_old.len() + new.len(),
         Ask::RepairEscapes { new, .. } => new.len(),
         Ask::Choose { .. } => 0,
     };
-    let tokens = (FRAME_TOKENS + bytes / BYTES_A_TOKEN).min(MOST_TOKENS);
+    let tokens = (OVERHEAD_TOKENS + bytes / BYTES_A_TOKEN).min(MAX_TOKENS);
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
 /// The schema with its numbers bounded by the windows of the ask.
-pub(super) fn bounded(mut schema: Value, ask: &Ask) -> Value {
+pub(super) fn with_bounds(mut schema: Value, ask: &Ask) -> Value {
     let windows = windows(ask);
     let candidates = match ask {
         Ask::Choose { outcomes, .. } => outcomes.len(),
@@ -65,19 +65,19 @@ pub(super) fn bounded(mut schema: Value, ask: &Ask) -> Value {
     let first = windows.iter().map(|window| window.start_line).min().unwrap_or(0);
     let last = windows.iter().map(|window| window.end_line).max().unwrap_or(0);
     let Some(Value::Object(properties)) = schema.get_mut("properties") else { return schema };
-    for (name, least, most) in
+    for (name, min, max) in
         [("candidate", 0, candidates), ("start_line", first, last), ("end_line", first, last)]
     {
         let Some(Value::Object(property)) = properties.get_mut(name) else { continue };
-        bound(property, least, most);
+        bound(property, min, max);
     }
     schema
 }
 
 /// A nullable number gets its bounds in a branch of its own: beside a list of types
 /// they would be read as bounds on null, too.
-fn bound(property: &mut Map<String, Value>, least: usize, most: usize) {
-    let number = json!({ "type": "integer", "minimum": least, "maximum": most });
+fn bound(property: &mut Map<String, Value>, min: usize, max: usize) {
+    let number = json!({ "type": "integer", "minimum": min, "maximum": max });
     match property.remove("type") {
         Some(Value::Array(_)) => {
             property.insert("anyOf".into(), json!([number, { "type": "null" }]));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn numbers_are_bounded_by_what_is_shown() {
-        let schema = bounded(ReplyKind::of(&ask()).schema(), &ask());
+        let schema = with_bounds(ReplyKind::of(&ask()).schema(), &ask());
         let bounds = |name: &str| {
             let number = &schema["properties"][name]["anyOf"][0];
             (number["minimum"].as_u64(), number["maximum"].as_u64())
