@@ -40,8 +40,8 @@ pub fn restored(
 
 /// Which of these paths the rules of an ignore file, in the folder above, leave out.
 #[cfg(feature = "search")]
-pub fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
-    crate::search::left_out(rules, paths)
+pub fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
+    crate::search::ignored_paths(rules, paths)
 }
 
 /// The numbers of the commits that a log of the history tells of.

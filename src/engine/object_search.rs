@@ -11,7 +11,7 @@ use super::{Engine, Stage};
 use crate::edit::{Refusal, WorkPath};
 use crate::port::{ListedObject, Overlay};
 use crate::search::{
-    self, Excluded, ListReport, ListedFile, MOST_LISTED, MOST_RULES, Query, Scanned, Scope,
+    self, IgnoreRules, ListReport, ListedFile, MAX_LISTED, MAX_RULES_BYTES, Query, Scanned, Scope,
 };
 
 /// Names that one listing looks at.
@@ -40,10 +40,10 @@ impl Engine {
         path: Option<&str>,
         glob: Option<&str>,
     ) -> Result<ListReport, Refusal> {
-        let scope = Scope::listed(self.root(), path, glob)?;
+        let scope = Scope::of_listing(self.root(), path, glob)?;
         let ScopeFiles { files, has_more, .. } = self.files_in(&scope).await?;
         let total = files.len();
-        let shown = files.into_iter().take(MOST_LISTED);
+        let shown = files.into_iter().take(MAX_LISTED);
         let files: Vec<ListedFile> = shown
             .map(|(path, bytes)| ListedFile { path: path.as_str().to_owned(), bytes })
             .collect();
@@ -57,7 +57,7 @@ impl Engine {
         path: Option<&str>,
         glob: Option<&str>,
     ) -> Result<Scanned, Refusal> {
-        let scope = Scope::listed(self.root(), path, glob)?;
+        let scope = Scope::of_listing(self.root(), path, glob)?;
         let ScopeFiles { files, has_more, overlay } = self.files_in(&scope).await?;
         let mut scanned = Scanned::default();
         scanned.skipped.unfetched += usize::from(has_more);
@@ -81,7 +81,7 @@ impl Engine {
             scanned.skipped.unreadable += failed;
             let (scope, query) = (scope.clone(), query.clone());
             let found = blocking(move || search::scan(&scope, &query, &fetched)).await?;
-            scanned.add(found);
+            scanned.merge(found);
         }
         scanned.paths.sort();
         Ok(scanned)
@@ -89,7 +89,7 @@ impl Engine {
 
     /// The files of a scope without what the rules of the workspace leave out.
     async fn files_in(&self, scope: &Scope) -> Result<ScopeFiles, Refusal> {
-        let start = scope.begins().to_str().unwrap_or_default().to_owned();
+        let start = scope.start().to_str().unwrap_or_default().to_owned();
         let mut listed: Vec<ListedObject> = Vec::new();
         let mut after: Option<String> = None;
         loop {
@@ -118,17 +118,17 @@ impl Engine {
                 None => files.remove(path),
             };
         }
-        let rules = self.ignore_rules(&files, scope.begins()).await;
-        files.retain(|path, _| scope.covers(path) && !scope.leaves_out(&rules, path));
+        let rules = self.ignore_rules(&files, scope.start()).await;
+        files.retain(|path, _| scope.contains(path) && !scope.is_ignored(&rules, path));
         Ok(ScopeFiles { files, has_more, overlay })
     }
 
     /// The rules of the ignore files among these, and of those in the folders above.
-    async fn ignore_rules(&self, files: &BTreeMap<WorkPath, u64>, start: &Path) -> Excluded {
+    async fn ignore_rules(&self, files: &BTreeMap<WorkPath, u64>, start: &Path) -> IgnoreRules {
         const NAMES: [&str; 2] = [".ignore", ".gitignore"];
         let is_rule_file = |(path, bytes): &(&WorkPath, &u64)| {
             let name = path.as_path().file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| NAMES.contains(&name)) && **bytes <= MOST_RULES
+            name.is_some_and(|name| NAMES.contains(&name)) && **bytes <= MAX_RULES_BYTES
         };
         let mut wanted: Vec<WorkPath> = files
             .iter()
@@ -147,7 +147,7 @@ impl Engine {
             Some((self.root().join(path.as_path()), text))
         };
         let texts: HashMap<PathBuf, String> = fetched.into_iter().filter_map(text).collect();
-        Excluded::given(self.root(), texts)
+        IgnoreRules::from_texts(self.root(), texts)
     }
 
     /// Fetches files, several at a time; also answers with how many could not be.

@@ -3,7 +3,7 @@
 use super::Engine;
 use crate::edit::{EditCode, Refusal};
 use crate::search::{
-    self, ListReport, MOST_CONTEXT, MOST_FILES, MOST_SHOWN, Query, Scope, SearchReport,
+    self, ListReport, MAX_CONTEXT, MAX_FILES, MAX_SHOWN, Query, Scope, SearchReport,
 };
 
 impl Engine {
@@ -27,7 +27,7 @@ impl Engine {
         context: usize,
     ) -> Result<SearchReport, Refusal> {
         self.require_listing()?;
-        let context = context.min(MOST_CONTEXT);
+        let context = context.min(MAX_CONTEXT);
         let mut scanned = match self.has_folder() {
             true => {
                 let overlay = self.store.overlay().await;
@@ -41,8 +41,8 @@ impl Engine {
         let is_partial = scanned.skipped.unfetched > 0;
         let total_files = scanned.found.len();
         let mut total_matches = scanned.found.iter().map(|file| file.count).sum();
-        let (mut files, mut matches_left) = (Vec::new(), MOST_SHOWN);
-        for found in scanned.found.iter().take(MOST_FILES) {
+        let (mut files, mut matches_left) = (Vec::new(), MAX_SHOWN);
+        for found in scanned.found.iter().take(MAX_FILES) {
             if matches_left == 0 {
                 break;
             }
@@ -52,7 +52,7 @@ impl Engine {
                 continue;
             };
             if let Some((hits, shown)) =
-                search::show(&query, found, &snapshot, context, matches_left)
+                search::hits_in(&query, found, &snapshot, context, matches_left)
             {
                 matches_left -= hits.matches.len();
                 total_matches = total_matches + hits.match_count - found.count;
@@ -62,17 +62,17 @@ impl Engine {
         }
         let shown: usize = files.iter().map(|file| file.matches.len()).sum();
         let total_paths = scanned.paths.len();
-        scanned.paths.truncate(MOST_FILES);
+        scanned.paths.truncate(MAX_FILES);
         let truncated = is_partial
             || shown < total_matches
             || files.len() < total_files
             || scanned.paths.len() < total_paths;
         // A file whose path alone holds the keyword is a result as well.
         for path in &scanned.paths {
-            if files.len() < MOST_FILES && files.iter().all(|file| file.path != *path) {
+            if files.len() < MAX_FILES && files.iter().all(|file| file.path != *path) {
                 let Ok(path) = self.path(path) else { continue };
                 let Ok(snapshot) = self.snapshot(&path).await else { continue };
-                files.push(search::of_path(&path, &snapshot));
+                files.push(search::path_hit(&path, &snapshot));
             }
         }
         Ok(SearchReport {

@@ -8,11 +8,11 @@
 //! Limits: in UTF-16 without a byte order mark nothing is found, and in legacy
 //! encodings only ASCII terms are.
 
-mod exclude;
+mod hits;
+mod ignore_rules;
 mod query;
 mod rank;
 mod scan;
-mod show;
 mod walk;
 
 use schemars::JsonSchema;
@@ -20,26 +20,26 @@ use serde::Serialize;
 
 use crate::text::{pluralize, quote_name};
 
-pub(crate) use exclude::{Excluded, MOST_RULES, left_out};
+pub(crate) use hits::{hits_in, path_hit};
+pub(crate) use ignore_rules::{IgnoreRules, MAX_RULES_BYTES, ignored_paths};
 pub(crate) use query::{Case, Query};
 pub(crate) use rank::rank;
 pub(crate) use scan::{Scanned, scan};
-pub(crate) use show::{of_path, show};
 pub(crate) use walk::Scope;
 pub(crate) use walk::list;
 
 /// The most files with hits that an answer shows.
-pub(crate) const MOST_FILES: usize = 50;
+pub(crate) const MAX_FILES: usize = 50;
 /// The most hits of one file.
-pub(crate) const MOST_MATCHES: usize = 20;
+pub(crate) const MAX_MATCHES: usize = 20;
 /// The most hits of all files together.
-pub(crate) const MOST_SHOWN: usize = 300;
+pub(crate) const MAX_SHOWN: usize = 300;
 /// The most characters of a line.
-pub(crate) const MOST_CHARS: usize = 200;
+pub(crate) const MAX_LINE_CHARS: usize = 200;
 /// The most lines of context on either side.
-pub(crate) const MOST_CONTEXT: usize = 20;
+pub(crate) const MAX_CONTEXT: usize = 20;
 /// The most files of a list.
-pub(crate) const MOST_LISTED: usize = 2000;
+pub(crate) const MAX_LISTED: usize = 2000;
 
 /// What a search found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
@@ -72,12 +72,12 @@ pub struct Skipped {
     /// Files that cannot be read, or whose name is not UTF-8.
     pub unreadable: usize,
     /// Files of an object storage that were not fetched: too large, or too many in all.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub unfetched: usize,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
-fn is_none(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -163,7 +163,7 @@ pub struct ListedFile {
 }
 
 impl Skipped {
-    fn note(self) -> String {
+    fn summary(self) -> String {
         let mut parts = Vec::new();
         for (count, what) in [
             (self.binary, "binary"),
@@ -192,7 +192,7 @@ impl SearchReport {
             pluralize(self.total_matches, "line"),
             pluralize(self.total_files, "file"),
             self.searched,
-            self.skipped.note()
+            self.skipped.summary()
         );
         if !self.paths.is_empty() {
             out.push_str(&format!(
@@ -249,7 +249,7 @@ impl SearchReport {
 impl ListReport {
     /// The text for a model.
     pub fn message(&self) -> String {
-        let mut out = format!("{} files ({})", self.total, self.skipped.note());
+        let mut out = format!("{} files ({})", self.total, self.skipped.summary());
         for file in &self.files {
             out.push('\n');
             out.push_str(&quote_name(&file.path));

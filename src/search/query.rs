@@ -7,14 +7,14 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
 use crate::edit::{EditCode, Refusal};
 
-/// Whether case counts.
+/// Whether a search is case-sensitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Case {
     /// `Foo` finds `foo`.
     #[default]
-    Ignored,
+    Insensitive,
     /// `Foo` finds `Foo` only.
-    Counts,
+    Sensitive,
 }
 
 /// A compiled query.
@@ -46,11 +46,11 @@ struct Terms {
     pieces: Vec<usize>,
 }
 
-const MOST_TERMS: usize = 64;
+const MAX_TERMS: usize = 64;
 
 /// Longer keywords and terms are refused: no search needs so much of a line, and an automaton
 /// of many long terms takes long to build.
-const MOST_TERM: usize = 1_000;
+const MAX_TERM_BYTES: usize = 1_000;
 
 fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
@@ -60,7 +60,7 @@ fn invalid(message: impl Into<String>) -> Refusal {
 fn too_long(what: &str, term: &str) -> Refusal {
     Refusal::new(
         EditCode::TooLarge,
-        format!("{what} has {} bytes; at most {MOST_TERM} are searched for", term.len()),
+        format!("{what} has {} bytes; at most {MAX_TERM_BYTES} are searched for", term.len()),
     )
     .hint("Give a distinctive part of it: a name, or one line.")
 }
@@ -71,13 +71,13 @@ impl Query {
         if keyword.trim().is_empty() {
             return Err(invalid("the keyword is empty"));
         }
-        if keyword.len() > MOST_TERM {
+        if keyword.len() > MAX_TERM_BYTES {
             return Err(too_long("the keyword", keyword));
         }
         if keyword.contains(['\n', '\r']) {
             return Err(invalid("the keyword spans lines, but hits are single lines"));
         }
-        Ok(Self { lines: literal(&[keyword], case)?, terms: None })
+        Ok(Self { lines: literal_matcher(&[keyword], case)?, terms: None })
     }
 
     /// Several terms; `*` in a term stands for anything within the line.
@@ -85,13 +85,13 @@ impl Query {
         if terms.is_empty() {
             return Err(invalid("there are no terms"));
         }
-        if terms.len() > MOST_TERMS {
-            return Err(invalid(format!("{} terms are more than {MOST_TERMS}", terms.len())));
+        if terms.len() > MAX_TERMS {
+            return Err(invalid(format!("{} terms are more than {MAX_TERMS}", terms.len())));
         }
         let (mut patterns, mut owner, mut pieces) = (Vec::new(), Vec::new(), Vec::new());
-        let mut telling = Vec::new();
+        let mut longest_pieces = Vec::new();
         for (at, term) in terms.iter().enumerate() {
-            if term.len() > MOST_TERM {
+            if term.len() > MAX_TERM_BYTES {
                 return Err(too_long(&format!("term {}", at + 1), term));
             }
             if term.contains(['\n', '\r']) {
@@ -102,22 +102,23 @@ impl Query {
                 return Err(invalid(format!("term {} is empty", at + 1)));
             }
             for (piece, part) in parts.iter().enumerate() {
-                for form in forms(part, case) {
+                for form in case_forms(part, case) {
                     patterns.push(form);
                     owner.push((at, piece));
                 }
             }
             // The longest piece is on the fewest lines.
-            telling
-                .extend(parts.iter().max_by_key(|part| part.len()).map(|part| forms(part, case)));
+            longest_pieces.extend(
+                parts.iter().max_by_key(|part| part.len()).map(|part| case_forms(part, case)),
+            );
             pieces.push(parts.len());
         }
         let automaton = AhoCorasickBuilder::new()
-            .ascii_case_insensitive(case == Case::Ignored)
+            .ascii_case_insensitive(case == Case::Insensitive)
             .build(&patterns)
             .map_err(|error| invalid(format!("the terms cannot be searched: {error}")))?;
-        let telling: Vec<String> = telling.into_iter().flatten().collect();
-        let lines = literal(&telling, case)?;
+        let longest_pieces: Vec<String> = longest_pieces.into_iter().flatten().collect();
+        let lines = literal_matcher(&longest_pieces, case)?;
         Ok(Self { lines, terms: Some(Terms { automaton, owner, pieces }) })
     }
 
@@ -132,27 +133,27 @@ impl Query {
     }
 
     /// The terms on a line that the matcher found, a bit each.
-    pub(super) fn mask(&self, line: &[u8]) -> u64 {
+    pub(super) fn term_mask(&self, line: &[u8]) -> u64 {
         match &self.terms {
-            Some(terms) => terms.hit(line).map_or(0, |hit| hit.mask),
+            Some(terms) => terms.find(line).map_or(0, |hit| hit.mask),
             None => 1,
         }
     }
 
     /// The hit of a line, given without its ending.
-    pub(crate) fn hit(&self, line: &[u8]) -> Option<Hit> {
+    pub(crate) fn find(&self, line: &[u8]) -> Option<Hit> {
         let found = self.lines.find(line).ok().flatten()?;
         match &self.terms {
-            Some(terms) => terms.hit(line),
+            Some(terms) => terms.find(line),
             None => Some(Hit { mask: 1, start: found.start(), end: found.end() }),
         }
     }
 }
 
 /// A matcher of any of these texts.
-fn literal(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher, Refusal> {
+fn literal_matcher(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher, Refusal> {
     RegexMatcherBuilder::new()
-        .case_insensitive(case == Case::Ignored)
+        .case_insensitive(case == Case::Insensitive)
         .fixed_strings(true)
         .line_terminator(Some(b'\n'))
         .build_many(texts)
@@ -160,9 +161,9 @@ fn literal(texts: &[impl AsRef<str>], case: Case) -> Result<RegexMatcher, Refusa
 }
 
 /// The automaton folds ASCII case only; other letters are given in their usual forms.
-fn forms(part: &str, case: Case) -> Vec<String> {
+fn case_forms(part: &str, case: Case) -> Vec<String> {
     let mut forms = vec![part.to_owned()];
-    if case == Case::Ignored && !part.is_ascii() {
+    if case == Case::Insensitive && !part.is_ascii() {
         forms.push(part.to_lowercase());
         forms.push(part.to_uppercase());
         let mut chars = part.chars();
@@ -176,7 +177,7 @@ fn forms(part: &str, case: Case) -> Vec<String> {
 }
 
 impl Terms {
-    fn hit(&self, line: &[u8]) -> Option<Hit> {
+    fn find(&self, line: &[u8]) -> Option<Hit> {
         // How far each term has come, and where its last piece ended.
         let mut progress = vec![(0_usize, 0_usize); self.pieces.len()];
         let mut first: Option<(usize, usize)> = None;
@@ -205,11 +206,11 @@ impl Terms {
 mod tests {
     use super::*;
 
-    fn mask(terms: &[&str], line: &str) -> u64 {
+    fn term_mask(terms: &[&str], line: &str) -> u64 {
         let terms: Vec<String> = terms.iter().map(|&term| term.to_owned()).collect();
-        Query::terms(&terms, Case::Ignored)
+        Query::terms(&terms, Case::Insensitive)
             .expect("query")
-            .hit(line.as_bytes())
+            .find(line.as_bytes())
             .map_or(0, |h| h.mask)
     }
 
@@ -225,19 +226,19 @@ mod tests {
 
     #[test]
     fn a_keyword_is_literal_and_ignores_case() {
-        let query = Query::keyword("A.b*", Case::Ignored).expect("query");
-        assert_eq!(query.hit(b"x a.B* y"), Some(Hit { mask: 1, start: 2, end: 6 }));
-        assert_eq!(query.hit(b"axb"), None);
-        assert!(Query::keyword("A", Case::Counts).expect("query").hit(b"a").is_none());
+        let query = Query::keyword("A.b*", Case::Insensitive).expect("query");
+        assert_eq!(query.find(b"x a.B* y"), Some(Hit { mask: 1, start: 2, end: 6 }));
+        assert_eq!(query.find(b"axb"), None);
+        assert!(Query::keyword("A", Case::Sensitive).expect("query").find(b"a").is_none());
         assert!(
-            Query::keyword("naïve", Case::Ignored)
+            Query::keyword("naïve", Case::Insensitive)
                 .expect("query")
-                .hit("NAÏVE".as_bytes())
+                .find("NAÏVE".as_bytes())
                 .is_some()
         );
         for bad in ["", "  ", "a\nb"] {
-            assert!(Query::keyword(bad, Case::Ignored).is_err());
+            assert!(Query::keyword(bad, Case::Insensitive).is_err());
         }
-        assert!(Query::terms(&["*".into()], Case::Ignored).is_err());
+        assert!(Query::terms(&["*".into()], Case::Insensitive).is_err());
     }
 }

@@ -9,7 +9,7 @@ pub(crate) fn rank(found: &mut [ScannedFile]) {
         let union = file.lines.iter().fold(0, |all, (_, mask)| all | mask);
         (
             std::cmp::Reverse(union.count_ones()),
-            closeness(&file.lines, union),
+            proximity(&file.lines, union),
             std::cmp::Reverse(file.count),
             file.path.clone(),
         )
@@ -17,12 +17,12 @@ pub(crate) fn rank(found: &mut [ScannedFile]) {
 }
 
 /// How many terms a file holds.
-pub(super) fn terms(found: &ScannedFile) -> usize {
+pub(super) fn count_terms(found: &ScannedFile) -> usize {
     found.lines.iter().fold(0, |all, (_, mask)| all | mask).count_ones() as usize
 }
 
 /// The fewest lines between two hits that together hold all of `union`.
-fn closeness(lines: &[(u64, u64)], union: u64) -> u64 {
+fn proximity(lines: &[(u64, u64)], union: u64) -> u64 {
     let mut counts = [0_usize; 64];
     let mut missing = union.count_ones();
     let mut start = 0;

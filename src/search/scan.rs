@@ -14,7 +14,7 @@ use crate::edit::WorkPath;
 use crate::port::Overlay;
 
 /// The most lines of a file that closeness is judged by.
-const MOST_JUDGED: usize = 5000;
+const MAX_RANKED_LINES: usize = 5000;
 
 /// A file with hits.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct Scanned {
 
 impl Scanned {
     /// Takes up what was found in further files.
-    pub(crate) fn add(&mut self, more: Self) {
+    pub(crate) fn merge(&mut self, more: Self) {
         self.found.extend(more.found);
         self.paths.extend(more.paths);
         self.searched += more.searched;
@@ -57,15 +57,15 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
             .line_number(true)
             .binary_detection(BinaryDetection::quit(0))
             .build();
-        move |path: &WorkPath, source: Source<'_>| {
-            let mut sink = Lines { query, count: 0, lines: Vec::new(), binary: false };
+        move |path: &WorkPath, source: Content<'_>| {
+            let mut sink = MatchSink { query, count: 0, lines: Vec::new(), binary: false };
             let result = match source {
-                Source::File(path) => searcher.search_path(query.lines(), path, &mut sink),
-                Source::Bytes(bytes) => searcher.search_slice(query.lines(), bytes, &mut sink),
+                Content::File(path) => searcher.search_path(query.lines(), path, &mut sink),
+                Content::Bytes(bytes) => searcher.search_slice(query.lines(), bytes, &mut sink),
             };
             let mut scanned = lock();
             scanned.searched += 1;
-            if query.hit(path.as_str().as_bytes()).is_some() {
+            if query.find(path.as_str().as_bytes()).is_some() {
                 scanned.paths.push(path.as_str().to_owned());
             }
             match result {
@@ -85,14 +85,14 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
         let mut visit = visitor();
         move |path: &WorkPath, full: &Path| {
             if !overlay.contains_key(path) {
-                visit(path, Source::File(full));
+                visit(path, Content::File(full));
             }
         }
     });
     let mut visit = visitor();
     for (path, bytes) in overlay {
-        if let Some(bytes) = bytes.as_deref().filter(|_| scope.covers(path)) {
-            visit(path, Source::Bytes(bytes));
+        if let Some(bytes) = bytes.as_deref().filter(|_| scope.contains(path)) {
+            visit(path, Content::Bytes(bytes));
         }
     }
     let mut scanned = state.0.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -104,26 +104,26 @@ pub(crate) fn scan(scope: &Scope, query: &Query, overlay: &Overlay) -> Scanned {
 }
 
 /// Where the text is.
-enum Source<'a> {
+enum Content<'a> {
     File(&'a Path),
     Bytes(&'a [u8]),
 }
 
-struct Lines<'q> {
+struct MatchSink<'q> {
     query: &'q Query,
     count: usize,
     lines: Vec<(u64, u64)>,
     binary: bool,
 }
 
-impl Sink for Lines<'_> {
+impl Sink for MatchSink<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        let mask = self.query.mask(found.bytes());
+        let mask = self.query.term_mask(found.bytes());
         if mask != 0 {
             self.count += 1;
-            if self.lines.len() < MOST_JUDGED {
+            if self.lines.len() < MAX_RANKED_LINES {
                 self.lines.push((found.line_number().unwrap_or_default(), mask));
             }
         }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::{WalkBuilder, WalkState};
 
-use super::exclude::{Excluded, PathKind};
-use super::{ListReport, ListedFile, MOST_LISTED, Skipped};
+use super::ignore_rules::{IgnoreRules, PathKind};
+use super::{ListReport, ListedFile, MAX_LISTED, Skipped};
 use crate::edit::{EditCode, Refusal, WorkPath};
 use crate::port::Overlay;
 
@@ -63,7 +63,7 @@ impl Scope {
     }
 
     /// The same in a store that lists its files, where `path` may be any name.
-    pub(crate) fn listed(
+    pub(crate) fn of_listing(
         root: &Path,
         path: Option<&str>,
         glob: Option<&str>,
@@ -76,14 +76,14 @@ impl Scope {
         Ok(Self { root: root.to_path_buf(), start, glob: matcher(glob)?, is_folder: false })
     }
 
-    /// Where it begins, below the root; empty for the whole of it.
-    pub(crate) fn begins(&self) -> &Path {
+    /// Where it starts, below the root; empty for the whole of it.
+    pub(crate) fn start(&self) -> &Path {
         self.start.strip_prefix(&self.root).unwrap_or(Path::new(""))
     }
 
-    /// Whether one of the folders on the way to this file, or the file, is left out by the
-    /// rules: what the caller named is not asked.
-    pub(crate) fn leaves_out(&self, rules: &Excluded, path: &WorkPath) -> bool {
+    /// Whether the rules ignore this file or one of the folders on the way to it. The path that the
+    /// caller named is never ignored.
+    pub(crate) fn is_ignored(&self, rules: &IgnoreRules, path: &WorkPath) -> bool {
         let full = self.root.join(path.as_path());
         let Ok(below) = full.strip_prefix(&self.start) else { return false };
         let parts: Vec<_> = below.components().collect();
@@ -91,12 +91,12 @@ impl Scope {
         parts.iter().enumerate().any(|(number, part)| {
             at.push(part);
             let kind = if number + 1 == parts.len() { PathKind::File } else { PathKind::Folder };
-            part.as_os_str().eq_ignore_ascii_case(".git") || rules.leaves_out(&at, kind)
+            part.as_os_str().eq_ignore_ascii_case(".git") || rules.is_ignored(&at, kind)
         })
     }
 
     /// The path below the root, if the glob takes it.
-    fn take(&self, path: &Path) -> Option<Option<WorkPath>> {
+    fn accept(&self, path: &Path) -> Option<Option<WorkPath>> {
         let below = path.strip_prefix(&self.root).ok()?;
         let from_start = path.strip_prefix(&self.start).ok()?;
         if let Some(glob) = &self.glob
@@ -109,12 +109,12 @@ impl Scope {
     }
 
     /// Whether a file that need not be on the disk belongs to the scope.
-    pub(crate) fn covers(&self, path: &WorkPath) -> bool {
-        self.take(&self.root.join(path.as_path())).is_some()
+    pub(crate) fn contains(&self, path: &WorkPath) -> bool {
+        self.accept(&self.root.join(path.as_path())).is_some()
     }
 
     fn builder(&self) -> WalkBuilder {
-        let excluded = Excluded::below(&self.root);
+        let excluded = IgnoreRules::for_root(&self.root);
         let start = self.start.clone();
         let mut builder = WalkBuilder::new(&self.start);
         builder
@@ -125,7 +125,7 @@ impl Scope {
                 // What is named by the caller is looked at, whatever the rules say.
                 entry.path() == start
                     || !entry.file_name().eq_ignore_ascii_case(".git")
-                        && !excluded.leaves_out(entry.path(), kind(entry))
+                        && !excluded.is_ignored(entry.path(), kind(entry))
             });
         builder
     }
@@ -134,8 +134,8 @@ impl Scope {
 fn matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
     let glob = glob.map(|glob| {
         // A pattern without a folder is meant for names.
-        let deep = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
-        GlobBuilder::new(deep.trim_start_matches("./"))
+        let pattern = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
+        GlobBuilder::new(pattern.trim_start_matches("./"))
             .literal_separator(true)
             .build()
             .map(|glob| glob.compile_matcher())
@@ -144,7 +144,7 @@ fn matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
                     EditCode::InvalidArguments,
                     format!(
                         "the glob `{}` is malformed: {}",
-                        crate::text::quote_name(&deep),
+                        crate::text::quote_name(&pattern),
                         error.kind()
                     ),
                 )
@@ -184,7 +184,7 @@ where
             if kind.is_symlink() {
                 links.fetch_add(1, Ordering::Relaxed);
             } else if kind.is_file() {
-                match scope.take(entry.path()) {
+                match scope.accept(entry.path()) {
                     Some(Some(path)) => visit(&path, entry.path()),
                     Some(None) => {
                         unreadable.fetch_add(1, Ordering::Relaxed);
@@ -212,7 +212,7 @@ pub(crate) fn list(scope: &Scope, overlay: &Overlay) -> ListReport {
         }
     });
     let mut files = files.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    files.extend(overlay.iter().filter(|(path, _)| scope.covers(path)).filter_map(
+    files.extend(overlay.iter().filter(|(path, _)| scope.contains(path)).filter_map(
         |(path, bytes)| {
             let bytes = bytes.as_ref()?.len() as u64;
             Some(ListedFile { path: path.as_str().to_owned(), bytes })
@@ -220,6 +220,6 @@ pub(crate) fn list(scope: &Scope, overlay: &Overlay) -> ListReport {
     ));
     files.sort();
     let total = files.len();
-    files.truncate(MOST_LISTED);
+    files.truncate(MAX_LISTED);
     ListReport { truncated: total > files.len(), files, total, skipped }
 }

@@ -22,8 +22,8 @@ use crate::hashline::resolver::SeenVersion;
 use crate::hashline::stale::merge_ranges;
 use crate::text::{LineSpan, Snapshot};
 
-const MOST_VERSIONS: usize = 12;
-const MOST_BYTES: usize = 64 << 20;
+const MAX_VERSIONS: usize = 12;
+const MAX_BYTES: usize = 64 << 20;
 
 /// Whether lines that the session never saw may be overwritten by number or range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -469,11 +469,11 @@ impl LedgerState {
     /// file that was not touched for longest.
     fn evict(&mut self) {
         for file in self.files.values_mut() {
-            while file.versions.len() > MOST_VERSIONS {
+            while file.versions.len() > MAX_VERSIONS {
                 self.bytes -= file.drop_version(1);
             }
         }
-        while self.bytes > MOST_BYTES {
+        while self.bytes > MAX_BYTES {
             let oldest = self.files.iter().min_by_key(|(_, file)| file.touched);
             let Some(path) = oldest.map(|(path, _)| path.clone()) else { return };
             let Some(file) = self.files.get_mut(&path) else { return };
@@ -592,7 +592,7 @@ mod tests {
         for n in 1..40 {
             ledger.record_read(&file, &lines(n), &[span(1, n)], None);
         }
-        assert_eq!(ledger.versions(&file).len(), MOST_VERSIONS);
+        assert_eq!(ledger.versions(&file).len(), MAX_VERSIONS);
         assert_eq!(ledger.versions(&file).last().expect("last").snapshot, lines(39));
         let big = |c: &str| Snapshot::from_text(c.repeat(20 << 20));
         for (k, c) in ["x", "y", "z", "w"].iter().enumerate() {
@@ -600,6 +600,6 @@ mod tests {
         }
         assert!(!ledger.has_read(&path("big0")));
         assert!(ledger.has_read(&path("big3")));
-        assert!(ledger.state().bytes <= MOST_BYTES);
+        assert!(ledger.state().bytes <= MAX_BYTES);
     }
 }

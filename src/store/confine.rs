@@ -24,7 +24,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
 /// As many links as Linux follows in one path.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// Which file, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -283,7 +283,7 @@ impl Root {
             let here = above.last().map_or(&root, |(folder, _)| folder).clone();
             if let Some(target) = here.link(&part)? {
                 links += 1;
-                if links > MOST_LINKS {
+                if links > MAX_LINKS {
                     return Err(Errno::LOOP.into());
                 }
                 let target = Path::new(&target);

@@ -74,7 +74,7 @@ struct ListArguments {
 }
 
 fn case(sensitive: Option<bool>) -> Case {
-    if sensitive.unwrap_or(false) { Case::Counts } else { Case::Ignored }
+    if sensitive.unwrap_or(false) { Case::Sensitive } else { Case::Insensitive }
 }
 
 async fn search(call: Call<'_>) -> Result<ToolReply, Refusal> {

@@ -353,9 +353,9 @@ const RULES: &[&[u8]] = &[
 #[test]
 fn ignore_files() {
     let paths = ["x.log", "a/keep.log", "a/b/c.rs", "target/y"];
-    assert_eq!(restitch::internals::left_out("*.log\n!keep.log\n", &paths), ["x.log"]);
+    assert_eq!(restitch::internals::ignored_paths("*.log\n!keep.log\n", &paths), ["x.log"]);
     storm("ignore files", 3_000, RULES, |input| {
-        restitch::internals::left_out(&String::from_utf8_lossy(input), &paths);
+        restitch::internals::ignored_paths(&String::from_utf8_lossy(input), &paths);
     });
 }
 

@@ -1,6 +1,5 @@
-//! What `.ignore`, `.gitignore` and `.git/info/exclude` leave out, as git and ripgrep read
-//! them. They came with the folder and may be anything: only regular files below the root
-//! are read, never through a link, never waiting, and no more than [`MOST_RULES`] bytes of
+//! The rules of `.ignore`, `.gitignore` and `.git/info/exclude`, as git and ripgrep read them. They came with the folder and may be anything: only regular files below the root
+//! are read, never through a link, never waiting, and no more than [`MAX_RULES_BYTES`] bytes of
 //! each. Rules above the root do not count.
 
 use std::collections::HashMap;
@@ -12,68 +11,68 @@ use std::sync::{Arc, PoisonError, RwLock};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// A longer file of rules is not read.
-pub(crate) const MOST_RULES: u64 = 1 << 20;
+/// A longer ignore file is not read.
+pub(crate) const MAX_RULES_BYTES: u64 = 1 << 20;
 
-/// A longer rule leaves nothing out: no path is as long, and it takes seconds to read.
-const LONGEST_RULE: usize = 4_096;
+/// A longer rule ignores nothing: no path is as long, and it takes seconds to parse.
+const MAX_RULE_LENGTH: usize = 4_096;
 
 /// The rules below one root, each folder's read once.
 #[derive(Debug)]
-pub(crate) struct Excluded {
+pub(crate) struct IgnoreRules {
     root: PathBuf,
-    folders: RwLock<HashMap<PathBuf, Arc<Folder>>>,
+    folders: RwLock<HashMap<PathBuf, Arc<FolderRules>>>,
     /// The files of rules by their full names, where they are not read from the disk.
-    given: Option<HashMap<PathBuf, String>>,
+    texts: Option<HashMap<PathBuf, String>>,
 }
 
 /// The rules of one folder, and those above it.
 #[derive(Debug)]
-struct Folder {
-    above: Option<Arc<Folder>>,
+struct FolderRules {
+    parent: Option<Arc<FolderRules>>,
     /// `.ignore`.
-    own: Option<Gitignore>,
+    ignore: Option<Gitignore>,
     /// `.gitignore`.
-    git: Option<Gitignore>,
+    gitignore: Option<Gitignore>,
     /// `.git/info/exclude`.
-    private: Option<Gitignore>,
+    info_exclude: Option<Gitignore>,
     /// A repository of its own: the rules of git above it do not reach into it.
     is_repository: bool,
 }
 
-impl Excluded {
-    pub(super) fn below(root: &Path) -> Self {
-        Self { root: root.to_owned(), folders: RwLock::default(), given: None }
+impl IgnoreRules {
+    pub(super) fn for_root(root: &Path) -> Self {
+        Self { root: root.to_owned(), folders: RwLock::default(), texts: None }
     }
 
     /// The rules of these files, which need not be on this machine.
-    pub(crate) fn given(root: &Path, files: HashMap<PathBuf, String>) -> Self {
-        Self { given: Some(files), ..Self::below(root) }
+    pub(crate) fn from_texts(root: &Path, files: HashMap<PathBuf, String>) -> Self {
+        Self { texts: Some(files), ..Self::for_root(root) }
     }
 
-    /// Whether the rules leave this path out, of which no folder above is left out.
-    pub(super) fn leaves_out(&self, path: &Path, kind: PathKind) -> bool {
+    /// Whether the rules ignore this path, of which no parent folder is ignored.
+    pub(super) fn is_ignored(&self, path: &Path, kind: PathKind) -> bool {
         let Some(parent) = path.parent().filter(|parent| parent.starts_with(&self.root)) else {
             return false;
         };
-        self.folder(parent).leaves_out(path, kind)
+        self.folder(parent).is_ignored(path, kind)
     }
 
-    fn folder(&self, path: &Path) -> Arc<Folder> {
+    fn folder(&self, path: &Path) -> Arc<FolderRules> {
         let known = self.folders.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(folder) = known.get(path) {
             return folder.clone();
         }
         drop(known);
-        let above = match path.parent() {
+        let parent = match path.parent() {
             Some(parent) if path != self.root && parent.starts_with(&self.root) => {
                 Some(self.folder(parent))
             }
             _ => None,
         };
-        let folder = Arc::new(match &self.given {
-            None => Folder::read(path, above),
-            Some(files) => Folder::of(path, above, files),
+        let folder = Arc::new(match &self.texts {
+            None => FolderRules::read(path, parent),
+            Some(files) => FolderRules::of(path, parent, files),
         });
         let mut known = self.folders.write().unwrap_or_else(PoisonError::into_inner);
         known.entry(path.to_owned()).or_insert(folder).clone()
@@ -87,27 +86,27 @@ pub(super) enum PathKind {
     Folder,
 }
 
-impl Folder {
-    fn of(path: &Path, above: Option<Arc<Folder>>, files: &HashMap<PathBuf, String>) -> Self {
+impl FolderRules {
+    fn of(path: &Path, parent: Option<Arc<FolderRules>>, files: &HashMap<PathBuf, String>) -> Self {
         let rules = |name: &str| {
             let file = path.join(name);
-            files.get(&file).and_then(|text| rules_of(path, &file, text))
+            files.get(&file).and_then(|text| parse_rules(path, &file, text))
         };
-        let (own, git) = (rules(".ignore"), rules(".gitignore"));
-        Self { above, own, git, private: None, is_repository: false }
+        let (ignore, gitignore) = (rules(".ignore"), rules(".gitignore"));
+        Self { parent, ignore, gitignore, info_exclude: None, is_repository: false }
     }
 
-    fn read(path: &Path, above: Option<Arc<Folder>>) -> Self {
-        let git = path.join(".git");
-        let is_repository = git.symlink_metadata().is_ok();
-        let is_folder = git.symlink_metadata().is_ok_and(|meta| meta.is_dir());
-        let info = git.join("info");
+    fn read(path: &Path, parent: Option<Arc<FolderRules>>) -> Self {
+        let git_folder = path.join(".git");
+        let is_repository = git_folder.symlink_metadata().is_ok();
+        let is_folder = git_folder.symlink_metadata().is_ok_and(|meta| meta.is_dir());
+        let info = git_folder.join("info");
         let is_plain = || info.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         Self {
-            above,
-            own: rules(path, &path.join(".ignore")),
-            git: rules(path, &path.join(".gitignore")),
-            private: if is_folder && is_plain() {
+            parent,
+            ignore: rules(path, &path.join(".ignore")),
+            gitignore: rules(path, &path.join(".gitignore")),
+            info_exclude: if is_folder && is_plain() {
                 rules(path, &info.join("exclude"))
             } else {
                 None
@@ -116,7 +115,7 @@ impl Folder {
         }
     }
 
-    fn leaves_out(&self, path: &Path, kind: PathKind) -> bool {
+    fn is_ignored(&self, path: &Path, kind: PathKind) -> bool {
         let verdict = |rules: &Option<Gitignore>| match rules {
             Some(rules) => match rules.matched(path, kind == PathKind::Folder) {
                 Match::None => None,
@@ -125,21 +124,21 @@ impl Folder {
             },
             None => None,
         };
-        let mut own = None;
-        let mut git = None;
-        let mut private = None;
+        let mut ignore = None;
+        let mut gitignore = None;
+        let mut info_exclude = None;
         let mut in_repository = true;
         let mut here = Some(self);
         while let Some(folder) = here {
-            own = own.or_else(|| verdict(&folder.own));
+            ignore = ignore.or_else(|| verdict(&folder.ignore));
             if in_repository {
-                git = git.or_else(|| verdict(&folder.git));
-                private = private.or_else(|| verdict(&folder.private));
+                gitignore = gitignore.or_else(|| verdict(&folder.gitignore));
+                info_exclude = info_exclude.or_else(|| verdict(&folder.info_exclude));
             }
             in_repository &= !folder.is_repository;
-            here = folder.above.as_deref();
+            here = folder.parent.as_deref();
         }
-        own.or(git).or(private).unwrap_or(false)
+        ignore.or(gitignore).or(info_exclude).unwrap_or(false)
     }
 }
 
@@ -153,13 +152,13 @@ fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
             return None;
         }
     };
-    rules_of(folder, file, &text)
+    parse_rules(folder, file, &text)
 }
 
-/// Which of these paths the rules, in the folder above, leave out.
-pub(crate) fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
+/// Those of the paths that these rules, in the folder that they start from, ignore.
+pub(crate) fn ignored_paths<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
     let folder = Path::new("/");
-    let Some(rules) = rules_of(folder, &folder.join(".gitignore"), rules) else {
+    let Some(rules) = parse_rules(folder, &folder.join(".gitignore"), rules) else {
         return Vec::new();
     };
     let is_left_out = |path: &&&str| rules.matched(folder.join(path), false).is_ignore();
@@ -167,9 +166,9 @@ pub(crate) fn left_out<'a>(rules: &str, paths: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// The rules of a text.
-fn rules_of(folder: &Path, file: &Path, text: &str) -> Option<Gitignore> {
+fn parse_rules(folder: &Path, file: &Path, text: &str) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(folder);
-    for line in text.lines().filter(|line| line.len() <= LONGEST_RULE) {
+    for line in text.lines().filter(|line| line.len() <= MAX_RULE_LENGTH) {
         // A rule that is malformed leaves nothing out, as in git.
         let _ = builder.add_line(Some(file.to_owned()), line);
     }
@@ -186,11 +185,11 @@ fn read_rules(path: &Path) -> io::Result<Option<String>> {
     if !meta.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    if meta.len() > MOST_RULES {
-        return Err(io::Error::other(format!("it has more than {MOST_RULES} bytes")));
+    if meta.len() > MAX_RULES_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_RULES_BYTES} bytes")));
     }
     let mut bytes = Vec::new();
-    file.take(MOST_RULES).read_to_end(&mut bytes)?;
+    file.take(MAX_RULES_BYTES).read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(Some(text.trim_start_matches('\u{feff}').to_owned()))
 }
