@@ -5,7 +5,7 @@
 pub use crate::harness::{mine, suite};
 pub use crate::hashline::tag;
 pub use crate::patch::Patch;
-pub use crate::reading::read;
+pub use crate::view::read;
 
 use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
 use crate::text::Snapshot;

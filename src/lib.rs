@@ -31,7 +31,7 @@ mod line_edit;
 
 mod hashline;
 
-mod reading;
+mod view;
 
 mod notebook;
 

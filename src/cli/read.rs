@@ -5,34 +5,34 @@ use std::io::{self, Write as _};
 use super::args::{Common, ReadArgs};
 use super::exit::Exit;
 use super::settings;
-use crate::reading::{Caps, ReadRequest, Select, Style};
 use crate::text::LineSpan;
 use crate::tools::ToolReply;
+use crate::view::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
     let select = match (&args.ranges, args.offset, args.limit) {
         (Some(ranges), _, _) => match parse(ranges) {
-            Some(ranges) => Select::Ranges(ranges),
+            Some(ranges) => LineSelection::Ranges(ranges),
             None => {
                 return Exit::usage(format!(
                     "--ranges {ranges}: give line ranges such as 10-20,45-50"
                 ));
             }
         },
-        (None, None, None) => Select::Whole,
-        (None, offset, limit) => Select::From { offset: offset.unwrap_or(1), limit },
+        (None, None, None) => LineSelection::Whole,
+        (None, offset, limit) => LineSelection::From { offset: offset.unwrap_or(1), limit },
     };
     let style = match args.style.as_str() {
-        "numbered" => Style::Numbered,
-        "hashline" => Style::Hashline,
-        _ => Style::Plain,
+        "numbered" => ReadStyle::Numbered,
+        "hashline" => ReadStyle::Hashline,
+        _ => ReadStyle::Plain,
     };
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
     // A pipe takes what there is; the caps are for models.
-    let request = ReadRequest { select, style, caps: Caps::NONE, ..ReadRequest::default() };
+    let request = ReadRequest { select, style, limits: ReadLimits::NONE, ..ReadRequest::default() };
     let engine = toolbox.engine();
     let read = async {
         let path = engine.path(&args.path)?;

@@ -13,10 +13,10 @@ use serde_json::json;
 use crate::edit::{Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
 use crate::hashline::tag;
-use crate::reading::{Caps, ReadRequest, Style, read};
 use crate::store::MemoryStore;
 use crate::text::Snapshot;
 use crate::tools::Toolbox;
+use crate::view::{ReadLimits, ReadRequest, ReadStyle, read};
 
 const BYTES_A_TOKEN: usize = 3;
 
@@ -45,10 +45,10 @@ impl Cost {
 /// Reads of `source` in each style, with nothing left out.
 pub(crate) fn reads(source: &str) -> Result<Vec<Cost>, Refusal> {
     let snapshot = Snapshot::from_text(source);
-    [Style::Plain, Style::Numbered, Style::Hashline]
+    [ReadStyle::Plain, ReadStyle::Numbered, ReadStyle::Hashline]
         .into_iter()
         .map(|style| {
-            let request = ReadRequest { style, caps: Caps::NONE, ..ReadRequest::default() };
+            let request = ReadRequest { style, limits: ReadLimits::NONE, ..ReadRequest::default() };
             let text = read("f", &snapshot, &request)?.text;
             let what = format!("read, {}", format!("{style:?}").to_lowercase());
             Ok(Cost { what, bytes: text.len(), lines: snapshot.lines().total() })

@@ -3,8 +3,8 @@
 use super::{Change, FilePatch, Hunk, HunkLine, malformed};
 use crate::edit::Refusal;
 
-/// How many of a mark a line begins with, and the word behind them.
-fn marked(line: &str, mark: u8) -> Option<&str> {
+/// The word after a marker line's five to nine `mark` characters.
+fn parse_marker(line: &str, mark: u8) -> Option<&str> {
     let line = line.trim_end();
     let marks = line.bytes().take_while(|b| *b == mark).count();
     (5..=9).contains(&marks).then(|| line[marks..].trim_matches([' ', '>']))
@@ -12,8 +12,8 @@ fn marked(line: &str, mark: u8) -> Option<&str> {
 
 /// Whether a line opens a block. Dashes do too, in front of the word.
 pub(super) fn is_search(line: &str) -> bool {
-    matches!(marked(line, b'<'), Some("SEARCH" | "ORIGINAL" | ""))
-        || matches!(marked(line, b'-'), Some("SEARCH"))
+    matches!(parse_marker(line, b'<'), Some("SEARCH" | "ORIGINAL" | ""))
+        || matches!(parse_marker(line, b'-'), Some("SEARCH"))
 }
 
 fn is_divider(line: &str) -> bool {
@@ -22,26 +22,27 @@ fn is_divider(line: &str) -> bool {
 }
 
 fn is_replace(line: &str) -> bool {
-    matches!(marked(line, b'>'), Some("REPLACE" | "UPDATED" | ""))
-        || matches!(marked(line, b'+'), Some("REPLACE"))
+    matches!(parse_marker(line, b'>'), Some("REPLACE" | "UPDATED" | ""))
+        || matches!(parse_marker(line, b'+'), Some("REPLACE"))
 }
 
-/// A line of a block without the backslash that keeps it from being taken for a mark.
-fn unescaped(line: &str) -> &str {
+/// A line of a block without the backslash that escapes what looks like a marker.
+fn unescape(line: &str) -> &str {
     match line.strip_prefix('\\') {
-        Some(rest) if is_divider(rest) || is_dashes(rest) || begins_as_a_mark(rest) => rest,
+        Some(rest) if is_divider(rest) || is_dash_line(rest) || looks_like_marker(rest) => rest,
         _ => line,
     }
 }
 
-fn begins_as_a_mark(line: &str) -> bool {
+fn looks_like_marker(line: &str) -> bool {
     let word = line.trim_start_matches(['<', '>', '-', '+']);
     let is_mark = (5..=9).contains(&(line.len() - word.len()));
-    is_mark && (word.trim().is_empty() || word.starts_with(' ')) || place_of(line).is_some()
+    is_mark && (word.trim().is_empty() || word.starts_with(' '))
+        || parse_line_marker(line).is_some()
 }
 
 /// What `:start_line:` or `:end_line:` names, with the number if it has one.
-fn place_of(line: &str) -> Option<(&str, Option<usize>)> {
+fn parse_line_marker(line: &str) -> Option<(&str, Option<usize>)> {
     let line = line.trim();
     ["start", "end"].into_iter().find_map(|edge| {
         let number = line.strip_prefix(':')?.strip_prefix(edge)?.strip_prefix("_line:")?;
@@ -53,30 +54,30 @@ fn place_of(line: &str) -> Option<(&str, Option<usize>)> {
 #[derive(Default)]
 struct Half<'a> {
     start_line: Option<usize>,
-    /// Whether it begins with the place of the text; dashes end that.
-    has_place: bool,
+    /// Whether it begins with line numbers; a line of dashes ends them.
+    has_line_numbers: bool,
     lines: Vec<&'a str>,
 }
 
 impl<'a> Half<'a> {
     fn push(&mut self, line: &'a str) {
-        match place_of(line).filter(|_| self.lines.is_empty()) {
+        match parse_line_marker(line).filter(|_| self.lines.is_empty()) {
             Some((edge, number)) => {
-                self.has_place = true;
+                self.has_line_numbers = true;
                 if edge == "start" {
                     self.start_line = number;
                 }
             }
-            None if self.has_place && self.lines.is_empty() && is_dashes(line) => {
-                self.has_place = false;
+            None if self.has_line_numbers && self.lines.is_empty() && is_dash_line(line) => {
+                self.has_line_numbers = false;
             }
-            None => self.lines.push(unescaped(line)),
+            None => self.lines.push(unescape(line)),
         }
     }
 }
 
 /// The line between a line number and the text.
-fn is_dashes(line: &str) -> bool {
+fn is_dash_line(line: &str) -> bool {
     let line = line.trim();
     line.len() >= 5 && line.bytes().all(|b| b == b'-')
 }
@@ -121,13 +122,13 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
         })?;
         files.push(FilePatch {
             path,
-            change: change(&search.lines, &replace.lines, search.start_line),
+            change: to_change(&search.lines, &replace.lines, search.start_line),
         });
     }
     Ok(files)
 }
 
-fn change(search: &[&str], replace: &[&str], near_line: Option<usize>) -> Change {
+fn to_change(search: &[&str], replace: &[&str], near_line: Option<usize>) -> Change {
     if search.iter().all(|line| line.trim().is_empty()) {
         return Change::Add(replace.iter().map(|line| format!("{line}\n")).collect());
     }
@@ -146,7 +147,7 @@ fn change(search: &[&str], replace: &[&str], near_line: Option<usize>) -> Change
     Change::Update { move_to: None, hunks: vec![Hunk { lines, near_line, ..Hunk::default() }] }
 }
 
-/// A line that can be nothing but a file's name.
+/// The file name, if a line can be nothing else.
 fn file_name(line: &str) -> Option<String> {
     let name = line.trim().trim_start_matches(['#', '*', '>']).trim();
     let name = name.trim_matches(['`', '*', '"', '\'', ':']).trim();
@@ -162,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_read_on_both_halves_and_escaped_on_both() {
+    fn line_numbers_are_parsed_and_escaped_on_both_halves() {
         let text = "<<<<<<< SEARCH\n:start_line:[3]\n-------\na\n\\:start_line:9\n=======\n:start_line:3\n-------\nb\n\\<<<<<<< HEAD\n>>>>>>> REPLACE\n";
         let files = parse(text, Some("f")).expect("block");
         let Change::Update { hunks, .. } = &files[0].change else { panic!("no update") };
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn dashes_and_pluses_mark_a_block_and_a_backslash_unmarks_a_line() {
+    fn dashes_and_pluses_mark_a_block_and_a_backslash_escapes_a_line() {
         let cline = "------- SEARCH\na\n=======\nb\n+++++++ REPLACE\n";
         let roo = "<<<<<<< SEARCH\n:start_line:3\n:end_line:5\n-------\na\n\\=======\n\\>>>>>>> REPLACE\n=======\nb\n\\=======\n\\<<<<<<< SEARCH\n>>>>>>> REPLACE\n";
         for (text, old, new, near) in [
@@ -197,7 +198,7 @@ mod tests {
         ] {
             let files = parse(text, Some("x")).expect(text);
             let Change::Update { hunks, .. } = &files[0].change else { panic!("update") };
-            assert_eq!(hunks[0].old(), old, "{text}");
+            assert_eq!(hunks[0].old_lines(), old, "{text}");
             assert_eq!(hunks[0].new_lines(), new, "{text}");
             assert_eq!(hunks[0].near_line, near, "{text}");
         }

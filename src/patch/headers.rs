@@ -1,5 +1,5 @@
-//! The `@@` lines of a hunk: each names a line of the file, and the hunk is within what
-//! that line heads.
+//! The `@@` lines of a hunk: each names a line of the file, and the hunk is within the block that
+//! this line opens.
 
 use super::Hunk;
 use crate::edit::{EditCode, Refusal};
@@ -14,8 +14,8 @@ pub(super) struct Bounds {
     last: usize,
 }
 
-/// Where the hunk may be, for each place of its innermost header; empty when nothing
-/// bounds it. A header that is nowhere is a refusal.
+/// Where the hunk may be, for each occurrence of its innermost header; empty if nothing bounds it.
+/// Refused if a header is not in the file.
 pub(super) fn bounds(
     snapshot: &Snapshot,
     hunk: &Hunk,
@@ -41,10 +41,10 @@ pub(super) fn bounds(
             return if hunk.near_line.is_some() {
                 Ok(Vec::new())
             } else {
-                Err(missing(snapshot, wanted))
+                Err(header_not_found(snapshot, wanted))
             };
         }
-        open = found.iter().map(|&line| headed(snapshot, line)).collect();
+        open = found.iter().map(|&line| block_of(snapshot, line)).collect();
     }
     if hunk.headers.is_empty() || hunk.near_line.is_some() {
         return Ok(Vec::new());
@@ -54,8 +54,8 @@ pub(super) fn bounds(
     Ok(if below.is_empty() { open } else { below })
 }
 
-/// Whether a hunk may be on these lines. It may have the header among its own.
-pub(super) fn admit(bounds: &[Bounds], lines: LineSpan) -> bool {
+/// Whether a hunk may be on these lines, which may include the header.
+pub(super) fn is_within(bounds: &[Bounds], lines: LineSpan) -> bool {
     let fits = |b: &Bounds| {
         (b.header..=b.last).contains(&lines.start) || (lines.start..=lines.end).contains(&b.header)
     };
@@ -64,7 +64,7 @@ pub(super) fn admit(bounds: &[Bounds], lines: LineSpan) -> bool {
 
 /// The block of the line at `header`: the more deeply indented lines below it, their closing line
 /// and the line after that. A line without a block only says that the hunk is somewhere below it.
-fn headed(snapshot: &Snapshot, header: usize) -> Bounds {
+fn block_of(snapshot: &Snapshot, header: usize) -> Bounds {
     let total = snapshot.lines().total();
     let text = |line: usize| snapshot.line(line).unwrap_or_default();
     let depth = |line: usize| text(line).len() - text(line).trim_start().len();
@@ -83,8 +83,10 @@ fn headed(snapshot: &Snapshot, header: usize) -> Bounds {
         if depth(line) > own {
             continue;
         }
-        let (closes, goes_on) = (closer(text(line)), opener(text(line)) || clause(text(line)));
-        let ends = if braced { closes && !goes_on } else { !closes && !clause(text(line)) };
+        let (closes, goes_on) =
+            (closer(text(line)), opener(text(line)) || continues_statement(text(line)));
+        let ends =
+            if braced { closes && !goes_on } else { !closes && !continues_statement(text(line)) };
         if ends {
             // Behind a bracket one more line, where what follows the block is added.
             let last = if closes { line + 1 } else { line - 1 };
@@ -95,13 +97,13 @@ fn headed(snapshot: &Snapshot, header: usize) -> Bounds {
     Bounds { header, last: total }
 }
 
-/// Whether a line goes on with the statement above it.
-fn clause(line: &str) -> bool {
+/// Whether a line continues the statement above it.
+fn continues_statement(line: &str) -> bool {
     let word = line.trim_start().split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     matches!(word, "else" | "elif" | "elsif" | "except" | "finally" | "catch" | "rescue" | "ensure")
 }
 
-fn missing(snapshot: &Snapshot, wanted: &str) -> Refusal {
+fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
     let total = snapshot.lines().total();
     let distance = |line: usize| {
         let text = snapshot.line(line).unwrap_or_default().trim();
@@ -121,7 +123,7 @@ fn missing(snapshot: &Snapshot, wanted: &str) -> Refusal {
 }
 
 /// A header that occurs at several places, with nothing to tell which is meant.
-pub(super) fn not_once(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
+pub(super) fn ambiguous_header(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
     let mut refusal = Refusal::new(
         EditCode::OccurrenceMismatch,
         format!("the line `{}` of the @@ header is at {} places", name(hunk), bounds.len()),
@@ -132,7 +134,7 @@ pub(super) fn not_once(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
 }
 
 /// The hunk fits, but not where its header says.
-pub(super) fn elsewhere(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -> Refusal {
+pub(super) fn outside_header(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -> Refusal {
     let list =
         |numbers: &[usize]| numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let headed: Vec<String> = bounds

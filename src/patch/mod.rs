@@ -1,6 +1,5 @@
-//! Patches as a form of input: V4A (`*** Begin Patch`), search/replace blocks and
-//! unified diffs become the same thing, files with hunks, and each hunk is looked for
-//! like any other edit.
+//! Patches as input: V4A (`*** Begin Patch`), search/replace blocks and unified diffs are parsed to
+//! the same form, files with hunks, and each hunk is located like any other edit.
 //!
 //! A hunk covers whole lines. Where it is found as it is, and once, it applies;
 //! otherwise the ladder of `matching` explains it or it is refused. Line numbers of
@@ -8,14 +7,14 @@
 
 mod blocks;
 mod headers;
-mod resolve;
+mod locate;
 mod unified;
 #[cfg_attr(not(feature = "cli"), allow(dead_code, reason = "only the hook writes patches"))]
 mod v4a;
 
 use crate::edit::{EditCode, Refusal};
 
-pub(crate) use resolve::resolve;
+pub(crate) use locate::locate_hunks;
 #[cfg_attr(
     not(feature = "cli"),
     allow(unused_imports, reason = "only the hook writes patches")
@@ -43,11 +42,11 @@ pub struct FilePatch {
 pub enum Change {
     /// A new file with this content.
     Add(String),
-    /// The file goes.
+    /// The file is deleted.
     Delete,
     /// The file is edited, and perhaps moved.
     Update {
-        /// Where it goes.
+        /// The new path.
         move_to: Option<String>,
         /// The edits.
         hunks: Vec<Hunk>,
@@ -57,37 +56,37 @@ pub enum Change {
 /// One place of a file: lines that are there, and what shall be there.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Hunk {
-    /// Lines that are somewhere above the hunk, outermost first (`@@ class A`).
+    /// The `@@` lines: lines of the file above the hunk, outermost first (`@@ class A`).
     pub headers: Vec<String>,
     /// The lines in order.
     pub lines: Vec<HunkLine>,
     /// The hunk ends the file.
     pub at_end: bool,
-    /// A line that it is near.
+    /// The number of a line near it.
     pub near_line: Option<usize>,
 }
 
 /// One line of a hunk, without its ending.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HunkLine {
-    /// Stays.
+    /// A context line.
     Keep(String),
-    /// Goes.
+    /// A removed line.
     Remove(String),
-    /// Comes.
+    /// An added line.
     Add(String),
 }
 
 impl Hunk {
     /// The lines that the file has.
-    pub fn old(&self) -> Vec<&str> {
+    pub fn old_lines(&self) -> Vec<&str> {
         self.pick(|line| match line {
             HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text),
             HunkLine::Add(_) => None,
         })
     }
 
-    /// The lines that it shall have.
+    /// The lines that it gets.
     pub fn new_lines(&self) -> Vec<&str> {
         self.pick(|line| match line {
             HunkLine::Keep(text) | HunkLine::Add(text) => Some(text),
@@ -103,7 +102,7 @@ impl Hunk {
 impl Patch {
     /// Reads a patch in any of the three forms. `path` names the file for blocks that name none.
     pub fn parse(text: &str, path: Option<&str>) -> Result<Self, Refusal> {
-        let text = &without_wrapping(text);
+        let text = &strip_wrapping(text);
         let files = if text.lines().any(v4a::is_begin) {
             v4a::parse(text)?
         } else if text.lines().any(blocks::is_search) {
@@ -122,12 +121,12 @@ impl Patch {
         if files.is_empty() {
             return Err(malformed("the patch changes no file").hint("Add at least one hunk."));
         }
-        Ok(Self { files: merged(files)? })
+        Ok(Self { files: merge_updates(files)? })
     }
 }
 
-/// Takes off a shell here-document and a code fence around the whole text.
-fn without_wrapping(text: &str) -> String {
+/// Removes a shell here-document or a code fence around the whole text.
+fn strip_wrapping(text: &str) -> String {
     let mut lines: Vec<&str> = text.lines().collect();
     let blank = |line: &&str| line.trim().is_empty();
     while lines.first().is_some_and(blank) {
@@ -156,8 +155,8 @@ fn without_wrapping(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Several updates of one file are one; anything else twice is refused.
-fn merged(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
+/// Merges several updates of one file; refuses any other file that is named twice.
+fn merge_updates(files: Vec<FilePatch>) -> Result<Vec<FilePatch>, Refusal> {
     let mut out: Vec<FilePatch> = Vec::new();
     for file in files {
         let Some(before) = out.iter_mut().find(|before| before.path == file.path) else {
@@ -204,7 +203,7 @@ mod tests {
             assert_eq!(patch.files.len(), 1, "{text}");
             assert_eq!(patch.files[0].path, "a.rs");
             let Change::Update { hunks, .. } = &patch.files[0].change else { panic!("{text}") };
-            assert_eq!(hunks[0].old(), ["one", "two", "three"], "{text}");
+            assert_eq!(hunks[0].old_lines(), ["one", "two", "three"], "{text}");
             assert_eq!(hunks[0].new_lines(), ["one", "2", "three"], "{text}");
         }
         for bad in [

@@ -13,8 +13,8 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
     while at < lines.len() {
         let line = lines[at];
         if is_file_header(&lines, at) {
-            old_name = Some(clean(&line[4..]));
-            name = Some(clean(&lines[at + 1][4..]));
+            old_name = Some(strip_prefix_and_date(&line[4..]));
+            name = Some(strip_prefix_and_date(&lines[at + 1][4..]));
             at += 2;
             continue;
         }
@@ -29,11 +29,11 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, Re
         {
             at += 1;
         }
-        let hunks = v4a::hunks(&lines[start..at]);
+        let hunks = v4a::parse_hunks(&lines[start..at]);
         let (from, to) = (old_name.clone().unwrap_or_default(), name.clone().unwrap_or_default());
         let content = |old: bool| -> String {
             let lines =
-                hunks.iter().flat_map(|hunk| if old { hunk.old() } else { hunk.new_lines() });
+                hunks.iter().flat_map(|hunk| if old { hunk.old_lines() } else { hunk.new_lines() });
             lines.map(|line| format!("{line}\n")).collect()
         };
         let (path, change) = match (from.as_str(), to.as_str()) {
@@ -60,7 +60,7 @@ fn is_file_header(lines: &[&str], at: usize) -> bool {
 }
 
 /// `a/src/x.rs\t2026-01-01` is `src/x.rs`.
-fn clean(raw: &str) -> String {
+fn strip_prefix_and_date(raw: &str) -> String {
     let name = raw.split('\t').next().unwrap_or(raw).trim().trim_matches('"');
     let name = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
     name.to_owned()

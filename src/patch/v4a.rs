@@ -63,7 +63,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
             while let Some(line) = lines.next_if(|line| !is_section(line)) {
                 body.push(line);
             }
-            let hunks = hunks(&body);
+            let hunks = parse_hunks(&body);
             if hunks.is_empty() && move_to.is_none() {
                 return Err(malformed(format!(
                     "invalid patch: the update of `{path}` has no lines"
@@ -83,7 +83,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
 }
 
 /// The hunks of one update.
-pub(super) fn hunks(body: &[&str]) -> Vec<Hunk> {
+pub(super) fn parse_hunks(body: &[&str]) -> Vec<Hunk> {
     let mut out: Vec<Hunk> = Vec::new();
     let mut hunk = Hunk::default();
     let flush = |hunk: &mut Hunk, out: &mut Vec<Hunk>| {
@@ -139,13 +139,13 @@ fn range_header(rest: &str) -> (Option<usize>, &str) {
     }
 }
 
-/// The V4A section that turns `before` into `after`, with so much context that a
-/// reader who takes the first fitting place finds the right one.
+/// The V4A section that turns `before` into `after`, with enough context that a parser which takes
+/// the first match finds the right place.
 pub(crate) fn render(path: &str, before: &Snapshot, after: &str) -> String {
     let mut out = format!("{UPDATE}{path}\n");
     for context in [3, 8, 24, usize::MAX] {
         let body = body(before.text(), after, context);
-        if context == usize::MAX || applies(&body, before.text(), after) {
+        if context == usize::MAX || applies_first_match(&body, before.text(), after) {
             out.push_str(&body);
             break;
         }
@@ -170,13 +170,13 @@ fn body(before: &str, after: &str, context: usize) -> String {
     out
 }
 
-/// What a reader does that takes the first exact place after the one before.
-fn applies(body: &str, before: &str, after: &str) -> bool {
+/// Whether a parser that takes the first exact match after the previous hunk gets `after`.
+fn applies_first_match(body: &str, before: &str, after: &str) -> bool {
     let lines: Vec<&str> = before.lines().collect();
     let body: Vec<&str> = body.lines().collect();
     let (mut at, mut out) = (0, Vec::new());
-    for hunk in hunks(&body) {
-        let old = hunk.old();
+    for hunk in parse_hunks(&body) {
+        let old = hunk.old_lines();
         let Some(place) = (at..=lines.len().saturating_sub(old.len()))
             .find(|&place| lines[place..].starts_with(&old))
         else {
@@ -207,13 +207,13 @@ mod tests {
     }
 
     #[test]
-    fn rendered_patches_find_their_place_among_repetitions() {
+    fn rendered_patches_have_enough_context_among_repetitions() {
         let before = "x\ny\nz\n".repeat(10);
         let at = before.len() - 4;
         let mut after = before.clone();
         after.replace_range(at..at + 1, "Y");
         let section = render("a", &Snapshot::from_text(before.clone()), &after);
         let body = section.split_once('\n').expect("header").1;
-        assert!(applies(body, &before, &after), "{section}");
+        assert!(applies_first_match(body, &before, &after), "{section}");
     }
 }

@@ -12,7 +12,7 @@ use crate::edit::{
 };
 use crate::engine::{Engine, refuse_too_many_edits};
 use crate::matching::budget::{Aborted, WorkBudget};
-use crate::patch::{Change, Hunk, Patch, resolve};
+use crate::patch::{Change, Hunk, Patch, locate_hunks};
 use crate::text::Snapshot;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
@@ -129,7 +129,7 @@ async fn absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
 
 /// The update of one file, decided again if the file changes before it is written.
 fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<VerifiedEdit, Refusal> {
-    let explained = WorkBudget::default().run(|| resolve(snapshot, hunks));
+    let explained = WorkBudget::default().run(|| locate_hunks(snapshot, hunks));
     let explained = explained.map_err(Aborted::refusal)??;
     let plan = EditPlan::new(snapshot, explained.splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explained.explanation)?;

@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::hashline::tag::Width;
-use crate::reading::{Caps, ReadRequest, Reading, Select, Style};
 use crate::text::LineSpan;
+use crate::view::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "read_file",
     about: include_str!("../../prompts/tools/read_file.md"),
     input: schema::input::<Arguments>,
-    output: schema::output::<Reading>,
+    output: schema::output::<FileView>,
     listed: Listed::Always,
     writes: false,
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// Ranges of lines, both ends included.
     ranges: Option<Vec<Range>>,
     /// How lines are shown; plain by default.
-    style: Option<Style>,
+    style: Option<ReadStyle>,
     /// The first column of very long lines to show.
     column: Option<usize>,
     /// Letters of a hashline id: 2, 4 or 8.
@@ -81,7 +81,7 @@ impl Arguments {
             Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
         };
         let select = match (&self.ranges, self.offset, self.limit) {
-            (Some(ranges), None, None) => Select::Ranges(
+            (Some(ranges), None, None) => LineSelection::Ranges(
                 ranges.iter().map(|r| LineSpan { start: r.start, end: r.end }).collect(),
             ),
             (Some(_), _, _) => {
@@ -90,8 +90,8 @@ impl Arguments {
                     "Give either ranges, or offset and limit.",
                 );
             }
-            (None, None, None) => Select::Whole,
-            (None, offset, limit) => Select::From { offset: offset.unwrap_or(1), limit },
+            (None, None, None) => LineSelection::Whole,
+            (None, offset, limit) => LineSelection::From { offset: offset.unwrap_or(1), limit },
         };
         let Some(width) = Width::from_letters(self.id_letters.unwrap_or(2)) else {
             return refuse("id_letters is not 2, 4 or 8", "Leave it out for the common two.");
@@ -101,7 +101,7 @@ impl Arguments {
             style: self.style.unwrap_or_default(),
             width,
             column: self.column.unwrap_or(1),
-            caps: Caps::MODEL,
+            limits: ReadLimits::MODEL,
         })
     }
 }
@@ -111,7 +111,9 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
     let path = call.engine.path(&arguments.path)?;
     let request = arguments.request().map_err(|refusal| refusal.at(path.as_str()))?;
     // A notebook is shown as cells, unless its lines are asked for.
-    if arguments.cell.is_some() || request.select == Select::Whole && arguments.style.is_none() {
+    if arguments.cell.is_some()
+        || request.select == LineSelection::Whole && arguments.style.is_none()
+    {
         let cells = call.engine.read_cells(&path, arguments.cell.as_deref()).await?;
         if let Some(view) = cells {
             return Ok(ToolReply::answered(view.message(), view));

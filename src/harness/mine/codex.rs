@@ -116,7 +116,7 @@ fn record_patch(out: &mut Transcript, id: &str, text: &str, turn: usize, output:
                 edits: hunks
                     .iter()
                     .map(|hunk| Replacement {
-                        old: hunk.old().join("\n"),
+                        old: hunk.old_lines().join("\n"),
                         new: hunk.new_lines().join("\n"),
                         all: false,
                     })

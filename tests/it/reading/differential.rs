@@ -11,7 +11,7 @@
 
 use restitch::edit::WorkPath;
 use restitch::engine::{CallOptions, Engine};
-use restitch::engine::{ReadRequest, Style};
+use restitch::engine::{ReadRequest, ReadStyle};
 use restitch::store::MemoryStore;
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
@@ -166,7 +166,7 @@ impl Run {
     }
 
     async fn view(&self) -> View {
-        let request = ReadRequest { style: Style::Hashline, ..ReadRequest::default() };
+        let request = ReadRequest { style: ReadStyle::Hashline, ..ReadRequest::default() };
         let (reading, _) = self.tools.engine().read_file(&self.path, &request).await.expect("read");
         let anchors: Vec<String> = reading
             .text

@@ -4,7 +4,7 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use restitch::engine::{Caps, ReadRequest, Style};
+use restitch::engine::{ReadLimits, ReadRequest, ReadStyle};
 use restitch::internals::read;
 use restitch::text::Snapshot;
 use serde_json::json;
@@ -28,8 +28,8 @@ fn tokens_per_line_of_each_style() {
     let snapshot = Snapshot::from_text(source);
     let lines = snapshot.lines().total();
     let plain = source.len();
-    for style in [Style::Plain, Style::Numbered, Style::Hashline] {
-        let request = ReadRequest { style, caps: Caps::NONE, ..ReadRequest::default() };
+    for style in [ReadStyle::Plain, ReadStyle::Numbered, ReadStyle::Hashline] {
+        let request = ReadRequest { style, limits: ReadLimits::NONE, ..ReadRequest::default() };
         let text = read("lines.rs", &snapshot, &request).expect("read").text;
         let (bytes, count) = (text.len() as f64 / lines as f64, lines as f64);
         println!(
@@ -38,7 +38,7 @@ fn tokens_per_line_of_each_style() {
             bytes / 4.0,
             (text.len() as f64 - plain as f64) / count / 4.0
         );
-        if style == Style::Hashline {
+        if style == ReadStyle::Hashline {
             assert!((text.len() - plain) / lines / 4 <= 6, "more than 6 tokens a line");
         }
     }
@@ -50,12 +50,12 @@ fn a_hashline_read_of_10_mb_against_a_plain_one() {
         (0..).map(|n| format!("    let value_{n} = compute({n});\n")).take(280_000).collect();
     let snapshot = Snapshot::from_text(text);
     let _ = (snapshot.lines().total(), snapshot.hash());
-    let time = |style: Style| {
-        let request = ReadRequest { style, caps: Caps::NONE, ..ReadRequest::default() };
+    let time = |style: ReadStyle| {
+        let request = ReadRequest { style, limits: ReadLimits::NONE, ..ReadRequest::default() };
         fastest(|| assert!(!read("f", &snapshot, &request).expect("read").text.is_empty()))
     };
     // With the file in memory and its hash known; what a caller waits for has both on top.
-    let (plain, hashline) = (time(Style::Plain), time(Style::Hashline));
+    let (plain, hashline) = (time(ReadStyle::Plain), time(ReadStyle::Hashline));
     let bytes = snapshot.bytes().to_vec();
     let load = fastest(|| {
         let fresh = Snapshot::decode(bytes.clone()).expect("text");

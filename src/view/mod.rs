@@ -1,5 +1,5 @@
-//! Reading a file for a model: whole, from an offset, or in ranges; plain, numbered
-//! or with anchors; never more than a cap, and always with the way to go on.
+//! Views of a file for a model: whole, from an offset, or in ranges; plain, numbered or with
+//! anchors; never more than a limit, and always with where to continue.
 //!
 //! Limits: a line over 2,000 characters is shown as a window; its anchor is still
 //! made from the whole line. `column` moves the window.
@@ -17,7 +17,8 @@ use crate::text::{ContentHash, LineSpan, Snapshot, quote_name};
 /// How lines are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Style {
+#[schemars(rename = "Style")]
+pub enum ReadStyle {
     /// The text as it is.
     #[default]
     Plain,
@@ -27,9 +28,9 @@ pub enum Style {
     Hashline,
 }
 
-/// Which lines.
+/// Which lines are read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Select {
+pub enum LineSelection {
     /// The whole file.
     #[default]
     Whole,
@@ -37,38 +38,38 @@ pub enum Select {
     From {
         /// First line.
         offset: usize,
-        /// How many; to the end of the file where left out.
+        /// How many; to the end of the file if left out.
         limit: Option<usize>,
     },
     /// These ranges, in any order.
     Ranges(Vec<LineSpan>),
 }
 
-/// What a caller wants to see.
+/// A request to read a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadRequest {
     /// Which lines.
-    pub select: Select,
+    pub select: LineSelection,
     /// How they are shown.
-    pub style: Style,
+    pub style: ReadStyle,
     /// How many letters an id has in the hashline style.
     pub width: Width,
     /// Where the window of a long line starts, from 1.
     pub column: usize,
     /// The most characters of a line; the most bytes of the answer.
-    pub caps: Caps,
+    pub limits: ReadLimits,
 }
 
 /// How much one answer may hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Caps {
+pub struct ReadLimits {
     /// Characters of one line.
     pub line: usize,
     /// Bytes of the text.
     pub text: usize,
 }
 
-impl Caps {
+impl ReadLimits {
     /// For a model: 256 KiB, lines of 2,000 characters.
     pub const MODEL: Self = Self { line: 2000, text: 256 << 10 };
     /// For a pipe.
@@ -78,18 +79,19 @@ impl Caps {
 impl Default for ReadRequest {
     fn default() -> Self {
         Self {
-            select: Select::Whole,
-            style: Style::Plain,
+            select: LineSelection::Whole,
+            style: ReadStyle::Plain,
             width: Width::Two,
             column: 1,
-            caps: Caps::MODEL,
+            limits: ReadLimits::MODEL,
         }
     }
 }
 
 /// A line of which only a part is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Windowed {
+#[schemars(rename = "Windowed")]
+pub struct LineWindow {
     /// The line.
     pub line: usize,
     /// The first column shown, in characters from 1.
@@ -100,9 +102,10 @@ pub struct Windowed {
     pub columns: usize,
 }
 
-/// The answer.
+/// What was read of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Reading {
+#[schemars(rename = "Reading")]
+pub struct FileView {
     /// The file.
     pub path: String,
     /// The version's id (SHA-256); hashline_edit takes it, or its first digits.
@@ -122,30 +125,30 @@ pub struct Reading {
     /// Where to go on, when the cap cut the answer.
     pub next_offset: Option<usize>,
     /// Lines of which only a part is shown.
-    pub windowed: Vec<Windowed>,
+    pub windowed: Vec<LineWindow>,
 }
 
 /// Reads `snapshot` for the caller.
-pub fn read(path: &str, snapshot: &Snapshot, request: &ReadRequest) -> Result<Reading, Refusal> {
+pub fn read(path: &str, snapshot: &Snapshot, request: &ReadRequest) -> Result<FileView, Refusal> {
     let total = snapshot.lines().total();
-    let wanted = wanted(&request.select, total).map_err(|refusal| refusal.at(path))?;
-    let shown = render::render(snapshot, &wanted, request);
-    let omitted = complement(&shown.ranges, total);
-    Ok(Reading {
+    let wanted = select_lines(&request.select, total).map_err(|refusal| refusal.at(path))?;
+    let rendered = render::render(snapshot, &wanted, request);
+    let omitted = omitted_spans(&rendered.ranges, total);
+    Ok(FileView {
         path: path.to_owned(),
         snapshot: snapshot.hash(),
         total_lines: total,
-        text: shown.text,
-        ranges: shown.ranges,
+        text: rendered.text,
+        ranges: rendered.ranges,
         encoding: snapshot.encoding().name().to_owned(),
         line_ending: snapshot.line_ending().to_owned(),
         omitted,
-        next_offset: shown.next,
-        windowed: shown.windowed,
+        next_offset: rendered.next,
+        windowed: rendered.windowed,
     })
 }
 
-impl Reading {
+impl FileView {
     /// The text for a model: the lines, then one line that says what they are.
     pub fn message(&self, snapshot: &Snapshot) -> String {
         let mut out = self.text.clone();
@@ -153,9 +156,9 @@ impl Reading {
             out.push('\n');
         }
         let ranges = |spans: &[LineSpan]| {
-            let shown: Vec<String> =
+            let rendered: Vec<String> =
                 spans.iter().take(12).map(|span| format!("{}-{}", span.start, span.end)).collect();
-            shown.join(", ")
+            rendered.join(", ")
         };
         let what = match (self.total_lines, self.omitted.is_empty()) {
             (0, _) => "the file is empty".to_owned(),
@@ -185,7 +188,7 @@ impl Reading {
     }
 }
 
-fn wanted(select: &Select, total: usize) -> Result<Vec<LineSpan>, Refusal> {
+fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, Refusal> {
     let refuse = |message: String| {
         Refusal::new(EditCode::InvalidArguments, message).hint(match total {
             0 => "The file is empty; read it whole.".to_owned(),
@@ -193,10 +196,12 @@ fn wanted(select: &Select, total: usize) -> Result<Vec<LineSpan>, Refusal> {
         })
     };
     match select {
-        Select::Whole => Ok(merge_ranges(vec![LineSpan { start: 1, end: total }])),
-        Select::From { offset: 1, limit: None } => wanted(&Select::Whole, total),
-        Select::From { limit: Some(0), .. } => Err(refuse("limit is 0".into())),
-        Select::From { offset, limit } => {
+        LineSelection::Whole => Ok(merge_ranges(vec![LineSpan { start: 1, end: total }])),
+        LineSelection::From { offset: 1, limit: None } => {
+            select_lines(&LineSelection::Whole, total)
+        }
+        LineSelection::From { limit: Some(0), .. } => Err(refuse("limit is 0".into())),
+        LineSelection::From { offset, limit } => {
             if *offset == 0 || *offset > total.max(1) {
                 return Err(refuse(format!(
                     "offset {offset} is not a line: the file has {total} lines"
@@ -205,7 +210,7 @@ fn wanted(select: &Select, total: usize) -> Result<Vec<LineSpan>, Refusal> {
             let end = limit.map_or(total, |limit| total.min(offset.saturating_add(limit - 1)));
             Ok(merge_ranges(vec![LineSpan { start: *offset, end }]))
         }
-        Select::Ranges(ranges) => {
+        LineSelection::Ranges(ranges) => {
             if ranges.is_empty() {
                 return Err(refuse("ranges is empty".into()));
             }
@@ -224,7 +229,7 @@ fn wanted(select: &Select, total: usize) -> Result<Vec<LineSpan>, Refusal> {
     }
 }
 
-fn complement(spans: &[LineSpan], total: usize) -> Vec<LineSpan> {
+fn omitted_spans(spans: &[LineSpan], total: usize) -> Vec<LineSpan> {
     let mut out = Vec::new();
     let mut next = 1;
     for span in spans {

@@ -1,18 +1,18 @@
-//! Finding each hunk of a file: as it is, on whole lines; else by the ladder.
+//! Locates each hunk of a file: exactly, on whole lines; otherwise by the ladder.
 
 use super::{Hunk, HunkLine, headers};
 use crate::edit::{EditCode, EditRequest, Explanation, Refusal, Rung, Splice};
 use crate::matching::{Explained, explain};
 use crate::text::{LineEnding, LineSpan, Snapshot};
 
-/// Places every hunk against the same version of the file. All or nothing.
-pub(crate) fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
+/// Locates every hunk in the same version of the file. All or nothing.
+pub(crate) fn locate_hunks(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, Refusal> {
     let mut splices = Vec::new();
     let mut explanation = Explanation::plain(Rung::Exact);
     explanation.replacements = 0;
     let mut from = 1;
     for (number, hunk) in hunks.iter().enumerate() {
-        let (found, end) = place(snapshot, hunk, from).map_err(|mut refusal| {
+        let (found, end) = locate_hunk(snapshot, hunk, from).map_err(|mut refusal| {
             if hunks.len() > 1 {
                 refusal.message =
                     format!("hunk {} of {}: {}", number + 1, hunks.len(), refusal.message);
@@ -26,9 +26,13 @@ pub(crate) fn resolve(snapshot: &Snapshot, hunks: &[Hunk]) -> Result<Explained, 
     Ok(Explained { splices, explanation })
 }
 
-/// Where the hunk goes, and the line after it.
-fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, usize), Refusal> {
-    let old = hunk.old();
+/// The edit of the hunk, and the line after it.
+fn locate_hunk(
+    snapshot: &Snapshot,
+    hunk: &Hunk,
+    from: usize,
+) -> Result<(Explained, usize), Refusal> {
+    let old = hunk.old_lines();
     let total = snapshot.lines().total();
     let bounds = headers::bounds(snapshot, hunk, from)?;
     if old.is_empty() {
@@ -37,7 +41,7 @@ fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, us
             [] if hunk.near_line.is_some_and(|line| line < total) => return Err(no_context()),
             [] => total,
             [only] => only.header,
-            _ => return Err(headers::not_once(hunk, &bounds)),
+            _ => return Err(headers::ambiguous_header(hunk, &bounds)),
         };
         return Ok((exact(splices(snapshot, hunk, after + 1)), after + 1));
     }
@@ -49,9 +53,9 @@ fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, us
     let last = (total + 1).saturating_sub(old.len());
     let all: Vec<usize> = (1..=last).filter(|&start| fits(start)).collect();
     let bounded: Vec<usize> =
-        all.iter().copied().filter(|&start| headers::admit(&bounds, span(start))).collect();
+        all.iter().copied().filter(|&start| headers::is_within(&bounds, span(start))).collect();
     if bounded.is_empty() && !all.is_empty() {
-        return Err(headers::elsewhere(hunk, &bounds, &all));
+        return Err(headers::outside_header(hunk, &bounds, &all));
     }
     let below: Vec<usize> = bounded.iter().copied().filter(|&start| start >= from).collect();
     // The order of the hunks excludes places; when it excludes all, the patch is out of order.
@@ -81,9 +85,9 @@ fn place(snapshot: &Snapshot, hunk: &Hunk, from: usize) -> Result<(Explained, us
         (number(splice.range.start), number(splice.range.end))
     };
     if let Some(first) = explained.splices.iter().map(|splice| lines(splice).0).min()
-        && !headers::admit(&bounds, span(first))
+        && !headers::is_within(&bounds, span(first))
     {
-        return Err(headers::elsewhere(hunk, &bounds, &[first]));
+        return Err(headers::outside_header(hunk, &bounds, &[first]));
     }
     let end = explained.splices.iter().map(|splice| lines(splice).1).max();
     Ok((explained, end.unwrap_or(from).max(from)))
@@ -214,7 +218,7 @@ mod tests {
         let patch = Patch::parse(&text, None)?;
         let Change::Update { hunks, .. } = &patch.files[0].change else { panic!("update") };
         let snapshot = Snapshot::from_text(file);
-        let explained = resolve(&snapshot, hunks)?;
+        let explained = locate_hunks(&snapshot, hunks)?;
         Ok(EditPlan::new(&snapshot, explained.splices)?.text_after())
     }
 
@@ -242,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_is_refused() {
+    fn ambiguous_absent_and_partial_hunks_are_refused() {
         let twice = apply("a\nb\na\n", "-a\n+c\n").expect_err("two places");
         assert_eq!(twice.code, EditCode::OccurrenceMismatch);
         assert_eq!(twice.occurrences, [1, 3]);
@@ -277,16 +281,16 @@ mod tests {
             let text = refused.text();
             assert!(text.contains(says) || says.starts_with("line"), "{body}: {text}");
         }
-        let spoiled = apply(TWO, "@@ def b():\n-  x = 2\n+  x = 9\n");
+        let misindented = apply(TWO, "@@ def b():\n-  x = 2\n+  x = 9\n");
         assert_eq!(
-            spoiled.as_deref().map_err(ToString::to_string),
+            misindented.as_deref().map_err(ToString::to_string),
             Ok(TWO.replace("x = 2", "x = 9").as_str())
         );
     }
 
     /// Of two headers that read the same, the one whose lines the hunk fits.
     #[test]
-    fn equal_headers_are_told_apart_by_the_hunk_and_by_those_around() {
+    fn equal_headers_are_distinguished_by_the_hunk_and_outer_headers() {
         let file = "class A:\n    def run(self):\n        return 1\n\nclass B:\n    def run(self):\n        return 2\n";
         let after = file.replace("return 2", "return 9");
         for body in [
