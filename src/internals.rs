@@ -5,7 +5,7 @@
 pub use crate::harness::{mine, suite};
 pub use crate::hashline::tag;
 pub use crate::patch::Patch;
-pub use crate::view::read;
+pub use crate::reading::read;
 
 use crate::edit::{After, EditPlan, Explanation, Refusal, VerifiedEdit, WorkPath};
 use crate::text::Snapshot;
@@ -14,7 +14,7 @@ pub mod resolve {
     //! The pure resolution of one call.
 
     pub use crate::resolve::{
-        Adjust, Again, AnswerVerdict, Choice, Model, Policy, Resolution, Step,
+        Adjust, AnswerVerdict, Choice, Model, Policy, Reapply, Resolution, Step,
     };
 }
 

@@ -31,7 +31,7 @@ mod line_edit;
 
 mod hashline;
 
-mod view;
+mod reading;
 
 mod notebook;
 

@@ -5,9 +5,9 @@ use std::io::{self, Write as _};
 use super::args::{Common, ReadArgs};
 use super::exit::Exit;
 use super::settings;
+use crate::reading::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 use crate::text::LineSpan;
 use crate::tools::ToolReply;
-use crate::view::{LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
     let select = match (&args.ranges, args.offset, args.limit) {

@@ -6,8 +6,8 @@ use super::{CallOptions, Engine};
 use crate::edit::{EditCode, EditPlan, EditReport, EditRequest, Refusal, VerifiedEdit, WorkPath};
 use crate::matching::budget::WorkBudget;
 use crate::notebook::{Cell, Notebook, is_notebook};
+use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
-use crate::view::{self, FileView, ReadRequest};
 
 /// A view of more bytes is cut.
 const MAX_VIEW_BYTES: usize = 256 << 10;
@@ -87,7 +87,7 @@ impl Engine {
             text.truncate(end);
             text.push_str("\n… cut for size; read the others one by one with `cell`\n");
         }
-        let reading = view::read(path.as_str(), &snapshot, &ReadRequest::default())?;
+        let reading = reading::read(path.as_str(), &snapshot, &ReadRequest::default())?;
         let lines = LineSpan { start: 1, end: snapshot.lines().total() };
         self.record_read(path, &snapshot, &[lines]);
         let cells = notebook.cells.iter().map(|cell| CellSummary {

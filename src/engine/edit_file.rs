@@ -101,7 +101,14 @@ impl Engine {
         let filter = |matched| self.syntax.without_broken_outcomes(path, snapshot, matched);
         let view = self.syntax.view(path, request, snapshot)?;
         let started = work.run(|| {
-            Resolution::start_vetted(path.as_str(), request, &view.snapshot, model, &shown, &filter)
+            Resolution::start_with_filter(
+                path.as_str(),
+                request,
+                &view.snapshot,
+                model,
+                &shown,
+                &filter,
+            )
         });
         let mut step = started.map_err(Aborted::refusal)?;
         loop {
@@ -149,7 +156,7 @@ fn verified_edit(
     (gate, request): (&SyntaxGate, &EditRequest),
 ) -> Result<VerifiedEdit, Refusal> {
     gate.veto(path, request).check(snapshot, &resolved.explained)?;
-    let Resolved { explained: Explained { splices, mut explanation }, again } = resolved;
+    let Resolved { explained: Explained { splices, mut explanation }, reapply } = resolved;
     explanation.model = spent.clone();
     let plan = EditPlan::new(snapshot, splices)?;
     let edit = VerifiedEdit::new(path.clone(), snapshot, plan, explanation)?;
@@ -157,7 +164,7 @@ fn verified_edit(
     let (gate, request) = (gate.clone(), request.clone());
     Ok(edit.with_rebase(Arc::new(move |current| {
         let view = gate.view(&path, &request, current)?;
-        let resolved = again.on(&view.snapshot)?;
+        let resolved = reapply.resolve_on(&view.snapshot)?;
         view.admit(&resolved.explained)?;
         verified_edit(&path, current, resolved, &spent, (&gate, &request))
     })))

@@ -163,7 +163,7 @@ fn join(
     Ok(edit.with_rebase(Arc::new(move |current| {
         let again = parts.iter().map(|part| {
             let view = gate.view(&path, &part.request, current)?;
-            let resolved = part.resolved.again.on(&view.snapshot)?;
+            let resolved = part.resolved.reapply.resolve_on(&view.snapshot)?;
             view.admit(&resolved.explained)?;
             gate.veto(&path, &part.request).check(current, &resolved.explained)?;
             Ok(Part { resolved, ..part.clone() })

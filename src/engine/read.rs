@@ -2,8 +2,8 @@
 
 use super::Engine;
 use crate::edit::{Refusal, WorkPath};
+use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
-use crate::view::{self, FileView, ReadRequest};
 
 impl Engine {
     /// Reads a file for the caller. What is shown goes on the session's record.
@@ -13,7 +13,7 @@ impl Engine {
         request: &ReadRequest,
     ) -> Result<(FileView, Snapshot), Refusal> {
         let snapshot = self.snapshot(path).await?;
-        let reading = view::read(path.as_str(), &snapshot, request)?;
+        let reading = reading::read(path.as_str(), &snapshot, request)?;
         self.record_read(path, &snapshot, &reading.ranges);
         Ok((reading, snapshot))
     }

@@ -13,10 +13,10 @@ use serde_json::json;
 use crate::edit::{Refusal, WorkPath};
 use crate::engine::{CallOptions, Engine};
 use crate::hashline::tag;
+use crate::reading::{ReadLimits, ReadRequest, ReadStyle, read};
 use crate::store::MemoryStore;
 use crate::text::Snapshot;
 use crate::tools::Toolbox;
-use crate::view::{ReadLimits, ReadRequest, ReadStyle, read};
 
 const BYTES_A_TOKEN: usize = 3;
 

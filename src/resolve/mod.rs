@@ -2,7 +2,7 @@
 //! explains becomes a question, and an answer becomes an edit only if it passes the checks that a
 //! reading passes. No I/O, no clock: the engine asks, and passes the answers in.
 //!
-//! The model points, chooses or settles; it never writes freely. The number of questions
+//! The model points, chooses or resolves conflicts; it never writes freely. The number of questions
 //! is bounded by the states: at most one of each kind.
 //!
 //! ```text
@@ -16,8 +16,8 @@
 //!
 //! CorrectOld is asked only if no place was found; it never overrides another refusal.
 
-mod corrected;
-mod hunks;
+mod conflict;
+mod correction;
 mod pending;
 mod survey;
 
@@ -32,11 +32,11 @@ use crate::matching::{ConflictHunk, Explained, Verdict, decide, explain};
 use crate::port::{Ask, CorrectorError, Reply};
 use crate::text::{LineSpan, Snapshot};
 
-use corrected::Trouble;
-use pending::Pending;
+use correction::Rejection;
+use pending::PendingCall;
 use survey::Survey;
 
-/// Who settles conflicts after a model found the place.
+/// Who resolves conflicts after a model found the place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adjust {
@@ -70,7 +70,7 @@ pub struct Policy {
 /// Whether a model can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
-    /// No: every question is answered by the original refusal.
+    /// No: the original refusal stands.
     Absent,
     /// Ask, under this policy.
     Present(Policy),
@@ -88,19 +88,19 @@ pub enum Step {
     Refused(Box<Refusal>),
 }
 
-/// An explained call, and how to explain it again on another version of the file.
+/// An explained call, and how to reapply it to another version of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// Where it applies and what is written there.
     pub explained: Explained,
-    /// How to decide it again, without a model.
-    pub again: Again,
+    /// How to reapply it, without a model.
+    pub reapply: Reapply,
 }
 
-/// How to decide a resolved call again on another version of the file. Pure.
+/// How to reapply a resolved call to another version of the file, without a model.
 #[allow(clippy::large_enum_variant, reason = "there is one of them a call")]
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Again {
+pub enum Reapply {
     /// By the ladder, as if it were called now.
     Ladder(EditRequest),
     /// By the corrected strings, which must occur exactly as often.
@@ -109,13 +109,13 @@ pub enum Again {
     Never,
 }
 
-impl Again {
-    /// The same call, resolved on the version that is there now.
-    pub fn on(&self, current: &Snapshot) -> Result<Resolved, Refusal> {
-        Ok(Resolved { explained: self.decide(current)?, again: self.clone() })
+impl Reapply {
+    /// The same call, resolved on another version.
+    pub fn resolve_on(&self, current: &Snapshot) -> Result<Resolved, Refusal> {
+        Ok(Resolved { explained: self.decide(current)?, reapply: self.clone() })
     }
 
-    /// Explains the call on the version that is there now.
+    /// Explains the call on another version.
     pub fn decide(&self, current: &Snapshot) -> Result<Explained, Refusal> {
         let conflict = || {
             Refusal::new(EditCode::Conflict, "the file changed while the correction was decided")
@@ -124,7 +124,7 @@ impl Again {
         match self {
             Self::Ladder(request) => explain(request, current),
             Self::Exact(request, explanation) => {
-                let found = corrected::occurrences(&request.old, current.text());
+                let found = correction::occurrences(&request.old, current.text());
                 let fits = match request.expected {
                     Expected::Exactly(count) => found.len() == count.get(),
                     Expected::All => !found.is_empty(),
@@ -142,7 +142,7 @@ impl Again {
 /// A resolution that waits for an answer.
 #[derive(Debug)]
 pub struct Resolution {
-    call: Pending,
+    call: PendingCall,
     attempts: Vec<Attempt>,
     state: State,
     ask: Ask,
@@ -152,20 +152,20 @@ pub struct Resolution {
 #[derive(Debug)]
 enum State {
     CorrectOld { refusal: Refusal, survey: Survey },
-    AdjustNew { refusal: Refusal, conflict: Conflicted },
+    AdjustNew { refusal: Refusal, conflict: ConflictedRegion },
     Choose { refusal: Refusal, outcomes: Vec<Explained> },
     RepairEscapes { resolved: Resolved, readings: Vec<String> },
 }
 
-/// A place with conflicts that a model is asked about.
+/// A region with conflicts that a model is asked about.
 #[derive(Debug)]
-struct Conflicted {
-    /// The place; with several, all say the same, and are settled alike.
+struct ConflictedRegion {
+    /// The places; all of several have the same text and are resolved alike.
     places: Vec<Range<usize>>,
-    /// The part of the first that the merge stands for.
+    /// The part of the first place that the merge replaces.
     range: Range<usize>,
     hunks: Vec<ConflictHunk>,
-    /// For each hunk its text, where no question is needed.
+    /// For each hunk its text, if no question is needed.
     known: Vec<Option<String>>,
     skeleton: Vec<Option<String>>,
     /// The conflict is the whole region, because new lines use words that the file lacks.
@@ -181,27 +181,27 @@ impl Resolution {
         model: Model,
         read: &[LineSpan],
     ) -> Step {
-        Self::start_vetted(path, request, snapshot, model, read, &|matched| matched)
+        Self::start_with_filter(path, request, snapshot, model, read, &|matched| matched)
     }
 
-    /// The same; `vet` may first remove outcomes from the verdict.
-    pub fn start_vetted(
+    /// The same; `filter` may first remove outcomes from the verdict.
+    pub fn start_with_filter(
         path: &str,
         request: &EditRequest,
         snapshot: &Snapshot,
         model: Model,
         read: &[LineSpan],
-        vet: &dyn Fn(Verdict) -> Verdict,
+        filter: &dyn Fn(Verdict) -> Verdict,
     ) -> Step {
         let request = &request.clone().for_path(path);
-        let matched = vet(decide(request, snapshot));
+        let matched = filter(decide(request, snapshot));
         let Model::Present(policy) = model else {
             return match matched.into_result() {
                 Ok(explained) => Step::Done(Box::new(Resolved::by_ladder(explained, request))),
                 Err(refusal) => Step::Refused(Box::new(refusal)),
             };
         };
-        let call = Pending {
+        let call = PendingCall {
             path: path.to_owned(),
             request: request.clone(),
             snapshot: snapshot.clone(),
@@ -222,8 +222,8 @@ impl Resolution {
         &self.ask
     }
 
-    /// Goes on with an answer, or with the reason why there is none, and says what
-    /// became of the answer.
+    /// Continues with an answer, or with the reason why there is none, and says whether the answer
+    /// was accepted.
     pub fn reply(self, answer: Result<Reply, CorrectorError>) -> (Step, AnswerVerdict) {
         let Self { call, mut attempts, state, ask } = self;
         let kind = ask.kind();
@@ -251,10 +251,10 @@ impl Resolution {
                     Ok(reply) => reply,
                     Err(verdict) => return (refused(refusal, attempts), verdict),
                 };
-                match corrected::check(&call.request, &call.snapshot, &survey, &reply) {
+                match correction::check_correction(&call.request, &call.snapshot, &survey, &reply) {
                     Ok(accepted) => {
-                        let places = accepted.found;
-                        let lines = call.line_of(&places);
+                        let places = accepted.ranges;
+                        let lines = call.describe_lines(&places);
                         let verdict =
                             note("accepted", format!("old_str corrected to the text at {lines}"));
                         let offered = match reply {
@@ -263,11 +263,11 @@ impl Resolution {
                         };
                         (call.merge_at(attempts, refusal, &places, offered), verdict)
                     }
-                    Err(Trouble::TooOften(lines)) => {
+                    Err(Rejection::TooOften(lines)) => {
                         let why = format!(
                             "the corrected old_str occurs {} times, expected {}",
                             lines.len(),
-                            call.expected_words()
+                            call.expected_count()
                         );
                         let verdict = note("rejected", why.clone());
                         let mut mismatch = Refusal::new(EditCode::OccurrenceMismatch, why)
@@ -276,7 +276,7 @@ impl Resolution {
                         mismatch.occurrences = lines;
                         (refused(mismatch, attempts), verdict)
                     }
-                    Err(Trouble::Other(why)) => {
+                    Err(Rejection::Other(why)) => {
                         let verdict = note("rejected", why);
                         (refused(refusal, attempts), verdict)
                     }
@@ -291,9 +291,10 @@ impl Resolution {
                     }
                     Err(verdict) => return (refused(refusal, attempts), verdict),
                 };
-                match call.settle(&conflict, &text) {
+                match call.resolve_conflicts(&conflict, &text) {
                     Ok(explained) => {
-                        let verdict = note("accepted", said(&explained.explanation.conflicts));
+                        let verdict =
+                            note("accepted", describe_conflicts(&explained.explanation.conflicts));
                         let resolved = call.by_model(explained);
                         (call.finish(attempts, resolved), verdict)
                     }
@@ -320,7 +321,7 @@ impl Resolution {
                 let verdict = note("accepted", format!("outcome {number}: {how}"));
                 let mut explained = outcomes.swap_remove(at);
                 explained.explanation.rewrites.push(Rewrite::ModelChoice);
-                let resolved = Resolved { explained, again: Again::Never };
+                let resolved = Resolved { explained, reapply: Reapply::Never };
                 (call.finish(attempts, resolved), verdict)
             }
             State::RepairEscapes { mut resolved, readings } => {
@@ -329,7 +330,7 @@ impl Resolution {
                         note("accepted", "the model says that no change is needed".into())
                     }
                     Ok(Reply::Text(text)) if readings.contains(&text) => {
-                        match call.rewritten(&text) {
+                        match call.with_new_str(&text) {
                             Some(repaired) => {
                                 resolved = repaired;
                                 note("accepted", "new_str unescaped".into())
@@ -350,7 +351,7 @@ impl Resolution {
     }
 }
 
-/// What became of an answer.
+/// Whether an answer was accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AnswerVerdict {
     /// It passed the checks.
@@ -363,12 +364,12 @@ pub enum AnswerVerdict {
 
 impl Resolved {
     fn by_ladder(explained: Explained, request: &EditRequest) -> Self {
-        Self { explained, again: Again::Ladder(request.clone()) }
+        Self { explained, reapply: Reapply::Ladder(request.clone()) }
     }
 }
 
-/// A settled conflict in one line.
-fn in_words(conflict: &Conflict) -> String {
+/// A resolved conflict in one line.
+fn describe_conflict(conflict: &Conflict) -> String {
     let first = |text: &str| {
         let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
         line.chars().take(80).collect::<String>()
@@ -382,16 +383,16 @@ fn in_words(conflict: &Conflict) -> String {
     )
 }
 
-fn said(conflicts: &[Conflict]) -> String {
+fn describe_conflicts(conflicts: &[Conflict]) -> String {
     match conflicts {
         [] => "new_str adjusted".into(),
-        [first, ..] => in_words(first),
+        [first, ..] => describe_conflict(first),
     }
 }
 
 fn done(attempts: Vec<Attempt>, mut resolved: Resolved) -> Step {
     resolved.explained.explanation.attempts.extend(attempts.iter().cloned());
-    if let Again::Exact(_, explanation) = &mut resolved.again {
+    if let Reapply::Exact(_, explanation) = &mut resolved.reapply {
         explanation.attempts.extend(attempts);
     }
     Step::Done(Box::new(resolved))
@@ -402,7 +403,7 @@ fn refused(mut refusal: Refusal, attempts: Vec<Attempt>) -> Step {
     Step::Refused(Box::new(refusal))
 }
 
-/// The explanation of a text that is literally in the file.
+/// The edit of a text that is in the file byte for byte.
 fn exact(request: &EditRequest, found: &[Range<usize>], mut explanation: Explanation) -> Explained {
     explanation.replacements = found.len();
     let splice = |range: &Range<usize>| Splice { range: range.clone(), text: request.new.clone() };

@@ -1,11 +1,12 @@
-//! A call that no mechanical reading explains, and what each answer makes of it.
+//! A call that no mechanical reading explains: the questions to ask about it, and the edit that an
+//! answer leads to.
 
 use std::ops::Range;
 
 use super::survey::{self, Survey};
 use super::{
-    Adjust, Again, Choice, Conflicted, Policy, Resolution, Resolved, State, Step, done, hunks,
-    in_words, refused, said,
+    Adjust, Choice, ConflictedRegion, Policy, Reapply, Resolution, Resolved, State, Step, conflict,
+    describe_conflict, describe_conflicts, done, refused,
 };
 use crate::edit::{
     Attempt, Conflict, Corrected, EditRequest, Expected, Explanation, OutcomeDiff, Refusal,
@@ -19,14 +20,14 @@ use crate::port::Ask;
 use crate::text::{LineSpan, Snapshot};
 
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingCall {
     pub(super) path: String,
     pub(super) request: EditRequest,
     pub(super) snapshot: Snapshot,
     pub(super) policy: Policy,
 }
 
-impl Pending {
+impl PendingCall {
     pub(super) fn correct_old(self, refusal: Refusal, read: &[LineSpan]) -> Step {
         let skip = |why: &str| {
             let detail = why.to_owned();
@@ -36,10 +37,10 @@ impl Pending {
         if self.snapshot.text().trim().is_empty() || old.trim().is_empty() {
             return Step::Refused(Box::new(refusal));
         }
-        if old.len() + new.len() > survey::MOST_CALLER_BYTES {
+        if old.len() + new.len() > survey::MAX_CALLER_BYTES {
             return refused(refusal, skip("old_str and new_str are too long to be sent"));
         }
-        if self.snapshot.text().len() > survey::MOST_FILE_BYTES {
+        if self.snapshot.text().len() > survey::MAX_FILE_BYTES {
             return refused(refusal, skip("the file is too large to be searched"));
         }
         let survey = Survey::of(old, &self.snapshot, read);
@@ -61,8 +62,8 @@ impl Pending {
         Step::Ask(Box::new(Resolution { call: self, attempts: Vec::new(), state, ask }))
     }
 
-    /// Puts the call onto places that are known to be meant.
-    /// `offered` settles conflicts, if there are any.
+    /// Merges the call at places that are known to be meant. `offered` resolves conflicts, if there
+    /// are any.
     pub(super) fn merge_at(
         self,
         attempts: Vec<Attempt>,
@@ -75,13 +76,14 @@ impl Pending {
             Merge::Broken => return refused(refusal, attempts),
             Merge::Clean(outcomes) => outcomes,
             Merge::Conflicts { hunks, skeleton, range } => {
-                let known: Vec<Option<String>> = hunks.iter().map(hunks::merged).collect();
+                let known: Vec<Option<String>> = hunks.iter().map(conflict::merge_words).collect();
                 let places = places.to_vec();
-                let conflict = Conflicted { places, range, hunks, known, skeleton, whole: false };
+                let conflict =
+                    ConflictedRegion { places, range, hunks, known, skeleton, whole: false };
                 return self.adjust_new(attempts, refusal, conflict, offered);
             }
         };
-        if let Some(conflict) = self.uses_stale_words(places) {
+        if let Some(conflict) = self.stale_words_conflict(places) {
             return self.adjust_new(attempts, refusal, conflict, offered);
         }
         if outcomes.len() > 1 {
@@ -105,7 +107,7 @@ impl Pending {
         self.finish(attempts, resolved)
     }
 
-    /// A splice of the first place, at each place that says the same.
+    /// A splice of the first place, repeated at each place with the same text.
     fn everywhere(&self, splice: Splice, places: &[Range<usize>]) -> Vec<Splice> {
         let first = places.first().map_or(0, |place| place.start);
         let moved = |place: &Range<usize>| {
@@ -119,9 +121,9 @@ impl Pending {
         }
     }
 
-    /// Whether the merge would write stale names: a kept line has other words in the file, and
-    /// the call's new lines use the words that the file does not have.
-    fn uses_stale_words(&self, places: &[Range<usize>]) -> Option<Conflicted> {
+    /// A conflict, if the merge would write stale names: a kept line has other words in the file,
+    /// and the call's new lines use words that the file does not have.
+    fn stale_words_conflict(&self, places: &[Range<usize>]) -> Option<ConflictedRegion> {
         let place = places.first()?;
         let found = &self.snapshot.text()[place.clone()];
         let words = |text: &str| -> std::collections::HashSet<String> {
@@ -142,7 +144,7 @@ impl Pending {
         let stale = words(&fresh).into_iter().any(|word| {
             old.contains(&word) && !file.contains(&word) && !everywhere.contains(&word)
         });
-        stale.then(|| Conflicted {
+        stale.then(|| ConflictedRegion {
             places: places.to_vec(),
             range: place.clone(),
             hunks: vec![ConflictHunk {
@@ -162,12 +164,12 @@ impl Pending {
         self,
         mut attempts: Vec<Attempt>,
         refusal: Refusal,
-        conflict: Conflicted,
+        conflict: ConflictedRegion,
         offered: Option<String>,
     ) -> Step {
         if conflict.known.iter().all(Option::is_some) {
             let answers = conflict.known.iter().flatten().cloned().collect::<Vec<_>>();
-            return match self.write_settled(&conflict, &answers) {
+            return match self.write_resolved(&conflict, &answers) {
                 Ok(explained) => {
                     let resolved = self.by_model(explained);
                     self.finish(attempts, resolved)
@@ -178,10 +180,10 @@ impl Pending {
         if self.policy.adjust == Adjust::Merge {
             return refused(refusal, attempts);
         }
-        let offered = offered.map(|text| self.settle(&conflict, &text));
+        let offered = offered.map(|text| self.resolve_conflicts(&conflict, &text));
         if let Some(settled) = offered {
             let (outcome, detail) = match &settled {
-                Ok(explained) => ("accepted", said(&explained.explanation.conflicts)),
+                Ok(explained) => ("accepted", describe_conflicts(&explained.explanation.conflicts)),
                 Err(why) => ("rejected", why.clone()),
             };
             attempts.push(Attempt { ask: "adjust_new", outcome, detail });
@@ -201,26 +203,30 @@ impl Pending {
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
-    /// Takes from an answer what is in the place of each conflict.
-    pub(super) fn settle(&self, conflict: &Conflicted, answer: &str) -> Result<Explained, String> {
-        let answer = self.without_surroundings(&conflict.range, answer);
-        let parts = hunks::parts(&conflict.skeleton, &answer)?;
+    /// Resolves each conflict by its part of an answer.
+    pub(super) fn resolve_conflicts(
+        &self,
+        conflict: &ConflictedRegion,
+        answer: &str,
+    ) -> Result<Explained, String> {
+        let answer = self.strip_surroundings(&conflict.range, answer);
+        let parts = conflict::split_answer(&conflict.skeleton, &answer)?;
         let mut answers = Vec::new();
         for ((hunk, part), known) in conflict.hunks.iter().zip(parts).zip(&conflict.known) {
             let text = match known {
                 Some(text) => text.clone(),
                 None => {
-                    hunks::check(hunk, &part)?;
-                    hunks::spaced(hunk, &hunks::at_depth(hunk, &part))
+                    conflict::check_merge(hunk, &part)?;
+                    conflict::normalize_whitespace(hunk, &conflict::reindent(hunk, &part))
                 }
             };
             answers.push(text);
         }
-        self.write_settled(conflict, &answers)
+        self.write_resolved(conflict, &answers)
     }
 
-    /// An answer without the lines above and below the place that it has repeated.
-    fn without_surroundings(&self, place: &Range<usize>, answer: &str) -> String {
+    /// An answer without the lines above and below the place that it repeats.
+    fn strip_surroundings(&self, place: &Range<usize>, answer: &str) -> String {
         let text = self.snapshot.text();
         let mut lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
         let rest = usize::from(!text[..place.end].ends_with('\n'));
@@ -242,9 +248,9 @@ impl Pending {
         lines.join("\n")
     }
 
-    fn write_settled(
+    fn write_resolved(
         &self,
-        conflict: &Conflicted,
+        conflict: &ConflictedRegion,
         answers: &[String],
     ) -> Result<Explained, String> {
         let place = conflict.places[0].clone();
@@ -280,7 +286,7 @@ impl Pending {
         if !conflicts.is_empty() {
             explanation.rewrites.push(Rewrite::ModelNew);
         }
-        explanation.warnings.extend(conflicts.iter().map(in_words));
+        explanation.warnings.extend(conflicts.iter().map(describe_conflict));
         explanation.conflicts = conflicts;
         if let Some(first) = splices.first() {
             explanation.corrected = Some(Corrected {
@@ -291,17 +297,17 @@ impl Pending {
         Explained { splices, explanation }
     }
 
-    /// An edit that a model placed, and how to decide it again: by the file's own text.
+    /// An edit that a model located, and how to reapply it: by the file's own text.
     pub(super) fn by_model(&self, explained: Explained) -> Resolved {
-        let again = match &explained.splices[..] {
+        let reapply = match &explained.splices[..] {
             [splice, ..] => {
                 let old = self.snapshot.text()[splice.range.clone()].to_owned();
                 let request = EditRequest { old, new: splice.text.clone(), ..self.request.clone() };
-                Again::Exact(request, explained.explanation.clone())
+                Reapply::Exact(request, explained.explanation.clone())
             }
-            _ => Again::Never,
+            _ => Reapply::Never,
         };
-        Resolved { explained, again }
+        Resolved { explained, reapply }
     }
 
     pub(super) fn choose(
@@ -326,11 +332,11 @@ impl Pending {
         Step::Ask(Box::new(Resolution { call: self, attempts, state, ask }))
     }
 
-    /// Asks for a repair of the escapes, where there is evidence, or is done.
+    /// Asks for a repair of the escapes if they are suspicious; otherwise the resolution is done.
     pub(super) fn finish(self, attempts: Vec<Attempt>, resolved: Resolved) -> Step {
         let warnings = &resolved.explained.explanation.warnings;
         let suspicious = warnings.iter().any(|warning| warning == ESCAPES_WARNING);
-        let readings = match suspicious && self.request.new.len() <= survey::MOST_CALLER_BYTES {
+        let readings = match suspicious && self.request.new.len() <= survey::MAX_CALLER_BYTES {
             true => escape_readings(&self.request.new),
             false => Vec::new(),
         };
@@ -348,13 +354,13 @@ impl Pending {
     }
 
     /// The same call with another `new_str`.
-    pub(super) fn rewritten(&self, new: &str) -> Option<Resolved> {
+    pub(super) fn with_new_str(&self, new: &str) -> Option<Resolved> {
         let request = EditRequest { new: new.to_owned(), ..self.request.clone() };
         let mut explained = explain(&request, &self.snapshot).ok()?;
         explained.explanation.rewrites.push(Rewrite::ModelEscapes);
         explained.explanation.corrected =
             Some(Corrected { old_str: request.old.clone(), new_str: new.to_owned() });
-        Some(Resolved { explained, again: Again::Ladder(request) })
+        Some(Resolved { explained, reapply: Reapply::Ladder(request) })
     }
 
     fn diff(&self, splice: &Splice) -> String {
@@ -364,7 +370,7 @@ impl Pending {
         crate::edit::short_diff(&self.snapshot, std::slice::from_ref(splice), &after)
     }
 
-    pub(super) fn line_of(&self, found: &[Range<usize>]) -> String {
+    pub(super) fn describe_lines(&self, found: &[Range<usize>]) -> String {
         let line = |at: usize| self.snapshot.lines().number_at(at);
         match found {
             [] => "no line".into(),
@@ -376,7 +382,7 @@ impl Pending {
         }
     }
 
-    pub(super) fn expected_words(&self) -> String {
+    pub(super) fn expected_count(&self) -> String {
         match self.request.expected {
             Expected::Exactly(count) => count.to_string(),
             Expected::All => "any number".into(),

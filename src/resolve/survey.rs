@@ -1,5 +1,5 @@
-//! What a model is shown: the lines around the regions that are most like `old_str`, by the
-//! same search that the refusals use. They bound what the model may choose.
+//! What a model is shown: the lines around the regions that are most like `old_str`, by the same
+//! search that the refusals use. The model may only choose among them.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use crate::port::Window;
 use crate::text::{LineSpan, Snapshot};
 
 /// No file larger than this is searched.
-pub(super) const MOST_FILE_BYTES: usize = 32 << 20;
+pub(super) const MAX_FILE_BYTES: usize = 32 << 20;
 /// `old_str` and `new_str` together, when they are sent.
-pub(super) const MOST_CALLER_BYTES: usize = 48 << 10;
+pub(super) const MAX_CALLER_BYTES: usize = 48 << 10;
 /// All windows together; a file of this size is sent whole.
-const MOST_WINDOW_BYTES: usize = 32 << 10;
+const MAX_WINDOW_BYTES: usize = 32 << 10;
 /// Of a larger file, one part in this many is sent.
 const SHARE: usize = 24;
 /// But at least this much.
-const LEAST_WINDOW_BYTES: usize = 2 << 10;
+const MIN_WINDOW_BYTES: usize = 2 << 10;
 /// The most regions that are compared in full.
-const MOST_REGIONS: usize = 10;
+const MAX_REGIONS: usize = 10;
 /// Lines of context around a region.
 const CONTEXT: usize = 8;
 /// A region of the file that is like `old_str`.
@@ -28,7 +28,7 @@ pub(super) struct Region {
     pub(super) score: f64,
 }
 
-/// What the search found.
+/// What the search found, and what the model is shown of it.
 #[derive(Debug, Clone)]
 pub(super) struct Survey {
     /// Like `old_str`, best first.
@@ -43,14 +43,14 @@ impl Survey {
     /// `read` is what the caller has read of the file in this session.
     pub(super) fn of(old: &str, snapshot: &Snapshot, read: &[LineSpan]) -> Self {
         let index = snapshot.lines();
-        let found = nearest_lines(snapshot, old, MOST_REGIONS).into_iter();
+        let found = nearest_lines(snapshot, old, MAX_REGIONS).into_iter();
         let regions: Vec<Region> = found
             .map(|(lines, score)| Region {
                 range: index.start(lines.start + 1)..index.start(lines.end + 1),
                 score,
             })
             .collect();
-        let shown = shown(old, snapshot, &regions, read);
+        let shown = shown_ranges(old, snapshot, &regions, read);
         let windows = shown.iter().map(|range| window(snapshot, range)).collect();
         Self { regions, windows, shown }
     }
@@ -65,25 +65,25 @@ fn window(snapshot: &Snapshot, range: &Range<usize>) -> Window {
     }
 }
 
-fn shown(
+fn shown_ranges(
     old: &str,
     snapshot: &Snapshot,
     regions: &[Region],
     read: &[LineSpan],
 ) -> Vec<Range<usize>> {
     let text = snapshot.text();
-    if text.len() <= MOST_WINDOW_BYTES {
+    if text.len() <= MAX_WINDOW_BYTES {
         return std::iter::once(0..text.len()).collect();
     }
-    let share = (text.len() / SHARE).max(LEAST_WINDOW_BYTES).max(old.len() * 2);
-    let mut room = share.min(MOST_WINDOW_BYTES);
+    let share = (text.len() / SHARE).max(MIN_WINDOW_BYTES).max(old.len() * 2);
+    let mut room = share.min(MAX_WINDOW_BYTES);
     let mut shown: Vec<Range<usize>> = Vec::new();
     for region in regions {
         let Some(range) = with_context(snapshot, &region.range, room) else { continue };
         room -= range.len();
         shown.push(range);
     }
-    // What the caller has read is what it has in mind; the latest first.
+    // What the caller has read is probably what it means; the latest first.
     for span in read.iter().rev() {
         let index = snapshot.lines();
         let range = index.start(span.start.max(1))..index.start(span.end.min(index.total()) + 1);
@@ -119,12 +119,12 @@ fn with_context(snapshot: &Snapshot, region: &Range<usize>, room: usize) -> Opti
     let spare = room.checked_sub(region.len())? / 2;
     let spare = spare.min(400);
     let (line_start, line_end) = (index.start(first), index.start(last + 1));
-    let from = floor(text, region.start.saturating_sub(spare)).max(line_start);
-    let to = floor(text, region.end + spare).min(line_end);
+    let from = floor_char_boundary(text, region.start.saturating_sub(spare)).max(line_start);
+    let to = floor_char_boundary(text, region.end + spare).min(line_end);
     Some(from..to)
 }
 
-fn floor(text: &str, at: usize) -> usize {
+fn floor_char_boundary(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;

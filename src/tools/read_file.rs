@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::hashline::tag::Width;
+use crate::reading::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 use crate::text::LineSpan;
-use crate::view::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "read_file",

@@ -3,7 +3,7 @@
 
 use restitch::edit::{EditCode, EditRequest, Expected, Refusal, Rung};
 use restitch::internals::resolve::{
-    Adjust, Again, AnswerVerdict, Choice, Model, Policy, Resolution, Step,
+    Adjust, AnswerVerdict, Choice, Model, Policy, Reapply, Resolution, Step,
 };
 use restitch::port::{Ask, CorrectorError, Location, Reply};
 use restitch::text::Snapshot;
@@ -390,12 +390,12 @@ fn an_answer_is_not_replaced_by_the_merge() {
 fn a_decided_correction_holds_on_another_version_only_if_the_text_is_the_same() {
     let (step, _) = play(start(&request(), FILE), good);
     let Step::Done(resolved) = step else { panic!("done") };
-    assert!(matches!(resolved.again, Again::Exact(..)));
+    assert!(matches!(resolved.reapply, Reapply::Exact(..)));
     let moved = Snapshot::from_text(format!("// a new first line\n{FILE}"));
-    let again = resolved.again.decide(&moved).expect("the text is still there");
+    let again = resolved.reapply.decide(&moved).expect("the text is still there");
     assert_eq!(again.explanation.rung, Rung::Model);
     for gone in [FILE.replace("tax: f64", "vat: f64"), format!("{FILE}{FILE}"), String::new()] {
-        let refusal = resolved.again.decide(&Snapshot::from_text(gone)).expect_err("conflict");
+        let refusal = resolved.reapply.decide(&Snapshot::from_text(gone)).expect_err("conflict");
         assert_eq!(refusal.code, EditCode::Conflict);
     }
 }

@@ -1,14 +1,17 @@
-//! The checks on how a model settles conflicts: lines that the caller changes and that the
-//! file has otherwise. Outside of them nothing of the answer is used.
+//! Checks how a model resolves conflicts: lines that the caller changes and that differ in the file.
+//! Outside of them nothing of the answer is used.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::matching::ConflictHunk;
 
-/// For each conflict the part of an answer that is in its place. `frame` is the merge
+/// For each conflict, the part of an answer that resolves it. `skeleton` is the merge
 /// with a gap for each conflict; the answer is a whole text that was written for it.
-pub(super) fn parts(skeleton: &[Option<String>], answer: &str) -> Result<Vec<String>, String> {
+pub(super) fn split_answer(
+    skeleton: &[Option<String>],
+    answer: &str,
+) -> Result<Vec<String>, String> {
     let lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();
     let key = |line: &str| line.trim().to_owned();
     let fixed: Vec<(usize, String)> = skeleton
@@ -17,11 +20,13 @@ pub(super) fn parts(skeleton: &[Option<String>], answer: &str) -> Result<Vec<Str
         .filter_map(|(at, line)| Some((at, key(line.as_ref()?))))
         .filter(|(_, line)| !line.is_empty())
         .collect();
-    let own: Vec<String> = fixed.iter().map(|(_, line)| line.clone()).collect();
-    let theirs: Vec<String> = lines.iter().map(|line| key(line)).collect();
+    let fixed_lines: Vec<String> = fixed.iter().map(|(_, line)| line.clone()).collect();
+    let answer_lines: Vec<String> = lines.iter().map(|line| key(line)).collect();
     // Where each fixed line is in the answer.
     let mut at: HashMap<usize, usize> = HashMap::new();
-    for op in similar::capture_diff_slices(similar::Algorithm::Patience, &own, &theirs) {
+    for op in
+        similar::capture_diff_slices(similar::Algorithm::Patience, &fixed_lines, &answer_lines)
+    {
         if op.tag() == similar::DiffTag::Equal {
             for (a, b) in op.old_range().zip(op.new_range()) {
                 at.insert(fixed[a].0, b);
@@ -35,13 +40,13 @@ pub(super) fn parts(skeleton: &[Option<String>], answer: &str) -> Result<Vec<Str
         let below = (gap + 1..skeleton.len()).find_map(|line| at.get(&line).copied());
         let from = above.map_or(0, |line| line + 1);
         let to = below.unwrap_or(lines.len());
-        let unsure = gaps.len() > 1
+        let is_ambiguous = gaps.len() > 1
             && gaps.iter().any(|&other| {
                 other != gap
                     && above_of(&at, other) == above
                     && below_of(&at, other, skeleton.len()) == below
             });
-        if unsure || from > to {
+        if is_ambiguous || from > to {
             return Err("the answer does not tell the conflicts apart".into());
         }
         out.push(lines[from..to].join("\n"));
@@ -57,60 +62,60 @@ fn below_of(at: &HashMap<usize, usize>, gap: usize, len: usize) -> Option<usize>
     (gap + 1..len).find_map(|line| at.get(&line).copied())
 }
 
-/// Whether a text may replace a conflict: it reads as a merge of the three
-/// sides, word by word and in their order.
+/// Checks that a text may replace a conflict: it must be a merge of the three sides, word by word
+/// and in their order.
 ///
-/// What both sides keep stays. What the caller added stays. What only the file has may go
-/// only where the caller rewrote that very part. Nothing else comes in.
-pub(super) fn check(hunk: &ConflictHunk, text: &str) -> Result<(), String> {
+/// What both sides keep stays. What the caller added stays. What only the file has may be dropped
+/// only where the caller rewrote that part. Nothing else may be added.
+pub(super) fn check_merge(hunk: &ConflictHunk, text: &str) -> Result<(), String> {
     if text.contains('\0') {
         return Err("the answer holds a NUL character".into());
     }
     let sides = Sides::of(hunk);
-    let answer = solid(text);
+    let answer = words(text);
     if let Some(stale) = answer.iter().find(|word| sides.stale.contains_key(**word)) {
         return Err(format!("the file says `{}`, not `{stale}`", sides.stale[*stale]));
     }
-    let same = |other: &str| answer == solid(other);
+    let same = |other: &str| answer == words(other);
     if !same(&hunk.wanted) && (same(&hunk.found) || same(&hunk.believed)) {
         return Err("the answer takes the edit back".into());
     }
-    match sides.read(&answer) {
+    match sides.is_merge(&answer) {
         true => Ok(()),
         false => Err("the answer does not read as a merge: it drops, moves or adds words".into()),
     }
 }
 
-/// The words of a conflict, by what may become of them in an answer.
+/// The words of a conflict, and whether an answer must have them.
 struct Sides<'a> {
     /// The file's, in order.
-    file: Vec<(&'a str, Fate)>,
+    file: Vec<(&'a str, WordStatus)>,
     /// The caller's, in order.
-    caller: Vec<(&'a str, Fate)>,
-    /// Words of the call that the file has others for.
+    caller: Vec<(&'a str, WordStatus)>,
+    /// Words of the call that the file has replaced, with their replacements.
     stale: HashMap<&'a str, &'a str>,
 }
 
-/// What may become of a word.
+/// Whether an answer must have a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum WordStatus {
     /// Both sides keep this word of the base.
     Common(usize),
-    /// One side put it in, in this run of words.
-    Own(usize),
-    /// The same, in a part that the other side rewrote: it may go.
-    MayGo(usize),
-    /// The other side took it away.
-    Gone,
+    /// One side added it, in this run of words.
+    Added(usize),
+    /// The same, in a part that the other side rewrote: it may be dropped.
+    Optional(usize),
+    /// The other side removed it.
+    Removed,
 }
 
-/// Cells of the table that an answer is read by.
-const MOST_CELLS: usize = 32_000_000;
+/// Cells of the table that an answer is checked by.
+const MAX_CELLS: usize = 32_000_000;
 
 impl<'a> Sides<'a> {
     fn of(hunk: &'a ConflictHunk) -> Self {
-        let (base, ours, theirs) = (solid(&hunk.believed), solid(&hunk.found), solid(&hunk.wanted));
-        let (by_file, by_caller) = (Side::of(&base, &ours), Side::of(&base, &theirs));
+        let (base, ours, theirs) = (words(&hunk.believed), words(&hunk.found), words(&hunk.wanted));
+        let (by_file, by_caller) = (SideDiff::of(&base, &ours), SideDiff::of(&base, &theirs));
         let mut stale = HashMap::new();
         for (from, to) in &by_file.replaced {
             let kept = from.clone().all(|at| by_caller.kept[at]);
@@ -121,41 +126,46 @@ impl<'a> Sides<'a> {
         }
         // Words that the file added stay if the caller did not change the words that they replace,
         // or the neighbouring ones.
-        let left_alone = |before: usize, after: usize| {
+        let is_untouched = |before: usize, after: usize| {
             let beside = [before.checked_sub(1), Some(after).filter(|at| *at < base.len())];
             (before..after).all(|at| by_caller.kept[at])
                 && (before < after || beside.into_iter().flatten().all(|at| by_caller.kept[at]))
         };
         let file = ours.iter().zip(&by_file.from).map(|(word, from)| {
-            let fate = match *from {
-                From::Base(at) if by_caller.kept[at] => Fate::Common(at),
-                From::Base(_) => Fate::Gone,
-                From::Between(before, after) if left_alone(before, after) => Fate::Own(before),
-                From::Between(before, _) => Fate::MayGo(before),
+            let status = match *from {
+                WordSource::Base(at) if by_caller.kept[at] => WordStatus::Common(at),
+                WordSource::Base(_) => WordStatus::Removed,
+                WordSource::Between(before, after) if is_untouched(before, after) => {
+                    WordStatus::Added(before)
+                }
+                WordSource::Between(before, _) => WordStatus::Optional(before),
             };
-            (*word, fate)
+            (*word, status)
         });
         let caller = theirs.iter().zip(&by_caller.from).map(|(word, from)| {
-            let fate = match *from {
-                From::Base(at) if by_file.kept[at] => Fate::Common(at),
-                From::Base(_) => Fate::Gone,
-                From::Between(before, _) => Fate::Own(before),
+            let status = match *from {
+                WordSource::Base(at) if by_file.kept[at] => WordStatus::Common(at),
+                WordSource::Base(_) => WordStatus::Removed,
+                WordSource::Between(before, _) => WordStatus::Added(before),
             };
-            (*word, fate)
+            (*word, status)
         });
         Self { file: file.collect(), caller: caller.collect(), stale }
     }
 
-    /// Whether the answer is the two sides merged: common words once, the words of each side
-    /// in their order, and no run of one torn by a run of the other.
-    fn read(&self, answer: &[&str]) -> bool {
+    /// Whether the answer is a merge of the two sides: common words once, the words of each side in
+    /// their order, and no run of one side split by a run of the other.
+    fn is_merge(&self, answer: &[&str]) -> bool {
         let (rows, columns) = (self.file.len() + 1, self.caller.len() + 1);
-        if rows.saturating_mul(columns).saturating_mul(answer.len() + 1) > MOST_CELLS {
+        if rows.saturating_mul(columns).saturating_mul(answer.len() + 1) > MAX_CELLS {
             return false;
         }
-        let same_run = |side: &[(&str, Fate)], at: usize| match (at.checked_sub(1), side.get(at)) {
-            (Some(before), Some((_, Fate::Own(b) | Fate::MayGo(b)))) => {
-                matches!(side[before].1, Fate::Own(a) | Fate::MayGo(a) if a == *b)
+        let same_run = |side: &[(&str, WordStatus)], at: usize| match (
+            at.checked_sub(1),
+            side.get(at),
+        ) {
+            (Some(before), Some((_, WordStatus::Added(b) | WordStatus::Optional(b)))) => {
+                matches!(side[before].1, WordStatus::Added(a) | WordStatus::Optional(a) if a == *b)
             }
             _ => false,
         };
@@ -169,28 +179,28 @@ impl<'a> Sides<'a> {
                         continue;
                     }
                     let (file, caller) = (self.file.get(i), self.caller.get(j));
-                    // Words that go without a trace.
-                    if matches!(file, Some((_, Fate::Gone | Fate::MayGo(_)))) {
+                    // Words that may be dropped.
+                    if matches!(file, Some((_, WordStatus::Removed | WordStatus::Optional(_)))) {
                         here[(i + 1) * columns + j] = true;
                     }
-                    if matches!(caller, Some((_, Fate::Gone))) {
+                    if matches!(caller, Some((_, WordStatus::Removed))) {
                         here[i * columns + j + 1] = true;
                     }
                     let Some(word) = answer.get(k) else { continue };
-                    if let (Some((own, Fate::Common(a))), Some((_, Fate::Common(b)))) =
+                    if let (Some((own, WordStatus::Common(a))), Some((_, WordStatus::Common(b)))) =
                         (file, caller)
                         && a == b
                         && own == word
                     {
                         next[(i + 1) * columns + j + 1] = true;
                     }
-                    if let Some((own, Fate::Own(_) | Fate::MayGo(_))) = file
+                    if let Some((own, WordStatus::Added(_) | WordStatus::Optional(_))) = file
                         && own == word
                         && !same_run(&self.caller, j)
                     {
                         next[(i + 1) * columns + j] = true;
                     }
-                    if let Some((own, Fate::Own(_))) = caller
+                    if let Some((own, WordStatus::Added(_))) = caller
                         && self.stale.get(own).unwrap_or(own) == word
                         && !same_run(&self.file, i)
                     {
@@ -208,7 +218,7 @@ impl<'a> Sides<'a> {
 }
 
 /// Where a word of one side comes from.
-enum From {
+enum WordSource {
     /// This word of the base.
     Base(usize),
     /// It replaces these words of the base, or goes between two.
@@ -216,15 +226,15 @@ enum From {
 }
 
 /// What one side did to the base.
-struct Side {
+struct SideDiff {
     /// For each word of the base whether the side has it.
     kept: Vec<bool>,
-    from: Vec<From>,
+    from: Vec<WordSource>,
     /// Words of the base, and words of the side in their place.
     replaced: Vec<(Range<usize>, Range<usize>)>,
 }
 
-impl Side {
+impl SideDiff {
     fn of(base: &[&str], side: &[&str]) -> Self {
         let mut out =
             Self { kept: vec![false; base.len()], from: Vec::new(), replaced: Vec::new() };
@@ -232,9 +242,9 @@ impl Side {
             let (old, new) = (op.old_range(), op.new_range());
             if op.tag() == similar::DiffTag::Equal {
                 out.kept[old.clone()].fill(true);
-                out.from.extend(old.map(From::Base));
+                out.from.extend(old.map(WordSource::Base));
             } else {
-                out.from.extend(new.clone().map(|_| From::Between(old.start, old.end)));
+                out.from.extend(new.clone().map(|_| WordSource::Between(old.start, old.end)));
                 out.replaced.push((old, new));
             }
         }
@@ -242,8 +252,8 @@ impl Side {
     }
 }
 
-/// The words and marks of a text, without white space.
-fn solid(text: &str) -> Vec<&str> {
+/// The words and punctuation of a text, without whitespace.
+fn words(text: &str) -> Vec<&str> {
     tokens(text).into_iter().filter(|token| !token.trim().is_empty()).collect()
 }
 
@@ -251,10 +261,10 @@ fn is_word(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphanumeric() || c == '_')
 }
 
-/// The answer with its white space normalised: between two neighbouring words it is taken from the
+/// The answer with its whitespace normalised: between two neighbouring words it is taken from the
 /// file, or else from the caller. Only if neither has the two words side by side, that of the
-/// answer is used, with several blanks reduced to one.
-pub(super) fn spaced(hunk: &ConflictHunk, text: &str) -> String {
+/// answer is used, reduced to one space.
+pub(super) fn normalize_whitespace(hunk: &ConflictHunk, text: &str) -> String {
     fn pairs<'a>(text: &'a str, out: &mut HashMap<(&'a str, &'a str), &'a str>) {
         let mut before: Option<&str> = None;
         let mut gap = "";
@@ -302,7 +312,7 @@ pub(super) fn spaced(hunk: &ConflictHunk, text: &str) -> String {
 
 /// Re-indents an answer that has the indentation that the caller assumed to the indentation of the
 /// file.
-pub(super) fn at_depth(hunk: &ConflictHunk, text: &str) -> String {
+pub(super) fn reindent(hunk: &ConflictHunk, text: &str) -> String {
     fn indent(text: &str) -> Option<&str> {
         let line = text.lines().find(|line| !line.trim().is_empty())?;
         Some(&line[..line.len() - line.trim_start().len()])
@@ -322,9 +332,9 @@ pub(super) fn at_depth(hunk: &ConflictHunk, text: &str) -> String {
     moved.collect::<Vec<_>>().join("\n")
 }
 
-/// The text of a conflict that needs no question: the caller and the file changed different
-/// words of one line.
-pub(super) fn merged(hunk: &ConflictHunk) -> Option<String> {
+/// Resolves a conflict without a question, if the caller and the file changed different words of
+/// one line.
+pub(super) fn merge_words(hunk: &ConflictHunk) -> Option<String> {
     let single = |text: &str| !text.trim().is_empty() && !text.contains('\n');
     if ![&hunk.believed, &hunk.found, &hunk.wanted].into_iter().all(|text| single(text)) {
         return None;
@@ -344,20 +354,20 @@ pub(super) fn merged(hunk: &ConflictHunk) -> Option<String> {
             .map(|op| (op.old_range(), to[op.new_range()].to_vec()))
             .collect()
     };
-    // A typing error is not a conflict; a different name is.
-    let slip = |range: &Range<usize>, text: &[String]| {
+    // A typo is not a conflict; a different name is.
+    let is_typo = |range: &Range<usize>, text: &[String]| {
         let (a, b) = (base[range.clone()].concat(), text.concat());
         rapidfuzz::distance::levenshtein::normalized_similarity(a.chars(), b.chars()) >= 0.5
     };
     let mut all = changes(&ours);
-    if !all.iter().all(|(range, text)| slip(range, text)) {
+    if !all.iter().all(|(range, text)| is_typo(range, text)) {
         return None;
     }
     for change in changes(&theirs) {
         if all.contains(&change) {
             continue;
         }
-        // Neighbouring words depend on each other; a blank between is no distance.
+        // Neighbouring words depend on each other, whatever whitespace is between them.
         let near = |other: &(Range<usize>, Vec<String>)| {
             change.0.start <= other.0.end + 1 && other.0.start <= change.0.end + 1
         };
@@ -378,7 +388,7 @@ pub(super) fn merged(hunk: &ConflictHunk) -> Option<String> {
     Some(out)
 }
 
-/// Words, runs of blanks and single marks.
+/// Words, runs of whitespace and single punctuation characters.
 fn tokens(text: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         c if c.is_alphanumeric() || c == '_' => 0,
@@ -418,7 +428,7 @@ mod tests {
     #[test]
     fn an_answer_keeps_what_the_caller_added() {
         let stale = hunk("timeout: 3000,", "timeout: 4500,", "timeout: 8000,");
-        let ok = |text: &str| check(&stale, text).is_ok();
+        let ok = |text: &str| check_merge(&stale, text).is_ok();
         assert!(ok("timeout: 8000,"));
         assert!(!ok("timeout: 4500,"));
         assert!(!ok("timeout: 9000,"));
@@ -428,7 +438,7 @@ mod tests {
     #[test]
     fn what_only_the_file_has_stays_beside_what_the_caller_adds() {
         let both = hunk("f(items) {", "g(items, tax) {", "f(items, cut) {");
-        let ok = |text: &str| check(&both, text).is_ok();
+        let ok = |text: &str| check_merge(&both, text).is_ok();
         assert!(ok("g(items, tax, cut) {"));
         assert!(ok("g(items, cut, tax) {"));
         for bad in [
@@ -442,22 +452,22 @@ mod tests {
             assert!(!ok(bad), "{bad}");
         }
         let renamed = hunk("usr = get(id)", "user = get(id)", "usr = get(id)\ncheck(usr)");
-        assert!(check(&renamed, "user = get(id)\ncheck(user)").is_ok());
-        assert!(check(&renamed, "usr = get(id)\ncheck(usr)").is_err());
+        assert!(check_merge(&renamed, "user = get(id)\ncheck(user)").is_ok());
+        assert!(check_merge(&renamed, "usr = get(id)\ncheck(usr)").is_err());
     }
 
     #[test]
     fn words_that_changed_apart_merge() {
         let apart = hunk("retrun getUser(id)", "return getUser(id)", "return getUser(id, cache)");
-        assert_eq!(merged(&apart).as_deref(), Some("return getUser(id, cache)"));
-        assert_eq!(merged(&hunk("a = 1", "a = 2", "a = 3")), None);
+        assert_eq!(merge_words(&apart).as_deref(), Some("return getUser(id, cache)"));
+        assert_eq!(merge_words(&hunk("a = 1", "a = 2", "a = 3")), None);
     }
 
     #[test]
-    fn the_parts_of_an_answer_stand_between_the_fixed_lines() {
+    fn an_answer_is_split_at_the_fixed_lines() {
         let skeleton = [Some("a".into()), None, Some("b".into()), None];
-        assert_eq!(parts(&skeleton, "a\nx\ny\nb\nz"), Ok(vec!["x\ny".into(), "z".into()]));
-        assert!(parts(&skeleton, "x\nz").is_err());
-        assert_eq!(parts(&[None], "  x"), Ok(vec!["  x".into()]));
+        assert_eq!(split_answer(&skeleton, "a\nx\ny\nb\nz"), Ok(vec!["x\ny".into(), "z".into()]));
+        assert!(split_answer(&skeleton, "x\nz").is_err());
+        assert_eq!(split_answer(&[None], "  x"), Ok(vec!["  x".into()]));
     }
 }

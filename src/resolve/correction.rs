@@ -1,4 +1,4 @@
-//! The checks on the place that a model points at: byte-exact in the file, as often as
+//! Checks the place that a model points at: byte-exact in the file, as often as
 //! expected, inside what was shown, where our own search looked first, and related to
 //! `old_str` by containment.
 
@@ -11,27 +11,27 @@ use crate::port::Reply;
 use crate::text::Snapshot;
 
 /// The share of the rarer words of one text that must be in the other.
-const LEAST_SHARED: f64 = 0.5;
-/// Another region that is not this much less alike leaves the place open.
-const MARGIN: f64 = 0.02;
+const MIN_SHARED: f64 = 0.5;
+/// The place must be more similar to `old_str` than any other region by this much.
+const MIN_LEAD: f64 = 0.02;
 
-/// A place that passed.
+/// A correction that passed the checks.
 #[derive(Debug)]
 pub(super) struct Accepted {
-    pub(super) found: Vec<Range<usize>>,
+    pub(super) ranges: Vec<Range<usize>>,
 }
 
-/// Why an answer did not pass.
+/// Why an answer was rejected.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum Rejection {
     /// The text occurs more often than expected, at these lines.
     TooOften(Vec<usize>),
     /// Anything else, in words.
     Other(String),
 }
 
-fn other<T>(why: impl Into<String>) -> Result<T, Trouble> {
-    Err(Trouble::Other(why.into()))
+fn reject<T>(why: impl Into<String>) -> Result<T, Rejection> {
+    Err(Rejection::Other(why.into()))
 }
 
 /// Where `text` occurs, without overlaps.
@@ -43,23 +43,23 @@ pub(super) fn occurrences(text: &str, file: &str) -> Vec<Range<usize>> {
     finder.find_iter(file.as_bytes()).map(|at| at..at + text.len()).collect()
 }
 
-pub(super) fn check(
+pub(super) fn check_correction(
     request: &EditRequest,
     snapshot: &Snapshot,
     survey: &Survey,
     reply: &Reply,
-) -> Result<Accepted, Trouble> {
+) -> Result<Accepted, Rejection> {
     let (text, place) = match reply {
         Reply::Text(text) => (text.as_str(), None),
         Reply::Located { text, place } => (text.as_str(), Some(place)),
         Reply::WithNew { text, place, .. } => (text.as_str(), place.as_ref()),
-        _ => return other("the answer is not a text"),
+        _ => return reject("the answer is not a text"),
     };
     if text.contains('\0') {
-        return other("the answer holds a NUL character");
+        return reject("the answer holds a NUL character");
     }
     if text.len() > request.old.len().saturating_mul(4) + 1024 {
-        return other(format!("the answer is {} bytes long, far more than old_str", text.len()));
+        return reject(format!("the answer is {} bytes long, far more than old_str", text.len()));
     }
     let file = snapshot.text();
     let line = |range: &Range<usize>| snapshot.lines().number_at(range.start);
@@ -70,7 +70,7 @@ pub(super) fn check(
             .filter(|range| window.start <= range.start && range.end <= window.end)
     });
     if text.trim().is_empty() && named.is_none() {
-        return other("the answer is blank");
+        return reject("the answer is blank");
     }
     let trimmed = text.trim_matches('\n');
     let crlf = || trimmed.replace("\r\n", "\n").replace('\n', "\r\n");
@@ -82,21 +82,21 @@ pub(super) fn check(
         && let Some(range) = named
     {
         let copied =
-            trimmed.is_empty() || shares(trimmed, &file[range.clone()], file) >= LEAST_SHARED;
+            trimmed.is_empty() || shared_weight(trimmed, &file[range.clone()], file) >= MIN_SHARED;
         if !copied {
-            return other("the text of the answer is not at the lines that it names");
+            return reject("the text of the answer is not at the lines that it names");
         }
         found = vec![range];
     }
     if found.is_empty() {
-        return other("the answer is not in the file byte for byte");
+        return reject("the answer is not in the file byte for byte");
     }
     match request.expected {
         Expected::Exactly(count) if found.len() > count.get() => {
-            return Err(Trouble::TooOften(found.iter().map(line).collect()));
+            return Err(Rejection::TooOften(found.iter().map(line).collect()));
         }
         Expected::Exactly(count) if found.len() < count.get() => {
-            return other(format!("the answer occurs {} times, expected {count}", found.len()));
+            return reject(format!("the answer occurs {} times, expected {count}", found.len()));
         }
         _ => {}
     }
@@ -105,11 +105,11 @@ pub(super) fn check(
         let shown = survey.shown.iter().map(|w| w.start.max(range.start)..w.end.min(range.end));
         match shown.filter(|part| part.start < part.end).max_by_key(Range::len) {
             Some(part) => *range = part,
-            None => return other(format!("line {} was not shown", line(range))),
+            None => return reject(format!("line {} was not shown", line(range))),
         }
     }
-    if let Some(range) = found.iter().find(|range| cuts_a_word(file, range)) {
-        return other(format!("the answer cuts a word in two at line {}", line(range)));
+    if let Some(range) = found.iter().find(|range| splits_word(file, range)) {
+        return reject(format!("the answer cuts a word in two at line {}", line(range)));
     }
     let overlaps = |region: &Range<usize>| {
         found.iter().any(|range| region.start < range.end && range.start < region.end)
@@ -117,25 +117,25 @@ pub(super) fn check(
     let (here, elsewhere): (Vec<_>, Vec<_>) =
         survey.regions.iter().partition(|region| overlaps(&region.range));
     let score = here.iter().map(|region| region.score).fold(0.0, f64::max);
-    if let Some(rival) = elsewhere.iter().find(|rival| rival.score > score - MARGIN) {
-        return other(format!("line {} is at least as near to old_str", line(&rival.range)));
+    if let Some(rival) = elsewhere.iter().find(|rival| rival.score > score - MIN_LEAD) {
+        return reject(format!("line {} is at least as near to old_str", line(&rival.range)));
     }
-    let found = widened(found, survey, file);
+    let found = widen_to_region(found, survey, file);
     for range in &found {
-        let shared = shares(&request.old, &file[range.clone()], file);
-        if shared < LEAST_SHARED {
-            return other(format!(
+        let shared = shared_weight(&request.old, &file[range.clone()], file);
+        if shared < MIN_SHARED {
+            return reject(format!(
                 "only {:.0} % of the rarer words of the place and old_str are the same",
                 shared * 100.0
             ));
         }
     }
-    Ok(Accepted { found })
+    Ok(Accepted { ranges: found })
 }
 
-/// The whole region that our own search found around the place: the model says where, and
-/// the lines of the call say how far.
-fn widened(found: Vec<Range<usize>>, survey: &Survey, text: &str) -> Vec<Range<usize>> {
+/// Widens the place to the whole region that our own search found around it: the model says where,
+/// and the lines of the call say how far.
+fn widen_to_region(found: Vec<Range<usize>>, survey: &Survey, text: &str) -> Vec<Range<usize>> {
     let [range] = &found[..] else { return found };
     let overlaps = |region: &&Range<usize>| region.start < range.end && range.start < region.end;
     let Some(region) = survey.regions.iter().map(|region| &region.range).find(overlaps) else {
@@ -146,15 +146,16 @@ fn widened(found: Vec<Range<usize>>, survey: &Survey, text: &str) -> Vec<Range<u
     std::iter::once(wide).collect()
 }
 
-/// How much of the rarer words of one text is in the other, whichever way is more.
-fn shares(a: &str, b: &str, file: &str) -> f64 {
+/// The share of one text's words, weighted by rarity, that is in the other; the larger of both
+/// directions.
+fn shared_weight(a: &str, b: &str, file: &str) -> f64 {
     let mut count: HashMap<&str, usize> = HashMap::new();
     for word in words(file) {
         *count.entry(word).or_default() += 1;
     }
     #[expect(clippy::cast_precision_loss, reason = "counts of words")]
     let weight = |word: &str| 1.0 / (1.0 + count.get(word).copied().unwrap_or(0) as f64).sqrt();
-    let within = |one: &str, other: &str| {
+    let share_in = |one: &str, other: &str| {
         let known: std::collections::HashSet<&str> = words(other).collect();
         let all: std::collections::HashSet<&str> = words(one).collect();
         let total: f64 = all.iter().map(|word| weight(word)).sum();
@@ -167,7 +168,7 @@ fn shares(a: &str, b: &str, file: &str) -> f64 {
         |text: &str| text.chars().filter(|c| !c.is_whitespace()).take(4_000).collect::<Vec<_>>();
     let (x, y) = (letters(a), letters(b));
     let alike = rapidfuzz::distance::levenshtein::normalized_similarity(x.iter(), y.iter());
-    within(a, b).max(within(b, a)).max(alike)
+    share_in(a, b).max(share_in(b, a)).max(alike)
 }
 
 fn words(text: &str) -> impl Iterator<Item = &str> {
@@ -189,7 +190,7 @@ fn lines(snapshot: &Snapshot, start: usize, end: usize) -> Option<Range<usize>> 
     Some(first.body.start..last.body.end)
 }
 
-fn cuts_a_word(file: &str, range: &Range<usize>) -> bool {
+fn splits_word(file: &str, range: &Range<usize>) -> bool {
     let word = |c: Option<char>| c.is_some_and(is_word);
     let (before, inside, after) = (&file[..range.start], &file[range.clone()], &file[range.end..]);
     word(before.chars().next_back()) && word(inside.chars().next())
