@@ -16,7 +16,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let task = std::env::args().nth(1).ok_or("say what to do")?;
     let client = Client::new();
     let tools = Toolbox::new(Engine::builder(DiskStore::open(".".as_ref())?).build());
-    let declared = export(Format::OpenAi, tools.listed());
+    let declared = export(Format::OpenAi, tools.listed_tools());
     let mut messages = vec![json!({ "role": "user", "content": task })];
     loop {
         let body = json!({ "model": "gpt-4o-mini", "messages": messages, "tools": declared });

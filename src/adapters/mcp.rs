@@ -296,7 +296,7 @@ impl ServerHandler for McpServer {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self.tools.toolbox().listed().map(|spec| describe(spec, self.format));
+        let tools = self.tools.toolbox().listed_tools().map(|spec| describe(spec, self.format));
         Ok(ListToolsResult::with_all_items(tools.collect()))
     }
 
@@ -399,7 +399,7 @@ impl ServerHandler for McpServer {
         let ledger = toolbox.engine().ledger().clone();
         let files = ledger.files().len();
         let toolbox = match context.peer.peer_info() {
-            Some(peer) => toolbox.for_client(&peer.client_info.name),
+            Some(peer) => toolbox.with_client(&peer.client_info.name),
             None => toolbox,
         };
         let name = request.name.into_owned();
@@ -409,10 +409,10 @@ impl ServerHandler for McpServer {
         // Dropping the work reaches the model call and a commit that has not begun; a panic
         // in it is an answer.
         let work = self.workers.run(move || async move {
-            let (reply, telling) = toolbox.call_untold(&name, arguments, &options).await;
-            (reply, Some(telling))
+            let (reply, pending) = toolbox.call_deferred(&name, arguments, &options).await;
+            (reply, Some(pending))
         });
-        let (mut reply, telling) = tokio::select! {
+        let (mut reply, pending) = tokio::select! {
             done = work => done.unwrap_or_else(|| (ToolReply::refused(
                 Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
                     .hint("Nothing is known about the outcome: read the file before the next edit."),
@@ -438,9 +438,9 @@ impl ServerHandler for McpServer {
             // A client that is gone needs no news.
             let _ = context.peer.notify_resource_list_changed().await;
         }
-        match (telling, &self.traffic) {
-            (Some(telling), Some(traffic)) => traffic.will_tell(id, telling),
-            (Some(telling), None) => drop(telling.told()),
+        match (pending, &self.traffic) {
+            (Some(pending), Some(traffic)) => traffic.answer_ready(id, pending),
+            (Some(pending), None) => drop(pending.deliver()),
             (None, _) => {}
         }
         Ok(answer(reply, self.format).into())

@@ -62,15 +62,15 @@ pub(crate) trait Chat: Send + Sync {
 /// What happens, for an observer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
-pub(crate) enum Event<'a> {
+pub(crate) enum AgentEvent<'a> {
     /// A turn begins: its number and the limit.
-    Step(usize, usize),
+    TurnStarted(usize, usize),
     /// The model said something.
-    Said(&'a str),
+    Text(&'a str),
     /// The guard sent the model back.
-    Reminded(&'a str),
+    Reminder(&'a str),
     /// A tool was called.
-    Called {
+    ToolCalled {
         /// The call.
         call: &'a ToolUse,
         /// Its answer.
@@ -80,7 +80,7 @@ pub(crate) enum Event<'a> {
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct RunEnd {
+pub(crate) struct RunResult {
     /// Whether the task was completed under the guard.
     pub ok: bool,
     /// What was done, or what went wrong.
@@ -102,7 +102,7 @@ pub(crate) struct RunEnd {
 pub(crate) struct Agent<C> {
     toolbox: Toolbox,
     chat: C,
-    steps: usize,
+    max_steps: usize,
 }
 
 impl<C: Chat> Agent<C> {
@@ -111,9 +111,9 @@ impl<C: Chat> Agent<C> {
         let toolbox = if toolbox.guard().is_some() {
             toolbox
         } else {
-            toolbox.guarded(GuardPolicy::strict())
+            toolbox.with_guard(GuardPolicy::strict())
         };
-        Self { toolbox, chat, steps: 40 }
+        Self { toolbox, chat, max_steps: 40 }
     }
 
     /// The tools.
@@ -123,8 +123,8 @@ impl<C: Chat> Agent<C> {
 
     /// The most turns that the model gets.
     #[must_use]
-    pub(crate) fn steps(self, steps: usize) -> Self {
-        Self { steps, ..self }
+    pub(crate) fn with_max_steps(self, steps: usize) -> Self {
+        Self { max_steps: steps, ..self }
     }
 
     /// Runs one task to its end, or until `stop`; what was done by then is reported.
@@ -132,36 +132,36 @@ impl<C: Chat> Agent<C> {
         &self,
         task: &str,
         stop: impl Future<Output = ()>,
-        mut watch: impl FnMut(Event<'_>),
-    ) -> RunEnd {
+        mut watch: impl FnMut(AgentEvent<'_>),
+    ) -> RunResult {
         let mut stop = pin!(stop);
-        let tools = export(Format::OpenAi, self.toolbox.listed());
+        let tools = export(Format::OpenAi, self.toolbox.listed_tools());
         let tools = without_strict(tools);
         let mut messages = vec![json!({ "role": "system", "content": SYSTEM })];
         let opening = self.toolbox.guard().and_then(|guard| guard.opening_message());
-        messages.extend(opening.map(user));
-        messages.push(user(task.to_owned()));
-        let mut run = Run { before: BTreeMap::new(), reminders: 0 };
-        for step in 1..=self.steps {
-            watch(Event::Step(step, self.steps));
-            let turn = match unless(stop.as_mut(), self.chat.turn(&messages, &tools)).await {
+        messages.extend(opening.map(user_message));
+        messages.push(user_message(task.to_owned()));
+        let mut run = RunState { before: BTreeMap::new(), reminders: 0 };
+        for step in 1..=self.max_steps {
+            watch(AgentEvent::TurnStarted(step, self.max_steps));
+            let turn = match until_stopped(stop.as_mut(), self.chat.turn(&messages, &tools)).await {
                 Some(Ok(turn)) => turn,
-                Some(Err(error)) => return self.end(run, Err(("MODEL_FAILED", error))).await,
+                Some(Err(error)) => return self.finish(run, Err(("MODEL_FAILED", error))).await,
                 None => return self.interrupted(run, step).await,
             };
             if !turn.text.is_empty() {
-                watch(Event::Said(&turn.text));
+                watch(AgentEvent::Text(&turn.text));
             }
-            messages.push(assistant(&turn));
+            messages.push(assistant_message(&turn));
             if turn.calls.is_empty() {
                 let reminder = self.toolbox.guard().and_then(|guard| guard.on_text_answer());
                 let reminder = reminder.unwrap_or_else(|| UNFINISHED.to_owned());
                 run.reminders += 1;
                 if run.reminders > MAX_REMINDERS {
-                    return self.end(run, Err(("NOT_COMPLETED", turn.text))).await;
+                    return self.finish(run, Err(("NOT_COMPLETED", turn.text))).await;
                 }
-                watch(Event::Reminded(&reminder));
-                messages.push(user(reminder));
+                watch(AgentEvent::Reminder(&reminder));
+                messages.push(user_message(reminder));
                 continue;
             }
             // All calls of a turn speak of what the model had been told before it.
@@ -169,36 +169,41 @@ impl<C: Chat> Agent<C> {
             for call in &turn.calls {
                 let reply = {
                     let mut work = pin!(self.call(&mut run, call, seen_answers));
-                    let reply = unless(stop.as_mut(), work.as_mut()).await;
+                    let reply = until_stopped(stop.as_mut(), work.as_mut()).await;
                     if reply.is_none() {
                         // A write that has begun is finished; a question is not waited for.
-                        let _ = tokio::time::timeout(LAST_CALL, work).await;
+                        let _ = tokio::time::timeout(SHUTDOWN_GRACE, work).await;
                     }
                     reply
                 };
                 let Some(reply) = reply else { return self.interrupted(run, step).await };
-                watch(Event::Called { call, reply: &reply });
+                watch(AgentEvent::ToolCalled { call, reply: &reply });
                 messages.push(json!({
                     "role": "tool",
                     "tool_call_id": call.id,
-                    "content": shown(&call.name, &reply),
+                    "content": answer_text(&call.name, &reply),
                 }));
                 if call.name == "task_complete" && reply.ok {
                     let summary = reply.report["summary"].as_str().unwrap_or_default().to_owned();
-                    return self.end(run, Ok(summary)).await;
+                    return self.finish(run, Ok(summary)).await;
                 }
             }
         }
-        let why = format!("the task was not completed within {} steps", self.steps);
-        self.end(run, Err(("STEP_LIMIT", why))).await
+        let why = format!("the task was not completed within {} steps", self.max_steps);
+        self.finish(run, Err(("STEP_LIMIT", why))).await
     }
 
-    async fn interrupted(&self, run: Run, step: usize) -> RunEnd {
-        let why = format!("the run was interrupted in step {step} of {}", self.steps);
-        self.end(run, Err(("INTERRUPTED", why))).await
+    async fn interrupted(&self, run: RunState, step: usize) -> RunResult {
+        let why = format!("the run was interrupted in step {step} of {}", self.max_steps);
+        self.finish(run, Err(("INTERRUPTED", why))).await
     }
 
-    async fn call(&self, run: &mut Run, call: &ToolUse, seen_answers: SeenAnswers) -> ToolReply {
+    async fn call(
+        &self,
+        run: &mut RunState,
+        call: &ToolUse,
+        seen_answers: SeenAnswers,
+    ) -> ToolReply {
         let arguments = Value::String(call.arguments.clone());
         let arguments = serde_json::from_str(&call.arguments).unwrap_or(arguments);
         if let Value::Object(given) = &arguments {
@@ -216,12 +221,12 @@ impl<C: Chat> Agent<C> {
         self.toolbox.engine().snapshot(&path).await.ok()
     }
 
-    async fn end(&self, run: Run, end: Result<String, (&str, String)>) -> RunEnd {
+    async fn finish(&self, run: RunState, end: Result<String, (&str, String)>) -> RunResult {
         let (mut files_changed, mut diff) = (Vec::new(), String::new());
         for (path, before) in run.before {
             let after = self.read(&path).await;
             if before != after {
-                diff.push_str(&whole_diff(&path, before.as_ref(), after.as_ref()));
+                diff.push_str(&file_diff(&path, before.as_ref(), after.as_ref()));
                 files_changed.push(path);
             }
         }
@@ -237,7 +242,7 @@ impl<C: Chat> Agent<C> {
             (Err((code, why)), None) => (why, Some(code.to_owned())),
             (Ok(summary), None) => (summary, None),
         };
-        RunEnd { ok: error.is_none(), summary, files_changed, tool_calls, error, diff }
+        RunResult { ok: error.is_none(), summary, files_changed, tool_calls, error, diff }
     }
 }
 
@@ -245,10 +250,10 @@ const UNFINISHED: &str = "You have not called task_complete. If the task is done
 summary; if not, go on with the tools.";
 
 /// What a tool call that has begun gets when the run is interrupted.
-const LAST_CALL: Duration = Duration::from_secs(1);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(1);
 
 /// Does the work, unless it is told to stop before it is done.
-async fn unless<T>(
+async fn until_stopped<T>(
     mut stop: Pin<&mut impl Future<Output = ()>>,
     work: impl Future<Output = T>,
 ) -> Option<T> {
@@ -262,16 +267,16 @@ async fn unless<T>(
     .await
 }
 
-struct Run {
+struct RunState {
     before: BTreeMap<String, Option<Snapshot>>,
     reminders: usize,
 }
 
-fn user(text: String) -> Value {
+fn user_message(text: String) -> Value {
     json!({ "role": "user", "content": text })
 }
 
-fn assistant(turn: &Turn) -> Value {
+fn assistant_message(turn: &Turn) -> Value {
     let calls: Vec<Value> = turn
         .calls
         .iter()
@@ -304,7 +309,7 @@ fn without_strict(mut tools: Value) -> Value {
 }
 
 /// What the model sees of an answer.
-fn shown(tool: &str, reply: &ToolReply) -> String {
+fn answer_text(tool: &str, reply: &ToolReply) -> String {
     let text = match (tool, reply.code) {
         ("task_complete", Some(EditCode::Blocked)) => reply.report.to_string(),
         _ => reply.message.clone(),
@@ -315,7 +320,7 @@ fn shown(tool: &str, reply: &ToolReply) -> String {
     }
 }
 
-fn whole_diff(path: &str, before: Option<&Snapshot>, after: Option<&Snapshot>) -> String {
+fn file_diff(path: &str, before: Option<&Snapshot>, after: Option<&Snapshot>) -> String {
     let text = |side: Option<&Snapshot>| side.map_or(String::new(), |s| s.text().to_owned());
     let name = |side: Option<&Snapshot>, letter: char| match side {
         Some(_) => format!("{letter}/{path}"),

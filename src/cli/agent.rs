@@ -11,7 +11,7 @@ use super::args::{AgentArgs, Common};
 use super::exit::Exit;
 use super::{model, settings, signals};
 use crate::adapters::openai::{OpenAi, WireLimits};
-use crate::agent::{Agent, Event};
+use crate::agent::{Agent, AgentEvent};
 use crate::port::CommitOptions;
 use crate::session::GuardPolicy;
 use crate::text::{redact, redact_json};
@@ -36,8 +36,8 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         Err(error) => return Exit::usage(error.to_string()),
     };
     let policy = if args.soft { GuardPolicy::soft() } else { GuardPolicy::strict() };
-    let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
-    let agent = Agent::new(toolbox.guarded(policy), chat).steps(args.steps);
+    let toolbox = toolbox.with_client(&format!("restitch agent, {}", chat.endpoint().model));
+    let agent = Agent::new(toolbox.with_guard(policy), chat).with_max_steps(args.steps);
     let ended = Cell::new(0);
     let signal = signals::take();
     let stop = async { ended.set(signal.await) };
@@ -75,12 +75,12 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
 }
 
 /// One line an event.
-fn progress(event: Event<'_>) {
+fn progress(event: AgentEvent<'_>) {
     let line = match event {
-        Event::Step(number, most) => format!("step {number} of {most}"),
-        Event::Said(text) => format!("  says: {}", clip(text)),
-        Event::Reminded(text) => format!("  guard: {}", clip(text)),
-        Event::Called { call, reply } => {
+        AgentEvent::TurnStarted(number, most) => format!("step {number} of {most}"),
+        AgentEvent::Text(text) => format!("  says: {}", clip(text)),
+        AgentEvent::Reminder(text) => format!("  guard: {}", clip(text)),
+        AgentEvent::ToolCalled { call, reply } => {
             let mark = if reply.ok { "ok" } else { "refused" };
             format!("  {} {}: {mark}: {}", call.name, clip(&call.arguments), clip(&reply.message))
         }

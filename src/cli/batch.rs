@@ -14,7 +14,7 @@ use crate::edit::{EditCode, Refusal};
 use crate::engine::CallOptions;
 use crate::session::{AnswerTracker, SeenAnswers};
 use crate::spans;
-use crate::tools::{self, Telling, ToolReply, Toolbox};
+use crate::tools::{self, PendingAnswer, ToolReply, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
     let toolbox = match settings::toolbox(common) {
@@ -34,11 +34,11 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => {
                 let seen_answers = answer_tracker.seen_at(start);
-                let (id, reply, telling) =
+                let (id, reply, pending) =
                     answer(&toolbox, &line, args.dry_run, seen_answers).await;
-                if let Some(telling) = telling {
+                if let Some(pending) = pending {
                     // What is here by now was sent without this answer.
-                    answer_tracker.answer_sent(intake.received(), telling.told());
+                    answer_tracker.answer_sent(intake.received(), pending.deliver());
                 }
                 (id, reply)
             }
@@ -92,7 +92,7 @@ async fn answer(
     line: &[u8],
     dry_run: bool,
     seen_answers: SeenAnswers,
-) -> (Value, ToolReply, Option<Telling>) {
+) -> (Value, ToolReply, Option<PendingAnswer>) {
     let mut around = match serde_json::from_slice::<Value>(line) {
         Ok(Value::Object(around)) => around,
         Ok(_) => return (Value::Null, malformed("the request is not a JSON object".into()), None),
@@ -104,7 +104,7 @@ async fn answer(
     let Some(arguments) = around.remove("arguments") else {
         return (id, malformed("`arguments` is missing".into()), None);
     };
-    let around: Around = match tools::read_around("batch", around) {
+    let around: Around = match tools::parse_envelope("batch", around) {
         Ok(around) => around,
         Err(refusal) => return (id, ToolReply::refused(refusal), None),
     };
@@ -115,13 +115,13 @@ async fn answer(
         ..CallOptions::default()
     };
     let tool = around.tool.as_deref().unwrap_or("edit_file");
-    if tool == "edit_file" && tools::brings_text(&arguments) {
+    if tool == "edit_file" && tools::has_inline_text(&arguments) {
         let span = spans::call("edit_file", None);
         let gate = toolbox.engine().syntax_gate();
-        let reply = span.in_scope(|| tools::edit_text_by(arguments, gate));
-        spans::record_reply(&span, &reply);
+        let reply = span.in_scope(|| tools::edit_text_with(arguments, gate));
+        spans::answered(&span, &reply);
         return (id, reply, None);
     }
-    let (reply, telling) = toolbox.call_untold(tool, arguments, &options).await;
-    (id, reply, Some(telling))
+    let (reply, pending) = toolbox.call_deferred(tool, arguments, &options).await;
+    (id, reply, Some(pending))
 }

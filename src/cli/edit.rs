@@ -98,7 +98,7 @@ fn text_to_text(common: &Common, args: &EditArgs, old: String, new: String) -> E
         (None, true) => Expected::All,
         (None, false) => Expected::default(),
     };
-    let language = match args.language.as_deref().map(tools::language_named).transpose() {
+    let language = match args.language.as_deref().map(tools::parse_language).transpose() {
         Ok(language) => language,
         Err(refusal) => return Exit::usage(refusal.text()),
     };

@@ -19,7 +19,7 @@ use crate::adapters::mcp::{
 };
 use crate::session::GuardPolicy;
 use crate::text::register_secret;
-use crate::tools::{Offer, Toolbox};
+use crate::tools::{ToolSet, Toolbox};
 
 pub(crate) async fn run(common: &Common, args: McpArgs) -> Exit {
     if args.http.is_some() {
@@ -133,8 +133,8 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
         if let Some(asks) = &asks {
             let engine = toolbox
                 .engine()
-                .wrap_corrector(|inner| Arc::new(RateLimitedCorrector::new(inner, asks.clone())));
-            toolbox = toolbox.over(engine);
+                .asking_through(|inner| Arc::new(RateLimitedCorrector::new(inner, asks.clone())));
+            toolbox = toolbox.with_engine(engine);
         }
         roots.push((name.clone(), server(&args, toolbox, &root)));
     }
@@ -144,13 +144,13 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
 
 /// The tools over `root`, as the flags want them.
 fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit> {
-    let offer = Offer::parse(&args.tools, settings::dialect(common)?).map_err(Exit::usage)?;
+    let tool_set = ToolSet::parse(&args.tools, settings::dialect(common)?).map_err(Exit::usage)?;
     let common = Common { root: Some(root.folder.clone()), ..common.clone() };
-    let toolbox = settings::toolbox(&common)?.offering(offer);
+    let toolbox = settings::toolbox(&common)?.with_tool_set(tool_set);
     Ok(match args.guard.as_deref() {
         None => toolbox,
-        Some("soft") => toolbox.guarded(GuardPolicy::soft()),
-        Some(_) => toolbox.guarded(GuardPolicy::strict()),
+        Some("soft") => toolbox.with_guard(GuardPolicy::soft()),
+        Some(_) => toolbox.with_guard(GuardPolicy::strict()),
     })
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use super::args::{Common, SchemaArgs};
 use super::exit::Exit;
-use crate::tools::{Dialect, Listed, TOOLS, export};
+use crate::tools::{Dialect, TOOLS, Visibility, export};
 
 pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
     let Some(format) = export::Format::parse(&args.format) else {
@@ -20,10 +20,10 @@ pub(crate) fn run(_common: &Common, args: &SchemaArgs) -> Exit {
         export::Format::Gemini => Dialect::Gemini,
         _ => Dialect::Restitch,
     };
-    let listed = TOOLS.iter().filter(|tool| match tool.listed {
-        Listed::Always => true,
-        Listed::In(only) => only == dialect,
-        Listed::Guarded | Listed::Staged => false,
+    let listed = TOOLS.iter().filter(|tool| match tool.visibility {
+        Visibility::Always => true,
+        Visibility::InDialect(only) => only == dialect,
+        Visibility::Guarded | Visibility::Staged => false,
     });
     let mut out = io::stdout().lock();
     match writeln!(out, "{:#}", export::export(format, listed)) {

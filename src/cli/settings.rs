@@ -43,7 +43,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     }
     let engine = engine.build();
     let engine = if common.stage { engine.staged() } else { engine };
-    Ok(Toolbox::new(engine).speaking(dialect(common)?))
+    Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
 }
 
 /// The store that the root names.

@@ -5,8 +5,8 @@
 //! A hook never writes a file, never blocks a call that it does not understand, and
 //! stays silent when the call is fine as it is.
 
+mod exact_edit;
 mod notes;
-mod pair;
 mod patch;
 
 use std::path::Path;
@@ -63,20 +63,20 @@ impl Client {
 
 /// Where in the call's life a hook fires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum When {
+enum HookPhase {
     Before,
     After,
     Batch,
 }
 
-fn when(event: &str) -> Option<When> {
+fn phase_of(event: &str) -> Option<HookPhase> {
     let letters: String = event.chars().filter(char::is_ascii_alphanumeric).collect();
     match letters.to_ascii_lowercase().as_str() {
-        "beforetool" | "pretooluse" | "toolexecutebefore" => Some(When::Before),
+        "beforetool" | "pretooluse" | "toolexecutebefore" => Some(HookPhase::Before),
         "aftertool" | "posttooluse" | "posttoolusefailure" | "toolexecuteafter" => {
-            Some(When::After)
+            Some(HookPhase::After)
         }
-        "posttoolbatch" => Some(When::Batch),
+        "posttoolbatch" => Some(HookPhase::Batch),
         _ => None,
     }
 }
@@ -97,28 +97,28 @@ pub(crate) async fn respond(
 ) -> Option<Value> {
     let name = input.get("hook_event_name").or_else(|| input.get("hookEventName"));
     let name = name.and_then(Value::as_str).unwrap_or(event);
-    let calls: Vec<&Value> = match when(event)? {
-        When::Batch => input.get("tool_calls")?.as_array()?.iter().collect(),
+    let calls: Vec<&Value> = match phase_of(event)? {
+        HookPhase::Batch => input.get("tool_calls")?.as_array()?.iter().collect(),
         _ => vec![input],
     };
     let mut context = Vec::new();
     for call in calls {
         let tool = call.get("tool_name").and_then(Value::as_str)?;
         let given = call.get("tool_input")?;
-        if when(event)? == When::Before {
+        if phase_of(event)? == HookPhase::Before {
             let answer = before(client, name, tool, given, engine).await;
             if client == Client::Gemini
                 && let Some(answer) = &answer
             {
-                notes.leave(input, answer);
+                notes.save(input, answer);
             }
             return answer;
         }
-        let left = if client == Client::Gemini { notes.take(input, given) } else { None };
+        let note = if client == Client::Gemini { notes.take(input, given) } else { None };
         if failed(call) {
             context.extend(advice(tool, given, engine).await);
         } else {
-            context.extend(left);
+            context.extend(note);
         }
     }
     (!context.is_empty()).then(|| add_context(client, name, &context.join("\n\n")))
@@ -150,7 +150,7 @@ fn failed(call: &Value) -> bool {
 }
 
 /// An edit in the terms of the client's own tool.
-struct Wanted {
+struct ClientEdit {
     /// The tool, as the client names it.
     tool: &'static str,
     /// The names of the tool's fields for the old and the new text.
@@ -172,7 +172,7 @@ const TOOLS: &[(&[&str], [&str; 4])] = &[
     (&["edit"], ["filePath", "oldString", "newString", "replaceAll"]),
 ];
 
-fn wanted(tool: &str, given: &Value) -> Option<Wanted> {
+fn parse_edit(tool: &str, given: &Value) -> Option<ClientEdit> {
     let (names, [path, old, new, all]) = TOOLS
         .iter()
         .find(|(names, [path, ..])| names.contains(&tool) && given.get(path).is_some())?;
@@ -185,54 +185,54 @@ fn wanted(tool: &str, given: &Value) -> Option<Wanted> {
     } else if let Some(count) = usize::try_from(count).ok().and_then(std::num::NonZeroUsize::new) {
         request = request.expecting(Expected::Exactly(count));
     }
-    Some(Wanted { tool, fields: (old, new), path: text(path)?, request })
+    Some(ClientEdit { tool, fields: (old, new), path: text(path)?, request })
 }
 
 /// How a call comes out here.
 enum Trial {
     /// The client's own tool does the same.
-    Same,
+    Unchanged,
     /// It applies, but only in this form.
-    As { old: String, new: String, how: String },
+    Rewritten { old: String, new: String, how: String },
     /// It does not apply, and why.
     Refused(Box<Refusal>),
 }
 
-async fn trial(engine: &Engine, wanted: &Wanted) -> Option<Trial> {
-    let path = engine.path(&below(engine.root(), &wanted.path)).ok()?;
+async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<Trial> {
+    let path = engine.path(&path_in_root(engine.root(), &edit.path)).ok()?;
     let before = match engine.snapshot(&path).await {
         Ok(before) => before,
         Err(_) => return None,
     };
-    if wanted.request.old.is_empty() {
+    if edit.request.old.is_empty() {
         return None;
     }
     let layer = engine.staged();
-    let report = match layer.edit_file(&path, &wanted.request, &CallOptions::default()).await {
+    let report = match layer.edit_file(&path, &edit.request, &CallOptions::default()).await {
         Ok(report) => report,
         Err(refusal) => {
             let reply = ToolReply::refused(refusal.clone());
-            engine.record_call(wanted.tool, Some(refusal.code.as_str()), &reply.report);
+            engine.note(edit.tool, Some(refusal.code.as_str()), &reply.report);
             return Some(Trial::Refused(Box::new(refusal)));
         }
     };
-    engine.record_call(wanted.tool, None, &ToolReply::edited(&report).report);
+    engine.note(edit.tool, None, &ToolReply::edited(&report).report);
     let after = layer.snapshot(&path).await.ok()?;
-    if plain(&before, &wanted.request).as_deref() == Some(after.text()) {
-        return Some(Trial::Same);
+    if apply_like_client(&before, &edit.request).as_deref() == Some(after.text()) {
+        return Some(Trial::Unchanged);
     }
-    let (old, new) = pair::exact(&before, &after)?;
+    let (old, new) = exact_edit::between(&before, &after)?;
     let e = &report.explanation;
     let how = match e.rewrites.is_empty() {
         true => e.rung.to_string(),
         false => format!("{}: {}", e.rung, e.rewrite_list()),
     };
-    Some(Trial::As { old, new, how })
+    Some(Trial::Rewritten { old, new, how })
 }
 
 /// What the clients' own tools do: they take the strings as they are, and read and write a
 /// file of CRLF lines as if its lines ended in LF.
-fn plain(before: &Snapshot, request: &EditRequest) -> Option<String> {
+fn apply_like_client(before: &Snapshot, request: &EditRequest) -> Option<String> {
     let crlf = before.line_ending() == "crlf";
     let read = |text: &str| if crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
     let (text, old, new) = (read(before.text()), read(&request.old), read(&request.new));
@@ -275,7 +275,7 @@ fn is_denied(client: Client, code: EditCode) -> bool {
 }
 
 /// The path as the engine takes it, when the client's root is another name for ours.
-fn below(root: &Path, raw: &str) -> String {
+fn path_in_root(root: &Path, raw: &str) -> String {
     let resolved = canonical(Path::new(raw)).ok();
     match resolved.as_deref().and_then(|full| full.strip_prefix(root).ok()).and_then(Path::to_str) {
         Some(inside) => inside.to_owned(),
@@ -291,9 +291,9 @@ async fn before(
     engine: &Engine,
 ) -> Option<Value> {
     if tool == "apply_patch" {
-        return match patch::tried(given, engine).await? {
-            PatchTrial::Same => None,
-            PatchTrial::As(field, fixed) => {
+        return match patch::try_patch(given, engine).await? {
+            PatchTrial::Unchanged => None,
+            PatchTrial::Rewritten(field, fixed) => {
                 let mut input = given.as_object()?.clone();
                 input.insert(field.to_owned(), fixed.into());
                 Some(rewrite(client, event, input, "the lines as they are in the files"))
@@ -301,13 +301,13 @@ async fn before(
             PatchTrial::Refused(refusal) => denial(client, event, &refusal),
         };
     }
-    let wanted = wanted(tool, given)?;
-    match trial(engine, &wanted).await? {
-        Trial::Same => None,
-        Trial::As { old, new, how } => {
+    let edit = parse_edit(tool, given)?;
+    match try_edit(engine, &edit).await? {
+        Trial::Unchanged => None,
+        Trial::Rewritten { old, new, how } => {
             let mut input = given.as_object()?.clone();
-            input.insert(wanted.fields.0.to_owned(), old.into());
-            input.insert(wanted.fields.1.to_owned(), new.into());
+            input.insert(edit.fields.0.to_owned(), old.into());
+            input.insert(edit.fields.1.to_owned(), new.into());
             // The rewritten text is one place, whatever the call counted.
             if input.contains_key("expected_replacements") {
                 input.insert("expected_replacements".to_owned(), 1.into());
@@ -329,7 +329,7 @@ fn denial(client: Client, event: &str, refusal: &Refusal) -> Option<Value> {
 
 /// The rewritten call in the client's form.
 fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) -> Value {
-    let reason = rescue(how);
+    let reason = correction_note(how);
     match client {
         Client::Gemini => json!({
             "decision": "allow",
@@ -354,7 +354,7 @@ fn rewrite(client: Client, event: &str, input: Map<String, Value>, how: &str) ->
 }
 
 /// What the model is told about a call that was rewritten.
-fn rescue(how: &str) -> String {
+fn correction_note(how: &str) -> String {
     format!(
         "restitch corrected your edit before it ran: the old and the new text were adapted to the file ({how})."
     )
@@ -385,22 +385,22 @@ const MAX_ADVICE: usize = 4_000;
 /// What to tell the model about a call that its own tool refused.
 async fn advice(tool: &str, given: &Value, engine: &Engine) -> Option<String> {
     let text = if tool == "apply_patch" {
-        match patch::tried(given, engine).await? {
-            PatchTrial::Same => return None,
-            PatchTrial::As(_, fixed) => {
+        match patch::try_patch(given, engine).await? {
+            PatchTrial::Unchanged => return None,
+            PatchTrial::Rewritten(_, fixed) => {
                 format!("restitch found where the patch belongs. Send this patch:\n{fixed}")
             }
             PatchTrial::Refused(refusal) => format!("restitch on the patch: {}", refusal.text()),
         }
     } else {
-        let wanted = wanted(tool, given)?;
-        let (old_name, new_name) = wanted.fields;
-        match trial(engine, &wanted).await? {
-            Trial::Same => return None,
-            Trial::As { old, new, how } => format!(
+        let edit = parse_edit(tool, given)?;
+        let (old_name, new_name) = edit.fields;
+        match try_edit(engine, &edit).await? {
+            Trial::Unchanged => return None,
+            Trial::Rewritten { old, new, how } => format!(
                 "restitch found the text in another form ({how}). Send the edit again with exactly these.\n{old_name}:\n{old}\n{new_name}:\n{new}"
             ),
-            Trial::Refused(refusal) => format!("restitch on {}: {}", wanted.path, refusal.text()),
+            Trial::Refused(refusal) => format!("restitch on {}: {}", edit.path, refusal.text()),
         }
     };
     Some(match text.char_indices().nth(MAX_ADVICE) {

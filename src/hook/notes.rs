@@ -15,8 +15,8 @@ pub(crate) struct Notes {
     folder: Option<PathBuf>,
 }
 
-/// A call that takes longer has been given up.
-const KEPT: Duration = Duration::from_secs(3600);
+/// A note of an older call is deleted.
+const MAX_AGE: Duration = Duration::from_secs(3600);
 
 impl Notes {
     /// Notes in this folder; none are kept without one.
@@ -25,31 +25,31 @@ impl Notes {
     }
 
     /// Keeps the reason of an answer that rewrites a call.
-    pub(super) fn leave(&self, input: &Value, answer: &Value) {
+    pub(super) fn save(&self, input: &Value, answer: &Value) {
         let Some(folder) = &self.folder else { return };
         let rewritten = &answer["hookSpecificOutput"]["tool_input"];
         let (false, Some(reason)) = (rewritten.is_null(), answer["reason"].as_str()) else {
             return;
         };
-        self.sweep();
+        self.delete_old();
         // A note that cannot be kept is one line less for the model.
         let _ = fs::create_dir_all(folder)
-            .and_then(|()| fs::write(folder.join(name(input, rewritten)), reason));
+            .and_then(|()| fs::write(folder.join(file_name(input, rewritten)), reason));
     }
 
     /// The note for a call that was made, once.
     pub(super) fn take(&self, input: &Value, given: &Value) -> Option<String> {
-        let file = self.folder.as_ref()?.join(name(input, given));
+        let file = self.folder.as_ref()?.join(file_name(input, given));
         let note = fs::read_to_string(&file).ok()?;
         let _ = fs::remove_file(file);
         Some(note)
     }
 
-    fn sweep(&self) {
+    fn delete_old(&self) {
         let Some(Ok(entries)) = self.folder.as_ref().map(fs::read_dir) else { return };
         for entry in entries.flatten() {
             let age = entry.metadata().and_then(|m| m.modified()).map(|time| time.elapsed());
-            if matches!(age, Ok(Ok(age)) if age > KEPT) {
+            if matches!(age, Ok(Ok(age)) if age > MAX_AGE) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -57,7 +57,7 @@ impl Notes {
 }
 
 /// The call, by its session and its arguments, whatever their order.
-fn name(input: &Value, given: &Value) -> String {
+fn file_name(input: &Value, given: &Value) -> String {
     let mut fields: Vec<String> = given
         .as_object()
         .into_iter()

@@ -14,15 +14,15 @@ const END: &str = "*** End Patch";
 /// How a patch comes out here.
 pub(super) enum PatchTrial {
     /// The client's own reader does the same.
-    Same,
+    Unchanged,
     /// It applies, but only in this form: the field that holds it, and its text.
-    As(&'static str, String),
+    Rewritten(&'static str, String),
     /// It does not apply, and why.
     Refused(Box<Refusal>),
 }
 
 /// Tries the patch of a call; `None` where it cannot be helped.
-pub(super) async fn tried(given: &Value, engine: &Engine) -> Option<PatchTrial> {
+pub(super) async fn try_patch(given: &Value, engine: &Engine) -> Option<PatchTrial> {
     let field = ["command", "input", "patch", "patchText"]
         .into_iter()
         .find(|name| given.get(name).is_some_and(Value::is_string))?;
@@ -36,14 +36,14 @@ pub(super) async fn tried(given: &Value, engine: &Engine) -> Option<PatchTrial> 
     if batch.iter().all(|edit| {
         matches!(edit.explanation().rung, Rung::Exact | Rung::Create | Rung::Delete | Rung::Move)
     }) {
-        return Some(PatchTrial::Same);
+        return Some(PatchTrial::Unchanged);
     }
-    let fixed = rewritten(&patch, batch, engine).await?;
-    Some(PatchTrial::As(field, format!("{}{fixed}{}", &text[..start], &text[end..])))
+    let fixed = render_patch(&patch, batch, engine).await?;
+    Some(PatchTrial::Rewritten(field, format!("{}{fixed}{}", &text[..start], &text[end..])))
 }
 
 /// The patch in the files' own words.
-async fn rewritten(patch: &Patch, batch: Vec<VerifiedEdit>, engine: &Engine) -> Option<String> {
+async fn render_patch(patch: &Patch, batch: Vec<VerifiedEdit>, engine: &Engine) -> Option<String> {
     let layer = engine.staged();
     layer.commit(batch, &CallOptions::default()).await.ok()?;
     let mut out = format!("{BEGIN}\n");

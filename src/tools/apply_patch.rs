@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{
     After, EditCode, EditPlan, EditReport, Explanation, Refusal, Rung, VerifiedEdit, WorkPath,
 };
@@ -18,9 +18,9 @@ use crate::text::Snapshot;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "apply_patch",
     about: "Applies a patch to one or more files, all or nothing: V4A (*** Begin Patch … *** End Patch), search/replace blocks, or a unified diff.",
-    input: schema::writing::<ApplyPatchArguments>,
+    input: schema::input_with_encoding::<ApplyPatchArguments>,
     output: schema::output::<PatchReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| Box::pin(async move { run(call).await }),
 };
@@ -41,14 +41,14 @@ struct PatchReport {
     files: Vec<EditReport>,
 }
 
-async fn run(call: Call<'_>) -> ToolReply {
+async fn run(call: ToolCall<'_>) -> ToolReply {
     match apply(call).await {
         Ok(files) => ToolReply::answered(summary(&files), PatchReport { files }),
         Err(refusal) => ToolReply::refused(refusal),
     }
 }
 
-async fn apply(call: Call<'_>) -> Result<Vec<EditReport>, Refusal> {
+async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     let given: ApplyPatchArguments = parse(TOOL.name, call.arguments)?;
     let patch = Patch::parse(&given.patch, given.path.as_deref())?;
     let batch = prepare(call.engine, &patch).await?;
@@ -79,12 +79,12 @@ async fn prepare_file(
     engine.admit(path).await?;
     match change {
         Change::Add(content) => {
-            absent(engine, path).await?;
+            require_absent(engine, path).await?;
             Ok(vec![VerifiedEdit::create(path.clone(), content, Explanation::plain(Rung::Create))?])
         }
         Change::Delete => {
             let before = engine.snapshot(path).await?;
-            Ok(vec![removal(path, before)])
+            Ok(vec![deletion(path, before)])
         }
         Change::Update { move_to: None, hunks } => {
             let snapshot = engine.snapshot(path).await?;
@@ -92,21 +92,21 @@ async fn prepare_file(
         }
         Change::Update { move_to: Some(target), hunks } => {
             let target = engine.path(target)?;
-            absent(engine, &target).await?;
+            require_absent(engine, &target).await?;
             let snapshot = engine.snapshot(path).await?;
             let after = if hunks.is_empty() {
                 After::Content(snapshot.clone().into())
             } else {
                 update(path, hunks, &snapshot)?.after().clone()
             };
-            let arrival =
+            let creation =
                 VerifiedEdit::restore(target, None, after, Explanation::plain(Rung::Move));
-            Ok(vec![arrival, removal(path, snapshot)])
+            Ok(vec![creation, deletion(path, snapshot)])
         }
     }
 }
 
-fn removal(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
+fn deletion(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
     VerifiedEdit::restore(
         path.clone(),
         Some(before),
@@ -115,7 +115,7 @@ fn removal(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
     )
 }
 
-async fn absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
+async fn require_absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
     match engine.snapshot(path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(()),
         Err(refusal) => Err(refusal),

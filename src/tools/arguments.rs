@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use super::fillers;
-use super::schema::{branches, properties, required, takes};
+use super::schema::{accepts, branches, properties, required};
 use crate::edit::{EditCode, Refusal};
 use crate::text::{ContentHash, Encoding};
 
@@ -85,7 +85,7 @@ const UNUSED: &[&str] = &["instruction", "instructions", "explanation", "descrip
 const WRAPPERS: &[&str] = &["arguments", "parameters", "params", "input", "args"];
 
 /// The arguments under our names and in our types, or why not.
-pub(super) fn canonical(
+pub(super) fn normalize(
     tool: &str,
     schema: &Value,
     arguments: Value,
@@ -99,10 +99,10 @@ pub(super) fn canonical(
         },
         _ => return Err(not_an_object(tool, schema)),
     };
-    if let Some(inner) = wrapped(&given, schema) {
+    if let Some(inner) = unwrap_arguments(&given, schema) {
         given = inner;
     }
-    object(&ArgumentPath { tool, at: String::new() }, schema, given)
+    normalize_object(&ArgumentPath { tool, path: String::new() }, schema, given)
 }
 
 /// What a call asks for, whatever the order of its arguments.
@@ -140,7 +140,7 @@ fn not_an_object(tool: &str, schema: &Value) -> Refusal {
     invalid(format!("the arguments of `{tool}` are not a JSON object")).hint(example(schema))
 }
 
-fn wrapped(given: &Map<String, Value>, schema: &Value) -> Option<Map<String, Value>> {
+fn unwrap_arguments(given: &Map<String, Value>, schema: &Value) -> Option<Map<String, Value>> {
     let mut entries = given.iter();
     let (Some((name, value)), None) = (entries.next(), entries.next()) else { return None };
     let known = properties(schema).is_some_and(|known| known.contains_key(name));
@@ -148,25 +148,25 @@ fn wrapped(given: &Map<String, Value>, schema: &Value) -> Option<Map<String, Val
     value.as_object().filter(|_| wrapper).cloned()
 }
 
-/// Where in the call we are, for messages.
+/// The position within the arguments, for messages.
 struct ArgumentPath<'a> {
     tool: &'a str,
-    at: String,
+    path: String,
 }
 
 impl ArgumentPath<'_> {
-    fn below(&self, name: &str) -> Self {
-        let dot = if self.at.is_empty() || name.starts_with('[') { "" } else { "." };
-        Self { tool: self.tool, at: format!("{}{dot}{name}", self.at) }
+    fn child(&self, name: &str) -> Self {
+        let dot = if self.path.is_empty() || name.starts_with('[') { "" } else { "." };
+        Self { tool: self.tool, path: format!("{}{dot}{name}", self.path) }
     }
 
     fn name(&self, name: &str) -> String {
-        self.below(name).at
+        self.child(name).path
     }
 }
 
-fn object(
-    place: &ArgumentPath<'_>,
+fn normalize_object(
+    at: &ArgumentPath<'_>,
     schema: &Value,
     given: Map<String, Value>,
 ) -> Result<Map<String, Value>, Refusal> {
@@ -182,7 +182,7 @@ fn object(
             // Null means "left out"; a list that cannot be left out has nothing in it.
             let list = |ours: &&str| {
                 required(schema).any(|must| must == *ours)
-                    && branches(&known[*ours]).iter().any(|branch| takes(branch, "array"))
+                    && branches(&known[*ours]).iter().any(|branch| accepts(branch, "array"))
             };
             if let Some(ours) = resolve(&name, known, &out).filter(list) {
                 out.insert(ours.to_owned(), json!([]));
@@ -200,14 +200,14 @@ fn object(
                 shared.push((list, item, value));
                 continue;
             }
-            return Err(unknown(place, schema, &name));
+            return Err(unknown(at, schema, &name));
         };
         let optional = !required(schema).any(|must| must == ours);
-        let filler = |value: &Value| optional && fillers::is_filler(place.tool, ours, value);
+        let filler = |value: &Value| optional && fillers::is_filler(at.tool, ours, value);
         if filler(&value) {
             continue;
         }
-        let value = coerce(&place.below(ours), &known[ours], value)?;
+        let value = coerce(&at.child(ours), &known[ours], value)?;
         if filler(&value) {
             continue;
         }
@@ -215,7 +215,7 @@ fn object(
             Some(before) if *before != value => {
                 return Err(invalid(format!(
                     "argument `{}` is given twice with different values, once as `{name}`",
-                    place.name(ours)
+                    at.name(ours)
                 ))
                 .hint("Give it once."));
             }
@@ -223,16 +223,14 @@ fn object(
         };
     }
     for (list, item, value) in shared {
-        share(place, &mut out, &list, &item, value)?;
+        distribute(at, &mut out, &list, &item, value)?;
     }
     let missing: Vec<_> = required(schema).filter(|name| !out.contains_key(*name)).collect();
     if let Some(first) = missing.first() {
         let names = missing.join("`, `");
         let _ = first;
-        let whole = if place.at.is_empty() { String::new() } else { format!(" in `{}`", place.at) };
-        return Err(
-            invalid(format!("`{}` needs `{names}`{whole}", place.tool)).hint(example(schema))
-        );
+        let whole = if at.path.is_empty() { String::new() } else { format!(" in `{}`", at.path) };
+        return Err(invalid(format!("`{}` needs `{names}`{whole}", at.tool)).hint(example(schema)));
     }
     Ok(out)
 }
@@ -258,15 +256,15 @@ fn item_properties(schema: &Value) -> Option<&Map<String, Value>> {
 }
 
 /// Puts a value that is beside a list into each item that lacks it.
-fn share(
-    place: &ArgumentPath<'_>,
+fn distribute(
+    at: &ArgumentPath<'_>,
     out: &mut Map<String, Value>,
     list: &str,
     item: &str,
     value: Value,
 ) -> Result<(), Refusal> {
     let Some(Value::Array(items)) = out.get_mut(list) else {
-        return Err(invalid(format!("`{}` is missing beside `{item}`", place.name(list)))
+        return Err(invalid(format!("`{}` is missing beside `{item}`", at.name(list)))
             .hint(format!("Send `{list}` as a list of objects.")));
     };
     for object in items.iter_mut().filter_map(Value::as_object_mut) {
@@ -275,32 +273,34 @@ fn share(
     Ok(())
 }
 
-fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
+fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let options = branches(schema);
     let kind = kind_of(&value);
-    if let Some(branch) = options.iter().find(|branch| takes(branch, kind)) {
+    if let Some(branch) = options.iter().find(|branch| accepts(branch, kind)) {
         return match value {
             Value::Array(items) => {
                 let Some(item) = branch.get("items") else { return Ok(Value::Array(items)) };
                 let items = items.into_iter().enumerate();
                 items
-                    .map(|(at, value)| coerce_item(&place.below(&format!("[{at}]")), item, value))
+                    .map(|(index, value)| {
+                        coerce_item(&at.child(&format!("[{index}]")), item, value)
+                    })
                     .collect::<Result<_, _>>()
                     .map(Value::Array)
             }
             Value::Object(given) if properties(branch).is_some() => {
-                object(place, branch, given).map(Value::Object)
+                normalize_object(at, branch, given).map(Value::Object)
             }
             other => Ok(other),
         };
     }
-    let wants = |kind: &str| options.iter().any(|branch| takes(branch, kind));
+    let wants = |kind: &str| options.iter().any(|branch| accepts(branch, kind));
     match &value {
         Value::String(text) => {
             if (wants("array") || wants("object"))
                 && let Some(parsed @ (Value::Array(_) | Value::Object(_))) = parse_lenient(text)
             {
-                return coerce(place, schema, parsed);
+                return coerce(at, schema, parsed);
             }
             if wants("integer")
                 && let Ok(number) = text.trim().parse::<i64>()
@@ -313,7 +313,7 @@ fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Valu
                 _ => {}
             }
             if wants("array") {
-                return coerce(place, schema, Value::Array(vec![value]));
+                return coerce(at, schema, Value::Array(vec![value]));
             }
         }
         Value::Number(number) if wants("integer") => {
@@ -326,7 +326,7 @@ fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Valu
             }
         }
         Value::Object(_) if wants("array") => {
-            return coerce(place, schema, Value::Array(vec![value]));
+            return coerce(at, schema, Value::Array(vec![value]));
         }
         _ => {}
     }
@@ -336,8 +336,8 @@ fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Valu
         .collect();
     Err(invalid(format!(
         "argument `{}` of `{}` is {}, but must be {}",
-        place.at,
-        place.tool,
+        at.path,
+        at.tool,
         article(kind),
         wanted.into_iter().map(article).collect::<Vec<_>>().join(" or ")
     ))
@@ -346,9 +346,9 @@ fn coerce(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Valu
 
 /// A list item may lack what is beside the list, so a missing path is looked
 /// for later, when the tool reads its arguments.
-fn coerce_item(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
+fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let value = match value {
-        Value::String(text) if !takes(schema, "string") => {
+        Value::String(text) if !accepts(schema, "string") => {
             parse_lenient(&text).unwrap_or(Value::String(text))
         }
         other => other,
@@ -357,7 +357,7 @@ fn coerce_item(place: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result
     if let Some(Value::Array(required)) = lenient.get_mut("required") {
         required.retain(|name| name != "path" && name != "file_path");
     }
-    coerce(place, &lenient, value)
+    coerce(at, &lenient, value)
 }
 
 fn article(kind: &str) -> String {
@@ -377,21 +377,21 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn unknown(place: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
+fn unknown(at: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
     let known: Vec<&str> =
         properties(schema).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    let whole = if place.at.is_empty() { String::new() } else { format!(" in `{}`", place.at) };
+    let whole = if at.path.is_empty() { String::new() } else { format!(" in `{}`", at.path) };
     let Some(nearest) = nearest(name, &known) else {
         return invalid(format!(
             "`{}` takes no arguments, but `{}` was given",
-            place.tool,
+            at.tool,
             crate::text::quote_name(name)
         ))
         .hint("Send an empty object.");
     };
     invalid(format!(
         "`{}` has no argument `{}`{whole}; the nearest is `{nearest}`",
-        place.tool,
+        at.tool,
         crate::text::quote_name(name)
     ))
     .hint(example(schema))
@@ -482,7 +482,7 @@ mod tests {
 
     fn read(tool: &str, arguments: Value) -> Result<Value, String> {
         let spec = tools::find(tool).expect("tool");
-        canonical(spec.name, &(spec.input)(), arguments).map(Value::Object).map_err(|r| r.text())
+        normalize(spec.name, &(spec.input)(), arguments).map(Value::Object).map_err(|r| r.text())
     }
 
     #[test]

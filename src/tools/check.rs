@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, Refusal, SyntaxError, Unchecked};
 use crate::text::{pluralize, quote_name};
 
@@ -14,15 +14,15 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     about: "Parse files and list their syntax errors. A file that cannot be checked is named with the reason.",
     input: schema::input::<Arguments>,
     output: schema::output::<CheckReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: false,
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
 
 /// Files in one call.
-const MOST_FILES: usize = 1_000;
+const MAX_FILES: usize = 1_000;
 /// Errors that the text shows.
-const MOST_SHOWN: usize = 40;
+const MAX_SHOWN: usize = 40;
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
@@ -54,7 +54,7 @@ struct CheckedFile {
     errors: Vec<SyntaxError>,
 }
 
-async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     if arguments.paths.is_empty() {
         return Err(Refusal::new(EditCode::InvalidArguments, "paths is empty")
@@ -72,8 +72,8 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
             }
         }
     }
-    report.truncated |= paths.len() > MOST_FILES;
-    for (raw, named) in paths.into_iter().take(MOST_FILES) {
+    report.truncated |= paths.len() > MAX_FILES;
+    for (raw, named) in paths.into_iter().take(MAX_FILES) {
         // A caller that is gone by now is noticed here, before more is done for it.
         tokio::task::yield_now().await;
         let path = call.engine.path(&raw)?;
@@ -114,13 +114,13 @@ fn message(report: &CheckReport) -> String {
         }
         for error in &file.errors {
             shown += 1;
-            if shown <= MOST_SHOWN {
+            if shown <= MAX_SHOWN {
                 let _ = write!(out, "\n{path}:{}: {}\n  {}", error.line, error.what, error.text);
             }
         }
     }
-    if shown > MOST_SHOWN {
-        let _ = write!(out, "\n… {} more", shown - MOST_SHOWN);
+    if shown > MAX_SHOWN {
+        let _ = write!(out, "\n… {} more", shown - MAX_SHOWN);
     }
     if report.truncated {
         out.push_str("\nThe folders hold more files than were looked at; name a smaller one.");

@@ -81,7 +81,7 @@ impl Dialect {
             return reply;
         }
         // And these the two texts of one edit, which not every tool has.
-        if code == EditCode::NoChange && !names_texts(arguments) {
+        if code == EditCode::NoChange && !has_old_text(arguments) {
             return reply;
         }
         let Some(phrase) = phrase(self, code) else { return reply };
@@ -100,7 +100,7 @@ impl fmt::Display for Dialect {
 }
 
 /// First sentences by dialect and code. `{path}`, `{old}`, `{count}`, `{lines}` and
-/// `{code}` (in small letters) are filled in; a row whose blanks cannot be filled is
+/// `{code}` (in small letters) are filled in; a row whose placeholders cannot be filled is
 /// not used.
 pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
     (
@@ -195,7 +195,7 @@ pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
 ];
 
 /// Whether the call itself has an old text.
-fn names_texts(arguments: &Map<String, Value>) -> bool {
+fn has_old_text(arguments: &Map<String, Value>) -> bool {
     ["old_str", "old_string"].iter().any(|name| arguments.contains_key(*name))
 }
 
@@ -223,7 +223,7 @@ fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     };
-    let blank = |name: &str| match name {
+    let placeholder = |name: &str| match name {
         "path" => path.map(str::to_owned),
         "old" => old.map(quote),
         "count" => (!lines.is_empty()).then(|| lines.len().to_string()),
@@ -238,7 +238,7 @@ fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<
     while let Some((before, after)) = rest.split_once('{') {
         let (name, tail) = after.split_once('}')?;
         out.push_str(before);
-        out.push_str(&blank(name)?);
+        out.push_str(&placeholder(name)?);
         rest = tail;
     }
     out.push_str(rest);

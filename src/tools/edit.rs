@@ -5,15 +5,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_file::EditFileArguments;
-use super::{Call, Listed, ToolSpec, parse, schema};
+use super::{ToolCall, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditReport, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit",
     about: "Replaces old_string by new_string in a file. old_string must occur once unless replace_all is set.",
-    input: schema::writing::<EditArguments>,
+    input: schema::input_with_encoding::<EditArguments>,
     output: schema::output::<EditReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| Box::pin(async move { run(call).await.into() }),
 };
@@ -31,7 +31,7 @@ struct EditArguments {
     replace_all: Option<bool>,
 }
 
-async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let given: EditArguments = parse(TOOL.name, call.arguments)?;
     let arguments = EditFileArguments {
         path: given.file_path,

@@ -3,16 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, EditReport, EditRequest, Expected, Refusal};
 use crate::engine::Outputs;
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_file",
     about: include_str!("../../prompts/tools/edit_file.md"),
-    input: schema::writing::<Arguments>,
+    input: schema::input_with_encoding::<Arguments>,
     output: schema::output::<EditReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
@@ -72,7 +72,7 @@ impl EditFileArguments {
     }
 }
 
-async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let Arguments { edit, within, cell, clear_outputs } = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&edit.path)?;
     let request = EditRequest { within, ..edit.request()? };

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::lines_argument::Lines;
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::lines_argument::LinesArgument;
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, EditReport, Refusal};
 use crate::line_edit::LineChange;
 use crate::text::LineSpan;
@@ -12,9 +12,9 @@ use crate::text::LineSpan;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit_lines",
     about: include_str!("../../prompts/tools/edit_lines.md"),
-    input: schema::writing::<Arguments>,
+    input: schema::input_with_encoding::<Arguments>,
     output: schema::output::<EditReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| {
         Box::pin(async move {
@@ -30,25 +30,25 @@ pub(super) struct Arguments {
     /// The file, below the root.
     path: String,
     /// The edits, all in the numbering of the version that you were shown.
-    edits: Option<Vec<Edit>>,
+    edits: Option<Vec<EditArgument>>,
     /// For a single edit: the first line to replace.
     start_line: Option<usize>,
     /// For a single edit: the last line to replace; start_line - 1 inserts before start_line.
     end_line: Option<usize>,
     /// For a single edit: the new lines; empty to delete.
-    new_content: Option<Lines>,
+    new_content: Option<LinesArgument>,
     /// The snapshot id of the read that the numbers come from.
     snapshot: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct Edit {
+struct EditArgument {
     /// The first line to replace.
     start_line: usize,
     /// The last line to replace; start_line - 1 inserts before start_line.
     end_line: usize,
     /// The new lines; empty to delete.
-    new_content: Lines,
+    new_content: LinesArgument,
 }
 
 impl Arguments {
@@ -61,14 +61,16 @@ impl Arguments {
         let edits = match (self.edits, single) {
             (Some(edits), (None, None, None)) => edits,
             (None, (Some(start_line), Some(end_line), Some(new_content))) => {
-                vec![Edit { start_line, end_line, new_content }]
+                vec![EditArgument { start_line, end_line, new_content }]
             }
             (Some(_), _) => {
-                return Err(shape(
+                return Err(invalid_shape(
                     "edits cannot be combined with start_line, end_line or new_content at the top",
                 ));
             }
-            (None, _) => return Err(shape("start_line, end_line and new_content are all needed")),
+            (None, _) => {
+                return Err(invalid_shape("start_line, end_line and new_content are all needed"));
+            }
         };
         Ok(edits
             .into_iter()
@@ -80,12 +82,12 @@ impl Arguments {
     }
 }
 
-fn shape(message: &str) -> Refusal {
+fn invalid_shape(message: &str) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
         .hint("Send path and edits: [{start_line, end_line, new_content}], or the three fields beside path.")
 }
 
-async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;
     let snapshot = arguments.snapshot.clone();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// Optional arguments whose empty value has a meaning, by tool. In every other one an empty
 /// value is the filler of a client that makes all arguments required.
-const EMPTY_COUNTS: &[(&str, &[&str])] = &[
+const MEANINGFUL_EMPTY: &[(&str, &[&str])] = &[
     ("edit_lines", &["start_line", "end_line", "new_content"]),
     ("move_lines", &["after_line"]),
     (
@@ -16,14 +16,15 @@ const EMPTY_COUNTS: &[(&str, &[&str])] = &[
 
 /// Whether the value of an optional argument says nothing.
 pub(super) fn is_filler(tool: &str, name: &str, value: &Value) -> bool {
-    let counts = EMPTY_COUNTS.iter().any(|(other, names)| *other == tool && names.contains(&name));
+    let has_meaning =
+        MEANINGFUL_EMPTY.iter().any(|(other, names)| *other == tool && names.contains(&name));
     let empty = match value {
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         _ => false,
     };
-    empty && !counts
+    empty && !has_meaning
 }
 
 #[cfg(test)]
@@ -74,7 +75,7 @@ mod tests {
             ),
         ] {
             let spec = tools::find(tool).expect("tool");
-            let read = arguments::canonical(spec.name, &(spec.input)(), call.clone());
+            let read = arguments::normalize(spec.name, &(spec.input)(), call.clone());
             assert_eq!(read.map(super::Value::Object), Ok(read_as), "{call}");
         }
     }

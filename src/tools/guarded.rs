@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::engine::Engine;
 use crate::patch::Patch;
@@ -17,7 +17,7 @@ pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
     about: "Ends the task. Refused until the project has been explored and every edit is verified in its file; if nothing was changed, it is refused once.",
     input: schema::input::<TaskCompleteArguments>,
     output: || schema::reply(schema::report::<Completion>()),
-    listed: Listed::Guarded,
+    visibility: Visibility::Guarded,
     writes: false,
     run: |_| {
         Box::pin(async {
@@ -78,12 +78,12 @@ impl GuardedCalls {
     }
 
     /// Asks, runs, remembers.
-    pub(super) async fn run(&self, tool: &ToolSpec, call: Call<'_>) -> ToolReply {
+    pub(super) async fn run(&self, tool: &ToolSpec, call: ToolCall<'_>) -> ToolReply {
         let mut paths = paths_of(call.arguments);
         if tool.name == TASK_COMPLETE.name {
             paths.extend(self.guard().edited().keys().cloned());
         }
-        let files = states(call.engine, paths).await;
+        let files = file_states(call.engine, paths).await;
         let asked = GuardedCall {
             tool: tool.name,
             arguments: call.arguments,
@@ -186,7 +186,7 @@ pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
     out
 }
 
-async fn states(engine: &Engine, paths: BTreeSet<String>) -> BTreeMap<String, FileHash> {
+async fn file_states(engine: &Engine, paths: BTreeSet<String>) -> BTreeMap<String, FileHash> {
     let mut out = BTreeMap::new();
     for raw in paths {
         let Ok(path) = engine.path(&raw) else { continue };

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::lines_argument::Lines;
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::lines_argument::LinesArgument;
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, EditReport, Refusal};
 use crate::engine::HashlineRequest;
 use crate::hashline::anchors::Anchor;
@@ -13,9 +13,9 @@ use crate::hashline::ops::{HashlineEdit, Op};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "hashline_edit",
     about: include_str!("../../prompts/tools/hashline_edit.md"),
-    input: schema::writing::<Arguments>,
+    input: schema::input_with_encoding::<Arguments>,
     output: schema::output::<EditReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| {
         Box::pin(async move {
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     /// The file, below the root.
     path: String,
     /// The edits, all in terms of the file as it was read.
-    edits: Option<Vec<Edit>>,
+    edits: Option<Vec<EditArgument>>,
     /// Removes the file; takes no edits.
     delete: Option<bool>,
     /// A new path for the result; the old file is removed.
@@ -41,15 +41,15 @@ pub(super) struct Arguments {
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct Edit {
+struct EditArgument {
     /// replace, append or prepend.
     op: Option<OpName>,
     /// The anchor, as LINE#ID; the first line of a range.
-    pos: Option<Reference>,
+    pos: Option<AnchorArgument>,
     /// The last line of a range, as LINE#ID.
-    end: Option<Reference>,
+    end: Option<AnchorArgument>,
     /// The new lines, as a list or one string; null or [] deletes.
-    lines: Lines,
+    lines: LinesArgument,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -66,12 +66,12 @@ enum OpName {
 /// An anchor; a bare number is read so that the answer can show the missing id.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-enum Reference {
+enum AnchorArgument {
     Text(String),
     Number(u64),
 }
 
-impl JsonSchema for Reference {
+impl JsonSchema for AnchorArgument {
     fn inline_schema() -> bool {
         true
     }
@@ -85,7 +85,7 @@ impl JsonSchema for Reference {
     }
 }
 
-impl Reference {
+impl AnchorArgument {
     fn anchor(&self) -> Result<Anchor, Refusal> {
         match self {
             Self::Text(raw) => Anchor::parse(raw),
@@ -94,10 +94,10 @@ impl Reference {
     }
 }
 
-impl Edit {
-    fn read(self, number: usize) -> Result<HashlineEdit, Refusal> {
-        let anchor = |reference: &Option<Reference>| {
-            reference.as_ref().map(Reference::anchor).transpose().map_err(|mut refusal| {
+impl EditArgument {
+    fn into_edit(self, number: usize) -> Result<HashlineEdit, Refusal> {
+        let anchor = |argument: &Option<AnchorArgument>| {
+            argument.as_ref().map(AnchorArgument::anchor).transpose().map_err(|mut refusal| {
                 refusal.message = format!("edit {number}: {}", refusal.message);
                 refusal
             })
@@ -121,13 +121,16 @@ impl Edit {
     }
 }
 
-async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;
     let at = |refusal: Refusal| refusal.at(path.as_str());
     let edits = arguments.edits.unwrap_or_default().into_iter().enumerate();
     let request = HashlineRequest {
-        edits: edits.map(|(k, edit)| edit.read(k + 1)).collect::<Result<_, _>>().map_err(at)?,
+        edits: edits
+            .map(|(k, edit)| edit.into_edit(k + 1))
+            .collect::<Result<_, _>>()
+            .map_err(at)?,
         delete: arguments.delete.unwrap_or(false),
         rename: arguments.rename.as_deref().map(|to| call.engine.path(to)).transpose()?,
         snapshot: arguments.snapshot,

@@ -10,7 +10,7 @@ use crate::line_edit::split_lines;
 /// The new lines of an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Lines {
+pub(super) enum LinesArgument {
     /// Line by line.
     Many(Vec<String>),
     /// One string, split at newlines.
@@ -19,10 +19,10 @@ pub(super) enum Lines {
     None,
 }
 
-impl Lines {
+impl LinesArgument {
     /// The lines of an entry of a list: an entry is at least one line, and a newline
     /// at its end ends it.
-    fn of_entry(entry: &str) -> Vec<String> {
+    fn split_entry(entry: &str) -> Vec<String> {
         if entry.is_empty() { vec![String::new()] } else { split_lines(entry) }
     }
 
@@ -38,8 +38,8 @@ impl Lines {
     /// As lines, where an empty string is one blank line.
     pub(super) fn into_lines(self) -> Vec<String> {
         match self {
-            Self::Many(entries) => entries.iter().flat_map(|e| Self::of_entry(e)).collect(),
-            Self::One(text) => Self::of_entry(&text),
+            Self::Many(entries) => entries.iter().flat_map(|e| Self::split_entry(e)).collect(),
+            Self::One(text) => Self::split_entry(&text),
             Self::None => Vec::new(),
         }
     }
@@ -53,7 +53,7 @@ impl Lines {
     }
 }
 
-impl JsonSchema for Lines {
+impl JsonSchema for LinesArgument {
     fn inline_schema() -> bool {
         true
     }
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn a_string_is_split_and_a_final_newline_opens_no_line() {
         let lines = |json: serde_json::Value| {
-            serde_json::from_value::<Lines>(json).expect("lines").into_lines()
+            serde_json::from_value::<LinesArgument>(json).expect("lines").into_lines()
         };
         assert_eq!(lines(serde_json::json!(["a", "", "b"])), ["a", "", "b"]);
         assert_eq!(lines("a\nb\n".into()), ["a", "b"]);
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(lines(serde_json::json!(["a\nb", "c\n"])), ["a", "b", "c"]);
         assert_eq!(lines(serde_json::json!([])), Vec::<String>::new());
         assert_eq!(lines(serde_json::Value::Null), Vec::<String>::new());
-        assert_eq!(Lines::One(String::new()).into_content(), Vec::<String>::new());
-        assert_eq!(Lines::One("\n".into()).into_content(), [""]);
+        assert_eq!(LinesArgument::One(String::new()).into_content(), Vec::<String>::new());
+        assert_eq!(LinesArgument::One("\n".into()).into_content(), [""]);
     }
 }

@@ -14,11 +14,10 @@ pub mod export;
 mod fillers;
 mod guarded;
 mod hashline_edit;
+mod inline_text;
 mod lines_argument;
 mod move_lines;
 mod multi_edit;
-mod offer;
-mod on_text;
 mod read_file;
 mod replace;
 mod reply;
@@ -27,6 +26,7 @@ pub mod schema;
 mod search;
 mod staging;
 mod text_editor;
+mod tool_set;
 mod undo;
 
 use std::fmt;
@@ -49,15 +49,15 @@ pub(crate) use guarded::paths_of;
 
 pub use arguments::SYNONYMS;
 pub use dialect::{Dialect, PHRASES};
-pub use offer::Offer;
-pub use on_text::{brings_text, edit_text};
 #[cfg(feature = "cli")]
-pub(crate) use on_text::{edit_bytes, edit_text_by, language_named};
+pub(crate) use inline_text::{edit_bytes, edit_text_with, parse_language};
+pub use inline_text::{edit_text, has_inline_text};
 pub use reply::ToolReply;
+pub use tool_set::ToolSet;
 
 /// What a tool gets.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct ToolCall<'a> {
     /// The engine.
     pub engine: &'a Engine,
     /// The arguments, names already canonical.
@@ -68,11 +68,11 @@ pub struct Call<'a> {
 
 /// Where a tool is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listed {
+pub enum Visibility {
     /// Everywhere.
     Always,
     /// Where that dialect is spoken.
-    In(Dialect),
+    InDialect(Dialect),
     /// In guarded sessions.
     Guarded,
     /// In staged sessions.
@@ -91,16 +91,16 @@ pub struct ToolSpec {
     /// The schema of the answer: `schema::output::<Report>`.
     pub output: fn() -> Value,
     /// Where it is listed; it can be called everywhere.
-    pub listed: Listed,
+    pub visibility: Visibility,
     /// Whether it can change files.
     pub writes: bool,
     /// Runs it.
-    pub run: for<'a> fn(Call<'a>) -> BoxFuture<'a, ToolReply>,
+    pub run: for<'a> fn(ToolCall<'a>) -> BoxFuture<'a, ToolReply>,
 }
 
 impl ToolSpec {
     /// Whether it walks the folder at the root.
-    fn walks(&self) -> bool {
+    fn lists_files(&self) -> bool {
         matches!(self.name, "search" | "wildcard_search" | "list_files")
     }
 }
@@ -174,15 +174,15 @@ pub fn find(name: &str) -> Option<&'static ToolSpec> {
 
 /// An answer that its caller has not been given yet.
 #[derive(Debug)]
-#[must_use = "until it is told, line numbers in later calls refer to the state before this answer"]
-pub struct Telling {
+#[must_use = "until it is delivered, line numbers in later calls refer to the state before this answer"]
+pub struct PendingAnswer {
     ledger: Arc<Ledger>,
     call: CallId,
 }
 
-impl Telling {
+impl PendingAnswer {
     /// The answer goes out now.
-    pub fn told(self) -> AnswerCount {
+    pub fn deliver(self) -> AnswerCount {
         self.ledger.record_answer(self.call)
     }
 }
@@ -193,31 +193,31 @@ pub struct Toolbox {
     engine: Engine,
     dialect: Dialect,
     guard: Option<GuardedCalls>,
-    offer: Offer,
+    tool_set: ToolSet,
 }
 
 impl Toolbox {
     /// Tools over an engine.
     pub fn new(engine: Engine) -> Self {
-        Self { engine, dialect: Dialect::default(), guard: None, offer: Offer::default() }
+        Self { engine, dialect: Dialect::default(), guard: None, tool_set: ToolSet::default() }
     }
 
     /// The same tools, answering in the words of `dialect`.
     #[must_use]
-    pub fn speaking(self, dialect: Dialect) -> Self {
+    pub fn with_dialect(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
     }
 
     /// The same tools under a fresh guard: one session.
     #[must_use]
-    pub fn guarded(self, policy: GuardPolicy) -> Self {
+    pub fn with_guard(self, policy: GuardPolicy) -> Self {
         Self { guard: Some(GuardedCalls::new(policy)), ..self }
     }
 
     /// The same tools, offering only those of `offer`.
     #[must_use]
-    pub fn offering(self, offer: Offer) -> Self {
-        Self { offer, ..self }
+    pub fn with_tool_set(self, tool_set: ToolSet) -> Self {
+        Self { tool_set, ..self }
     }
 
     /// The same tools with a record of their own: what is shown, edited and undone is one
@@ -239,17 +239,17 @@ impl Toolbox {
 
     /// The same tools over another engine.
     #[must_use]
-    pub fn over(&self, engine: Engine) -> Self {
+    pub fn with_engine(&self, engine: Engine) -> Self {
         Self { engine, ..self.clone() }
     }
 
     /// The same tools, called by this client.
     #[must_use]
-    pub fn for_client(&self, client: &str) -> Self {
-        Self { engine: self.engine.for_client(client), ..self.clone() }
+    pub fn with_client(&self, client: &str) -> Self {
+        Self { engine: self.engine.called_by(client), ..self.clone() }
     }
 
-    /// The same tools, telling `observer` of each stage.
+    /// The same tools, reporting to `observer` of each stage.
     #[must_use]
     pub fn with_observer(&self, observer: Option<Observer>) -> Self {
         match observer {
@@ -259,15 +259,15 @@ impl Toolbox {
     }
 
     /// The tools to offer to a model.
-    pub fn listed(&self) -> impl Iterator<Item = &'static ToolSpec> {
-        let can = |tool: &&ToolSpec| !tool.walks() || self.engine.can_list();
-        TOOLS.iter().filter(can).filter(|tool| match tool.listed {
-            Listed::Guarded => self.guard.is_some(),
-            Listed::Staged => self.engine.staging().is_some(),
-            Listed::Always | Listed::In(_) => {
+    pub fn listed_tools(&self) -> impl Iterator<Item = &'static ToolSpec> {
+        let can = |tool: &&ToolSpec| !tool.lists_files() || self.engine.can_list();
+        TOOLS.iter().filter(can).filter(|tool| match tool.visibility {
+            Visibility::Guarded => self.guard.is_some(),
+            Visibility::Staged => self.engine.staging().is_some(),
+            Visibility::Always | Visibility::InDialect(_) => {
                 // A guard asks for exploration, so it offers the tool to begin with.
                 let explores = self.guard.is_some() && tool.name == "list_files";
-                self.offer.has(tool, self.dialect) || explores && self.offer == Offer::Usual
+                self.tool_set.has(tool, self.dialect) || explores && self.tool_set == ToolSet::Usual
             }
         })
     }
@@ -275,32 +275,32 @@ impl Toolbox {
     /// Runs one tool and counts its answer as given. Trouble of any kind is a reply, never a
     /// panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
-        let (reply, telling) = self.call_untold(name, arguments, options).await;
-        telling.told();
+        let (reply, pending) = self.call_deferred(name, arguments, options).await;
+        pending.deliver();
         reply
     }
 
-    /// Runs one tool whose answer is delivered later. Until [`Telling::told`] is called, line
+    /// Runs one tool whose answer is delivered later. Until [`PendingAnswer::deliver`] is called, line
     /// numbers in other calls refer to the state before this answer.
-    pub async fn call_untold(
+    pub async fn call_deferred(
         &self,
         name: &str,
         arguments: Value,
         options: &CallOptions,
-    ) -> (ToolReply, Telling) {
+    ) -> (ToolReply, PendingAnswer) {
         let ledger = self.engine.ledger().clone();
         let call = ledger.begin_call();
         let during =
-            Self { engine: self.engine.in_call(call, options.seen_answers), ..self.clone() };
-        (during.noted(name, arguments, options).await, Telling { ledger, call })
+            Self { engine: self.engine.during(call, options.seen_answers), ..self.clone() };
+        (during.call_and_log(name, arguments, options).await, PendingAnswer { ledger, call })
     }
 
-    async fn noted(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
+    async fn call_and_log(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let tool = find(name);
         let span =
             spans::call(tool.map_or("unknown tool", |tool| tool.name), options.trace.as_ref());
-        let reply = self.answer(name, arguments, options).instrument(span.clone()).await;
-        spans::record_reply(&span, &reply);
+        let reply = self.execute(name, arguments, options).instrument(span.clone()).await;
+        spans::answered(&span, &reply);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
             let tool = tool.map_or("unknown tool", |tool| tool.name);
             self.engine.record_call(tool, reply.code.map(EditCode::as_str), &reply.report);
@@ -308,14 +308,14 @@ impl Toolbox {
         reply
     }
 
-    async fn answer(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
-        let miscalled = || {
+    async fn execute(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
+        let count_invalid_call = || {
             if let Some(guard) = &self.guard {
                 guard.guard().record_invalid_call();
             }
         };
         let Some(tool) = self.find(name) else {
-            miscalled();
+            count_invalid_call();
             return ToolReply::refused(self.no_such_tool(name));
         };
         let (mut arguments, mut encoding) = match arguments::take_encoding(arguments) {
@@ -323,9 +323,9 @@ impl Toolbox {
             Err(refusal) => return ToolReply::refused(refusal),
         };
         if tool.name == read_file::TOOL.name {
-            read_file::ranges_in_words(&mut arguments);
+            read_file::parse_range_strings(&mut arguments);
         }
-        let arguments = match arguments::canonical(tool.name, &(tool.input)(), arguments) {
+        let arguments = match arguments::normalize(tool.name, &(tool.input)(), arguments) {
             // Arguments that came as a text show their encoding only now.
             Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
                 Ok((Value::Object(arguments), inner)) => {
@@ -336,7 +336,7 @@ impl Toolbox {
                 Err(refusal) => return ToolReply::refused(refusal),
             },
             Err(refusal) => {
-                miscalled();
+                count_invalid_call();
                 let refused = ToolReply::refused(refusal);
                 return self.dialect.reword(tool, &Map::new(), refused);
             }
@@ -356,7 +356,7 @@ impl Toolbox {
                     let reports = self.engine.reports(committed);
                     let reply = match reports.as_slice() {
                         [only] => ToolReply::edited(only),
-                        several => multi_edit::answered(several),
+                        several => multi_edit::reply(several),
                     };
                     return self.dialect.reword(tool, &arguments, reply);
                 }
@@ -364,14 +364,14 @@ impl Toolbox {
             }
         }
         let options = &CallOptions { request_id: request.clone(), ..options.clone() };
-        let named = encoding.map(|encoding| self.engine.with_encoding(encoding));
-        let engine = named.as_ref().unwrap_or(&self.engine);
-        let call = Call { engine, arguments: &arguments, options };
+        let with_encoding = encoding.map(|encoding| self.engine.reading_as(encoding));
+        let engine = with_encoding.as_ref().unwrap_or(&self.engine);
+        let call = ToolCall { engine, arguments: &arguments, options };
         let reply = match &self.guard {
             Some(guard) => guard.run(tool, call).await,
             None => (tool.run)(call).await,
         };
-        let mut reply = self.dialect.reword(tool, &arguments, reply.capped());
+        let mut reply = self.dialect.reword(tool, &arguments, reply.truncated());
         // A model's server may echo a key, so messages are masked. What is read from files is not.
         if tool.writes || !reply.ok {
             reply.message = redact(&reply.message).into_owned();
@@ -389,16 +389,16 @@ impl Toolbox {
     /// The tool that a call means. One that is not listed can be called all the same, unless
     /// `--tools` chose the list.
     fn find(&self, name: &str) -> Option<&'static ToolSpec> {
-        if !matches!(self.offer, Offer::Chosen(_)) {
+        if !matches!(self.tool_set, ToolSet::Chosen(_)) {
             return find(name);
         }
-        let offered = |name: &str| self.listed().find(|tool| tool.name == name);
+        let offered = |name: &str| self.listed_tools().find(|tool| tool.name == name);
         let mut others = TOOL_NAMES.iter().filter(|(other, _)| *other == name);
         offered(name).or_else(|| others.find_map(|(_, ours)| offered(ours)))
     }
 
     fn no_such_tool(&self, name: &str) -> Refusal {
-        let known: Vec<_> = self.listed().map(|tool| tool.name).collect();
+        let known: Vec<_> = self.listed_tools().map(|tool| tool.name).collect();
         let nearest = arguments::nearest(name, &known).unwrap_or_default();
         Refusal::new(
             EditCode::InvalidArguments,
@@ -413,12 +413,12 @@ impl Toolbox {
 
 /// Reads what is around a tool call, as leniently as the arguments of a tool.
 #[cfg(feature = "cli")]
-pub(crate) fn read_around<T>(what: &str, given: Map<String, Value>) -> Result<T, Refusal>
+pub(crate) fn parse_envelope<T>(what: &str, given: Map<String, Value>) -> Result<T, Refusal>
 where
     T: serde::de::DeserializeOwned + schemars::JsonSchema,
 {
     let schema = schema::input::<T>();
-    parse(what, &arguments::canonical(what, &schema, Value::Object(given))?)
+    parse(what, &arguments::normalize(what, &schema, Value::Object(given))?)
 }
 
 /// Reads typed arguments; the error names the field.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, EditReport, Refusal};
 use crate::engine::{MoveIndentation, MoveRequest, Side, Transfer};
 use crate::hashline::anchors::Anchor;
@@ -14,9 +14,9 @@ use crate::text::{LineSpan, quote_name};
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "move_lines",
     about: include_str!("../../prompts/tools/move_lines.md"),
-    input: schema::writing::<Arguments>,
+    input: schema::input_with_encoding::<Arguments>,
     output: schema::output::<MoveReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
@@ -24,9 +24,9 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
     /// The lines.
-    from: From,
+    from: MoveSource,
     /// Where they go: one of after_line, before_line and anchor.
-    to: To,
+    to: MoveTarget,
     /// Copies the lines instead of moving them.
     copy: Option<bool>,
     /// Re-indents the block to match its new place.
@@ -34,27 +34,27 @@ struct Arguments {
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct From {
+struct MoveSource {
     /// The file that contains the lines.
     path: String,
     /// The first line: its number, or its anchor LINE#ID.
-    start_line: Line,
+    start_line: LineArgument,
     /// The last line, likewise; the first one when left out.
-    end_line: Option<Line>,
+    end_line: Option<LineArgument>,
     /// The snapshot id of the read that these are from.
     snapshot: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-struct To {
+struct MoveTarget {
     /// The file to put them into; by default the same file.
     path: Option<String>,
     /// Put them below this line, by number or anchor; 0 for the top.
-    after_line: Option<Line>,
+    after_line: Option<LineArgument>,
     /// Put them above this line, by number or anchor.
-    before_line: Option<Line>,
+    before_line: Option<LineArgument>,
     /// The same as after_line, by anchor.
-    anchor: Option<Line>,
+    anchor: Option<LineArgument>,
     /// The snapshot id of the read that the line is from.
     snapshot: Option<String>,
 }
@@ -62,12 +62,12 @@ struct To {
 /// A line by number or anchor.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-enum Line {
+enum LineArgument {
     Number(usize),
     Text(String),
 }
 
-impl JsonSchema for Line {
+impl JsonSchema for LineArgument {
     fn inline_schema() -> bool {
         true
     }
@@ -81,7 +81,7 @@ impl JsonSchema for Line {
     }
 }
 
-impl Line {
+impl LineArgument {
     fn anchor(&self) -> Result<Anchor, Refusal> {
         match self {
             Self::Number(line) => Ok(Anchor { line: *line, id: String::new() }),
@@ -94,9 +94,9 @@ impl Line {
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct MoveReport {
     /// Where the lines were, in the numbers before.
-    from: Stretch,
+    from: MovedRange,
     /// Where they are now.
-    to: Stretch,
+    to: MovedRange,
     /// A report for each file, the one that got the lines first.
     files: Vec<EditReport>,
     /// The report, when it was one file.
@@ -106,20 +106,20 @@ struct MoveReport {
 
 /// Lines of a file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct Stretch {
+struct MovedRange {
     path: String,
     start_line: usize,
     end_line: usize,
 }
 
-impl Stretch {
+impl MovedRange {
     fn new(path: &str, span: LineSpan) -> Self {
         Self { path: path.to_owned(), start_line: span.start, end_line: span.end }
     }
 }
 
 impl Arguments {
-    fn request(self, call: Call<'_>) -> Result<MoveRequest, Refusal> {
+    fn request(self, call: ToolCall<'_>) -> Result<MoveRequest, Refusal> {
         let refuse = |message: &str, hint: &str| {
             Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
         };
@@ -142,7 +142,7 @@ impl Arguments {
             }
         };
         let first = self.from.start_line.anchor()?;
-        let last = self.from.end_line.as_ref().map(Line::anchor).transpose()?;
+        let last = self.from.end_line.as_ref().map(LineArgument::anchor).transpose()?;
         let last = last.unwrap_or_else(|| first.clone());
         if first.id.is_empty() != last.id.is_empty() {
             return refuse(
@@ -171,7 +171,7 @@ impl Arguments {
     }
 }
 
-async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let request = arguments.request(call)?;
     let moved = call.engine.move_lines(&request, call.options).await?;
@@ -194,8 +194,8 @@ async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
     }
     let only = if let [only] = moved.files.as_slice() { Some(only.clone()) } else { None };
     let report = MoveReport {
-        from: Stretch::new(from, moved.from),
-        to: Stretch::new(to, moved.to),
+        from: MovedRange::new(from, moved.from),
+        to: MovedRange::new(to, moved.to),
         files: moved.files,
         only,
     };

@@ -6,15 +6,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::edit_file::EditFileArguments;
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditReport, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "multi_edit",
     about: include_str!("../../prompts/tools/multi_edit.md"),
-    input: schema::writing::<Arguments>,
+    input: schema::input_with_encoding::<Arguments>,
     output: schema::output::<MultiEditReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| Box::pin(async move { run(call).await }),
 };
@@ -34,20 +34,20 @@ struct MultiEditReport {
     only: Option<EditReport>,
 }
 
-async fn run(call: Call<'_>) -> ToolReply {
+async fn run(call: ToolCall<'_>) -> ToolReply {
     match apply(call).await {
-        Ok(files) => answered(&files),
+        Ok(files) => reply(&files),
         Err(refusal) => ToolReply::refused(refusal),
     }
 }
 
 /// The answer about these files.
-pub(super) fn answered(files: &[EditReport]) -> ToolReply {
+pub(super) fn reply(files: &[EditReport]) -> ToolReply {
     let only = if let [only] = files { Some(only.clone()) } else { None };
     ToolReply::answered(summary(files), MultiEditReport { files: files.to_vec(), only })
 }
 
-async fn apply(call: Call<'_>) -> Result<Vec<EditReport>, Refusal> {
+async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let edits =
         arguments.edits.iter().map(|edit| Ok((call.engine.path(&edit.path)?, edit.request()?)));

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::hashline::tag::Width;
 use crate::reading::{FileView, LineSelection, ReadLimits, ReadRequest, ReadStyle};
@@ -14,8 +14,8 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "read_file",
     about: include_str!("../../prompts/tools/read_file.md"),
     input: schema::input::<Arguments>,
-    output: schema::output::<FileView>,
-    listed: Listed::Always,
+    output: schema::output::<Reading>,
+    visibility: Visibility::Always,
     writes: false,
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
@@ -49,7 +49,7 @@ struct Range {
 }
 
 /// Ranges in words, as an answer names them: `12-20, 45-61`, one text or several.
-pub(super) fn ranges_in_words(value: &mut Value) {
+pub(super) fn parse_range_strings(value: &mut Value) {
     let Some(given) = value.as_object_mut().and_then(|given| given.get_mut("ranges")) else {
         return;
     };
@@ -106,7 +106,7 @@ impl Arguments {
     }
 }
 
-async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;
     let request = arguments.request().map_err(|refusal| refusal.at(path.as_str()))?;

@@ -4,15 +4,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_file::EditFileArguments;
-use super::{Call, Dialect, Listed, ToolSpec, parse, schema};
+use super::{Dialect, ToolCall, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditReport, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "replace",
     about: "Replaces old_string by new_string in a file. One occurrence is replaced unless allow_multiple is set.",
-    input: schema::writing::<ReplaceArguments>,
+    input: schema::input_with_encoding::<ReplaceArguments>,
     output: schema::output::<EditReport>,
-    listed: Listed::In(Dialect::Gemini),
+    visibility: Visibility::InDialect(Dialect::Gemini),
     writes: true,
     run: |call| Box::pin(async move { run(call).await.into() }),
 };
@@ -35,7 +35,7 @@ struct ReplaceArguments {
     expected_replacements: Option<usize>,
 }
 
-async fn run(call: Call<'_>) -> Result<EditReport, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let given: ReplaceArguments = parse(TOOL.name, call.arguments)?;
     let arguments = EditFileArguments {
         path: given.file_path,

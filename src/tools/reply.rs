@@ -47,11 +47,11 @@ impl ToolReply {
     }
 
     /// The reply with long texts and lists truncated, and `left_out` saying by how much.
-    pub(super) fn capped(mut self) -> Self {
+    pub(super) fn truncated(mut self) -> Self {
         let mut left_out = Map::new();
-        cut(&mut self.report, "", &mut left_out);
-        if self.message.len() > MOST_TEXT {
-            let rest = cut_text(&mut self.message);
+        truncate_value(&mut self.report, "", &mut left_out);
+        if self.message.len() > MAX_TEXT {
+            let rest = truncate_text(&mut self.message);
             left_out.insert("message".into(), rest.into());
         }
         if let (Value::Object(report), false) = (&mut self.report, left_out.is_empty()) {
@@ -75,33 +75,33 @@ impl ToolReply {
 }
 
 /// A longer text in a reply is cut.
-const MOST_TEXT: usize = 1 << 20;
+const MAX_TEXT: usize = 1 << 20;
 
 /// Of a longer list in a reply only the first items are shown.
-const MOST_ITEMS: usize = 10_000;
+const MAX_ITEMS: usize = 10_000;
 
 /// Cuts what is too large, and notes under its name how many bytes or items are missing.
-fn cut(value: &mut Value, name: &str, left_out: &mut Map<String, Value>) {
+fn truncate_value(value: &mut Value, name: &str, left_out: &mut Map<String, Value>) {
     let below = |key: &str| match name {
         "" => key.to_owned(),
         name => format!("{name}.{key}"),
     };
     match value {
-        Value::String(text) if text.len() > MOST_TEXT => {
-            left_out.insert(name.to_owned(), cut_text(text).into());
+        Value::String(text) if text.len() > MAX_TEXT => {
+            left_out.insert(name.to_owned(), truncate_text(text).into());
         }
         Value::Array(items) => {
-            if items.len() > MOST_ITEMS {
-                left_out.insert(name.to_owned(), (items.len() - MOST_ITEMS).into());
-                items.truncate(MOST_ITEMS);
+            if items.len() > MAX_ITEMS {
+                left_out.insert(name.to_owned(), (items.len() - MAX_ITEMS).into());
+                items.truncate(MAX_ITEMS);
             }
             for (at, item) in items.iter_mut().enumerate() {
-                cut(item, &below(&at.to_string()), left_out);
+                truncate_value(item, &below(&at.to_string()), left_out);
             }
         }
         Value::Object(fields) => {
             for (key, value) in fields {
-                cut(value, &below(key), left_out);
+                truncate_value(value, &below(key), left_out);
             }
         }
         _ => {}
@@ -109,8 +109,8 @@ fn cut(value: &mut Value, name: &str, left_out: &mut Map<String, Value>) {
 }
 
 /// Cuts a text and says in it how much is missing; answers with that.
-fn cut_text(text: &mut String) -> usize {
-    let mut end = MOST_TEXT;
+fn truncate_text(text: &mut String) -> usize {
+    let mut end = MAX_TEXT;
     while !text.is_char_boundary(end) {
         end -= 1;
     }

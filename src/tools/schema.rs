@@ -29,7 +29,7 @@ pub fn input<T: JsonSchema>() -> Value {
 
 /// The same for a tool that writes text: `encoding` is asked for by the refusal of a file
 /// whose encoding is not certain, and read before the other arguments.
-pub(super) fn writing<T: JsonSchema>() -> Value {
+pub(super) fn input_with_encoding<T: JsonSchema>() -> Value {
     let mut schema = input::<T>();
     let about = "The encoding, where a refusal asks for it.";
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
@@ -65,22 +65,22 @@ pub(super) fn report<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    settings.transforms.push(Box::new(RecursiveTransform(quiet)));
+    settings.transforms.push(Box::new(RecursiveTransform(simplify)));
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
 /// Drops what only other generators read.
-fn quiet(schema: &mut Schema) {
+fn simplify(schema: &mut Schema) {
     // Not `ensure_object`: that would turn `false` into `{"not": {}}`.
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("title");
     object.remove("format");
-    one_type(object);
+    split_types(object);
 }
 
 /// Splits a list of types into branches of one type each: not every client reads the short
 /// form.
-fn one_type(object: &mut Map<String, Value>) {
+fn split_types(object: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = object.get("type").cloned() else { return };
     let about = object.remove("description");
     let rest = std::mem::take(object);
@@ -162,7 +162,7 @@ pub(super) fn branches(schema: &Value) -> Vec<&Value> {
 }
 
 /// Whether a schema takes a JSON type. A schema without types takes every one.
-pub(super) fn takes(schema: &Value, kind: &str) -> bool {
+pub(super) fn accepts(schema: &Value, kind: &str) -> bool {
     match schema.get("type") {
         None => schema.get("enum").is_none() || kind == "string",
         Some(Value::String(only)) => only == kind || only == "number" && kind == "integer",

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::Refusal;
 use crate::search::{Case, ListReport, Query, SearchReport};
 
@@ -12,7 +12,7 @@ pub(super) const SEARCH: ToolSpec = ToolSpec {
     about: include_str!("../../prompts/tools/search.md"),
     input: schema::input::<SearchArguments>,
     output: schema::output::<SearchReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: false,
     run: |call| Box::pin(async move { search(call).await.unwrap_or_else(ToolReply::refused) }),
 };
@@ -22,7 +22,7 @@ pub(super) const WILDCARD_SEARCH: ToolSpec = ToolSpec {
     about: include_str!("../../prompts/tools/wildcard_search.md"),
     input: schema::input::<WildcardArguments>,
     output: schema::output::<SearchReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: false,
     run: |call| Box::pin(async move { wildcard(call).await.unwrap_or_else(ToolReply::refused) }),
 };
@@ -32,7 +32,7 @@ pub(super) const LIST_FILES: ToolSpec = ToolSpec {
     about: include_str!("../../prompts/tools/list_files.md"),
     input: schema::input::<ListArguments>,
     output: schema::output::<ListReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: false,
     run: |call| Box::pin(async move { list(call).await.unwrap_or_else(ToolReply::refused) }),
 };
@@ -77,7 +77,7 @@ fn case(sensitive: Option<bool>) -> Case {
     if sensitive.unwrap_or(false) { Case::Sensitive } else { Case::Insensitive }
 }
 
-async fn search(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn search(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: SearchArguments = parse(SEARCH.name, call.arguments)?;
     let query = Query::keyword(&arguments.keyword, case(arguments.case_sensitive))?;
     let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
@@ -85,7 +85,7 @@ async fn search(call: Call<'_>) -> Result<ToolReply, Refusal> {
     Ok(ToolReply::answered(report.message(), &report))
 }
 
-async fn wildcard(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn wildcard(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: WildcardArguments = parse(WILDCARD_SEARCH.name, call.arguments)?;
     let query = Query::terms(&arguments.terms, case(arguments.case_sensitive))?;
     let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
@@ -93,7 +93,7 @@ async fn wildcard(call: Call<'_>) -> Result<ToolReply, Refusal> {
     Ok(ToolReply::answered(report.message(), &report))
 }
 
-async fn list(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn list(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: ListArguments = parse(LIST_FILES.name, call.arguments)?;
     let (path, glob) = (arguments.path.as_deref(), arguments.glob.as_deref());
     let report = call.engine.list_files(path, glob).await?;

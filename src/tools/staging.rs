@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditCode, Refusal};
 use crate::port::CommitOptions;
 use crate::text::pluralize;
@@ -13,7 +13,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     about: "Staged edits: diff shows them all, commit writes them all or none, discard forgets them.",
     input: schema::input::<StagingArguments>,
     output: schema::output::<StagingReport>,
-    listed: Listed::Staged,
+    visibility: Visibility::Staged,
     writes: true,
     run: |call| Box::pin(async move { run(call).await }),
 };
@@ -52,14 +52,14 @@ struct StagedReport {
     revision: Option<u64>,
 }
 
-async fn run(call: Call<'_>) -> ToolReply {
+async fn run(call: ToolCall<'_>) -> ToolReply {
     match act(call).await {
         Ok((message, report)) => ToolReply::answered(message, report),
         Err(refusal) => ToolReply::refused(refusal),
     }
 }
 
-async fn act(call: Call<'_>) -> Result<(String, StagingReport), Refusal> {
+async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
     let given: StagingArguments = parse(TOOL.name, call.arguments)?;
     let staging = call.engine.staging().ok_or_else(|| {
         Refusal::new(EditCode::Blocked, "this session is not staged: its edits are written at once")

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Call, Dialect, Listed, ToolReply, ToolSpec, find, parse, schema};
+use super::{Dialect, ToolCall, ToolReply, ToolSpec, Visibility, find, parse, schema};
 use crate::edit::{
     EditCode, EditPlan, EditReport, EditRequest, Explanation, Refusal, Rung, Splice, VerifiedEdit,
     WorkPath,
@@ -20,14 +20,14 @@ use crate::text::LineSpan;
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "str_replace_based_edit_tool",
     about: "Views and edits text files: view, create, str_replace, insert.",
-    input: schema::writing::<TextEditorArguments>,
+    input: schema::input_with_encoding::<TextEditorArguments>,
     output: || {
         let view = schema::report::<View>();
         schema::reply(
             json!({ "anyOf": [schema::report::<EditReport>(), view, { "type": "object" }] }),
         )
     },
-    listed: Listed::In(Dialect::Anthropic),
+    visibility: Visibility::InDialect(Dialect::Anthropic),
     writes: true,
     run,
 };
@@ -75,11 +75,11 @@ struct View {
 }
 
 // A named function with a named type, because the table of tools is used below it.
-fn run(call: Call<'_>) -> BoxFuture<'_, ToolReply> {
+fn run(call: ToolCall<'_>) -> BoxFuture<'_, ToolReply> {
     Box::pin(execute(call))
 }
 
-async fn execute(call: Call<'_>) -> ToolReply {
+async fn execute(call: ToolCall<'_>) -> ToolReply {
     let given: TextEditorArguments = match parse(TOOL.name, call.arguments) {
         Ok(given) => given,
         Err(refusal) => return ToolReply::refused(refusal),
@@ -87,20 +87,20 @@ async fn execute(call: Call<'_>) -> ToolReply {
     match given.command {
         Command::View => view(call, &given).await,
         Command::Create => {
-            let wanted = need(given.file_text.clone(), "create", "file_text");
-            edit(call, &given, wanted.map(|text| EditRequest::new("", text))).await.into()
+            let argument = require(given.file_text.clone(), "create", "file_text");
+            edit(call, &given, argument.map(|text| EditRequest::new("", text))).await.into()
         }
         Command::StrReplace => {
-            let wanted = need(given.old_str.clone(), "str_replace", "old_str");
+            let argument = require(given.old_str.clone(), "str_replace", "old_str");
             let new = given.new_str.clone().unwrap_or_default();
-            edit(call, &given, wanted.map(|old| EditRequest::new(old, new))).await.into()
+            edit(call, &given, argument.map(|old| EditRequest::new(old, new))).await.into()
         }
         Command::Insert => insert(call, &given).await.into(),
     }
 }
 
 async fn edit(
-    call: Call<'_>,
+    call: ToolCall<'_>,
     given: &TextEditorArguments,
     request: Result<EditRequest, Refusal>,
 ) -> Result<EditReport, Refusal> {
@@ -108,22 +108,23 @@ async fn edit(
     call.engine.edit_file(&path, &request?, call.options).await
 }
 
-async fn insert(call: Call<'_>, given: &TextEditorArguments) -> Result<EditReport, Refusal> {
-    let said = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-    let text = said(&given.insert_text).or(said(&given.new_str));
+async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditReport, Refusal> {
+    let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    let text = non_empty(&given.insert_text).or(non_empty(&given.new_str));
     let text = text.or(given.insert_text.clone()).or(given.new_str.clone());
-    let text = need(text, "insert", "insert_text")?;
-    let line = need(given.insert_line, "insert", "insert_line")?;
+    let text = require(text, "insert", "insert_text")?;
+    let line = require(given.insert_line, "insert", "insert_line")?;
     let path = call.engine.path(&given.path)?;
-    let edit =
-        place(call, &path, line, &text).await.map_err(|refusal| refusal.at(path.as_str()))?;
+    let edit = plan_insertion(call, &path, line, &text)
+        .await
+        .map_err(|refusal| refusal.at(path.as_str()))?;
     let mut reports = call.engine.commit(vec![edit], call.options).await?;
     Ok(reports.remove(0))
 }
 
 /// The insertion of whole lines after `line`, with the endings of their surroundings.
-async fn place(
-    call: Call<'_>,
+async fn plan_insertion(
+    call: ToolCall<'_>,
     path: &WorkPath,
     line: usize,
     text: &str,
@@ -154,16 +155,18 @@ async fn place(
     VerifiedEdit::new(path.clone(), &snapshot, plan, Explanation::plain(Rung::Insert))
 }
 
-async fn view(call: Call<'_>, given: &TextEditorArguments) -> ToolReply {
+async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> ToolReply {
     let path = match call.engine.path(&given.path) {
         Ok(path) => path,
         // The root itself, as these tools often begin with it.
-        Err(refusal) => return folder(call, given).await.unwrap_or(ToolReply::refused(refusal)),
+        Err(refusal) => {
+            return list_folder(call, given).await.unwrap_or(ToolReply::refused(refusal));
+        }
     };
     let snapshot = match call.engine.snapshot(&path).await {
         Ok(snapshot) => snapshot,
         Err(refusal) => {
-            return match folder(call, given).await {
+            return match list_folder(call, given).await {
                 Some(listing) if listing.ok => listing,
                 _ => ToolReply::refused(refusal),
             };
@@ -192,7 +195,7 @@ fn clamp(line: i64, total: usize) -> usize {
 }
 
 /// The listing of a folder, by the tool for that.
-async fn folder(call: Call<'_>, given: &TextEditorArguments) -> Option<ToolReply> {
+async fn list_folder(call: ToolCall<'_>, given: &TextEditorArguments) -> Option<ToolReply> {
     let list = find("list_files")?;
     let mut arguments = Map::new();
     if given.path.trim_matches(['/', '.']).is_empty()
@@ -202,10 +205,10 @@ async fn folder(call: Call<'_>, given: &TextEditorArguments) -> Option<ToolReply
     } else {
         arguments.insert("path".into(), Value::String(given.path.clone()));
     }
-    Some((list.run)(Call { arguments: &arguments, ..call }).await)
+    Some((list.run)(ToolCall { arguments: &arguments, ..call }).await)
 }
 
-fn need<T>(value: Option<T>, command: &str, name: &str) -> Result<T, Refusal> {
+fn require<T>(value: Option<T>, command: &str, name: &str) -> Result<T, Refusal> {
     value.ok_or_else(|| {
         Refusal::new(EditCode::InvalidArguments, format!("the command `{command}` needs `{name}`"))
             .hint(format!("Send the call again with `{name}`."))

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, Listed, ToolReply, ToolSpec, parse, schema};
+use super::{ToolCall, ToolReply, ToolSpec, Visibility, parse, schema};
 use crate::edit::{EditReport, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
@@ -14,7 +14,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
             Creations and deletions too. Refused if a later edit changed the same lines.",
     input: schema::input::<UndoArguments>,
     output: schema::output::<UndoReport>,
-    listed: Listed::Always,
+    visibility: Visibility::Always,
     writes: true,
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
 };
@@ -40,7 +40,7 @@ struct UndoReport {
     files: Vec<EditReport>,
 }
 
-async fn run(call: Call<'_>) -> Result<ToolReply, Refusal> {
+async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: UndoArguments = parse(TOOL.name, call.arguments)?;
     let (undone, files) = call.engine.undo(arguments.revision, call.options).await?;
     let verb = if call.options.dry_run { "Would take back" } else { "Took back" };

@@ -107,7 +107,7 @@ impl NativeEngine {
                 known.join(", ")
             ))
         })?;
-        Ok(export(known, self.toolbox.listed()).to_string())
+        Ok(export(known, self.toolbox.listed_tools()).to_string())
     }
 }
 

@@ -92,7 +92,7 @@ impl Engine {
                 known.join(", ")
             ))
         })?;
-        Ok(export(known, self.toolbox.listed()).to_string())
+        Ok(export(known, self.toolbox.listed_tools()).to_string())
     }
 }
 

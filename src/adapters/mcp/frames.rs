@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::stdin::StdinCounter;
 use crate::session::{AnswerTracker, Received, SeenAnswers};
-use crate::tools::Telling;
+use crate::tools::PendingAnswer;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ pub(super) struct Traffic {
     /// What the client had received when it sent a call, by the call's id.
     sent: Mutex<HashMap<String, SeenAnswers>>,
     /// Answers on their way out, by the ids of their calls.
-    tellings: Mutex<HashMap<String, Telling>>,
+    pending_answers: Mutex<HashMap<String, PendingAnswer>>,
 }
 
 impl Traffic {
@@ -62,7 +62,7 @@ impl Traffic {
             stdin,
             answer_tracker: Mutex::default(),
             sent: Mutex::default(),
-            tellings: Mutex::default(),
+            pending_answers: Mutex::default(),
             open_calls: Mutex::default(),
             cancelled: Mutex::default(),
             waiting: Mutex::default(),
@@ -84,9 +84,9 @@ impl Traffic {
         sent.remove(id).unwrap_or_default()
     }
 
-    /// The answer to the call of this id is ready; it is told when it goes out.
-    pub(super) fn will_tell(&self, id: String, telling: Telling) {
-        self.tellings.lock().unwrap_or_else(PoisonError::into_inner).insert(id, telling);
+    /// The answer to the call of this id is ready; it counts as delivered when it goes out.
+    pub(super) fn answer_ready(&self, id: String, pending: PendingAnswer) {
+        self.pending_answers.lock().unwrap_or_else(PoisonError::into_inner).insert(id, pending);
     }
 
     /// A call begins at this offset of the client's stream.
@@ -104,11 +104,12 @@ impl Traffic {
 
     /// The answer to the call of this id goes out now.
     fn record_answer(&self, id: &str) {
-        let telling = self.tellings.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
-        let Some(telling) = telling else { return };
+        let pending =
+            self.pending_answers.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let Some(pending) = pending else { return };
         let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
         let received = self.stdin.as_ref().map_or(Received::StillWriting, |stdin| stdin.received());
-        answer_tracker.answer_sent(received, telling.told());
+        answer_tracker.answer_sent(received, pending.deliver());
     }
 
     fn is_idle(&self) -> bool {

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     /// One thread for everything that is not a call: if a call took it, nothing else would
-    /// be heard.
+    /// be seen_answers.
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_that_never_waits_takes_no_thread_of_the_server() {
         let workers = Workers::new();

@@ -56,7 +56,7 @@ async fn dialects_word_refusals_as_their_tools_do() {
             "apply_patch verification failed: Failed to find expected lines in src/a.rs: ",
         ),
     ] {
-        let tools = toolbox(&[("src/a.rs", FILE)]).speaking(dialect);
+        let tools = toolbox(&[("src/a.rs", FILE)]).with_dialect(dialect);
         // Codex's words name its tool, so they are its alone.
         let (tool, arguments) = match dialect {
             Dialect::Codex => (

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use restitch::edit::{Rewrite, Rung};
 use restitch::matching::LADDER;
-use restitch::tools::{Listed, TOOLS};
+use restitch::tools::{TOOLS, Visibility};
 use serde_json::Value;
 
 use super::{cell, check_part, repo, text_of};
@@ -98,11 +98,11 @@ fn fields(schema: &Value, before: &str, rows: &mut Vec<(String, String, bool, St
 fn tools_and_arguments_are_as_the_code_has_them() {
     let mut page = String::new();
     for tool in TOOLS {
-        let listed = match tool.listed {
-            Listed::Always => "",
-            Listed::In(_) => " Offered only with that tool's dialect (`--dialect`).",
-            Listed::Guarded => " Offered in guarded sessions (`--guard`).",
-            Listed::Staged => " Offered in staged sessions (`--stage`).",
+        let listed = match tool.visibility {
+            Visibility::Always => "",
+            Visibility::InDialect(_) => " Offered only with that tool's dialect (`--dialect`).",
+            Visibility::Guarded => " Offered in guarded sessions (`--guard`).",
+            Visibility::Staged => " Offered in staged sessions (`--stage`).",
         };
         let first = tool.about.lines().next().unwrap_or_default();
         page.push_str(&format!("### {}\n\n{first}{listed}\n\n", tool.name));

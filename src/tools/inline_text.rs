@@ -44,23 +44,23 @@ struct Report {
 }
 
 /// Whether the arguments bring the text along.
-pub fn brings_text(arguments: &Value) -> bool {
+pub fn has_inline_text(arguments: &Value) -> bool {
     arguments.as_object().is_some_and(|given| given.contains_key("text"))
 }
 
 /// Answers a call of `edit_file` whose arguments have `text`; the answer has it in
 /// `report.text`.
 pub fn edit_text(given: Value) -> ToolReply {
-    edit_text_by(given, &SyntaxGate::built_in())
+    edit_text_with(given, &SyntaxGate::built_in())
 }
 
 /// The same, with what a parser has to say.
-pub(crate) fn edit_text_by(given: Value, gate: &SyntaxGate) -> ToolReply {
+pub(crate) fn edit_text_with(given: Value, gate: &SyntaxGate) -> ToolReply {
     run(given, gate).unwrap_or_else(ToolReply::refused)
 }
 
 fn run(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
-    let given = arguments::canonical("edit_file", &schema::input::<Arguments>(), given)?;
+    let given = arguments::normalize("edit_file", &schema::input::<Arguments>(), given)?;
     let Arguments {
         text,
         path,
@@ -82,20 +82,20 @@ fn run(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     }
     .request()?;
     call.within = within;
-    call.language = language.as_deref().map(language_named).transpose()?;
-    replied(path.as_deref(), &Snapshot::from_text(text), &call, gate).map(|(_, reply)| reply)
+    call.language = language.as_deref().map(parse_language).transpose()?;
+    decide(path.as_deref(), &Snapshot::from_text(text), &call, gate).map(|(_, reply)| reply)
 }
 
 /// Decides a call on a text and answers with it.
-fn replied(
+fn decide(
     path: Option<&str>,
     before: &Snapshot,
     call: &EditRequest,
     gate: &SyntaxGate,
 ) -> Result<(VerifiedEdit, ToolReply), Refusal> {
     // Without a path the language alone says how the text is parsed.
-    let ending = call.language.and_then(|language| language.extensions.first());
-    let unnamed = ending.map(|ending| format!("text.{ending}"));
+    let extension = call.language.and_then(|language| language.extensions.first());
+    let unnamed = extension.map(|extension| format!("text.{extension}"));
     let edit = decide_by(path.or(unnamed.as_deref()), before, std::slice::from_ref(call), gate)?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
     let report = EditReport::new(&edit);
@@ -110,7 +110,7 @@ pub(crate) fn edit_bytes(
     gate: &SyntaxGate,
 ) -> Result<(Vec<u8>, ToolReply), Refusal> {
     let before = Snapshot::decode(bytes).map_err(crate::apply::not_text)?;
-    let (edit, reply) = replied(None, &before, call, gate)?;
+    let (edit, reply) = decide(None, &before, call, gate)?;
     let after = match edit.after() {
         crate::edit::After::Content(content) => content.to_vec(),
         crate::edit::After::Removed => Vec::new(),
@@ -119,7 +119,7 @@ pub(crate) fn edit_bytes(
 }
 
 /// The language that a caller names.
-pub(crate) fn language_named(name: &str) -> Result<&'static Language, Refusal> {
+pub(crate) fn parse_language(name: &str) -> Result<&'static Language, Refusal> {
     Language::from_name(name).ok_or_else(|| {
         Refusal::new(EditCode::InvalidArguments, format!("there is no language `{name}`"))
             .hint("Name it as in its file endings (`rs`, `py`, `go`), or leave it out.")

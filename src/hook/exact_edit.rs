@@ -4,7 +4,7 @@ use crate::text::Snapshot;
 
 /// `old` occurs once in `before`, and putting `new` in its place gives `after`. Clients
 /// read CRLF files with LF, so a file of one kind of ending is given with LF.
-pub(super) fn exact(before: &Snapshot, after: &Snapshot) -> Option<(String, String)> {
+pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Option<(String, String)> {
     if before.line_ending() == "mixed" || before.has_invalid_bytes() {
         return None;
     }
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn the_pair_is_as_small_as_it_can_be_and_unique() {
-        let pair = |a: &str, b: &str| exact(&Snapshot::from_text(a), &Snapshot::from_text(b));
+        let pair = |a: &str, b: &str| between(&Snapshot::from_text(a), &Snapshot::from_text(b));
         assert_eq!(pair("a\nb\nc\n", "a\nB\nc\n"), Some(("b\n".into(), "B\n".into())));
         assert_eq!(
             pair("a\nb\na\nb\n", "a\nb\na\nX\n"),

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use super::{Dialect, Listed, TOOLS, ToolSpec};
+use super::{Dialect, TOOLS, ToolSpec, Visibility};
 
 /// What a session offers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub enum Offer {
+pub enum ToolSet {
     /// Every tool that the dialect has.
     #[default]
     All,
@@ -21,12 +21,15 @@ pub enum Offer {
 /// Beside the dialect's edit tool.
 const USUAL: &[&str] = &["multi_edit", "read_file", "search", "undo"];
 
-impl Offer {
+impl ToolSet {
     /// The tools named; `default` and `all` stand for those sets. Nothing named is the usual.
     pub fn parse(names: &[String], dialect: Dialect) -> Result<Self, String> {
-        let listed =
-            || TOOLS.iter().filter(|tool| !matches!(tool.listed, Listed::Guarded | Listed::Staged));
-        let set = |offer: Self| listed().filter(move |tool| offer.has(tool, dialect));
+        let listed = || {
+            TOOLS
+                .iter()
+                .filter(|tool| !matches!(tool.visibility, Visibility::Guarded | Visibility::Staged))
+        };
+        let set = |tool_set: Self| listed().filter(move |tool| tool_set.has(tool, dialect));
         let mut chosen: Vec<&'static str> = Vec::new();
         for name in names.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
             match name {
@@ -51,10 +54,10 @@ impl Offer {
     /// Whether `tool` is among them.
     pub(super) fn has(&self, tool: &ToolSpec, dialect: Dialect) -> bool {
         match self {
-            Self::All => match tool.listed {
-                Listed::Always => true,
-                Listed::In(only) => only == dialect,
-                Listed::Guarded | Listed::Staged => false,
+            Self::All => match tool.visibility {
+                Visibility::Always => true,
+                Visibility::InDialect(only) => only == dialect,
+                Visibility::Guarded | Visibility::Staged => false,
             },
             Self::Usual => USUAL.contains(&tool.name) || tool.name == dialect.edit_tool(),
             Self::Chosen(names) => names.contains(&tool.name),
