@@ -399,7 +399,7 @@ impl ServerHandler for McpServer {
         let ledger = toolbox.engine().ledger().clone();
         let files = ledger.files().len();
         let toolbox = match context.peer.peer_info() {
-            Some(peer) => toolbox.with_client(&peer.client_info.name),
+            Some(peer) => toolbox.for_client(&peer.client_info.name),
             None => toolbox,
         };
         let name = request.name.into_owned();

@@ -36,7 +36,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         Err(error) => return Exit::usage(error.to_string()),
     };
     let policy = if args.soft { GuardPolicy::soft() } else { GuardPolicy::strict() };
-    let toolbox = toolbox.with_client(&format!("restitch agent, {}", chat.endpoint().model));
+    let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
     let agent = Agent::new(toolbox.with_guard(policy), chat).with_max_steps(args.steps);
     let ended = Cell::new(0);
     let signal = signals::take();

@@ -119,7 +119,7 @@ async fn answer(
         let span = spans::call("edit_file", None);
         let gate = toolbox.engine().syntax_gate();
         let reply = span.in_scope(|| tools::edit_text_with(arguments, gate));
-        spans::answered(&span, &reply);
+        spans::record_reply(&span, &reply);
         return (id, reply, None);
     }
     let (reply, pending) = toolbox.call_deferred(tool, arguments, &options).await;

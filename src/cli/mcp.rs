@@ -133,7 +133,7 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
         if let Some(asks) = &asks {
             let engine = toolbox
                 .engine()
-                .asking_through(|inner| Arc::new(RateLimitedCorrector::new(inner, asks.clone())));
+                .wrap_corrector(|inner| Arc::new(RateLimitedCorrector::new(inner, asks.clone())));
             toolbox = toolbox.with_engine(engine);
         }
         roots.push((name.clone(), server(&args, toolbox, &root)));

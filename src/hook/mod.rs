@@ -212,11 +212,11 @@ async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<Trial> {
         Ok(report) => report,
         Err(refusal) => {
             let reply = ToolReply::refused(refusal.clone());
-            engine.note(edit.tool, Some(refusal.code.as_str()), &reply.report);
+            engine.record_call(edit.tool, Some(refusal.code.as_str()), &reply.report);
             return Some(Trial::Refused(Box::new(refusal)));
         }
     };
-    engine.note(edit.tool, None, &ToolReply::edited(&report).report);
+    engine.record_call(edit.tool, None, &ToolReply::edited(&report).report);
     let after = layer.snapshot(&path).await.ok()?;
     if apply_like_client(&before, &edit.request).as_deref() == Some(after.text()) {
         return Some(Trial::Unchanged);

@@ -245,8 +245,8 @@ impl Toolbox {
 
     /// The same tools, called by this client.
     #[must_use]
-    pub fn with_client(&self, client: &str) -> Self {
-        Self { engine: self.engine.called_by(client), ..self.clone() }
+    pub fn for_client(&self, client: &str) -> Self {
+        Self { engine: self.engine.for_client(client), ..self.clone() }
     }
 
     /// The same tools, reporting to `observer` of each stage.
@@ -291,7 +291,7 @@ impl Toolbox {
         let ledger = self.engine.ledger().clone();
         let call = ledger.begin_call();
         let during =
-            Self { engine: self.engine.during(call, options.seen_answers), ..self.clone() };
+            Self { engine: self.engine.in_call(call, options.seen_answers), ..self.clone() };
         (during.call_and_log(name, arguments, options).await, PendingAnswer { ledger, call })
     }
 
@@ -300,7 +300,7 @@ impl Toolbox {
         let span =
             spans::call(tool.map_or("unknown tool", |tool| tool.name), options.trace.as_ref());
         let reply = self.execute(name, arguments, options).instrument(span.clone()).await;
-        spans::answered(&span, &reply);
+        spans::record_reply(&span, &reply);
         if !options.dry_run && tool.is_none_or(|tool| tool.writes) {
             let tool = tool.map_or("unknown tool", |tool| tool.name);
             self.engine.record_call(tool, reply.code.map(EditCode::as_str), &reply.report);
@@ -364,7 +364,7 @@ impl Toolbox {
             }
         }
         let options = &CallOptions { request_id: request.clone(), ..options.clone() };
-        let with_encoding = encoding.map(|encoding| self.engine.reading_as(encoding));
+        let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
         let engine = with_encoding.as_ref().unwrap_or(&self.engine);
         let call = ToolCall { engine, arguments: &arguments, options };
         let reply = match &self.guard {

@@ -14,7 +14,7 @@ pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "read_file",
     about: include_str!("../../prompts/tools/read_file.md"),
     input: schema::input::<Arguments>,
-    output: schema::output::<Reading>,
+    output: schema::output::<FileView>,
     visibility: Visibility::Always,
     writes: false,
     run: |call| Box::pin(async move { run(call).await.unwrap_or_else(ToolReply::refused) }),
