@@ -1,5 +1,5 @@
-//! The pure function: a text and a call in, the text afterwards or a refusal out. No file,
-//! no folder, no state, no model. With the feature `syntax`, a lenient reading that would bring
+//! The pure function: a text and a call in, the edited text or a refusal out. No file, no folder,
+//! no state, no model. With the feature `syntax`, a lenient reading that would bring
 //! a syntax error is refused, as an engine with [`crate::engine::SyntaxMode::Veto`] does.
 
 use std::path::Path;
@@ -24,7 +24,7 @@ pub struct Applied<T = String> {
     pub rewrites: Vec<Rewrite>,
     /// How many places changed.
     pub replacements: usize,
-    /// What the caller should look at.
+    /// Warnings for the caller.
     pub warnings: Vec<String>,
     /// Each changed span, before and after, in lines and bytes.
     pub spans: Vec<Span>,
@@ -72,7 +72,7 @@ pub fn apply_bytes(
     Applier::default().bytes(path, bytes, calls)
 }
 
-/// The pure function with a say in what a parser may do.
+/// The pure function with a choice of what a syntax check may do.
 ///
 /// ```
 /// use restitch::engine::SyntaxMode;
@@ -95,7 +95,7 @@ impl Default for Applier {
 }
 
 impl Applier {
-    /// What to do about a new syntax error. Without the feature `syntax` nothing is parsed.
+    /// Sets what to do about a new syntax error. Without the feature `syntax` nothing is parsed.
     #[must_use]
     pub fn syntax(self, mode: SyntaxMode) -> Self {
         Self { gate: self.gate.in_mode(mode) }
@@ -109,7 +109,7 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied, Refusal> {
         let snapshot = Snapshot::from_text(text);
-        let edit = decide_by(path, &snapshot, calls, &self.gate)?;
+        let edit = decide_edits(path, &snapshot, calls, &self.gate)?;
         let after = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
         Ok(Applied::of(&edit, after))
     }
@@ -122,7 +122,7 @@ impl Applier {
         calls: &[EditRequest],
     ) -> Result<Applied<Vec<u8>>, Refusal> {
         let snapshot = Snapshot::decode(bytes.to_vec()).map_err(not_text)?;
-        let edit = decide_by(path, &snapshot, calls, &self.gate)?;
+        let edit = decide_edits(path, &snapshot, calls, &self.gate)?;
         let after = match edit.after() {
             After::Content(content) => content.to_vec(),
             After::Removed => Vec::new(),
@@ -131,7 +131,7 @@ impl Applier {
     }
 }
 
-/// The refusal of bytes that are no text.
+/// The refusal of bytes that are not text.
 pub(crate) fn not_text(why: NotText) -> Refusal {
     Refusal::new(EditCode::NotText, format!("these bytes are not text: {why}"))
         .hint("Only text can be edited here.")
@@ -146,11 +146,11 @@ impl<T> Applied<T> {
     }
 }
 
-/// The name in the diff of a text that has none.
+/// The name, in the diff, of a text that has none.
 const UNNAMED: &str = "text";
 
-/// Each call is decided against the text as it is; then all of them are one edit.
-pub(crate) fn decide_by(
+/// Decides each call against the original text, and combines them into one edit.
+pub(crate) fn decide_edits(
     path: Option<&str>,
     snapshot: &Snapshot,
     calls: &[EditRequest],

@@ -1,5 +1,5 @@
-//! Jupyter notebooks as cells: what a cell says, and an edit of it as splices of the file. The
-//! JSON around keeps its bytes, and so do the lines of a cell that an edit keeps.
+//! Jupyter notebooks as cells: the source of a cell, and its edits as splices of the file. The JSON
+//! around it keeps its bytes, and so do the lines of a cell that an edit keeps.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -16,7 +16,7 @@ pub(crate) fn is_notebook(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("ipynb"))
 }
 
-/// A notebook, read off its text.
+/// A parsed notebook.
 #[derive(Debug)]
 pub(crate) struct Notebook<'a> {
     text: &'a str,
@@ -33,17 +33,17 @@ pub(crate) struct Cell<'a> {
     pub(crate) id: String,
     /// `code`, `markdown` or `raw`.
     pub(crate) kind: String,
-    /// What it says.
+    /// Its text.
     pub(crate) source: String,
     raw: &'a str,
     outputs: Option<&'a str>,
-    count: Option<&'a str>,
+    execution_count: Option<&'a str>,
     /// How many outputs it has.
     pub(crate) output_count: usize,
 }
 
 #[derive(Deserialize)]
-struct File<'a> {
+struct NotebookFile<'a> {
     #[serde(borrow)]
     cells: Vec<&'a RawValue>,
     #[serde(default)]
@@ -53,18 +53,18 @@ struct File<'a> {
 #[derive(Deserialize, Default)]
 struct Metadata {
     #[serde(default)]
-    language_info: Named,
+    language_info: LanguageInfo,
     #[serde(default)]
-    kernelspec: Kernel,
+    kernelspec: KernelSpec,
 }
 
 #[derive(Deserialize, Default)]
-struct Named {
+struct LanguageInfo {
     name: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
-struct Kernel {
+struct KernelSpec {
     language: Option<String>,
 }
 
@@ -80,7 +80,7 @@ struct RawCell<'a> {
     execution_count: Option<&'a RawValue>,
 }
 
-/// A text as notebooks have it: whole, or line by line.
+/// A cell's source in the JSON: one string, or a list of lines.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Source {
@@ -91,7 +91,8 @@ enum Source {
 impl<'a> Notebook<'a> {
     /// Reads a notebook; the error says what is wrong with it.
     pub(crate) fn parse(text: &'a str) -> Result<Self, String> {
-        let file: File<'a> = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let file: NotebookFile<'a> =
+            serde_json::from_str(text).map_err(|error| error.to_string())?;
         let Metadata { language_info, kernelspec } = file.metadata;
         let language =
             language_info.name.or(kernelspec.language).unwrap_or_default().to_lowercase();
@@ -113,7 +114,7 @@ impl<'a> Notebook<'a> {
                 raw: cell.source.get(),
                 output_count: outputs.map_or(0, count),
                 outputs,
-                count: cell.execution_count.map(RawValue::get),
+                execution_count: cell.execution_count.map(RawValue::get),
             })
         });
         Ok(Self { text, language, cells: cells.collect::<Result<_, String>>()? })
@@ -128,8 +129,8 @@ impl<'a> Notebook<'a> {
         self.cells.iter().find(|cell| cell.id == id).or_else(by_number)
     }
 
-    /// A file name that says what language a cell is in.
-    pub(crate) fn name_of(&self, cell: &Cell<'_>) -> String {
+    /// A file name whose extension gives the language of a cell.
+    pub(crate) fn file_name(&self, cell: &Cell<'_>) -> String {
         let ending = match (cell.kind.as_str(), self.language.as_str()) {
             ("code", "python" | "ipython" | "") => "py",
             ("code", language) => crate::language::Language::from_name(language)
@@ -141,7 +142,7 @@ impl<'a> Notebook<'a> {
         format!("cell.{ending}")
     }
 
-    /// All cells for a reader, each under a line with its id.
+    /// The text of all cells, each under a line with its id.
     pub(crate) fn view(&self, only: Option<&Cell<'_>>) -> String {
         let mut out = String::new();
         for cell in &self.cells {
@@ -171,11 +172,11 @@ impl<'a> Notebook<'a> {
         start..start + part.len()
     }
 
-    /// The splices that give a cell another source.
-    pub(crate) fn write(&self, cell: &Cell<'_>, source: &str) -> Vec<Splice> {
+    /// The splices that replace a cell's source.
+    pub(crate) fn replace_source(&self, cell: &Cell<'_>, source: &str) -> Vec<Splice> {
         let new = match cell.raw.starts_with('[') {
-            true => self.lines(cell, source),
-            false => self.quoted(source),
+            true => self.to_json_lines(cell, source),
+            false => self.to_json_string(source),
         };
         let range = self.range(cell.raw);
         let same =
@@ -190,9 +191,9 @@ impl<'a> Notebook<'a> {
         }]
     }
 
-    /// The splices that take a cell's outputs away.
-    pub(crate) fn clear(&self, cell: &Cell<'_>) -> Vec<Splice> {
-        let empty = [(cell.outputs, "[]"), (cell.count, "null")];
+    /// The splices that remove a cell's outputs.
+    pub(crate) fn clear_outputs(&self, cell: &Cell<'_>) -> Vec<Splice> {
+        let empty = [(cell.outputs, "[]"), (cell.execution_count, "null")];
         empty
             .into_iter()
             .filter_map(|(raw, text)| Some((raw.filter(|raw| *raw != text)?, text)))
@@ -200,8 +201,8 @@ impl<'a> Notebook<'a> {
             .collect()
     }
 
-    /// A text as a JSON string, in the notebook's way.
-    fn quoted(&self, text: &str) -> String {
+    /// A text as a JSON string, escaped as the notebook does.
+    fn to_json_string(&self, text: &str) -> String {
         let plain = serde_json::to_string(text).unwrap_or_default();
         // Some writers escape all that is not ASCII, and the file has no other character.
         if !(self.text.is_ascii() && self.text.contains("\\u")) {
@@ -223,7 +224,7 @@ impl<'a> Notebook<'a> {
     }
 
     /// The lines of a source as a JSON list that keeps the bytes of lines that stay.
-    fn lines(&self, cell: &Cell<'_>, source: &str) -> String {
+    fn to_json_lines(&self, cell: &Cell<'_>, source: &str) -> String {
         let raw: Vec<&RawValue> = serde_json::from_str(cell.raw).unwrap_or_default();
         let old: Vec<String> =
             raw.iter().map(|one| serde_json::from_str(one.get()).unwrap_or_default()).collect();
@@ -236,18 +237,20 @@ impl<'a> Notebook<'a> {
                     let kept = raw[old_index..old_index + len].iter();
                     items.extend(kept.map(|one| one.get().to_owned()));
                 }
-                op => items.extend(new[op.new_range()].iter().map(|line| self.quoted(line))),
+                op => {
+                    items.extend(new[op.new_range()].iter().map(|line| self.to_json_string(line)))
+                }
             }
         }
-        let (open, between, close) = self.layout(cell, &raw);
+        let (open, between, close) = self.list_layout(cell, &raw);
         match items.is_empty() {
             true => "[]".to_owned(),
             false => format!("[{open}{}{close}]", items.join(&format!(",{between}"))),
         }
     }
 
-    /// The blanks of a list: behind `[`, behind each comma, and before `]`.
-    fn layout(&self, cell: &Cell<'_>, raw: &[&RawValue]) -> (String, String, String) {
+    /// The whitespace of a JSON list: after `[`, after each comma, and before `]`.
+    fn list_layout(&self, cell: &Cell<'_>, raw: &[&RawValue]) -> (String, String, String) {
         let at = |one: &RawValue| {
             let start = one.get().as_ptr().addr() - cell.raw.as_ptr().addr();
             start..start + one.get().len()
@@ -266,7 +269,7 @@ impl<'a> Notebook<'a> {
             };
             return (open, between, close);
         }
-        // An empty list shows nothing; its own line does.
+        // An empty list shows no layout; the line that it is on does.
         let start = self.range(cell.raw).start;
         let line = &self.text[self.text[..start].rfind('\n').map_or(0, |feed| feed + 1)..start];
         let indent = &line[..line.len() - line.trim_start().len()];
@@ -293,9 +296,9 @@ mod tests {
     fn written(text: &str, id: &str, source: &str, clear: bool) -> String {
         let notebook = Notebook::parse(text).expect("a notebook");
         let cell = notebook.cell(id).expect("a cell");
-        let mut splices = notebook.write(cell, source);
+        let mut splices = notebook.replace_source(cell, source);
         if clear {
-            splices.extend(notebook.clear(cell));
+            splices.extend(notebook.clear_outputs(cell));
         }
         let snapshot = Snapshot::from_text(text);
         EditPlan::new(&snapshot, splices).expect("disjoint").text_after()
@@ -332,7 +335,11 @@ mod tests {
         assert_eq!(after, wanted);
         let cleared = written(PLAIN, "a1", "import os", true);
         let notebook = Notebook::parse(&cleared).expect("a notebook");
-        assert_eq!((notebook.cells[0].output_count, notebook.cells[0].count), (0, None), "null");
+        assert_eq!(
+            (notebook.cells[0].output_count, notebook.cells[0].execution_count),
+            (0, None),
+            "null"
+        );
         let whole = "{\"cells\":[{\"cell_type\":\"code\",\"source\":\"a\\nb\",\"outputs\":[]}]}";
         assert_eq!(written(whole, "#1", "a\nc", true), whole.replace("\\nb", "\\nc"));
     }

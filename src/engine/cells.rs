@@ -116,7 +116,7 @@ impl Engine {
         let notebook = parse(path, &snapshot).map_err(at)?;
         let cell = find_cell(&notebook, path, cell).map_err(at)?;
         let source = Snapshot::from_text(cell.source.clone());
-        let cell_path = WorkPath::parse(&notebook.name_of(cell), self.store.root())?;
+        let cell_path = WorkPath::parse(&notebook.file_name(cell), self.store.root())?;
         let (resolved, spent) = self
             .resolve(&cell_path, request, &source, &mut WorkBudget::default())
             .await
@@ -131,9 +131,9 @@ impl Engine {
         let edit = self.syntax.with_syntax_check(edit);
         let mut shown = EditReport::new(&edit);
         shown.path = format!("{path}, cell {}", cell.id);
-        let mut splices = notebook.write(cell, &text);
+        let mut splices = notebook.replace_source(cell, &text);
         if outputs == Outputs::Cleared {
-            splices.extend(notebook.clear(cell));
+            splices.extend(notebook.clear_outputs(cell));
         }
         let plan = EditPlan::new(&snapshot, splices).map_err(at)?;
         let whole = VerifiedEdit::new(path.clone(), &snapshot, plan, edit.explanation().clone())?;

@@ -401,7 +401,7 @@ mod tests {
     #[test]
     fn one_tab_too_few_everywhere() {
         let map = fit(&[("", "\t"), ("\t", "\t\t"), ("", "\t")], None);
-        assert!(apply(&map, "\t\t").iter().all(|depth| depth.as_deref() == Some("\t\t\t")));
+        assert!(apply(&map, "\t\t").iter().all(|indent| indent.as_deref() == Some("\t\t\t")));
     }
 
     #[test]
@@ -416,10 +416,10 @@ mod tests {
         let map = fit(&[("    ", "\t"), ("        ", "\t\t")], None);
         assert_eq!(apply(&map, "            ")[0].as_deref(), Some("\t\t\t"));
         let map = fit(&[("  ", "    "), ("    ", "        ")], Some(4));
-        let indent_readings = apply(&map, "      ");
+        let indents = apply(&map, "      ");
         assert!(
-            indent_readings.iter().all(|depth| depth.as_deref() == Some("            ")),
-            "{depths:?}"
+            indents.iter().all(|indent| indent.as_deref() == Some("            ")),
+            "{indents:?}"
         );
     }
 

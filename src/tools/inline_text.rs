@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::edit_file::EditFileArguments;
 use super::{ToolReply, arguments, parse, schema};
-use crate::apply::decide_by;
+use crate::apply::decide_edits;
 use crate::edit::{EditCode, EditReport, EditRequest, Refusal, VerifiedEdit};
 use crate::engine::SyntaxGate;
 use crate::language::Language;
@@ -96,7 +96,7 @@ fn decide(
     // Without a path the language alone says how the text is parsed.
     let extension = call.language.and_then(|language| language.extensions.first());
     let unnamed = extension.map(|extension| format!("text.{extension}"));
-    let edit = decide_by(path.or(unnamed.as_deref()), before, std::slice::from_ref(call), gate)?;
+    let edit = decide_edits(path.or(unnamed.as_deref()), before, std::slice::from_ref(call), gate)?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
     let report = EditReport::new(&edit);
     Ok((edit, ToolReply::answered(report.text_as_edited(), Report { edit: report, text })))
