@@ -39,7 +39,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
     let toolbox = toolbox.for_client(&format!("restitch agent, {}", chat.endpoint().model));
     let agent = Agent::new(toolbox.with_guard(policy), chat).with_max_steps(args.steps);
     let ended = Cell::new(0);
-    let signal = signals::take();
+    let signal = signals::first_signal();
     let stop = async { ended.set(signal.await) };
     let mut outcome = agent.run_until(&args.task, stop, progress).await;
     if let Some(staging) = agent.toolbox().engine().staging()
@@ -50,7 +50,7 @@ pub(crate) async fn run(common: &Common, args: AgentArgs) -> Exit {
         outcome.error = Some("NOT_COMMITTED".to_owned());
         outcome.summary = format!("the staged edits were not committed: {}", refusal.text());
     }
-    let mut out = super::out::words();
+    let mut out = super::out::messages();
     let written = if common.json {
         let mut outcome = json!(outcome);
         redact_json(&mut outcome);

@@ -26,7 +26,7 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
     let reply = toolbox.call("apply_patch", json!({ "patch": patch }), &options).await;
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
     match writeln!(super::out::stdout(), "{text}") {
-        Ok(()) => Exit::of(&reply),
+        Ok(()) => Exit::from_reply(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }

@@ -21,7 +21,7 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };
-    let (stdin, intake) = match stdin::open() {
+    let (stdin, counter) = match stdin::open() {
         Ok(opened) => opened,
         Err(error) => return Exit::fault(format!("cannot read stdin: {error}")),
     };
@@ -35,10 +35,10 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
             Ok(line) => {
                 let seen_answers = answer_tracker.seen_at(start);
                 let (id, reply, pending) =
-                    answer(&toolbox, &line, args.dry_run, seen_answers).await;
+                    handle_line(&toolbox, &line, args.dry_run, seen_answers).await;
                 if let Some(pending) = pending {
                     // What is here by now was sent without this answer.
-                    answer_tracker.answer_sent(intake.received(), pending.deliver());
+                    answer_tracker.answer_sent(counter.received(), pending.deliver());
                 }
                 (id, reply)
             }
@@ -46,7 +46,7 @@ pub(crate) async fn run(common: &Common, args: BatchArgs) -> Exit {
                 let length = lines.taken - start;
                 let most = MAX_LINE >> 20;
                 let why = format!("the line has {length} bytes; at most {most} MiB are read");
-                (Value::Null, malformed(why))
+                (Value::Null, invalid_request(why))
             }
         };
         if let Err(error) = print(&id, &reply) {
@@ -67,7 +67,7 @@ fn print(id: &Value, reply: &ToolReply) -> io::Result<()> {
     writeln!(stdout, "{out}").and_then(|()| stdout.flush())
 }
 
-fn malformed(message: String) -> ToolReply {
+fn invalid_request(message: String) -> ToolReply {
     ToolReply::refused(
         Refusal::new(EditCode::InvalidArguments, message)
             .hint(r#"Send one object a line: {"id": 1, "tool": "edit_file", "arguments": {…}}."#),
@@ -77,7 +77,7 @@ fn malformed(message: String) -> ToolReply {
 /// The envelope of the arguments in a line. An unknown field is refused, since
 /// ignoring it could mean to write where nothing was to be written.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Around {
+struct Envelope {
     /// The tool; `edit_file` when left out.
     tool: Option<String>,
     /// Decide and report, but write nothing.
@@ -87,34 +87,40 @@ struct Around {
 }
 
 /// The reply to a line, and for one that called a tool what tells of it.
-async fn answer(
+async fn handle_line(
     toolbox: &Toolbox,
     line: &[u8],
     dry_run: bool,
     seen_answers: SeenAnswers,
 ) -> (Value, ToolReply, Option<PendingAnswer>) {
-    let mut around = match serde_json::from_slice::<Value>(line) {
-        Ok(Value::Object(around)) => around,
-        Ok(_) => return (Value::Null, malformed("the request is not a JSON object".into()), None),
+    let mut envelope = match serde_json::from_slice::<Value>(line) {
+        Ok(Value::Object(envelope)) => envelope,
+        Ok(_) => {
+            return (Value::Null, invalid_request("the request is not a JSON object".into()), None);
+        }
         Err(error) => {
-            return (Value::Null, malformed(format!("the request is not JSON: {error}")), None);
+            return (
+                Value::Null,
+                invalid_request(format!("the request is not JSON: {error}")),
+                None,
+            );
         }
     };
-    let id = around.remove("id").unwrap_or(Value::Null);
-    let Some(arguments) = around.remove("arguments") else {
-        return (id, malformed("`arguments` is missing".into()), None);
+    let id = envelope.remove("id").unwrap_or(Value::Null);
+    let Some(arguments) = envelope.remove("arguments") else {
+        return (id, invalid_request("`arguments` is missing".into()), None);
     };
-    let around: Around = match tools::parse_envelope("batch", around) {
-        Ok(around) => around,
+    let envelope: Envelope = match tools::parse_envelope("batch", envelope) {
+        Ok(envelope) => envelope,
         Err(refusal) => return (id, ToolReply::refused(refusal), None),
     };
     let options = CallOptions {
-        dry_run: around.dry_run.unwrap_or(false) || dry_run,
-        request_id: around.request_id.map(Into::into),
+        dry_run: envelope.dry_run.unwrap_or(false) || dry_run,
+        request_id: envelope.request_id.map(Into::into),
         seen_answers,
         ..CallOptions::default()
     };
-    let tool = around.tool.as_deref().unwrap_or("edit_file");
+    let tool = envelope.tool.as_deref().unwrap_or("edit_file");
     if tool == "edit_file" && tools::has_inline_text(&arguments) {
         let span = spans::call("edit_file", None);
         let gate = toolbox.engine().syntax_gate();

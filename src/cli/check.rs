@@ -21,7 +21,7 @@ pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
     match writeln!(super::out::stdout(), "{text}") {
         // A script asks whether there are any.
         Ok(()) if reply.ok && errors > 0 => Exit::Refused,
-        Ok(()) => Exit::of(&reply),
+        Ok(()) => Exit::from_reply(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }

@@ -19,13 +19,13 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     if from_stdin.count() > 1 {
         return Exit::usage("only one of PATH, --old and --new can be read from stdin");
     }
-    let (old, new) = match (text(&args.old), text(&args.new)) {
+    let (old, new) = match (read_text_argument(&args.old), read_text_argument(&args.new)) {
         (Ok(old), Ok(new)) => (old, new),
         (Err(error), _) => return Exit::usage(format!("--old: {error}")),
         (_, Err(error)) => return Exit::usage(format!("--new: {error}")),
     };
     if args.path == "-" {
-        return text_to_text(common, &args, old, new);
+        return edit_stdin(common, &args, old, new);
     }
     if args.language.is_some() {
         return Exit::usage("--language is for a text from stdin (PATH -); a file's name tells it");
@@ -60,19 +60,19 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
     } else if args.quiet && reply.ok {
         Ok(())
     } else if io::stdout().is_terminal() && reply.ok {
-        show(&reply)
+        print_for_terminal(&reply)
     } else {
         writeln!(super::out::stdout(), "{}", reply.message)
     };
     match written {
-        Ok(()) => Exit::of(&reply),
+        Ok(()) => Exit::from_reply(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }
 
 /// For a person: what was done and the change, coloured as git does. A pipe gets the message
 /// that a model gets, with its numbered lines.
-fn show(reply: &ToolReply) -> io::Result<()> {
+fn print_for_terminal(reply: &ToolReply) -> io::Result<()> {
     let mut out = anstream::stdout().lock();
     for line in reply.message.lines().filter(|line| !line.starts_with("<<")) {
         writeln!(out, "{}", escape_for_terminal(line))?;
@@ -92,7 +92,7 @@ fn show(reply: &ToolReply) -> io::Result<()> {
 }
 
 /// Text in, text out. The report goes to stderr, since stdout is the text.
-fn text_to_text(common: &Common, args: &EditArgs, old: String, new: String) -> Exit {
+fn edit_stdin(common: &Common, args: &EditArgs, old: String, new: String) -> Exit {
     let expected = match (args.expect, args.all) {
         (Some(count), _) => Expected::Exactly(count),
         (None, true) => Expected::All,
@@ -114,7 +114,7 @@ fn text_to_text(common: &Common, args: &EditArgs, old: String, new: String) -> E
     }
     let (after, reply) = tools::edit_bytes(bytes, &call, &gate)
         .unwrap_or_else(|refusal| (Vec::new(), ToolReply::refused(refusal)));
-    let exit = Exit::of(&reply);
+    let exit = Exit::from_reply(&reply);
     let written = if common.json {
         serde_json::to_string(&reply)
             .map_err(io::Error::from)
@@ -139,7 +139,7 @@ fn text_to_text(common: &Common, args: &EditArgs, old: String, new: String) -> E
 }
 
 /// The text itself, the content of `@FILE`, or stdin for `-`.
-fn text(given: &str) -> io::Result<String> {
+fn read_text_argument(given: &str) -> io::Result<String> {
     match given.strip_prefix('@') {
         Some(file) => std::fs::read_to_string(file)
             .map_err(|error| io::Error::new(error.kind(), format!("cannot read {file}: {error}"))),

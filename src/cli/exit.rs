@@ -31,8 +31,8 @@ impl Exit {
         Self::Usage(message.into())
     }
 
-    /// The end that a tool's reply means.
-    pub(crate) fn of(reply: &ToolReply) -> Self {
+    /// The exit code of a tool's reply.
+    pub(crate) fn from_reply(reply: &ToolReply) -> Self {
         match reply.code {
             None => Self::Done,
             Some(code) if code.is_fault() => Self::Fault(String::new()),

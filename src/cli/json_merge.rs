@@ -1,12 +1,12 @@
 //! Adding settings to a JSON file without writing the rest of it anew: what is there stays
-//! letter by letter, numbers, order and blanks included.
+//! letter by letter, numbers, order and whitespace included.
 
 use serde_json::{Map, Value};
 
 use crate::edit::{EditCode, Refusal};
 
 /// A value by its place in the text.
-struct Node {
+struct JsonNode {
     start: usize,
     end: usize,
     kind: ValueKind,
@@ -14,8 +14,8 @@ struct Node {
 
 enum ValueKind {
     /// Keys with their values.
-    Object(Vec<(String, Node)>),
-    Array(Vec<Node>),
+    Object(Vec<(String, JsonNode)>),
+    Array(Vec<JsonNode>),
     Other,
 }
 
@@ -24,7 +24,7 @@ type Changes = Vec<(std::ops::Range<usize>, String)>;
 
 /// The text with everything of `ours` that it lacks. `null` and an empty list in the place
 /// of an object are nothing; any other value there is refused, since the user chose it.
-pub(super) fn with_missing(text: &str, ours: &Value, indent: &str) -> Result<String, Refusal> {
+pub(super) fn add_missing(text: &str, ours: &Value, indent: &str) -> Result<String, Refusal> {
     if text.trim().is_empty() {
         return Ok(super::init::pretty(ours, indent));
     }
@@ -36,12 +36,12 @@ pub(super) fn with_missing(text: &str, ours: &Value, indent: &str) -> Result<Str
         )
         .hint("Merge it by hand; comments and trailing commas would be lost."));
     }
-    let Some(node) = (Reader { text, at: 0 }).value() else {
+    let Some(node) = (JsonScanner { text, at: 0 }).value() else {
         return Err(Refusal::new(EditCode::InvalidArguments, "it cannot be read as JSON")
             .hint("Merge it by hand."));
     };
     let mut changes = Changes::new();
-    Merge { text, indent }.add(&node, ours, "", 0, &mut changes)?;
+    Merger { text, indent }.add(&node, ours, "", 0, &mut changes)?;
     changes.sort_by_key(|(range, _)| range.start);
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -57,15 +57,15 @@ pub(super) fn with_missing(text: &str, ours: &Value, indent: &str) -> Result<Str
     Ok(out)
 }
 
-struct Merge<'a> {
+struct Merger<'a> {
     text: &'a str,
     indent: &'a str,
 }
 
-impl Merge<'_> {
+impl Merger<'_> {
     fn add(
         &self,
-        theirs: &Node,
+        theirs: &JsonNode,
         ours: &Value,
         name: &str,
         depth: usize,
@@ -131,8 +131,8 @@ impl Merge<'_> {
     /// Puts lines behind the last value in an object or a list.
     fn append(
         &self,
-        theirs: &Node,
-        last: Option<&Node>,
+        theirs: &JsonNode,
+        last: Option<&JsonNode>,
         lines: impl Iterator<Item = String>,
         depth: usize,
         changes: &mut Changes,
@@ -159,23 +159,23 @@ impl Merge<'_> {
 }
 
 /// Reads text that is valid JSON.
-struct Reader<'a> {
+struct JsonScanner<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
-    fn value(&mut self) -> Option<Node> {
-        self.blanks();
+impl JsonScanner<'_> {
+    fn value(&mut self) -> Option<JsonNode> {
+        self.skip_whitespace();
         let start = self.at;
         let kind = match self.byte()? {
             b'{' => {
                 let mut fields = Vec::new();
                 self.at += 1;
-                while !self.closes(b'}')? {
+                while !self.at_end(b'}')? {
                     let key = self.value()?;
                     let key = serde_json::from_str(&self.text[key.start..key.end]).ok()?;
-                    self.blanks();
+                    self.skip_whitespace();
                     self.at += 1;
                     fields.push((key, self.value()?));
                 }
@@ -184,7 +184,7 @@ impl Reader<'_> {
             b'[' => {
                 let mut items = Vec::new();
                 self.at += 1;
-                while !self.closes(b']')? {
+                while !self.at_end(b']')? {
                     items.push(self.value()?);
                 }
                 ValueKind::Array(items)
@@ -204,22 +204,22 @@ impl Reader<'_> {
                 ValueKind::Other
             }
         };
-        Some(Node { start, end: self.at, kind })
+        Some(JsonNode { start, end: self.at, kind })
     }
 
     /// Steps over a comma, or over the closing mark.
-    fn closes(&mut self, mark: u8) -> Option<bool> {
-        self.blanks();
+    fn at_end(&mut self, mark: u8) -> Option<bool> {
+        self.skip_whitespace();
         if self.byte()? == b',' {
             self.at += 1;
-            self.blanks();
+            self.skip_whitespace();
         }
-        let closes = self.byte()? == mark;
-        self.at += usize::from(closes);
-        Some(closes)
+        let is_end = self.byte()? == mark;
+        self.at += usize::from(is_end);
+        Some(is_end)
     }
 
-    fn blanks(&mut self) {
+    fn skip_whitespace(&mut self) {
         let rest = &self.text[self.at..];
         self.at += rest.len() - rest.trim_start().len();
     }
@@ -239,13 +239,13 @@ mod tests {
     fn what_is_there_stays_letter_by_letter() {
         let ours = json!({ "servers": { "restitch": { "args": ["mcp"] } }, "on": true });
         let theirs = "{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3,\n    \"servers\": {\"x\": [1.50]}\n}\n";
-        let merged = with_missing(theirs, &ours, "    ").expect("merged");
+        let merged = add_missing(theirs, &ours, "    ").expect("merged");
         assert!(merged.starts_with("{\n    \"big\": 12345678901234567890123,  \"f\": 1.0e+3,\n    \"servers\": {\"x\": [1.50],"), "{merged}");
         let value: Value = serde_json::from_str(&merged).expect("JSON");
         assert_eq!(value["servers"]["restitch"], ours["servers"]["restitch"]);
         assert_eq!(value["on"], true);
         // A second time nothing is missing.
-        assert_eq!(with_missing(&merged, &ours, "    ").expect("merged"), merged);
+        assert_eq!(add_missing(&merged, &ours, "    ").expect("merged"), merged);
     }
 
     #[test]
@@ -258,12 +258,12 @@ mod tests {
             "{\"hooks\": {\"Pre\": null}}",
             "{\"hooks\": {}}",
         ] {
-            let merged = with_missing(nothing, &ours, "  ").expect(nothing);
+            let merged = add_missing(nothing, &ours, "  ").expect(nothing);
             assert_eq!(serde_json::from_str::<Value>(&merged).expect("JSON"), ours, "{nothing}");
         }
         for wish in ["{\"hooks\": [1]}", "{\"hooks\": \"no\"}", "{\"hooks\": {\"Pre\": 7}}", "[]7"]
         {
-            assert!(with_missing(wish, &ours, "  ").is_err(), "{wish}");
+            assert!(add_missing(wish, &ours, "  ").is_err(), "{wish}");
         }
     }
 }

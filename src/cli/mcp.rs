@@ -69,7 +69,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     };
     options.shared = shared::counts();
     // The first signal ends the waiting for new calls, a second one the process.
-    let signal = signals::take();
+    let signal = signals::first_signal();
     let stop = async {
         signal.await;
     };
@@ -89,7 +89,7 @@ fn one_access(common: &Common, args: &McpArgs) -> Result<(Access, Option<String>
     let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
     let server = server(args, toolbox(common, args, &root)?, &root);
     let token = match &args.token_file {
-        Some(file) => kept_token(file),
+        Some(file) => read_or_create_token(file),
         None => new_token(),
     };
     let token = token.map_err(|error| Exit::usage(format!("no bearer token: {error}")))?;
@@ -103,7 +103,9 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
     let name = &section.name;
     let wrong = |why: String| Exit::usage(format!("[[server.access]] `{name}`: {why}"));
     let token = match (&section.token_file, &section.token_env) {
-        (Some(file), None) => kept_token(file).map_err(|error| wrong(error.to_string()))?,
+        (Some(file), None) => {
+            read_or_create_token(file).map_err(|error| wrong(error.to_string()))?
+        }
         (None, Some(variable)) => env::var(variable)
             .map_err(|_| wrong(format!("the environment variable {variable} is not set")))?,
         _ => return Err(wrong("give either token_file or token_env".into())),
@@ -158,7 +160,7 @@ fn toolbox(common: &Common, args: &McpArgs, root: &Root) -> Result<Toolbox, Exit
 fn opener(common: &Common, args: &McpArgs, root: Root) -> Opener {
     let (common, args) = (common.clone(), args.clone());
     Box::new(move |named| {
-        let root = root.clone().named(named, Path::new("."));
+        let root = root.clone().with_client_root(named, Path::new("."));
         let toolbox = toolbox(&common, &args, &root).ok()?;
         Some((toolbox, root.to_string()))
     })
@@ -189,7 +191,7 @@ fn new_token() -> io::Result<String> {
 
 /// Refuses a token that others can read or replace: then it is no secret.
 #[cfg(unix)]
-fn private(file: &Path) -> io::Result<()> {
+fn require_private(file: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     if fs::metadata(file)?.permissions().mode() & 0o027 == 0 {
         return Ok(());
@@ -201,17 +203,17 @@ fn private(file: &Path) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn private(_file: &Path) -> io::Result<()> {
+fn require_private(_file: &Path) -> io::Result<()> {
     Ok(())
 }
 
 /// The token of the file, which is made for its owner only when it is missing.
-fn kept_token(file: &Path) -> io::Result<String> {
+fn read_or_create_token(file: &Path) -> io::Result<String> {
     let named =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", file.display()));
     match fs::read_to_string(file) {
         Ok(token) => {
-            private(file).map_err(named)?;
+            require_private(file).map_err(named)?;
             Ok(token.trim().to_owned())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -7,6 +7,7 @@ mod agent;
 mod apply;
 mod args;
 mod batch;
+mod call_log;
 mod check;
 mod completions;
 mod demo;
@@ -15,6 +16,7 @@ mod edit;
 mod exit;
 mod harness;
 mod help;
+mod history;
 mod hook;
 mod init;
 mod json_merge;
@@ -22,7 +24,6 @@ mod logs;
 mod mcp;
 mod model;
 mod out;
-mod past;
 mod progress;
 mod read;
 mod root;
@@ -31,7 +32,6 @@ mod search;
 mod settings;
 mod shared;
 mod signals;
-mod tally;
 #[cfg(feature = "otel")]
 mod traces;
 
@@ -71,7 +71,7 @@ pub fn main() -> ExitCode {
         Err(error) => return Exit::fault(format!("cannot start the runtime: {error}")).report(),
     };
     let exit = runtime.block_on(async {
-        signals::heed();
+        signals::install_handlers();
         run(cli).await
     });
     // Abandoned work is dropped, except for a commit.
@@ -109,9 +109,9 @@ async fn run(cli: Cli) -> Exit {
         Command::Man(args) => completions::man(&args),
         Command::Demo => demo::run(&common).await,
         Command::Agent(args) => agent::run(&common, args).await,
-        Command::Undo(args) => past::undo(&common, &args).await,
-        Command::Log(args) if args.stats => tally::print(&common),
-        Command::Log(_) => past::log(&common).await,
+        Command::Undo(args) => history::undo(&common, &args).await,
+        Command::Log(args) if args.stats => call_log::print(&common),
+        Command::Log(_) => history::log(&common).await,
         Command::Apply(args) => apply::run(&common, args).await,
         Command::Read(args) => read::run(&common, args).await,
         Command::Search(args) => search::run(&common, args).await,

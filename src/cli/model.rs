@@ -337,15 +337,15 @@ fn is_below(path: &Path, root: &Path) -> bool {
 impl ModelSettings {
     /// The client, when there is a model; it knows what the server lacks.
     pub(crate) fn client(&self) -> Result<Option<OpenAi>, Exit> {
-        self.client_with(Known::Remembered)
+        self.client_with(ProfileUse::Stored)
     }
 
     /// A client that finds out anew what the server takes, and remembers that.
     pub(crate) fn fresh_client(&self) -> Result<Option<OpenAi>, Exit> {
-        self.client_with(Known::Forgotten)
+        self.client_with(ProfileUse::Fresh)
     }
 
-    fn client_with(&self, known: Known) -> Result<Option<OpenAi>, Exit> {
+    fn client_with(&self, profile_use: ProfileUse) -> Result<Option<OpenAi>, Exit> {
         let Some(endpoint) = self.endpoint.clone() else { return Ok(None) };
         let mut limits = WireLimits::default();
         if let Some(time) = self.section.first_byte_timeout {
@@ -353,12 +353,12 @@ impl ModelSettings {
         }
         let client = OpenAi::new(endpoint, limits)
             .map_err(|error| Exit::usage(format!("the model cannot be used: {error}")))?;
-        let memory = ProfileFile {
+        let profiles = ProfileFile {
             process: InMemoryProfiles::default(),
             file: usable_state_folder().ok().map(|dir| dir.join("servers.json")),
-            known,
+            profile_use,
         };
-        Ok(Some(client.with_profile_store(Arc::new(memory))))
+        Ok(Some(client.with_profile_store(Arc::new(profiles))))
     }
 
     /// The prompts.
@@ -415,15 +415,15 @@ impl ModelSettings {
         #[cfg(feature = "redis")]
         if let Some(tier) = tier {
             let shared = tier.share(limited, identity.clone());
-            return self.kept(Cached::new(shared, identity, CacheLimits::default()));
+            return self.with_layers(Cached::new(shared, identity, CacheLimits::default()));
         }
         #[cfg(not(feature = "redis"))]
         let None = tier;
-        self.kept(Cached::new(limited, identity, CacheLimits::default()))
+        self.with_layers(Cached::new(limited, identity, CacheLimits::default()))
     }
 
     /// The cache with its layer on the disk, recorded if so wanted.
-    fn kept<C: Corrector + 'static>(
+    fn with_layers<C: Corrector + 'static>(
         &self,
         mut cached: Cached<C>,
     ) -> Result<Option<Arc<dyn Corrector>>, Exit> {
@@ -444,11 +444,11 @@ impl ModelSettings {
     }
 }
 
-/// Whether what is known of a server counts.
+/// Whether the stored profile of a server is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
-    Remembered,
-    Forgotten,
+enum ProfileUse {
+    Stored,
+    Fresh,
 }
 
 /// Profiles of servers and models, in a small file of the state folder, so that the next process
@@ -456,7 +456,7 @@ enum Known {
 struct ProfileFile {
     process: InMemoryProfiles,
     file: Option<PathBuf>,
-    known: Known,
+    profile_use: ProfileUse,
 }
 
 impl ProfileFile {
@@ -469,7 +469,7 @@ impl ProfileFile {
 impl ProfileStore for ProfileFile {
     fn load(&self, server_and_model: &str) -> Option<ServerProfile> {
         self.process.load(server_and_model).or_else(|| {
-            if self.known == Known::Forgotten {
+            if self.profile_use == ProfileUse::Fresh {
                 return None;
             }
             let profile = *self.read().get(server_and_model)?;

@@ -1,4 +1,4 @@
-//! The way out to people: on a terminal control characters are shown as escapes, a pipe
+//! Output for people: on a terminal control characters are shown as escapes, a pipe
 //! gets the bytes as they are.
 
 use std::io::{self, IsTerminal as _, Write};
@@ -6,28 +6,28 @@ use std::io::{self, IsTerminal as _, Write};
 use crate::text::{escape_for_terminal, redact};
 
 /// Standard output.
-pub(crate) fn stdout() -> Out<io::StdoutLock<'static>> {
+pub(crate) fn stdout() -> DataWriter<io::StdoutLock<'static>> {
     let is_terminal = io::stdout().is_terminal();
-    Out { to: io::stdout().lock(), is_terminal }
+    DataWriter { to: io::stdout().lock(), is_terminal }
 }
 
-/// Standard output for words of our own, in which no secret is ever shown.
-pub(crate) fn words() -> Words<io::StdoutLock<'static>> {
-    Words { is_terminal: io::stdout().is_terminal(), to: io::stdout().lock() }
+/// Standard output for messages, in which secrets are masked.
+pub(crate) fn messages() -> MessageWriter<io::StdoutLock<'static>> {
+    MessageWriter { is_terminal: io::stdout().is_terminal(), to: io::stdout().lock() }
 }
 
-/// Standard error, where also no secret is ever shown.
-pub(crate) fn stderr() -> Words<io::Stderr> {
-    Words { to: io::stderr(), is_terminal: io::stderr().is_terminal() }
+/// Standard error, where secrets are masked too.
+pub(crate) fn stderr() -> MessageWriter<io::Stderr> {
+    MessageWriter { to: io::stderr(), is_terminal: io::stderr().is_terminal() }
 }
 
 /// A writer of data.
-pub(crate) struct Out<W> {
+pub(crate) struct DataWriter<W> {
     to: W,
     is_terminal: bool,
 }
 
-impl<W: Write> Write for Out<W> {
+impl<W: Write> Write for DataWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if !self.is_terminal {
             return self.to.write(bytes);
@@ -42,12 +42,12 @@ impl<W: Write> Write for Out<W> {
 }
 
 /// A writer of messages, each written at once.
-pub(crate) struct Words<W> {
+pub(crate) struct MessageWriter<W> {
     to: W,
     is_terminal: bool,
 }
 
-impl<W: Write> Write for Words<W> {
+impl<W: Write> Write for MessageWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
         let text = redact(&text);

@@ -5,42 +5,42 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Work that is done sooner shows nothing.
-const QUIET: Duration = Duration::from_secs(1);
+/// Progress is shown after this time.
+const SHOW_AFTER: Duration = Duration::from_secs(1);
 
-/// Between two lines.
-const PAUSE: Duration = Duration::from_millis(200);
+/// The shortest time between two updates.
+const REDRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Counts what is done. Shows nothing where standard error is no terminal.
 #[derive(Debug)]
 pub(crate) struct Progress {
     what: &'static str,
-    all: usize,
+    total: usize,
     done: AtomicUsize,
     began: Instant,
     /// When the last line was written; `None` where no terminal shows it.
-    shown: Option<Mutex<Instant>>,
+    last_shown: Option<Mutex<Instant>>,
 }
 
 impl Progress {
     /// Work on so many of these.
-    pub(crate) fn new(what: &'static str, all: usize) -> Self {
+    pub(crate) fn new(what: &'static str, total: usize) -> Self {
         let began = Instant::now();
-        let shown = io::stderr().is_terminal().then(|| Mutex::new(began));
-        Self { what, all, done: AtomicUsize::new(0), began, shown }
+        let last_shown = io::stderr().is_terminal().then(|| Mutex::new(began));
+        Self { what, total, done: AtomicUsize::new(0), began, last_shown }
     }
 
     /// One more is done.
     pub(crate) fn advance(&self) {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         // A thread that finds another one writing leaves it at that.
-        let Some(Ok(mut shown)) = self.shown.as_ref().map(Mutex::try_lock) else { return };
+        let Some(Ok(mut shown)) = self.last_shown.as_ref().map(Mutex::try_lock) else { return };
         let now = Instant::now();
-        if now - self.began < QUIET || now - *shown < PAUSE {
+        if now - self.began < SHOW_AFTER || now - *shown < REDRAW_INTERVAL {
             return;
         }
         *shown = now;
-        let line = line(self.what, done, self.all, now - self.began);
+        let line = progress_line(self.what, done, self.total, now - self.began);
         // A line of progress may be lost.
         let _ = write!(io::stderr().lock(), "\r\x1b[K{line}");
     }
@@ -48,17 +48,17 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.shown.is_some() {
+        if self.last_shown.is_some() {
             let _ = write!(io::stderr().lock(), "\r\x1b[K");
         }
     }
 }
 
-fn line(what: &str, done: usize, all: usize, took: Duration) -> String {
-    let left = all.saturating_sub(done);
-    let each = took.as_millis() / u128::try_from(done.max(1)).unwrap_or(1);
+fn progress_line(what: &str, done: usize, total: usize, elapsed: Duration) -> String {
+    let left = total.saturating_sub(done);
+    let each = elapsed.as_millis() / u128::try_from(done.max(1)).unwrap_or(1);
     let seconds = (each * u128::try_from(left).unwrap_or(0)).div_ceil(1000);
-    format!("{done} of {all} {what}, about {seconds} s left")
+    format!("{done} of {total} {what}, about {seconds} s left")
 }
 
 #[cfg(test)]
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn the_estimate_is_by_what_is_done() {
-        let line = |done, took| line("cases", done, 40, Duration::from_secs(took));
+        let line = |done, elapsed| progress_line("cases", done, 40, Duration::from_secs(elapsed));
         assert_eq!(line(10, 5), "10 of 40 cases, about 15 s left");
         assert_eq!(line(40, 20), "40 of 40 cases, about 0 s left");
     }

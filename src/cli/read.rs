@@ -45,7 +45,7 @@ pub(crate) async fn run(common: &Common, args: ReadArgs) -> Exit {
         Err(refusal) => (ToolReply::refused(refusal), String::new()),
     };
     match print(common, &reply, &text) {
-        Ok(()) => Exit::of(&reply),
+        Ok(()) => Exit::from_reply(&reply),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

@@ -10,12 +10,12 @@ use super::args::root_url;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Root {
     pub(crate) folder: PathBuf,
-    pub(crate) from: From,
+    pub(crate) source: RootSource,
 }
 
 /// Who names the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum From {
+pub(crate) enum RootSource {
     /// The client, over its protocol.
     Client,
     /// `--root`
@@ -25,18 +25,18 @@ pub(crate) enum From {
     /// It is the top level of a git working tree.
     Git,
     /// Not chosen: the current folder.
-    Current,
+    CurrentFolder,
 }
 
 impl fmt::Display for Root {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Root: {} (", self.folder.display())?;
-        match &self.from {
-            From::Client => f.write_str("the client's root")?,
-            From::Flag => f.write_str("--root")?,
-            From::Configuration(file) => write!(f, "the folder of {}", file.display())?,
-            From::Git => f.write_str("the git top level")?,
-            From::Current => f.write_str("the current folder")?,
+        match &self.source {
+            RootSource::Client => f.write_str("the client's root")?,
+            RootSource::Flag => f.write_str("--root")?,
+            RootSource::Configuration(file) => write!(f, "the folder of {}", file.display())?,
+            RootSource::Git => f.write_str("the git top level")?,
+            RootSource::CurrentFolder => f.write_str("the current folder")?,
         }
         f.write_str("). Paths are relative to it, or absolute and below it.")
     }
@@ -46,39 +46,40 @@ impl Root {
     /// The folder without a word from the client: `given`, else the nearest folder from
     /// `current` up that holds `configuration`, else the git top level, else `current`.
     pub(crate) fn find(given: Option<&Path>, configuration: Option<&Path>, current: &Path) -> Self {
-        let plain = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let canonical =
+            |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
         if let Some(url) = given.filter(|root| root_url(root).is_some()) {
-            return Self { folder: url.to_path_buf(), from: From::Flag };
+            return Self { folder: url.to_path_buf(), source: RootSource::Flag };
         }
         if let Some(folder) = given {
-            return Self { folder: plain(folder), from: From::Flag };
+            return Self { folder: canonical(folder), source: RootSource::Flag };
         }
-        let current = plain(current);
+        let current = canonical(current);
         let above = |file: &Path| {
             current.ancestors().find(|folder| folder.join(file).exists()).map(Path::to_path_buf)
         };
         if let Some(file) = configuration
             && let Some(folder) = above(file)
         {
-            return Self { folder, from: From::Configuration(file.to_path_buf()) };
+            return Self { folder, source: RootSource::Configuration(file.to_path_buf()) };
         }
         match above(Path::new(".git")) {
-            Some(folder) => Self { folder, from: From::Git },
-            None => Self { folder: current, from: From::Current },
+            Some(folder) => Self { folder, source: RootSource::Git },
+            None => Self { folder: current, source: RootSource::CurrentFolder },
         }
     }
 
     /// The folder that the client names, unless it is outside `--root`. It is also ignored if it
     /// is only the folder in which the client started us, below the folder of its configuration:
     /// then the client has not named a project.
-    pub(crate) fn named(self, client: &Path, current: &Path) -> Self {
+    pub(crate) fn with_client_root(self, client: &Path, current: &Path) -> Self {
         let Ok(folder) = client.canonicalize() else { return self };
-        let outside = self.from == From::Flag && !folder.starts_with(&self.folder);
-        let says_nothing = matches!(self.from, From::Configuration(_))
+        let outside = self.source == RootSource::Flag && !folder.starts_with(&self.folder);
+        let says_nothing = matches!(self.source, RootSource::Configuration(_))
             && folder.starts_with(&self.folder)
             && current.canonicalize().is_ok_and(|current| current == folder);
-        let kept = outside || says_nothing || !folder.is_dir();
-        if kept { self } else { Self { folder, from: From::Client } }
+        let is_ignored = outside || says_nothing || !folder.is_dir();
+        if is_ignored { self } else { Self { folder, source: RootSource::Client } }
     }
 }
 
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     fn current_of(folder: &Path) -> Root {
-        Root { folder: folder.to_path_buf(), from: From::Current }
+        Root { folder: folder.to_path_buf(), source: RootSource::CurrentFolder }
     }
 
     #[test]
@@ -100,19 +101,30 @@ mod tests {
             Root::find(given, file.map(Path::new), &deep)
         };
         let current = find(None, Some(".mcp.json"));
-        assert_eq!((current.folder.as_path(), current.from), (deep.as_path(), From::Current));
+        assert_eq!(
+            (current.folder.as_path(), current.source),
+            (deep.as_path(), RootSource::CurrentFolder)
+        );
         std::fs::create_dir(top.join(".git")).expect("git");
-        assert_eq!(find(None, None), Root { folder: top.clone(), from: From::Git });
+        assert_eq!(find(None, None), Root { folder: top.clone(), source: RootSource::Git });
         std::fs::write(top.join("project/.mcp.json"), "{}").expect("file");
         let configured = find(None, Some(".mcp.json"));
         assert_eq!(configured.folder, top.join("project"));
         let given = find(Some(&deep), Some(".mcp.json"));
-        assert_eq!(given, Root { folder: deep.clone(), from: From::Flag });
+        assert_eq!(given, Root { folder: deep.clone(), source: RootSource::Flag });
         let elsewhere = deep.parent().expect("folder");
-        assert_eq!(configured.clone().named(&deep, elsewhere).folder, deep);
-        assert_eq!(configured.clone().named(&top.join("nowhere"), &deep), configured);
-        assert_eq!(given.clone().named(&top, &deep).folder, deep, "--root is never exceeded");
-        assert_eq!(configured.clone().named(&deep, &deep), configured, "the folder it runs in");
-        assert_eq!(current_of(&deep).named(&deep, &deep).from, From::Client);
+        assert_eq!(configured.clone().with_client_root(&deep, elsewhere).folder, deep);
+        assert_eq!(configured.clone().with_client_root(&top.join("nowhere"), &deep), configured);
+        assert_eq!(
+            given.clone().with_client_root(&top, &deep).folder,
+            deep,
+            "--root is never exceeded"
+        );
+        assert_eq!(
+            configured.clone().with_client_root(&deep, &deep),
+            configured,
+            "the folder it runs in"
+        );
+        assert_eq!(current_of(&deep).with_client_root(&deep, &deep).source, RootSource::Client);
     }
 }

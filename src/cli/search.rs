@@ -41,7 +41,7 @@ pub(crate) async fn run(common: &Common, args: SearchArgs) -> Exit {
         writeln!(out, "{}", reply.message)
     };
     match written {
-        Ok(()) => Exit::of(&reply),
+        Ok(()) => Exit::from_reply(&reply),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::Done,
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

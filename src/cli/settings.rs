@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::args::{Common, DurabilityArg};
+use super::call_log::CallLog;
 use super::exit::Exit;
 use super::model;
-use super::tally::Tally;
 use crate::adapters::formatter::CommandFormatter;
 use crate::adapters::syntax::TreeSitter;
 use crate::engine::Engine;
@@ -36,7 +36,7 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     // Without a usable state folder nothing is counted.
     if let Ok(folder) = usable_state_folder() {
         let model = settings.endpoint.as_ref().map(|endpoint| endpoint.model.clone());
-        engine = engine.recorder(Tally::in_folder(&folder).sink(model));
+        engine = engine.recorder(CallLog::in_folder(&folder).recorder(model));
     }
     if let Some(corrector) = settings.corrector()? {
         engine = engine.corrector(corrector);

@@ -53,7 +53,7 @@ impl SharedSection {
 }
 
 #[cfg(not(feature = "redis"))]
-mod built {
+mod backend {
     use std::sync::Arc;
 
     use super::{Exit, SharedSection, URL};
@@ -85,7 +85,7 @@ mod built {
 }
 
 #[cfg(feature = "redis")]
-mod built {
+mod backend {
     use std::sync::{Arc, OnceLock};
     use std::time::Duration;
 
@@ -99,7 +99,7 @@ mod built {
     /// A day.
     const KEEP: f64 = 24.0 * 3600.0;
     /// What is kept longer would only fill the server.
-    const KEEP_MOST: f64 = 30.0 * KEEP;
+    const MAX_KEEP: f64 = 30.0 * KEEP;
 
     /// The client of this process for what is shared.
     #[derive(Debug, Clone)]
@@ -143,9 +143,9 @@ mod built {
                 options.time = seconds("shared.timeout", time)?;
             }
             let keep = self.keep.unwrap_or(KEEP);
-            if !(1.0..=KEEP_MOST).contains(&keep) {
+            if !(1.0..=MAX_KEEP).contains(&keep) {
                 return Err(Exit::usage(format!(
-                    "shared.keep is {keep}; give seconds from 1 to {KEEP_MOST}"
+                    "shared.keep is {keep}; give seconds from 1 to {MAX_KEEP}"
                 )));
             }
             let values = Arc::new(values);
@@ -188,17 +188,17 @@ mod built {
         }
 
         /// Asks the server about itself, and keeps a value there for a moment.
-        pub(crate) async fn try_out(&self) -> Result<ServerInfo, String> {
+        pub(crate) async fn probe(&self) -> Result<ServerInfo, String> {
             let about = self.values.server_info().await.map_err(|error| error.to_string())?;
             let name = self.seal.name("doctor", &[]);
             let value = self.seal.seal(&name, b"example").ok_or("there are no random bytes")?;
-            let said = |error: SharedError| error.to_string();
-            self.values.put(&name, &value, Duration::from_secs(1)).await.map_err(said)?;
-            let there = self.values.get(&name).await.map_err(said)?.unwrap_or_default();
-            if self.seal.open(&name, &there).as_deref() != Some(b"example") {
+            let message = |error: SharedError| error.to_string();
+            self.values.put(&name, &value, Duration::from_secs(1)).await.map_err(message)?;
+            let stored = self.values.get(&name).await.map_err(message)?.unwrap_or_default();
+            if self.seal.open(&name, &stored).as_deref() != Some(b"example") {
                 return Err("what was written there is not what is read".into());
             }
-            self.values.replace(&name, &there, None).await.map_err(said)?;
+            self.values.replace(&name, &stored, None).await.map_err(message)?;
             Ok(about)
         }
 
@@ -214,5 +214,5 @@ mod built {
 }
 
 #[cfg(feature = "redis")]
-pub(crate) use built::Tier;
-pub(crate) use built::counts;
+pub(crate) use backend::Tier;
+pub(crate) use backend::counts;

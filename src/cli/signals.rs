@@ -10,15 +10,15 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// Who wants the first signal, and gets the exit code that goes with it.
-static TAKEN: Mutex<Option<oneshot::Sender<i32>>> = Mutex::new(None);
+/// The receiver of the first signal, as the exit code that goes with it.
+static FIRST_SIGNAL: Mutex<Option<oneshot::Sender<i32>>> = Mutex::new(None);
 
 /// Takes the first signal that would end the process; it resolves to the exit code.
-pub(crate) fn take() -> impl Future<Output = i32> {
-    let (tell, told) = oneshot::channel();
-    *TAKEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(tell);
+pub(crate) fn first_signal() -> impl Future<Output = i32> {
+    let (sender, receiver) = oneshot::channel();
+    *FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
     async move {
-        match told.await {
+        match receiver.await {
             Ok(code) => code,
             Err(_) => std::future::pending().await,
         }
@@ -26,7 +26,7 @@ pub(crate) fn take() -> impl Future<Output = i32> {
 }
 
 #[cfg(unix)]
-pub(crate) fn heed() {
+pub(crate) fn install_handlers() {
     use tokio::signal::unix::{SignalKind, signal};
 
     // Having a handler is all it takes: the write then fails with EFBIG.
@@ -43,9 +43,9 @@ pub(crate) fn heed() {
         tokio::spawn(async move {
             let code = 128 + kind.as_raw_value();
             while stream.recv().await.is_some() {
-                let taker = TAKEN.lock().unwrap_or_else(PoisonError::into_inner).take();
-                if taker.is_none_or(|taker| taker.send(code).is_err()) {
-                    end(code);
+                let waiting = FIRST_SIGNAL.lock().unwrap_or_else(PoisonError::into_inner).take();
+                if waiting.is_none_or(|waiting| waiting.send(code).is_err()) {
+                    exit_by_signal(code);
                 }
             }
         });
@@ -62,7 +62,7 @@ fn is_ignored(number: i32) -> bool {
 }
 
 #[cfg(not(unix))]
-pub(crate) fn heed() {}
+pub(crate) fn install_handlers() {}
 
 /// Waits for commits that are under way, and lets no other start.
 pub(crate) fn finish_commits() {
@@ -72,7 +72,7 @@ pub(crate) fn finish_commits() {
 
 #[cfg(unix)]
 #[expect(clippy::exit, reason = "a signal ends the process, as its sender wants")]
-fn end(code: i32) {
+fn exit_by_signal(code: i32) {
     use std::io::Write as _;
 
     finish_commits();

@@ -1,7 +1,7 @@
 //! Traces to an OpenTelemetry collector, by the variables that every SDK of OpenTelemetry reads.
 //! Nothing is sent unless one of them names a collector. A collector that is away costs no call
 //! anything: spans wait in a bounded queue, are dropped where it is full, and what is left at the
-//! end is sent within [`LAST`].
+//! end is sent within [`FLUSH_TIMEOUT`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -21,28 +21,28 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::spans::TARGET;
 
 /// How long the last spans may take to be sent.
-const LAST: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// What sends, until the end.
-static SENDING: Mutex<Option<SdkTracerProvider>> = Mutex::new(None);
+static PROVIDER: Mutex<Option<SdkTracerProvider>> = Mutex::new(None);
 
 /// What a variable says, where it says anything.
-fn variable(name: &str) -> Option<String> {
+fn non_empty_var(name: &str) -> Option<String> {
     std::env::var(name).ok().map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
 }
 
 /// The same for a setting that traces may have of their own.
 fn setting(name: &str) -> Option<String> {
-    variable(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
-        .or_else(|| variable(&format!("OTEL_EXPORTER_OTLP_{name}")))
+    non_empty_var(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}"))
+        .or_else(|| non_empty_var(&format!("OTEL_EXPORTER_OTLP_{name}")))
 }
 
 /// How traces are to be sent, if they are wanted, or why they cannot be had.
-fn wanted() -> Result<Option<Protocol>, String> {
-    if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
+fn protocol() -> Result<Option<Protocol>, String> {
+    if non_empty_var("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Ok(None);
     }
-    match variable("OTEL_TRACES_EXPORTER").as_deref() {
+    match non_empty_var("OTEL_TRACES_EXPORTER").as_deref() {
         Some("none") => return Ok(None),
         Some("otlp") => {}
         Some(other) => {
@@ -67,21 +67,22 @@ pub(crate) fn layer<S>() -> Result<Option<impl Layer<S>>, String>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    let Some(protocol) = wanted()? else { return Ok(None) };
+    let Some(protocol) = protocol()? else { return Ok(None) };
     // The same as for a model's server; whichever comes first has installed it.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let exporter = Otlp::builder().with_http().with_protocol(protocol);
     let exporter = exporter.build().map_err(|error| error.to_string())?;
-    let named = variable("OTEL_SERVICE_NAME").is_some()
-        || variable("OTEL_RESOURCE_ATTRIBUTES").is_some_and(|all| all.contains("service.name="));
+    let is_named = non_empty_var("OTEL_SERVICE_NAME").is_some()
+        || non_empty_var("OTEL_RESOURCE_ATTRIBUTES")
+            .is_some_and(|all| all.contains("service.name="));
     let mut resource = Resource::builder();
-    if !named {
+    if !is_named {
         resource = resource.with_service_name("restitch");
     }
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let provider = SdkTracerProvider::builder()
         .with_resource(resource.with_attribute(version).build())
-        .with_batch_exporter(Telling { inner: exporter, told: AtomicBool::new(false) })
+        .with_batch_exporter(WarnOnceExporter { inner: exporter, warned: AtomicBool::new(false) })
         .build();
     let layer = tracing_opentelemetry::layer()
         .with_tracer(provider.tracer("restitch"))
@@ -91,31 +92,31 @@ where
         .with_level(false)
         .with_tracked_inactivity(false)
         .with_filter(filter_fn(|meta| meta.is_span() && meta.target() == TARGET));
-    *SENDING.lock().unwrap_or_else(PoisonError::into_inner) = Some(provider);
+    *PROVIDER.lock().unwrap_or_else(PoisonError::into_inner) = Some(provider);
     Ok(Some(layer))
 }
 
-/// Sends what is left, and waits no longer than [`LAST`].
+/// Sends what is left, and waits no longer than [`FLUSH_TIMEOUT`].
 pub(crate) fn finish() {
-    let sending = SENDING.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(sending) = sending {
-        // What could not be sent has been told.
-        let _ = sending.shutdown_with_timeout(LAST);
+    let provider = PROVIDER.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(provider) = provider {
+        // The exporter has warned of what could not be sent.
+        let _ = provider.shutdown_with_timeout(FLUSH_TIMEOUT);
     }
 }
 
 /// Says once that spans cannot be sent.
 #[derive(Debug)]
-struct Telling {
+struct WarnOnceExporter {
     inner: Otlp,
-    told: AtomicBool,
+    warned: AtomicBool,
 }
 
-impl SpanExporter for Telling {
+impl SpanExporter for WarnOnceExporter {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let sent = self.inner.export(batch).await;
         if let Err(error) = &sent
-            && !self.told.swap(true, Ordering::Relaxed)
+            && !self.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
                 %error,

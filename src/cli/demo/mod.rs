@@ -19,8 +19,8 @@ use scenes::{SCENES, Scene};
 
 const TITLE: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
-const GONE: Style = AnsiColor::Red.on_default();
-const NEW: Style = AnsiColor::Green.on_default();
+const REMOVED: Style = AnsiColor::Red.on_default();
+const ADDED: Style = AnsiColor::Green.on_default();
 const REFUSED: Style = AnsiColor::Yellow.on_default();
 
 pub(crate) async fn run(common: &Common) -> Exit {
@@ -90,15 +90,15 @@ fn render(out: &mut String, number: usize, scene: &Scene, reply: &ToolReply) {
         };
         let _ = writeln!(
             out,
-            "    {NEW}repaired{NEW:#} by `{}` {DIM}({}){DIM:#}",
+            "    {ADDED}repaired{ADDED:#} by `{}` {DIM}({}){DIM:#}",
             words("rung"),
             words("rewrites")
         );
         let diff = reply.report["diff"].as_str().unwrap_or_default();
         for line in diff.lines().skip(2) {
             let style = match line.chars().next() {
-                Some('+') => NEW,
-                Some('-') => GONE,
+                Some('+') => ADDED,
+                Some('-') => REMOVED,
                 Some('@') => DIM,
                 _ => Style::new(),
             };

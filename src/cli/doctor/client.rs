@@ -15,7 +15,7 @@ use crate::store::canonical;
 use crate::tools::Dialect;
 
 /// A server that takes longer to start is of no use to a client either.
-const LIMIT: Duration = Duration::from_secs(20);
+const START_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What was found; `None` for an unknown client.
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
@@ -24,47 +24,56 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
     let mut out = vec![program()];
     let write = format!("Run `restitch init {} --write` here.", client.name);
     for file in &client.files {
-        out.push(if file.is_there(common) {
-            Finding::good("configuration", file.shown())
+        out.push(if file.is_installed(common) {
+            Finding::ok("configuration", file.display_path())
         } else {
-            let detail = format!("{} is not as `init` writes it", file.shown());
-            Finding::not_good("configuration", outcome(common, &client), detail, write.clone())
+            let detail = format!("{} is not as `init` writes it", file.display_path());
+            Finding::problem(
+                "configuration",
+                difference_level(common, &client),
+                detail,
+                write.clone(),
+            )
         });
     }
-    for file in &client.allowing {
-        out.push(if file.is_there(common) {
-            Finding::good("permission", file.shown())
+    for file in &client.permission_files {
+        out.push(if file.is_installed(common) {
+            Finding::ok("permission", file.display_path())
         } else {
-            Finding::not_good(
+            Finding::problem(
                 "permission",
                 Level::Bad,
-                format!("{} does not allow edits: {}", file.shown(), client.without),
+                format!("{} does not allow edits: {}", file.display_path(), client.without),
                 format!("If that is not what you want, run `restitch init {} --write --allow-edits` here.", client.name),
             )
         });
     }
-    out.push(match configured(common, &client) {
-        None => Finding::not_good(
+    out.push(match configured_args(common, &client) {
+        None => Finding::problem(
             "server",
             Level::Bad,
             "no configuration of this client starts restitch",
             write,
         ),
-        Some(args) => match tokio::time::timeout(LIMIT, trial(&args)).await {
-            Ok(Ok(tool)) => Finding::good(
+        Some(args) => match tokio::time::timeout(START_TIMEOUT, test_edit(&args)).await {
+            Ok(Ok(tool)) => Finding::ok(
                 "edit",
                 format!("`{tool}` edits a file, started with {}", args.join(" ")),
             ),
-            Ok(Err(why)) => Finding::not_good(
+            Ok(Err(why)) => Finding::problem(
                 "edit",
                 Level::Bad,
                 format!("started with {}: {why}", args.join(" ")),
                 "Correct the arguments in the client's configuration.",
             ),
-            Err(_) => Finding::not_good(
+            Err(_) => Finding::problem(
                 "edit",
                 Level::Bad,
-                format!("started with {}: no answer in {} s", args.join(" "), LIMIT.as_secs()),
+                format!(
+                    "started with {}: no answer in {} s",
+                    args.join(" "),
+                    START_TIMEOUT.as_secs()
+                ),
                 "Run it by hand and read what it says on stderr.",
             ),
         },
@@ -73,8 +82,8 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
 }
 
 /// A file that differs from ours may be the user's choice, as long as it starts the server.
-fn outcome(common: &Common, client: &Client) -> Level {
-    if configured(common, client).is_some() { Level::Warning } else { Level::Bad }
+fn difference_level(common: &Common, client: &Client) -> Level {
+    if configured_args(common, client).is_some() { Level::Warning } else { Level::Bad }
 }
 
 /// The program that the configurations name.
@@ -85,24 +94,24 @@ fn program() -> Finding {
         .find(|file| file.is_file());
     let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
     match named {
-        None => Finding::not_good(
+        None => Finding::problem(
             "program",
             Level::Bad,
             "`restitch` is not on the PATH, so the client cannot start it",
             "Install restitch (see README), or put its folder on the PATH.",
         ),
-        Some(named) if own.is_some() && named.canonicalize().ok() != own => Finding::not_good(
+        Some(named) if own.is_some() && named.canonicalize().ok() != own => Finding::problem(
             "program",
             Level::Warning,
             format!("the client starts {}, which is not this program", named.display()),
             "Put this `restitch` first on the PATH, or run `doctor` of the other one.",
         ),
-        Some(named) => Finding::good("program", named.display().to_string()),
+        Some(named) => Finding::ok("program", named.display().to_string()),
     }
 }
 
 /// The arguments with which the client starts the server, from its own files.
-fn configured(common: &Common, client: &Client) -> Option<Vec<String>> {
+fn configured_args(common: &Common, client: &Client) -> Option<Vec<String>> {
     client.files.iter().find_map(|file| {
         let text = std::fs::read_to_string(file.folder(common)?.join(file.path)).ok()?;
         if let Content::Yaml(_) = file.content {
@@ -135,7 +144,7 @@ fn arguments(value: &Value) -> Option<Vec<String>> {
 }
 
 /// Starts the server as the client does, but on a folder of its own, and edits a file there.
-async fn trial(args: &[String]) -> Result<String, String> {
+async fn test_edit(args: &[String]) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = folder.path().join("trial.txt");
     std::fs::write(&file, "    one\n    two\n").map_err(|error| error.to_string())?;
@@ -198,7 +207,7 @@ async fn trial(args: &[String]) -> Result<String, String> {
     tried
 }
 
-/// The same edit in the form of each edit tool, too shallow by four blanks.
+/// The same edit in the form of each edit tool, four spaces too shallow.
 fn edit(tool: &str) -> Value {
     match tool {
         "apply_patch" => {

@@ -42,11 +42,11 @@ enum Level {
 }
 
 impl Finding {
-    fn good(what: &'static str, detail: impl Into<String>) -> Self {
+    fn ok(what: &'static str, detail: impl Into<String>) -> Self {
         Self { what, outcome: Level::Good, detail: detail.into(), next: None }
     }
 
-    fn not_good(
+    fn problem(
         what: &'static str,
         outcome: Level,
         detail: impl Into<String>,
@@ -74,7 +74,7 @@ pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Exit {
 
 async fn general(common: &Common) -> Vec<Finding> {
     let mut findings = vec![
-        Finding::good(
+        Finding::ok(
             "restitch",
             format!("{} on {}", env!("CARGO_PKG_VERSION"), std::env::consts::OS),
         ),
@@ -84,10 +84,10 @@ async fn general(common: &Common) -> Vec<Finding> {
     // Wrong settings are a wrong usage everywhere else; here they are a finding.
     match model::settings(common) {
         Ok(settings) => {
-            findings.push(Finding::good("syntax", settings.syntax.to_string()));
+            findings.push(Finding::ok("syntax", settings.syntax.to_string()));
             for (language, formatter) in &settings.format {
                 let command = formatter.command.join(" ");
-                findings.push(Finding::good("format", format!("{} by `{command}`", language.name)));
+                findings.push(Finding::ok("format", format!("{} by `{command}`", language.name)));
             }
             endpoint(&settings, &mut findings).await;
             #[cfg(feature = "redis")]
@@ -95,10 +95,10 @@ async fn general(common: &Common) -> Vec<Finding> {
             #[cfg(not(feature = "redis"))]
             if let Err(exit) = settings.shared.tier() {
                 let next = "Use a build with that feature, or remove the setting.";
-                findings.push(Finding::not_good("shared", Level::Bad, exit.message(), next));
+                findings.push(Finding::problem("shared", Level::Bad, exit.message(), next));
             }
         }
-        Err(exit) => findings.push(Finding::not_good(
+        Err(exit) => findings.push(Finding::problem(
             "settings",
             Level::Bad,
             exit.message(),
@@ -109,7 +109,7 @@ async fn general(common: &Common) -> Vec<Finding> {
 }
 
 fn print(common: &Common, findings: &[Finding], bad: bool) -> io::Result<()> {
-    let mut out = super::out::words();
+    let mut out = super::out::messages();
     if common.json {
         return writeln!(out, "{}", json!({ "ok": !bad, "findings": findings }));
     }
@@ -133,17 +133,15 @@ fn root(common: &Common) -> Finding {
     let opened = settings::store(common, &settings.unwrap_or_default());
     let shown = common.root().display().to_string();
     match (opened, common.root_url()) {
-        (Ok(_), None) => Finding::good("root", shown),
-        (Ok(_), Some(_)) => {
-            Finding::good("root", format!("{shown}, which takes conditional writes"))
-        }
-        (Err(exit), None) => Finding::not_good(
+        (Ok(_), None) => Finding::ok("root", shown),
+        (Ok(_), Some(_)) => Finding::ok("root", format!("{shown}, which takes conditional writes")),
+        (Err(exit), None) => Finding::problem(
             "root",
             Level::Bad,
             exit.message(),
             "Name a folder that exists with --root.",
         ),
-        (Err(exit), Some(_)) => Finding::not_good(
+        (Err(exit), Some(_)) => Finding::problem(
             "root",
             Level::Bad,
             exit.message(),
@@ -154,8 +152,8 @@ fn root(common: &Common) -> Finding {
 
 fn state() -> Finding {
     match usable_state_folder() {
-        Ok(folder) => Finding::good("state", folder.display().to_string()),
-        Err(why) => Finding::not_good(
+        Ok(folder) => Finding::ok("state", folder.display().to_string()),
+        Err(why) => Finding::problem(
             "state",
             if state_folder().is_some() { Level::Bad } else { Level::Warning },
             format!("{why}; undo, locks and caches are off"),
@@ -166,7 +164,7 @@ fn state() -> Finding {
 
 async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let Some(endpoint) = &settings.endpoint else {
-        findings.push(Finding::good(
+        findings.push(Finding::ok(
             "model",
             "none is configured; calls that no rule explains are refused. Set OPENAI_API_KEY, --base-url or --model to use one",
         ));
@@ -175,14 +173,14 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let from: Vec<String> =
         settings.sources.iter().map(|(what, source)| format!("{what} from {source}")).collect();
     let key = if endpoint.api_key.is_some() { "a key" } else { "no key" };
-    findings.push(Finding::good(
+    findings.push(Finding::ok(
         "model",
         format!("{} at {}, {key} ({})", endpoint.model, endpoint.base_url, from.join(", ")),
     ));
     let (client, prompts) = match (settings.fresh_client(), settings.prompts()) {
         (Ok(Some(client)), Ok(prompts)) => (client, prompts),
         (Err(exit), _) | (_, Err(exit)) => {
-            findings.push(Finding::not_good(
+            findings.push(Finding::problem(
                 "settings",
                 Level::Bad,
                 exit.message(),
@@ -197,25 +195,25 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
     let millis = start.elapsed().as_millis();
     let answers = match &tried {
         Ok(_) => true,
-        Err(refusal) => refusal.attempts.last().is_some_and(understood),
+        Err(refusal) => refusal.attempts.last().is_some_and(is_answered),
     };
     findings.push(match tried {
-        Ok(report) => answered(&client, &report, millis),
-        Err(refusal) => unanswered(&refusal),
+        Ok(report) => endpoint_works(&client, &report, millis),
+        Err(refusal) => endpoint_fails(&refusal),
     });
     if answers {
-        findings.push(room(&client, settings).await);
+        findings.push(check_context(&client, settings).await);
     }
 }
 
-fn answered(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
+fn endpoint_works(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
     let used = &report.explanation.model;
     let profile = client.profile();
     let cap = match profile.cap {
         AnswerCap::None => ", takes no limit for the length of an answer",
         AnswerCap::MaxTokens | AnswerCap::MaxCompletionTokens => "",
     };
-    Finding::good(
+    Finding::ok(
         "endpoint",
         format!(
             "corrects the example in {millis} ms and {} requests, answers as {}{cap}; {} prompt bytes, {} prompt tokens",
@@ -228,18 +226,18 @@ fn answered(client: &OpenAi, report: &EditReport, millis: u128) -> Finding {
 }
 
 /// Whether the server answered, whatever the model made of the question.
-fn understood(attempt: &Attempt) -> bool {
+fn is_answered(attempt: &Attempt) -> bool {
     matches!(attempt.outcome, "rejected" | "declined") || attempt.detail.starts_with("the model")
 }
 
-fn unanswered(refusal: &Refusal) -> Finding {
+fn endpoint_fails(refusal: &Refusal) -> Finding {
     let last = refusal.attempts.last();
     let detail = last.map_or_else(
         || refusal.message.clone(),
         |attempt| format!("{} {}: {}", attempt.ask, attempt.outcome, attempt.detail),
     );
-    if last.is_some_and(understood) {
-        return Finding::not_good(
+    if last.is_some_and(is_answered) {
+        return Finding::problem(
             "endpoint",
             Level::Warning,
             detail,
@@ -255,92 +253,103 @@ fn unanswered(refusal: &Refusal) -> Finding {
     } else if detail.contains("in time") {
         "The server is too slow for a small question; raise model.timeout in the configuration, or use a smaller model."
     } else if detail.contains("context") {
-        MORE_ROOM
+        RAISE_CONTEXT
     } else {
         "The server does not take a small question as it is sent. Look at what its log says about it."
     };
-    Finding::not_good("endpoint", Level::Bad, detail, next)
+    Finding::problem("endpoint", Level::Bad, detail, next)
 }
 
-const MORE_ROOM: &str = "Longer questions get no answer and the call is refused as without a model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
+const RAISE_CONTEXT: &str = "Longer questions get no answer and the call is refused as without a model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
 
 /// About the longest question that is sent for a usual call: the windows of a large file.
-const LONG: usize = 36 << 10;
+const LONG_PROMPT: usize = 36 << 10;
 
 /// How long a question may be, by trying: a part first, then all, and a half where that
 /// is too much.
-async fn room(client: &OpenAi, settings: &ModelSettings) -> Finding {
+async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
     let most = settings.allowance.time;
     let bad =
-        |detail: String, next: &str| Finding::not_good("context", Level::Warning, detail, next);
+        |detail: String, next: &str| Finding::problem("context", Level::Warning, detail, next);
     let start = Instant::now();
-    match tried(client, LONG / 4, most).await {
-        Tried::Fits(tokens) if is_cut(tokens, LONG / 4) => return cut(tokens, LONG / 4),
-        Tried::Fits(_) => {}
-        Tried::ContextTooLong(why) | Tried::Failed(why) => {
-            return bad(format!("{} bytes get no answer: {why}", LONG / 4), MORE_ROOM);
+    match probe(client, LONG_PROMPT / 4, most).await {
+        ProbeResult::Fits(tokens) if is_truncated(tokens, LONG_PROMPT / 4) => {
+            return truncated(tokens, LONG_PROMPT / 4);
         }
-        Tried::Slow => return bad(slow(LONG / 4, most), SLOW),
+        ProbeResult::Fits(_) => {}
+        ProbeResult::ContextTooLong(why) | ProbeResult::Failed(why) => {
+            return bad(format!("{} bytes get no answer: {why}", LONG_PROMPT / 4), RAISE_CONTEXT);
+        }
+        ProbeResult::TimedOut => return bad(slow(LONG_PROMPT / 4, most), SLOW),
     }
     let expected = start.elapsed() * 4;
     if expected > most {
         let detail = format!(
-            "{} bytes take {:.0} s to be read, so that a long question ({LONG} bytes) would take longer than the {} s of model.timeout",
-            LONG / 4,
+            "{} bytes take {:.0} s to be read, so that a long question ({LONG_PROMPT} bytes) would take longer than the {} s of model.timeout",
+            LONG_PROMPT / 4,
             start.elapsed().as_secs_f64(),
             most.as_secs()
         );
         return bad(detail, SLOW);
     }
-    match tried(client, LONG, most).await {
-        Tried::Fits(tokens) if is_cut(tokens, LONG) => cut(tokens, LONG),
-        Tried::Fits(tokens) => Finding::good(
+    match probe(client, LONG_PROMPT, most).await {
+        ProbeResult::Fits(tokens) if is_truncated(tokens, LONG_PROMPT) => {
+            truncated(tokens, LONG_PROMPT)
+        }
+        ProbeResult::Fits(tokens) => Finding::ok(
             "context",
             match tokens {
-                0 => format!("a long question fits ({LONG} bytes; the server counts no tokens)"),
-                tokens => format!("a long question fits ({LONG} bytes, {tokens} tokens)"),
+                0 => format!(
+                    "a long question fits ({LONG_PROMPT} bytes; the server counts no tokens)"
+                ),
+                tokens => format!("a long question fits ({LONG_PROMPT} bytes, {tokens} tokens)"),
             },
         ),
-        Tried::ContextTooLong(why) => {
-            let half = matches!(tried(client, LONG / 2, most).await, Tried::Fits(_));
-            let fits = if half { LONG / 2 } else { LONG / 4 };
-            bad(format!("questions of {fits} bytes fit, {LONG} bytes do not: {why}"), MORE_ROOM)
+        ProbeResult::ContextTooLong(why) => {
+            let half = matches!(probe(client, LONG_PROMPT / 2, most).await, ProbeResult::Fits(_));
+            let fits = if half { LONG_PROMPT / 2 } else { LONG_PROMPT / 4 };
+            bad(
+                format!("questions of {fits} bytes fit, {LONG_PROMPT} bytes do not: {why}"),
+                RAISE_CONTEXT,
+            )
         }
-        Tried::Failed(why) => bad(format!("{LONG} bytes get no answer: {why}"), MORE_ROOM),
-        Tried::Slow => bad(slow(LONG, most), SLOW),
+        ProbeResult::Failed(why) => {
+            bad(format!("{LONG_PROMPT} bytes get no answer: {why}"), RAISE_CONTEXT)
+        }
+        ProbeResult::TimedOut => bad(slow(LONG_PROMPT, most), SLOW),
     }
 }
 
-enum Tried {
+enum ProbeResult {
     /// It fits; the tokens are as the server counts them, 0 when it does not.
     Fits(u64),
     ContextTooLong(String),
     Failed(String),
-    Slow,
+    TimedOut,
 }
 
-async fn tried(client: &OpenAi, bytes: usize, most: Duration) -> Tried {
+async fn probe(client: &OpenAi, bytes: usize, most: Duration) -> ProbeResult {
     match timeout(most, client.probe_prompt(bytes)).await {
-        Ok(Ok(tokens)) => Tried::Fits(tokens),
+        Ok(Ok(tokens)) => ProbeResult::Fits(tokens),
         Ok(Err(error)) if error.limitation() == Some(Limitation::PromptLength) => {
-            Tried::ContextTooLong(error.to_string())
+            ProbeResult::ContextTooLong(error.to_string())
         }
-        Ok(Err(WireError::Timeout(_))) | Err(_) => Tried::Slow,
-        Ok(Err(error)) => Tried::Failed(error.to_string()),
+        Ok(Err(WireError::Timeout(_))) | Err(_) => ProbeResult::TimedOut,
+        Ok(Err(error)) => ProbeResult::Failed(error.to_string()),
     }
 }
 
 /// Eight bytes a token are far more than any tokenizer takes of such a text.
-fn is_cut(tokens: u64, bytes: usize) -> bool {
+fn is_truncated(tokens: u64, bytes: usize) -> bool {
     tokens > 0 && u64::try_from(bytes).is_ok_and(|bytes| tokens * 8 < bytes)
 }
 
-fn cut(tokens: u64, bytes: usize) -> Finding {
-    Finding::not_good(
+fn truncated(tokens: u64, bytes: usize) -> Finding {
+    Finding::problem(
         "context",
         Level::Warning,
         format!("the server seems to cut questions: of {bytes} bytes it read {tokens} tokens"),
-        MORE_ROOM,
+        RAISE_CONTEXT,
     )
 }
 

@@ -14,15 +14,15 @@ pub(super) async fn findings(settings: &ModelSettings) -> Vec<Finding> {
         Ok(None) => return Vec::new(),
         Err(exit) => {
             let next = "Correct the setting that is named.";
-            return vec![Finding::not_good("shared", Level::Bad, exit.message(), next)];
+            return vec![Finding::problem("shared", Level::Bad, exit.message(), next)];
         }
     };
     // A connection and three requests; a call has the time for one.
-    let tried = timeout(4 * tier.time, tier.try_out()).await;
+    let tried = timeout(4 * tier.time, tier.probe()).await;
     let tried = tried.unwrap_or_else(|_| Err("it does not answer in time".into()));
     match tried {
         Ok(about) => found(&tier, &about),
-        Err(why) => vec![Finding::not_good(
+        Err(why) => vec![Finding::problem(
             "shared",
             Level::Warning,
             format!("{} cannot be used: {why}", tier.values.address()),
@@ -59,9 +59,9 @@ fn found(tier: &Tier, about: &ServerInfo) -> Vec<Finding> {
         (hours * 10.0).round() / 10.0,
         tier.limits(),
     );
-    let mut findings = vec![Finding::good("shared", detail)];
+    let mut findings = vec![Finding::ok("shared", detail)];
     if *max_memory > 0 && policy == "noeviction" {
-        findings.push(Finding::not_good(
+        findings.push(Finding::problem(
             "shared",
             Level::Warning,
             "when its memory is full it takes no new answer (maxmemory-policy noeviction)",
@@ -69,7 +69,7 @@ fn found(tier: &Tier, about: &ServerInfo) -> Vec<Finding> {
         ));
     }
     if tier.values.is_unencrypted() {
-        findings.push(Finding::not_good(
+        findings.push(Finding::problem(
             "shared",
             Level::Warning,
             "the connection has no TLS; values are sealed, but the password can be read on its way",

@@ -86,16 +86,16 @@ struct RowsArgs {
 impl RowsArgs {
     fn open(&self, common: &Common) -> Result<Option<RowWriter>, Exit> {
         let create = |file: &PathBuf| {
-            RowWriter::create(&common.root().join(file)).map_err(|error| self.cannot(&error))
+            RowWriter::create(&common.root().join(file)).map_err(|error| self.write_error(&error))
         };
         self.rows.as_ref().map(create).transpose()
     }
 
     fn close(&self, rows: Option<RowWriter>) -> Result<(), Exit> {
-        rows.map_or(Ok(()), RowWriter::finish).map_err(|error| self.cannot(&error))
+        rows.map_or(Ok(()), RowWriter::finish).map_err(|error| self.write_error(&error))
     }
 
-    fn cannot(&self, error: &io::Error) -> Exit {
+    fn write_error(&self, error: &io::Error) -> Exit {
         let file = self.rows.as_deref().unwrap_or(Path::new("the rows"));
         Exit::fault(format!("cannot write {}: {error}", file.display()))
     }

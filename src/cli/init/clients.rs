@@ -14,7 +14,7 @@ pub(crate) struct Client {
     /// What is always written.
     pub(crate) files: Vec<ConfigFile>,
     /// What the user agrees to with `--allow-edits`.
-    pub(crate) allowing: Vec<ConfigFile>,
+    pub(crate) permission_files: Vec<ConfigFile>,
     /// What becomes of an edit without that.
     pub(crate) without: &'static str,
     /// What else to know.
@@ -23,7 +23,7 @@ pub(crate) struct Client {
 
 /// A file of a client's configuration.
 pub(crate) struct ConfigFile {
-    pub(crate) place: Owner,
+    pub(crate) owner: Owner,
     /// Below that place.
     pub(crate) path: &'static str,
     pub(crate) content: Content,
@@ -45,7 +45,7 @@ pub(crate) const CLIENTS: &[&str] = &[
 ];
 
 fn project(path: &'static str, content: Content) -> ConfigFile {
-    ConfigFile { place: Owner::Project, path, content }
+    ConfigFile { owner: Owner::Project, path, content }
 }
 
 fn home(
@@ -53,7 +53,7 @@ fn home(
     variable: Option<&'static str>,
     file: (&'static str, Content),
 ) -> ConfigFile {
-    ConfigFile { place: Owner::Home { folder, variable }, path: file.0, content: file.1 }
+    ConfigFile { owner: Owner::Home { folder, variable }, path: file.0, content: file.1 }
 }
 
 fn json_in(path: &'static str, value: Value) -> ConfigFile {
@@ -102,7 +102,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                     "args": start(None, &tools("edit_file"), ".cursor/mcp.json"),
                 }}}),
             )],
-            allowing: Vec::new(),
+            permission_files: Vec::new(),
             without: "",
             note: "Cursor asks before each MCP tool until auto-run is on for it (Settings, Agents). Its hooks cannot rewrite an edit; the MCP tools do the work.",
         },
@@ -122,7 +122,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                 ),
                 github_hooks(),
             ],
-            allowing: Vec::new(),
+            permission_files: Vec::new(),
             without: "",
             note: "VS Code asks before each tool; \"Always allow\" in that question lets restitch go on. Agent hooks are a preview in VS Code; the MCP server works without them.",
         },
@@ -138,7 +138,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                     "env": {},
                 }}}),
             )],
-            allowing: Vec::new(),
+            permission_files: Vec::new(),
             without: "",
             note: "Zed shows the server under Agent settings, where it can be switched on and its tools allowed.",
         },
@@ -146,14 +146,14 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
         "kimi" => Client {
             name: "kimi",
             files: vec![plain_server(".kimi-code/mcp.json", "mcpServers")],
-            allowing: Vec::new(),
+            permission_files: Vec::new(),
             without: "",
             note: "Kimi Code asks before each edit; \"Approve for this session\" lets them through. Written from its documentation, not tried.",
         },
         "amp" => Client {
             name: "amp",
             files: vec![plain_server(".amp/settings.json", "amp.mcpServers")],
-            allowing: Vec::new(),
+            permission_files: Vec::new(),
             without: "",
             note: "Amp asks for a server of the workspace once. Written from its documentation, not tried.",
         },
@@ -170,7 +170,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
                     }},
                 }),
             )],
-            allowing: Vec::new(),
+            permission_files: Vec::new(),
             without: "",
             note: "Crush asks before each edit. Written from its documentation, not tried.",
         },
@@ -203,7 +203,7 @@ fn cline() -> Client {
         files: vec![file(json!({
             "command": "restitch", "args": start_anywhere(), "disabled": false,
         }))],
-        allowing: vec![file(json!({ "autoApprove": all }))],
+        permission_files: vec![file(json!({ "autoApprove": all }))],
         without: "Cline asks before each edit",
         note: "This is the file of Cline's command line; for the extension, paste it under MCP Servers, Configure.",
     }
@@ -217,7 +217,7 @@ fn goose() -> Client {
     Client {
         name: "goose",
         files: vec![home(".config/goose", None, ("config.yaml", Content::Yaml(text)))],
-        allowing: Vec::new(),
+        permission_files: Vec::new(),
         without: "",
         note: "Goose edits without a question in its mode `auto`, which is its default. Written from its documentation, not tried.",
     }
@@ -233,7 +233,7 @@ fn vibe() -> Client {
         name: "vibe",
         // A configuration of the project would hide the user's whole one.
         files: vec![home(".vibe", None, ("config.toml", content))],
-        allowing: Vec::new(),
+        permission_files: Vec::new(),
         without: "",
         note: "Vibe asks before each edit. Written from its documentation, not tried.",
     }
@@ -264,7 +264,7 @@ fn claude(folder: &str) -> Client {
                 }}),
             ),
         ],
-        allowing: vec![
+        permission_files: vec![
             json_in(settings, json!({ "permissions": { "allow": ["mcp__restitch"] } })),
             home(
                 "",
@@ -308,7 +308,7 @@ fn codex(folder: &str) -> Client {
                 }}),
             ),
         ],
-        allowing: vec![
+        permission_files: vec![
             project(config, server("default_tools_approval_mode = \"approve\"\n".to_owned())),
             home(
                 ".codex",
@@ -349,7 +349,7 @@ fn gemini(folder: &str) -> Client {
                 },
             }),
         )],
-        allowing: vec![
+        permission_files: vec![
             json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
             home(
                 ".gemini",
@@ -379,7 +379,7 @@ fn qwen(folder: &str) -> Client {
     Client {
         name: "qwen",
         files: vec![json_in(settings, json!({ "mcpServers": { "restitch": server } }))],
-        allowing: vec![
+        permission_files: vec![
             json_in(settings, json!({ "mcpServers": { "restitch": { "trust": true } } })),
             home(".qwen", None, ("mcpApprovals.json", Content::Json(approval))),
         ],
@@ -415,7 +415,7 @@ fn copilot(folder: &str) -> Client {
             ),
             github_hooks(),
         ],
-        allowing: vec![home(
+        permission_files: vec![home(
             ".copilot",
             Some("COPILOT_HOME"),
             ("config.json", Content::Json(json!({ "trustedFolders": [folder] }))),
@@ -443,7 +443,7 @@ fn opencode() -> Client {
                 Content::Ours(include_str!("../../hook/opencode.js")),
             ),
         ],
-        allowing: Vec::new(),
+        permission_files: Vec::new(),
         without: "",
         note: "The plugin corrects opencode's own `edit` and `apply_patch` before they run. opencode allows MCP tools unless its `permission` says otherwise.",
     }

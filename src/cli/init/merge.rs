@@ -23,7 +23,7 @@ const NPX: [&str; 3] = ["npx", "-y", "restitch"];
 
 /// The same configuration with the command brought by npx: as `command` beside `args`, as a
 /// list, or as one string.
-fn through_npx(value: Value) -> Value {
+fn with_npx(value: Value) -> Value {
     let started = |list: Vec<Value>| {
         NPX.iter().map(|word| Value::from(*word)).chain(list.into_iter().skip(1)).collect()
     };
@@ -31,7 +31,7 @@ fn through_npx(value: Value) -> Value {
         Value::Array(list) if list.first().is_some_and(|first| first == "restitch") => {
             Value::Array(started(list))
         }
-        Value::Array(list) => Value::Array(list.into_iter().map(through_npx).collect()),
+        Value::Array(list) => Value::Array(list.into_iter().map(with_npx).collect()),
         Value::String(text) => match text.strip_prefix("restitch ") {
             Some(rest) => Value::String(format!("{} {rest}", NPX.join(" "))),
             None => Value::String(text),
@@ -45,9 +45,7 @@ fn through_npx(value: Value) -> Value {
                     fields.insert(name.to_owned(), NPX[0].into());
                 }
             }
-            Value::Object(
-                fields.into_iter().map(|(key, value)| (key, through_npx(value))).collect(),
-            )
+            Value::Object(fields.into_iter().map(|(key, value)| (key, with_npx(value))).collect())
         }
         other => other,
     }
@@ -55,7 +53,7 @@ fn through_npx(value: Value) -> Value {
 
 impl Content {
     /// The same, for a machine that has node and no restitch.
-    pub(crate) fn through_npx(&self) -> Self {
+    pub(crate) fn with_npx(&self) -> Self {
         let command = |text: &str| {
             text.replace("command = \"restitch\"", "command = \"npx\"")
                 .replace("cmd: restitch\n", "cmd: npx\n")
@@ -63,7 +61,7 @@ impl Content {
                 .replace("args: [", "args: [\"-y\",\"restitch\",")
         };
         match self {
-            Self::Json(value) => Self::Json(through_npx(value.clone())),
+            Self::Json(value) => Self::Json(with_npx(value.clone())),
             Self::Toml(tables) => Self::Toml(
                 tables.iter().map(|(head, body)| (head.clone(), command(body))).collect(),
             ),
@@ -73,7 +71,7 @@ impl Content {
     }
 
     /// As a file of its own.
-    pub(crate) fn printed(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         match self {
             Self::Json(value) => pretty(value, "  "),
             Self::Toml(tables) => {
@@ -90,14 +88,14 @@ impl Content {
     pub(crate) fn is_in(&self, text: &str) -> bool {
         match self {
             Self::Json(ours) => {
-                serde_json::from_str(text).is_ok_and(|theirs: Value| holds(&theirs, ours))
+                serde_json::from_str(text).is_ok_and(|theirs: Value| contains(&theirs, ours))
             }
             Self::Toml(_) => {
                 let read = |text: &str| toml::from_str::<toml::Table>(text).ok();
-                let (theirs, ours) = (read(text), read(&self.printed()));
+                let (theirs, ours) = (read(text), read(&self.render()));
                 let json =
                     |table: Option<toml::Table>| table.and_then(|t| serde_json::to_value(t).ok());
-                matches!((json(theirs), json(ours)), (Some(theirs), Some(ours)) if holds(&theirs, &ours))
+                matches!((json(theirs), json(ours)), (Some(theirs), Some(ours)) if contains(&theirs, &ours))
             }
             Self::Yaml(ours) => text.contains(ours.as_str()),
             Self::Ours(ours) => text == *ours,
@@ -105,9 +103,9 @@ impl Content {
     }
 
     /// In a file that is there already.
-    pub(crate) fn printed_into(&self, text: &str) -> Result<String, Refusal> {
+    pub(crate) fn merged_into(&self, text: &str) -> Result<String, Refusal> {
         match self {
-            Self::Json(ours) => json_merge::with_missing(text, ours, indent_of(text)),
+            Self::Json(ours) => json_merge::add_missing(text, ours, indent_of(text)),
             Self::Toml(tables) => {
                 let parsed: toml::Table = toml::from_str(text).map_err(|error| not_toml(&error))?;
                 let mut out = text.to_owned();
@@ -176,13 +174,13 @@ fn missing_keys(ours: &toml::Table, theirs: &toml::Table) -> Vec<String> {
 }
 
 /// Whether `theirs` has everything of `ours`.
-fn holds(theirs: &Value, ours: &Value) -> bool {
+fn contains(theirs: &Value, ours: &Value) -> bool {
     match (theirs, ours) {
         (Value::Object(theirs), Value::Object(ours)) => {
-            ours.iter().all(|(key, value)| theirs.get(key).is_some_and(|own| holds(own, value)))
+            ours.iter().all(|(key, value)| theirs.get(key).is_some_and(|own| contains(own, value)))
         }
         (Value::Array(theirs), Value::Array(ours)) => {
-            ours.iter().all(|value| theirs.iter().any(|own| holds(own, value)))
+            ours.iter().all(|value| theirs.iter().any(|own| contains(own, value)))
         }
         (theirs, ours) => theirs == ours,
     }
@@ -219,11 +217,7 @@ mod tests {
                 let content = client.files.iter().map(|file| &file.content);
                 content
                     .filter(|content| !matches!(content, Content::Ours(_)))
-                    .map(
-                        |content| {
-                            if npx { content.through_npx().printed() } else { content.printed() }
-                        },
-                    )
+                    .map(|content| if npx { content.with_npx().render() } else { content.render() })
                     .collect()
             };
             let (plain, npx) = (texts(false).join("\n"), texts(true).join("\n"));

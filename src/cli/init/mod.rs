@@ -28,44 +28,44 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
         return no_client(&args.client);
     };
     if args.npx {
-        for file in client.files.iter_mut().chain(&mut client.allowing) {
-            file.content = file.content.through_npx();
+        for file in client.files.iter_mut().chain(&mut client.permission_files) {
+            file.content = file.content.with_npx();
         }
     }
     let mut text = String::new();
     let mut refused = false;
     let mut files = Vec::new();
-    let agreed: &[ConfigFile] = if args.allow_edits { &client.allowing } else { &[] };
+    let agreed: &[ConfigFile] = if args.allow_edits { &client.permission_files } else { &[] };
     for file in client.files.iter().chain(agreed) {
         if !args.write {
-            let _ = writeln!(text, "# {}\n{}", file.shown(), file.content.printed());
+            let _ = writeln!(text, "# {}\n{}", file.display_path(), file.content.render());
             files.push(
-                json!({ "path": file.shown(), "content": file.content.printed(), "done": null }),
+                json!({ "path": file.display_path(), "content": file.content.render(), "done": null }),
             );
             continue;
         }
         match write(common, file).await {
             Ok(done) => {
-                files.push(json!({ "path": file.shown(), "content": null, "done": done }));
-                let _ = writeln!(text, "{}: {done}", file.shown());
+                files.push(json!({ "path": file.display_path(), "content": null, "done": done }));
+                let _ = writeln!(text, "{}: {done}", file.display_path());
             }
             Err(why) => {
                 refused = true;
                 files.push(json!({
-                    "path": file.shown(), "content": file.content.printed(), "done": null, "why": why,
+                    "path": file.display_path(), "content": file.content.render(), "done": null, "why": why,
                 }));
                 let _ = writeln!(
                     text,
                     "{}: not changed: {why}\nAdd this by hand:\n{}",
-                    file.shown(),
-                    file.content.printed()
+                    file.display_path(),
+                    file.content.render()
                 );
             }
         }
     }
     let mark = if args.write { "" } else { "# " };
-    if !args.allow_edits && !client.allowing.is_empty() {
-        text.push_str(&not_agreed(&client, mark));
+    if !args.allow_edits && !client.permission_files.is_empty() {
+        text.push_str(&without_permission(&client, mark));
     }
     if !client.note.is_empty() {
         let _ = writeln!(text, "{mark}{}", client.note);
@@ -92,14 +92,14 @@ pub(super) fn no_client(name: &str) -> Exit {
 }
 
 /// What was left out, and why it matters.
-fn not_agreed(client: &Client, mark: &str) -> String {
+fn without_permission(client: &Client, mark: &str) -> String {
     let mut out = format!(
         "{mark}Not included, since it is for you to agree to: {}. --allow-edits adds:\n",
         client.without
     );
-    for file in &client.allowing {
-        let _ = writeln!(out, "{mark}  {}", file.shown());
-        for line in file.content.printed().lines() {
+    for file in &client.permission_files {
+        let _ = writeln!(out, "{mark}  {}", file.display_path());
+        for line in file.content.render().lines() {
             let _ = writeln!(out, "{mark}    {line}");
         }
     }
@@ -109,7 +109,7 @@ fn not_agreed(client: &Client, mark: &str) -> String {
 /// Merges one file through the same store as any edit.
 async fn write(common: &Common, file: &ConfigFile) -> Result<&'static str, String> {
     let folder = file.folder(common).ok_or("there is no home folder; set HOME")?;
-    if file.place != Owner::Project {
+    if file.owner != Owner::Project {
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     }
@@ -126,11 +126,11 @@ async fn merge(engine: &Engine, file: &ConfigFile) -> Result<&'static str, Refus
     let why = Explanation::plain(Rung::Init);
     let (edit, done) = match engine.snapshot(&path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => {
-            (VerifiedEdit::create(path, &file.content.printed(), why)?, "created")
+            (VerifiedEdit::create(path, &file.content.render(), why)?, "created")
         }
         Err(refusal) => return Err(refusal),
         Ok(snapshot) => {
-            let after = file.content.printed_into(snapshot.text())?;
+            let after = file.content.merged_into(snapshot.text())?;
             if after == snapshot.text() {
                 return Ok("has it already");
             }
@@ -146,7 +146,7 @@ impl ConfigFile {
     /// The folder that its path is below.
     pub(super) fn folder(&self, common: &Common) -> Option<PathBuf> {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        match self.place {
+        match self.owner {
             Owner::Project => Some(common.root().to_path_buf()),
             Owner::Home { folder, variable: name } => name
                 .and_then(variable)
@@ -156,8 +156,8 @@ impl ConfigFile {
     }
 
     /// Its name for people.
-    pub(super) fn shown(&self) -> String {
-        match self.place {
+    pub(super) fn display_path(&self) -> String {
+        match self.owner {
             Owner::Project => self.path.to_owned(),
             Owner::Home { folder: "", .. } => format!("~/{}", self.path),
             Owner::Home { folder, .. } => format!("~/{folder}/{}", self.path),
@@ -165,7 +165,7 @@ impl ConfigFile {
     }
 
     /// Whether the file on the disk holds it all.
-    pub(super) fn is_there(&self, common: &Common) -> bool {
+    pub(super) fn is_installed(&self, common: &Common) -> bool {
         let text =
             self.folder(common).map(|folder| std::fs::read_to_string(folder.join(self.path)));
         matches!(text, Some(Ok(text)) if self.content.is_in(&text))

@@ -43,14 +43,14 @@ fn print(common: &Common, reply: &ToolReply) -> Exit {
     let mut out = super::out::stdout();
     let written = if text.is_empty() { Ok(()) } else { writeln!(out, "{text}") };
     match written {
-        Ok(()) => Exit::of(reply),
+        Ok(()) => Exit::from_reply(reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }
 }
 
 /// One line: number, time, what happened to which files, and whether it was undone.
 fn describe(revision: &Revision) -> String {
-    let mut line = format!("{:>6}  {}", revision.revision, utc(revision.unix_millis));
+    let mut line = format!("{:>6}  {}", revision.revision, format_utc(revision.unix_millis));
     for file in &revision.files {
         let what = match (file.before_sha256, file.after_sha256) {
             (None, _) => "created",
@@ -72,7 +72,7 @@ fn describe(revision: &Revision) -> String {
 }
 
 /// `2026-11-21 08:40:00Z`
-pub(super) fn utc(unix_millis: u64) -> String {
+pub(super) fn format_utc(unix_millis: u64) -> String {
     let seconds = unix_millis / 1000;
     let (days, time) = (seconds / 86_400, seconds % 86_400);
     // Years that start in March, so that a leap day is the last day of one.
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn times_are_read_off_the_calendar() {
-        assert_eq!(utc(0), "1970-01-01 00:00:00Z");
-        assert_eq!(utc(951_782_400_000), "2000-02-29 00:00:00Z");
-        assert_eq!(utc(1_795_250_399_000), "2026-11-21 08:39:59Z");
+        assert_eq!(format_utc(0), "1970-01-01 00:00:00Z");
+        assert_eq!(format_utc(951_782_400_000), "2000-02-29 00:00:00Z");
+        assert_eq!(format_utc(1_795_250_399_000), "2026-11-21 08:39:59Z");
     }
 }

@@ -1,4 +1,4 @@
-//! The tally: a line for each call that could change files, in the state folder, and
+//! The call log: a line for each call that could change files, in the state folder, and
 //! `restitch log --stats`, which counts them. Names and codes only; of bounded size.
 
 use std::collections::BTreeMap;
@@ -14,19 +14,19 @@ use serde_json::json;
 
 use super::args::Common;
 use super::exit::Exit;
-use super::past;
+use super::history;
 use crate::engine::{CallRecord, CallRecorder};
 use crate::store::state_folder;
 use crate::text::pluralize;
 
 /// A file of lines is put aside at this size, and the one before it is dropped.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 /// A client may call itself anything.
-const MOST_NAME: usize = 60;
+const MAX_NAME: usize = 60;
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
-struct TallyLine {
+struct LoggedCall {
     at: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     model: Option<String>,
@@ -36,59 +36,59 @@ struct TallyLine {
 
 /// The files of lines: the one that grows, and the one before it.
 #[derive(Debug, Clone)]
-pub(crate) struct Tally {
-    now: PathBuf,
-    before: PathBuf,
+pub(crate) struct CallLog {
+    current: PathBuf,
+    previous: PathBuf,
 }
 
-impl Tally {
+impl CallLog {
     pub(crate) fn in_folder(state: &Path) -> Self {
-        Self { now: state.join("calls.jsonl"), before: state.join("calls.1.jsonl") }
+        Self { current: state.join("calls.jsonl"), previous: state.join("calls.1.jsonl") }
     }
 
     /// Notes each call with the model that was there to be asked. Trouble with it is no
     /// trouble of the call.
-    pub(crate) fn sink(self, model: Option<String>) -> CallRecorder {
+    pub(crate) fn recorder(self, model: Option<String>) -> CallRecorder {
         let named = std::env::var("RESTITCH_CLIENT").ok().filter(|name| !name.is_empty());
         Arc::new(move |mut note: CallRecord| {
             let client = named.clone().or(note.client.take());
-            note.client = client.map(|name| name.chars().take(MOST_NAME).collect());
+            note.client = client.map(|name| name.chars().take(MAX_NAME).collect());
             let at = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
-            if let Err(error) = self.append(&TallyLine { at, model: model.clone(), note }) {
+            if let Err(error) = self.append(&LoggedCall { at, model: model.clone(), note }) {
                 tracing::debug!(%error, "the call could not be counted");
             }
         })
     }
 
-    fn append(&self, entry: &TallyLine) -> io::Result<()> {
+    fn append(&self, entry: &LoggedCall) -> io::Result<()> {
         let mut line = serde_json::to_vec(entry)?;
         line.push(b'\n');
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&self.now)?;
+        let mut file = options.open(&self.current)?;
         // One write to the end of the file: lines of several processes do not mix.
         file.write_all(&line)?;
-        if file.metadata()?.len() > MOST_BYTES {
-            self.turn_over(&file)?;
+        if file.metadata()?.len() > MAX_BYTES {
+            self.rotate(&file)?;
         }
         Ok(())
     }
 
     /// Puts the full file aside, unless another process was first.
-    fn turn_over(&self, full: &File) -> io::Result<()> {
+    fn rotate(&self, full: &File) -> io::Result<()> {
         full.lock()?;
-        if fs::metadata(&self.now)?.len() > MOST_BYTES {
-            fs::rename(&self.now, &self.before)?;
+        if fs::metadata(&self.current)?.len() > MAX_BYTES {
+            fs::rename(&self.current, &self.previous)?;
         }
         Ok(())
     }
 
     /// Every line that can be read, oldest first.
-    fn entries(&self) -> Vec<TallyLine> {
+    fn entries(&self) -> Vec<LoggedCall> {
         let read = |path: &Path| fs::read(path).unwrap_or_default();
-        let lines = [read(&self.before), read(&self.now)].concat();
+        let lines = [read(&self.previous), read(&self.current)].concat();
         String::from_utf8_lossy(&lines)
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok())
@@ -98,7 +98,7 @@ impl Tally {
 
 /// What is counted of one tool, client and model.
 #[derive(Debug, Default, Serialize)]
-struct Group {
+struct CallGroup {
     tool: String,
     client: String,
     model: Option<String>,
@@ -115,7 +115,7 @@ struct Group {
     millis: u64,
 }
 
-impl Group {
+impl CallGroup {
     fn add(&mut self, note: CallRecord) {
         self.calls += 1;
         match note.code {
@@ -153,11 +153,11 @@ impl Group {
             [("rungs", &self.rungs), ("rewrites", &self.rewrites), ("refused", &self.refusals)]
         {
             if !counts.is_empty() {
-                let _ = writeln!(out, "  {name}: {}", listed(counts));
+                let _ = writeln!(out, "  {name}: {}", format_counts(counts));
             }
         }
         for (ask, outcomes) in &self.asks {
-            let _ = writeln!(out, "  {ask}: {}", listed(outcomes));
+            let _ = writeln!(out, "  {ask}: {}", format_counts(outcomes));
         }
         if let Some(model) = self.model.as_ref().filter(|_| !self.asks.is_empty()) {
             let _ = writeln!(
@@ -174,23 +174,23 @@ impl Group {
 }
 
 /// Most frequent first.
-fn listed(counts: &BTreeMap<String, u64>) -> String {
+fn format_counts(counts: &BTreeMap<String, u64>) -> String {
     let mut counts: Vec<_> = counts.iter().collect();
     counts.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), *name));
     let parts: Vec<_> = counts.iter().map(|(name, count)| format!("{name} {count}")).collect();
     parts.join(", ")
 }
 
-fn groups(entries: Vec<TallyLine>) -> Vec<Group> {
-    let mut groups: BTreeMap<_, Group> = BTreeMap::new();
-    for TallyLine { model, note, .. } in entries {
+fn groups(entries: Vec<LoggedCall>) -> Vec<CallGroup> {
+    let mut groups: BTreeMap<_, CallGroup> = BTreeMap::new();
+    for LoggedCall { model, note, .. } in entries {
         let client = note.client.clone().unwrap_or_else(|| "the command line".to_owned());
         let key = (note.tool.clone(), client.clone(), model.clone());
-        let group = groups.entry(key).or_insert_with(|| Group {
+        let group = groups.entry(key).or_insert_with(|| CallGroup {
             tool: note.tool.clone(),
             client,
             model,
-            ..Group::default()
+            ..CallGroup::default()
         });
         group.add(note);
     }
@@ -204,15 +204,19 @@ pub(crate) fn print(common: &Common) -> Exit {
     let Some(folder) = state_folder() else {
         return Exit::usage("there is no folder for state; set RESTITCH_STATE_DIR");
     };
-    let entries = Tally::in_folder(&folder).entries();
+    let entries = CallLog::in_folder(&folder).entries();
     let since = entries.iter().map(|entry| entry.at).min();
     let groups = groups(entries);
     let text = match (common.json, since) {
         (true, _) => json!({ "since_unix_seconds": since, "groups": groups }).to_string(),
         (false, None) => "no call was counted yet".to_owned(),
         (false, Some(since)) => {
-            let parts: String = groups.iter().map(Group::text).collect();
-            format!("calls since {}, in all folders\n{}", past::utc(since * 1000), parts.trim_end())
+            let parts: String = groups.iter().map(CallGroup::text).collect();
+            format!(
+                "calls since {}, in all folders\n{}",
+                history::format_utc(since * 1000),
+                parts.trim_end()
+            )
         }
     };
     match writeln!(io::stdout().lock(), "{text}") {
@@ -232,32 +236,32 @@ mod tests {
     #[test]
     fn the_record_stays_small_and_keeps_what_is_new() {
         let folder = tempfile::tempdir().expect("folder");
-        let tally = Tally::in_folder(folder.path());
-        let sink = tally.clone().sink(Some("m".into()));
+        let log = CallLog::in_folder(folder.path());
+        let record = log.clone().recorder(Some("m".into()));
         for _ in 0..30_000 {
-            sink(note("edit_file"));
+            record(note("edit_file"));
         }
-        sink(note("last"));
+        record(note("last"));
         let size: u64 = fs::read_dir(folder.path())
             .expect("listing")
             .map(|entry| entry.expect("entry").metadata().expect("size").len())
             .sum();
-        assert!(size < 2 * MOST_BYTES + 1000, "{size}");
-        let groups = groups(tally.entries());
+        assert!(size < 2 * MAX_BYTES + 1000, "{size}");
+        let groups = groups(log.entries());
         assert!(groups.iter().any(|group| group.tool == "last" && group.calls == 1));
         assert!(groups[0].calls > 5_000, "{}", groups[0].calls);
-        assert_eq!(groups[0].client.len(), MOST_NAME);
+        assert_eq!(groups[0].client.len(), MAX_NAME);
     }
 
     #[test]
     fn lines_that_cannot_be_read_count_for_nothing() {
         let folder = tempfile::tempdir().expect("folder");
-        let tally = Tally::in_folder(folder.path());
-        tally.clone().sink(None)(note("edit_file"));
-        let mut text = fs::read(&tally.now).expect("lines");
+        let log = CallLog::in_folder(folder.path());
+        log.clone().recorder(None)(note("edit_file"));
+        let mut text = fs::read(&log.current).expect("lines");
         text.extend_from_slice(b"\xff{\n{\"at\": \"x\"}\n");
-        fs::write(&tally.now, &text).expect("written");
-        tally.clone().sink(None)(note("edit_file"));
-        assert_eq!(tally.entries().len(), 2);
+        fs::write(&log.current, &text).expect("written");
+        log.clone().recorder(None)(note("edit_file"));
+        assert_eq!(log.entries().len(), 2);
     }
 }
