@@ -206,7 +206,7 @@ impl Terms {
 mod tests {
     use super::*;
 
-    fn term_mask(terms: &[&str], line: &str) -> u64 {
+    fn mask(terms: &[&str], line: &str) -> u64 {
         let terms: Vec<String> = terms.iter().map(|&term| term.to_owned()).collect();
         Query::terms(&terms, Case::Insensitive)
             .expect("query")
