@@ -77,8 +77,8 @@ impl Engine {
         let located = match ops::locate(&request.edits, current, resolver()) {
             // Another process may have moved the lines: its record tells where they are.
             Err(stale) if stale.code == EditCode::StaleAnchor && named.is_none() => {
-                let past = self.recorded_versions(path, None).await;
-                ops::locate(&request.edits, current, resolver().with_recorded_versions(&past))
+                let recorded = self.recorded_versions(path, None).await;
+                ops::locate(&request.edits, current, resolver().with_recorded_versions(&recorded))
             }
             placed => placed,
         };

@@ -64,7 +64,7 @@ impl Engine {
         self.store.changes()
     }
 
-    /// Whether policy allows a write there. Ask before reading the content.
+    /// Refuses a path that policy does not allow to be written. Call it before reading the content.
     pub async fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.store.admit(path).await
     }

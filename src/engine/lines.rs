@@ -159,8 +159,8 @@ impl Engine {
         path: &WorkPath,
         from: Option<&str>,
     ) -> Vec<SeenVersion> {
-        let past = self.store.recorded_versions(path, from).await;
-        let read = past.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
+        let recorded = self.store.recorded_versions(path, from).await;
+        let read = recorded.into_iter().filter_map(|bytes| Snapshot::decode(bytes).ok());
         read.map(|snapshot| SeenVersion::new(snapshot, Vec::new())).collect()
     }
 
@@ -250,7 +250,7 @@ impl Engine {
         let KnownLines::Lines(anchored) = known else { return Ok(()) };
         let mut unseen = Vec::new();
         for span in changes.iter().map(|change| change.span).filter(|s| s.start <= s.end) {
-            match (self.unread, self.ledger.unseen_lines(path, current, span)) {
+            match (self.unseen_policy, self.ledger.unseen_lines(path, current, span)) {
                 (UnseenPolicy::Allow, _) | (UnseenPolicy::Reveal, None) => {}
                 (UnseenPolicy::Refuse, None) => unseen.push(span),
                 (_, Some(gaps)) => unseen.extend(gaps),
@@ -356,9 +356,9 @@ pub(super) async fn find_span(
             Err(stale) if snapshot.is_some() => stale,
             Err(_) => {
                 // Another process may have moved the lines: its record tells where they are.
-                let past = engine.recorded_versions(path, None).await;
+                let recorded = engine.recorded_versions(path, None).await;
                 let resolver = Resolver::new(current, &versions, snapshot, basis.clone());
-                match resolver.with_recorded_versions(&past).resolve(first, last) {
+                match resolver.with_recorded_versions(&recorded).resolve(first, last) {
                     Ok(found) => return Ok(found),
                     Err(stale) => stale,
                 }

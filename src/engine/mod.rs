@@ -61,7 +61,7 @@ pub struct CallOptions {
     pub dry_run: bool,
     /// The caller's id for this request; a repeat answers with the first result.
     pub request_id: Option<RequestId>,
-    /// Which edit an undo without a revision takes back.
+    /// Which edit an undo without a revision undoes.
     pub undo_scope: UndoScope,
     /// Which answers the caller had received when it sent the call; its line numbers refer to
     /// those.
@@ -94,7 +94,7 @@ pub struct Engine {
     formatter: Arc<dyn Formatter>,
     staging: Option<Arc<StagingStore>>,
     ledger: Arc<Ledger>,
-    unread: UnseenPolicy,
+    unseen_policy: UnseenPolicy,
     encoding: Option<Encoding>,
     /// The current call, whose answer reports what is shown and written.
     call: Option<CallId>,
@@ -173,8 +173,8 @@ impl EngineBuilder {
 
     /// Whether lines that were never shown may be overwritten.
     #[must_use]
-    pub fn unread(mut self, unread: UnseenPolicy) -> Self {
-        self.engine.unread = unread;
+    pub fn unseen_policy(mut self, unseen_policy: UnseenPolicy) -> Self {
+        self.engine.unseen_policy = unseen_policy;
         self
     }
 
@@ -200,7 +200,7 @@ impl Engine {
                 formatter: Arc::new(NoFormatter),
                 staging: None,
                 ledger: Arc::default(),
-                unread: UnseenPolicy::default(),
+                unseen_policy: UnseenPolicy::default(),
                 encoding: None,
                 call: None,
                 seen_answers: SeenAnswers::All,
@@ -260,7 +260,7 @@ impl Engine {
         self.staging.as_ref()
     }
 
-    /// The same engine with a record of its own: one for each session.
+    /// The same engine with a ledger of its own, for a new session.
     #[must_use]
     pub fn session(&self) -> Self {
         Self { ledger: Arc::default(), ..self.clone() }

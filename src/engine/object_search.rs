@@ -29,7 +29,7 @@ const MAX_RULE_FILES: usize = 200;
 /// The files of a scope, by path.
 struct ScopeFiles {
     files: BTreeMap<WorkPath, u64>,
-    /// Whether there are more than were looked at.
+    /// Whether there are more files than were listed.
     has_more: bool,
     overlay: Overlay,
 }

@@ -50,7 +50,7 @@ impl fmt::Display for Stage {
     }
 }
 
-/// Is told of each stage with what it is about: a path, or the kind of question.
+/// Receives each stage with its subject: a path, or the kind of question.
 pub type Observer = Arc<dyn Fn(Stage, &str) + Send + Sync>;
 
 /// A corrector that says when it is asked.

@@ -6,7 +6,7 @@ use crate::reading::{self, FileView, ReadRequest};
 use crate::text::{LineSpan, Snapshot};
 
 impl Engine {
-    /// Reads a file for the caller. What is shown goes on the session's record.
+    /// Reads a file for the caller, and records in the session what is shown.
     pub async fn read_file(
         &self,
         path: &WorkPath,

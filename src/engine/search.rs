@@ -18,7 +18,7 @@ impl Engine {
         .hint("Read a file by its path with read_file, or use the program's own search."))
     }
 
-    /// Searches the files of a scope. What is shown goes on the session's record.
+    /// Searches the files of a scope, and records in the session what is shown.
     pub async fn search(
         &self,
         query: Query,

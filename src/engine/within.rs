@@ -24,7 +24,7 @@ const GROUPS: &[&[&str]] = &[
 /// The part of a file that an edit may match.
 #[derive(Debug, Clone)]
 pub(crate) struct ScopedView {
-    /// The file, or a copy in which all else is blank: lines and offsets are the file's.
+    /// The file, or a copy in which all else is spaces: lines and offsets are the file's.
     pub(crate) snapshot: Snapshot,
     bound: Option<(String, Range<usize>)>,
 }

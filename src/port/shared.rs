@@ -108,7 +108,7 @@ pub struct SharedCounts {
     /// Requests to the model that waited for a limit.
     pub slowed: AtomicU64,
     /// Requests that were not sent because of a limit.
-    pub held_back: AtomicU64,
+    pub rate_limited: AtomicU64,
 }
 
 impl SharedCounts {
@@ -121,7 +121,7 @@ impl SharedCounts {
             ("strange", &self.unsealed),
             ("error", &self.errors),
             ("slowed", &self.slowed),
-            ("held_back", &self.held_back),
+            ("held_back", &self.rate_limited),
         ]
         .map(|(name, count)| (name, count.load(Ordering::Relaxed)))
     }

@@ -25,7 +25,7 @@ impl RequestId {
         Self { id: id.into(), digest: None }
     }
 
-    /// The same id, for a request that is told from others by this digest.
+    /// The same id, for a request that this digest identifies.
     #[must_use]
     pub fn with_digest(self, digest: ContentHash) -> Self {
         Self { digest: Some(digest), ..self }
@@ -41,7 +41,7 @@ impl RequestId {
         self.digest
     }
 
-    /// The refusal of an id that stands for another request already.
+    /// The refusal of an id that was used for another request.
     pub fn reuse_refusal(&self) -> Refusal {
         Refusal::new(
             EditCode::InvalidArguments,
@@ -112,7 +112,7 @@ pub enum UndoMode {
     DryRun,
 }
 
-/// A commit that was taken back.
+/// A commit that was undone.
 #[derive(Debug, Clone)]
 pub struct Undone {
     /// The revision that was undone.
@@ -219,8 +219,8 @@ pub trait FileStore: Send + Sync {
     /// The bytes of a file. Refuses what is not a regular file, without hanging.
     fn load<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<Vec<u8>, Refusal>>;
 
-    /// Whether policy allows a write there, existing or not. Asked before the
-    /// content is looked at, so that a refusal says nothing about it.
+    /// Refuses a path that policy does not allow to be written, existing or not. Called before
+    /// the content is read, so that a refusal says nothing about it.
     fn admit<'a>(&'a self, path: &'a WorkPath) -> BoxFuture<'a, Result<(), Refusal>> {
         let _ = path;
         Box::pin(async { Ok(()) })

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::edit::{Splice, SyntaxCheck, SyntaxError, Unchecked};
 
-/// Parses files. A path names the language; nothing is looked at on the disk.
+/// Parses files. A path names the language; nothing is read from the disk.
 pub trait Syntax: fmt::Debug + Send + Sync {
     /// The errors of one text.
     fn errors(&self, path: &str, text: &str) -> Result<Vec<SyntaxError>, Unchecked>;

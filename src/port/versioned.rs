@@ -8,7 +8,7 @@ use super::BoxFuture;
 pub struct LoadedFile {
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// What tells this version from any other: an etag, a row version, a hash.
+    /// What identifies this version: an etag, a row version, a hash.
     pub version: String,
 }
 

@@ -1,5 +1,5 @@
 //! What is looked for: one keyword, or several terms. ripgrep's matcher finds the lines;
-//! which of several terms a line has is told in one pass of an Aho-Corasick automaton.
+//! which of several terms a line has is found in one pass of an Aho-Corasick automaton.
 
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder};
 use grep_matcher::Matcher as _;

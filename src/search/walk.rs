@@ -122,7 +122,7 @@ impl Scope {
             .standard_filters(false)
             .follow_links(false)
             .filter_entry(move |entry| {
-                // What is named by the caller is looked at, whatever the rules say.
+                // The path that the caller named is searched, whatever the rules say.
                 entry.path() == start
                     || !entry.file_name().eq_ignore_ascii_case(".git")
                         && !excluded.is_ignored(entry.path(), kind(entry))
@@ -133,7 +133,7 @@ impl Scope {
 
 fn matcher(glob: Option<&str>) -> Result<Option<GlobMatcher>, Refusal> {
     let glob = glob.map(|glob| {
-        // A pattern without a folder is meant for names.
+        // A pattern without a folder applies to file names.
         let pattern = if glob.contains('/') { glob.to_owned() } else { format!("**/{glob}") };
         GlobBuilder::new(pattern.trim_start_matches("./"))
             .literal_separator(true)

@@ -72,7 +72,7 @@ pub(crate) struct CallId(u64);
 /// The versions whose line numbers a call may use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NumberingBasis {
-    /// These, by their places among the versions; the present file has a place of its own.
+    /// These versions; the current file may be one of them.
     Versions(Vec<VersionRef>),
     /// A version that is no longer on record.
     Lost,

@@ -126,12 +126,12 @@ impl Disk {
         }
         self.recover();
         let deadline = Instant::now() + self.options.lock_wait;
-        let mut patience = Backoff::until(deadline);
+        let mut backoff = Backoff::until(deadline);
         loop {
             if let Some(done) = self.attempt(edits, context, deadline)? {
                 return Ok(done);
             }
-            if !patience.wait() {
+            if !backoff.wait() {
                 return Err(refusals::conflict(
                     first.edit.path(),
                     "or a file of the same commit is locked by another program",
@@ -155,11 +155,11 @@ impl Disk {
         jobs.sort_by(|a, b| a.target.real.cmp(&b.target.real));
         let keys: Vec<FileKey> = jobs.iter().map(|job| FileKey::of(&job.target)).collect();
         refuse_duplicate_paths(&jobs, &keys)?;
-        let Some(_lock) = WriteLock::take(keys, deadline) else { return Ok(None) };
-        let patience = if jobs.len() == 1 { Some(Backoff::until(deadline)) } else { None };
-        let mut patience = patience;
+        let Some(_lock) = WriteLock::acquire(keys, deadline) else { return Ok(None) };
+        let backoff = if jobs.len() == 1 { Some(Backoff::until(deadline)) } else { None };
+        let mut backoff = backoff;
         for job in &mut jobs {
-            if !self.lock_file(job, patience.as_mut())? {
+            if !self.lock_file(job, backoff.as_mut())? {
                 return Ok(None);
             }
         }
@@ -262,11 +262,7 @@ impl Disk {
     }
 
     /// Locks the file; `false` when that has to be tried again from the start.
-    fn lock_file(
-        &self,
-        job: &mut Job<'_>,
-        patience: Option<&mut Backoff>,
-    ) -> Result<bool, Refusal> {
+    fn lock_file(&self, job: &mut Job<'_>, backoff: Option<&mut Backoff>) -> Result<bool, Refusal> {
         let path = job.planned.edit.path();
         if job.edit.base().is_none() {
             return match job.target.folder.stat(&job.target.name) {
@@ -285,7 +281,7 @@ impl Disk {
             Err(OpenError::Moved) => return Ok(false),
             Err(why) => return Err(refusals::not_a_file(path, why)),
         };
-        let mut patience = patience;
+        let mut backoff = backoff;
         let fault = |error: io::Error| refusals::not_read(path, &error);
         loop {
             match lock::try_lock(&file).map_err(fault)? {
@@ -297,8 +293,8 @@ impl Disk {
                     break;
                 }
                 LockOutcome::Busy => {
-                    let Some(patience) = patience.as_deref_mut() else { return Ok(false) };
-                    if !job.target.is_same_file(&file).map_err(fault)? || !patience.wait() {
+                    let Some(backoff) = backoff.as_deref_mut() else { return Ok(false) };
+                    if !job.target.is_same_file(&file).map_err(fault)? || !backoff.wait() {
                         return Ok(false);
                     }
                 }

@@ -59,7 +59,7 @@ impl AsFd for Folder {
 }
 
 impl Folder {
-    fn hold(handle: OwnedFd) -> io::Result<Arc<Self>> {
+    fn from_handle(handle: OwnedFd) -> io::Result<Arc<Self>> {
         let id = FileId::of_stat(&rustix::fs::fstat(&handle)?);
         Ok(Arc::new(Self { handle, id }))
     }
@@ -124,11 +124,11 @@ impl Folder {
     /// The folder `name` in this one, if it is a folder and not a link to one.
     pub(super) fn enter(&self, name: &OsStr) -> io::Result<Arc<Self>> {
         let flags = OPEN_FOLDER | OFlags::NOFOLLOW;
-        Self::hold(rustix::fs::openat(self, name, flags, Mode::empty())?)
+        Self::from_handle(rustix::fs::openat(self, name, flags, Mode::empty())?)
     }
 
     /// Where the link `name` points; `None` when it is no link.
-    fn link(&self, name: &OsStr) -> io::Result<Option<OsString>> {
+    fn read_link(&self, name: &OsStr) -> io::Result<Option<OsString>> {
         match rustix::fs::readlinkat(self, name, Vec::new()) {
             Ok(target) => Ok(Some(OsString::from_vec(target.into_bytes()))),
             Err(Errno::INVAL | Errno::NOENT) => Ok(None),
@@ -167,7 +167,7 @@ pub(super) struct CreatedFolder {
 /// What to do about folders that are missing.
 enum OnMissing<'a> {
     Fail,
-    Make { made: &'a mut Vec<CreatedFolder>, allow: &'a dyn Fn(&Path) -> bool },
+    Make { created: &'a mut Vec<CreatedFolder>, allow: &'a dyn Fn(&Path) -> bool },
 }
 
 /// How paths are resolved.
@@ -201,7 +201,7 @@ impl Root {
     pub(super) fn open(path: &Path, walk: Walk) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let handle = rustix::fs::open(&path, OPEN_FOLDER, Mode::empty())?;
-        Ok(Self { folder: RwLock::new(Folder::hold(handle)?), path, walk })
+        Ok(Self { folder: RwLock::new(Folder::from_handle(handle)?), path, walk })
     }
 
     /// Looks whether the path of the root still means the folder that is held, and opens
@@ -214,7 +214,8 @@ impl Root {
         if self.path.canonicalize()? != self.path {
             return Err(Errno::XDEV.into());
         }
-        let folder = Folder::hold(rustix::fs::open(&self.path, OPEN_FOLDER, Mode::empty())?)?;
+        let folder =
+            Folder::from_handle(rustix::fs::open(&self.path, OPEN_FOLDER, Mode::empty())?)?;
         *self.folder.write().unwrap_or_else(PoisonError::into_inner) = folder;
         Ok(RootCheck::Reopened)
     }
@@ -242,12 +243,12 @@ impl Root {
     pub(super) fn resolve_creating(
         &self,
         path: &Path,
-        made: &mut Vec<CreatedFolder>,
+        created: &mut Vec<CreatedFolder>,
         allow: &dyn Fn(&Path) -> bool,
     ) -> io::Result<Target> {
         match self.resolve(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.walk(path, OnMissing::Make { made, allow })
+                self.walk(path, OnMissing::Make { created, allow })
             }
             other => other,
         }
@@ -259,7 +260,7 @@ impl Root {
         let folder = match parent.filter(|parent| !parent.as_os_str().is_empty()) {
             None => self.folder(),
             Some(parent) => match open_beneath(&self.folder(), parent) {
-                Ok(handle) => Folder::hold(handle)?,
+                Ok(handle) => Folder::from_handle(handle)?,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
                 Err(_) => return Ok(None),
             },
@@ -281,7 +282,7 @@ impl Root {
                 continue;
             }
             let here = above.last().map_or(&root, |(folder, _)| folder).clone();
-            if let Some(target) = here.link(&part)? {
+            if let Some(target) = here.read_link(&part)? {
                 links += 1;
                 if links > MAX_LINKS {
                     return Err(Errno::LOOP.into());
@@ -306,7 +307,7 @@ impl Root {
             }
             let next = match (here.enter(&part), &mut missing) {
                 (Ok(folder), _) => folder,
-                (Err(error), OnMissing::Make { made, allow })
+                (Err(error), OnMissing::Make { created, allow })
                     if error.kind() == io::ErrorKind::NotFound =>
                 {
                     // What is missing holds no links, so the rest of the path is its letters.
@@ -316,7 +317,7 @@ impl Root {
                     }
                     match rustix::fs::mkdirat(&here, &part, Mode::from_raw_mode(0o777)) {
                         Ok(()) => {
-                            made.push(CreatedFolder {
+                            created.push(CreatedFolder {
                                 parent: here.clone(),
                                 name: part.clone(),
                                 real: real(),
@@ -385,7 +386,7 @@ impl Target {
     /// a device or a pipe can have effects or wait.
     pub(super) fn open(&self, flags: OFlags) -> Result<File, OpenError> {
         let seen = self.folder.stat(&self.name)?;
-        if let Some(kind) = kind(FileType::from_raw_mode(seen.st_mode)) {
+        if let Some(kind) = describe_kind(FileType::from_raw_mode(seen.st_mode)) {
             return Err(OpenError::Kind(kind));
         }
         if FileType::from_raw_mode(seen.st_mode) == FileType::Symlink {
@@ -420,7 +421,7 @@ impl Target {
     }
 }
 
-fn kind(found: FileType) -> Option<&'static str> {
+fn describe_kind(found: FileType) -> Option<&'static str> {
     match found {
         FileType::RegularFile | FileType::Symlink => None,
         FileType::Directory => Some("a folder"),
@@ -558,11 +559,11 @@ mod tests {
     fn missing_folders_are_made_below_the_root_only() {
         let temp = tempfile::tempdir().expect("temp");
         for (n, root) in roots(temp.path()).into_iter().enumerate() {
-            let mut made = Vec::new();
+            let mut created = Vec::new();
             let path = format!("new{n}/deep/file");
             let target =
-                root.resolve_creating(Path::new(&path), &mut made, &|_| true).expect("made");
-            assert_eq!((target.real.to_str(), made.len()), (Some(path.as_str()), 2));
+                root.resolve_creating(Path::new(&path), &mut created, &|_| true).expect("made");
+            assert_eq!((target.real.to_str(), created.len()), (Some(path.as_str()), 2));
             assert!(temp.path().join(format!("new{n}/deep")).is_dir());
         }
     }

@@ -24,11 +24,11 @@ pub fn state_folder() -> Option<PathBuf> {
 #[cfg(any(feature = "cli", not(unix), test))]
 pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
     let path = path.canonicalize()?;
-    Ok(if cfg!(windows) { plain(&path) } else { path })
+    Ok(if cfg!(windows) { without_verbatim_prefix(&path) } else { path })
 }
 
 #[cfg(any(feature = "cli", not(unix), test))]
-fn plain(path: &Path) -> PathBuf {
+fn without_verbatim_prefix(path: &Path) -> PathBuf {
     let text = path.to_string_lossy();
     match text.strip_prefix(r"\\?\") {
         Some(rest) => match rest.strip_prefix(r"UNC\") {
@@ -79,7 +79,7 @@ mod tests {
             (r"\\?\UNC\host\share\a", r"\\host\share\a"),
             ("/w", "/w"),
         ] {
-            assert_eq!(plain(Path::new(canonical)), Path::new(written));
+            assert_eq!(without_verbatim_prefix(Path::new(canonical)), Path::new(written));
         }
     }
 }

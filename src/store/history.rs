@@ -1,8 +1,8 @@
-//! What was replaced, so that it can be put back: a log of commits and the bytes they
-//! replaced, addressed by content, for one root.
+//! The history of one root: a log of commits and the bytes they replaced, addressed by content,
+//! so that they can be undone.
 //!
-//! A commit is written to the log before it happens and confirmed afterwards; one that
-//! was never confirmed is told from the file itself. The log is read line by line, so a
+//! A commit is written to the log before it happens and confirmed afterwards; for
+//! one that was never confirmed, the file itself shows whether it happened. The log is read line by line, so a
 //! line that a crash cut off is skipped. Bytes are checked against their name when read.
 //!
 //! A small change costs no copy: the log holds the change itself, and the displaced file is moved

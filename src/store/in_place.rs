@@ -1,9 +1,9 @@
-//! Writing a file where it is, for files whose identity must stay: hard links, bind
+//! Writes a file in place, for files whose identity must stay: hard links, bind
 //! mounts, owners and access lists that we cannot reproduce, folders we cannot write.
 //!
 //! Such a write can be cut in two by a crash. So both versions go to a journal in the
-//! state folder first, and whoever finds a journal whose writer is dead puts the file
-//! right: what is neither version, yet made of both, goes back to the old one. A
+//! state folder first, and a process that finds a journal whose writer is dead repairs
+//! the file: what is neither version, yet made of both, goes back to the old one. A
 //! file that another program has written since is left alone, and the journal is kept.
 
 use std::fs::{self, File, OpenOptions};
@@ -126,7 +126,7 @@ impl Journals {
             .is_ok_and(|entries| entries.flatten().any(|entry| open(entry.path())))
     }
 
-    /// Puts right what dead writers left below `root`. Returns the paths that were touched.
+    /// Repairs the files below `root` that dead writers left torn. Returns their paths.
     pub(super) fn recover(&self, root: &Root) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&self.folder) else { return Vec::new() };
         let mut touched = Vec::new();
@@ -159,7 +159,7 @@ impl Journals {
 /// A new draft with its lock. Between its creation and the lock another process may
 /// remove it as a dead writer's; then another one is made.
 fn locked_draft(path: &Path) -> io::Result<File> {
-    let mut patience = Backoff::until(Instant::now() + Duration::from_secs(5));
+    let mut backoff = Backoff::until(Instant::now() + Duration::from_secs(5));
     loop {
         let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         match created {
@@ -172,7 +172,7 @@ fn locked_draft(path: &Path) -> io::Result<File> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
-        if !patience.wait() {
+        if !backoff.wait() {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the draft cannot be locked"));
         }
     }
@@ -222,13 +222,13 @@ fn recover_journal(path: &Path, root: &Root) -> io::Result<Option<PathBuf>> {
     let (before, after) = header.split(versions)?;
     let Some(file) = root.resolve(below).ok().and_then(|target| target.open(OFlags::RDWR).ok())
     else {
-        // The file is gone or something else by now: nothing to put right.
+        // The file is gone or something else by now: nothing to repair.
         retire_journal(path)?;
         return Ok(None);
     };
-    let mut patience = Backoff::until(Instant::now() + Duration::from_secs(5));
+    let mut backoff = Backoff::until(Instant::now() + Duration::from_secs(5));
     while lock::try_lock(&file)? == LockOutcome::Busy {
-        if !patience.wait() {
+        if !backoff.wait() {
             return Ok(None);
         }
     }

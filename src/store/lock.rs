@@ -42,7 +42,7 @@ pub(super) struct WriteLock(Vec<FileKey>);
 
 impl WriteLock {
     /// `None` when the deadline passes.
-    pub(super) fn take(keys: Vec<FileKey>, deadline: Instant) -> Option<Self> {
+    pub(super) fn acquire(keys: Vec<FileKey>, deadline: Instant) -> Option<Self> {
         // The set is whole after a panic elsewhere: each change is one insert or remove.
         let mut taken = LOCKS.taken.lock().unwrap_or_else(PoisonError::into_inner);
         while keys.iter().any(|key| taken.contains(key)) {
@@ -66,7 +66,7 @@ impl Drop for WriteLock {
     }
 }
 
-/// What came of asking for the lock of a file.
+/// The outcome of an attempt to lock a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockOutcome {
     /// We hold it until the file is closed.
@@ -77,7 +77,7 @@ pub(super) enum LockOutcome {
     Busy,
 }
 
-/// Asks once.
+/// Tries once.
 pub(super) fn try_lock(file: &File) -> io::Result<LockOutcome> {
     match file.try_lock() {
         Ok(()) => Ok(LockOutcome::Acquired),

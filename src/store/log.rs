@@ -173,7 +173,7 @@ pub(super) fn encode_line(record: &LogRecord) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// The numbers of the commits that a log tells of.
+/// The revisions of the commits in a log.
 pub(crate) fn revisions_in(log: &[u8]) -> Vec<u64> {
     parse(log).iter().map(|entry| entry.revision).collect()
 }

@@ -170,7 +170,7 @@ impl FolderFiles {
         }
     }
 
-    /// Policy by the letters of the path and by where it really leads.
+    /// Policy by the path as written and by where it really leads.
     fn admit(&self, path: &WorkPath) -> Result<(), Refusal> {
         self.check_name(path)?;
         let real = self.resolve(path.as_str()).unwrap_or_else(|_| self.root.join(path.as_str()));
@@ -212,7 +212,7 @@ impl FolderFiles {
         retry_while_held(|| fs::read(real)).map(Some).map_err(|error| describe(&error))
     }
 
-    /// The lock of a file: on a file of ours, so that the target itself can be replaced.
+    /// The lock of a file. It is on another file, so that the target itself can be replaced.
     fn lock(&self, real: &Path) -> io::Result<File> {
         let folder = self.options.state.clone().unwrap_or_else(std::env::temp_dir).join("locks");
         fs::create_dir_all(&folder)?;

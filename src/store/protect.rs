@@ -2,7 +2,7 @@
 //! configuration, keys, dotenv files. They are refused unless the user allows them.
 //!
 //! Names are compared the way a careless file system would: without regard to case,
-//! to characters that HFS+ ignores, to trailing dots and blanks, to NTFS streams and short
+//! to characters that HFS+ ignores, to trailing dots and spaces, to NTFS streams and short
 //! names, with `\` as a separator. So a spelling that is harmless here is refused too,
 //! because the same tree may be checked out elsewhere. A name is protected whether or
 //! not it exists.

@@ -1,4 +1,4 @@
-//! Putting a new file under a name in one step, and taking that back.
+//! Puts a new file under a name in one step, and rolls that back.
 //!
 //! The new content goes to a fresh file beside the target, complete and synced. Where the
 //! system can, the two files then swap names: a reader sees the old file or the new one,
@@ -21,7 +21,7 @@ use super::refusals;
 use super::temp_files;
 use crate::text::{Content, Snapshot};
 
-/// A file beside the target that goes away unless it is told to stay.
+/// A file beside the target, removed when dropped unless it is kept.
 #[derive(Debug)]
 pub(super) struct TempFile {
     folder: Arc<Folder>,
@@ -33,7 +33,7 @@ pub(super) struct TempFile {
 impl Drop for TempFile {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What cannot be removed now is reclaimed as litter later.
+            // What cannot be removed now is reclaimed later.
             let _ = self.folder.unlink(&self.name);
         }
     }
@@ -125,7 +125,7 @@ impl TempFile {
 pub(super) const UNSUPPORTED_RENAME: &[Errno] = &[Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
 
 /// The file that was displaced by an exchange. It keeps its temp name until
-/// [`Displaced::discard`], so that everything can still be taken back.
+/// [`Displaced::discard`], so that the exchange can still be rolled back.
 #[derive(Debug)]
 pub(super) struct Displaced {
     target: Target,

@@ -1,8 +1,8 @@
-//! Taking one change back out of a file that has changed since. Pure.
+//! Reverts one change of a file that has changed since. Pure.
 //!
 //! The change's own lines are followed through every later version. While they are
 //! untouched, the old lines can be put back where they are now; the first version that
-//! touched them is in the way.
+//! changed them is a conflict.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,7 +11,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::edit::{EditCode, Refusal, WorkPath};
 
-/// Versions of one file that are looked at for where lines went.
+/// Versions of one file through which lines are followed.
 pub(super) const MAX_VERSIONS: usize = 12;
 
 /// What made a version of a file: a revision, or a program that is not restitch.
@@ -22,7 +22,7 @@ pub(super) enum VersionSource {
 }
 
 impl VersionSource {
-    /// Why a revision cannot be undone: a later version changed the same place.
+    /// The refusal to undo a revision, because a later version changed the same lines.
     pub(super) fn conflict(self, revision: u64, path: &WorkPath) -> Refusal {
         let (why, hint) = match self {
             Self::Revision(later) => (
@@ -65,7 +65,8 @@ pub(super) struct LaterVersion<S> {
     pub(super) source: S,
 }
 
-/// The newest version without the change from `before` to `after`, or what is in the way.
+/// The newest version without the change from `before` to `after`, or what made the version that
+/// conflicts.
 /// `later` are all versions since, oldest first; the last is the file as it is.
 pub(super) fn revert_change<S: Clone>(
     before: &[u8],

@@ -1,6 +1,6 @@
 //! A store over files of the caller's own. What they lack is made here: edits are decided
 //! again where a file changed meanwhile, a commit of several files is all or nothing as far
-//! as their writes allow, and what was done can be taken back while the store lives.
+//! as their writes allow, and commits can be undone while the store lives.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -176,7 +176,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         Ok(done)
     }
 
-    /// Puts a commit on the record and answers with its number.
+    /// Adds a commit to the history and returns its number.
     fn record_commit(&self, files: Vec<FileChange>, undoes: Option<u64>) -> u64 {
         let mut history = self.history();
         history.revision += 1;
@@ -211,7 +211,7 @@ impl<F: VersionedFiles> VersionedStore<F> {
         revision
     }
 
-    /// The commit that an undo means.
+    /// The commit to undo: the one named, or the last one that was not undone.
     fn find_commit(&self, revision: Option<u64>) -> Result<(u64, Vec<FileChange>), Refusal> {
         let history = self.history();
         let in_effect = |commit: &&Commit| {

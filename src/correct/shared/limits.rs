@@ -61,7 +61,7 @@ impl Gate for SharedLimits {
                     return Ok(());
                 }
                 if started.elapsed() + wait > max_wait {
-                    counts.held_back.fetch_add(1, Ordering::Relaxed);
+                    counts.rate_limited.fetch_add(1, Ordering::Relaxed);
                     return Err(format!(
                         "the limit of model calls that all machines share is reached for {} s; send the call again then",
                         wait.as_secs() + 1

@@ -42,7 +42,7 @@ pub struct CallOutcome<'a> {
     pub ok: bool,
     /// The code of a refusal.
     pub code: Option<EditCode>,
-    /// The answer in words.
+    /// The answer's message.
     pub message: &'a str,
     /// The answer's report.
     pub report: &'a Value,
@@ -51,7 +51,7 @@ pub struct CallOutcome<'a> {
 /// What the guard says to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GuardVerdict {
-    /// Go on; the warnings are told with the answer.
+    /// Go on; the warnings are reported with the answer.
     Pass(Vec<String>),
     /// The call is not made.
     Refuse {

@@ -55,7 +55,7 @@ impl Bucket {
             .at(twice[0])
             .hint("Put all edits of one file together."));
         }
-        let deadline = Instant::now() + self.options.patience.min(LEASE / 2);
+        let deadline = Instant::now() + self.options.retry_timeout.min(LEASE / 2);
         let mut backoff = Backoff::until(deadline);
         loop {
             match self.attempt(batch, context, &mut backoff, deadline).await {

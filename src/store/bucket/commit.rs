@@ -115,7 +115,7 @@ impl Bucket {
         context: CommitContext<'_>,
     ) -> Result<(u64, VerifiedEdit, Vec<String>), Refusal> {
         let path = edit.path().clone();
-        let deadline = Instant::now() + self.options.patience;
+        let deadline = Instant::now() + self.options.retry_timeout;
         let mut backoff = Backoff::until(deadline);
         let mut ready = self.on_seen_version(edit);
         let mut found = None;

@@ -161,7 +161,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(CommitRecord, Vec<FileVersions>)> 
     Some((entry, all))
 }
 
-/// Where the entry of a commit is. The end tells whose file it is of, where it is one.
+/// The key of the record of a commit. It ends in a hash of the path where there is one file.
 pub(super) fn record_key<'a>(revision: u64, paths: impl IntoIterator<Item = &'a str>) -> String {
     let mut paths = paths.into_iter();
     let of = match (paths.next(), paths.next()) {
@@ -185,12 +185,12 @@ pub(super) fn revision_of(record_key: &str) -> Option<u64> {
     MAX_REVISION.checked_sub(backwards)
 }
 
-/// Whether the entry of this key may be of this file.
+/// Whether the record of this key may concern this file.
 pub(super) fn may_concern(record_key: &str, path: &str) -> bool {
     record_key.rsplit('-').next().is_some_and(|of| of == SEVERAL_FILES || of == short_hash(path))
 }
 
-/// Where commits of several files are marked while they are under way.
+/// The key of the mark of a running commit of several files.
 pub(super) fn mark_key(revision: u64) -> String {
     format!("{RESERVED_FOLDER}/open/{revision:016}")
 }

@@ -55,8 +55,8 @@ pub struct BucketOptions {
     pub allow_protected: Vec<String>,
     /// Larger files are refused.
     pub max_bytes: u64,
-    /// How long an edit is decided again while others write to the same file.
-    pub patience: Duration,
+    /// How long an edit is retried while others write to the same file.
+    pub retry_timeout: Duration,
     /// The folder that remembers for a day that a server supports conditional writes.
     pub state: Option<PathBuf>,
 }
@@ -67,7 +67,7 @@ impl Default for BucketOptions {
             settings: BTreeMap::new(),
             allow_protected: Vec::new(),
             max_bytes: 64 << 20,
-            patience: Duration::from_secs(30),
+            retry_timeout: Duration::from_secs(30),
             state: None,
         }
     }
@@ -344,7 +344,7 @@ impl FileStore for BucketStore {
     }
 }
 
-/// A commit that has begun goes on when its caller is gone.
+/// Runs a commit to its end, even if its caller is gone.
 async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, Refusal>> + Send + 'static,
 ) -> Result<T, Refusal> {

@@ -32,7 +32,7 @@ const REMOVED: &str = "restitchremoved";
 /// Keys of one page of a listing.
 pub(super) const PAGE_SIZE: usize = 1000;
 
-/// A version of an object, as the server tells it from any other.
+/// A version of an object, as the server identifies it.
 #[derive(Debug, Clone)]
 pub(super) struct ObjectVersion {
     update: UpdateVersion,

@@ -18,7 +18,7 @@ const MAX_BYTES: u64 = 16 << 20;
 struct RequestRecord {
     #[serde(rename = "asks")]
     request_digest: Option<ContentHash>,
-    /// Where its commit is on the record.
+    /// The key of the record of its commit.
     entry: Option<String>,
     answer: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The log, undo, and older versions of a file: what the record in the bucket is for.
+//! The log, undo, and older versions of a file, from the records in the bucket.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ use crate::store::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, reve
 use crate::store::versioned::committed;
 use crate::text::{ContentHash, Snapshot};
 
-/// So many commits are looked at for the log and for "the last edit".
+/// How many commits the log shows, and the search for the last edit looks through.
 const MAX_LOGGED: usize = 200;
 
 /// Pages of the record that are looked through for a named revision.
@@ -214,7 +214,7 @@ impl Bucket {
         }
     }
 
-    /// The commit that an undo means, and those of its files since, newest first.
+    /// The commit to undo, and those of its files since, newest first.
     async fn find_commit(
         &self,
         wanted: Option<u64>,
@@ -344,7 +344,7 @@ impl Bucket {
         pairs.find(|(file, _)| file.path == path).map(|(_, bytes)| bytes)
     }
 
-    /// Versions of a file on the record, oldest first: from the one named on, or the last few.
+    /// Recorded versions of a file, oldest first: from the one named on, or the last few.
     pub(super) async fn recorded_versions(
         &self,
         path: &WorkPath,
