@@ -1,9 +1,9 @@
 //! The history of one root: a log of commits and the bytes they replaced, addressed by content,
 //! so that they can be undone.
 //!
-//! A commit is written to the log before it happens and confirmed afterwards; for
-//! one that was never confirmed, the file itself shows whether it happened. The log is read line by line, so a
-//! line that a crash cut off is skipped. Bytes are checked against their name when read.
+//! A commit is written to the log before it happens and confirmed afterwards; for one
+//! that was never confirmed, the file itself shows whether it happened. The log is read line by
+//! line, so a line that a crash cut off is skipped. Bytes are checked against their name when read.
 //!
 //! A small change costs no copy: the log holds the change itself, and the displaced file is moved
 //! here afterwards. The missing one of the two versions is rebuilt from the other one and the
