@@ -2,7 +2,7 @@
 //! line's content: edits by anchor, and views that carry the anchors.
 //!
 //! Limits: two letters are 256 values. An id tells that a line is probably the one
-//! that was read; which version was read is told by the snapshot id alone, and with
+//! that was read; only the snapshot id says which version was read, and with
 //! it an anchor is mapped through changes elsewhere ([`line_map`]).
 
 pub(crate) mod anchors;

@@ -56,7 +56,7 @@ pub(crate) enum StaleCause {
     Mismatch,
     /// The file has fewer lines.
     OutOfRange,
-    /// The line was there and has changed, or cannot be told from equal lines.
+    /// The line was there and has changed, or cannot be distinguished from equal lines.
     Changed,
     /// Other lines came between the first and the last line of the range.
     Split,

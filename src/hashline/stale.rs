@@ -10,7 +10,7 @@ use super::tag;
 /// How many lines around a stale line a re-read covers.
 pub(crate) const RECOVERY_WINDOW: usize = 8;
 
-/// Lines of context beside a stale line in the answer itself.
+/// Lines of context around a stale line in the answer itself.
 const CONTEXT: usize = 1;
 
 /// The most lines an answer shows.
@@ -104,8 +104,8 @@ pub(crate) fn refusal(stale: &[StaleAnchor], current: &Snapshot) -> Refusal {
 
 fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
     let places = || {
-        let own = all.iter().filter(|other| other.anchor == stale.anchor);
-        let mut lines: Vec<String> = own.map(|other| other.near.to_string()).collect();
+        let same_anchor = all.iter().filter(|other| other.anchor == stale.anchor);
+        let mut lines: Vec<String> = same_anchor.map(|other| other.near.to_string()).collect();
         lines.dedup();
         lines.join(" or ")
     };
@@ -138,7 +138,7 @@ fn fresh_anchors(stale: &[StaleAnchor], current: &Snapshot) -> Vec<String> {
         numbers.extend((start..=end).filter(|&number| {
             current.line(number).is_some_and(|text| tag::matches(number, text, &one.anchor.id))
         }));
-        // The line that has the number now, beside the one that was meant.
+        // The line that has the number now, in addition to the one that was meant.
         numbers.extend((1..=total).contains(&one.anchor.line).then_some(one.anchor.line));
     }
     numbers.sort_unstable();

@@ -1,7 +1,7 @@
 //! The lexer: code, comments, literals, and whether brackets and literals are balanced.
 //!
 //! One pass, linear. What differs between languages beyond the table (lifetimes, raw
-//! strings, template interpolations, regular expressions, here-documents) is told apart by name.
+//! strings, template interpolations, regular expressions, here-documents) is decided by the language's name.
 
 use std::ops::Range;
 

@@ -93,13 +93,13 @@ pub(crate) fn splices_within_file(
 /// line that opens a block, that of the lines in it. `skip` are lines that are removed.
 pub(crate) fn indent_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan) -> String {
     let total = file.lines().total();
-    let worded = |number: &usize| {
+    let has_words = |number: &usize| {
         !(skip.start..=skip.end).contains(number)
             && file.line(*number).is_some_and(|line| !line.trim().is_empty())
     };
     let indent = |number: usize| file.line(number).map(indent_of).unwrap_or_default();
-    let above = (1..=gap.min(total)).rev().find(worded).map(indent);
-    let below = (gap + 1..=total).find(worded).map(indent);
+    let above = (1..=gap.min(total)).rev().find(has_words).map(indent);
+    let below = (gap + 1..=total).find(has_words).map(indent);
     let chosen = match (side, above, below) {
         (Side::After, Some(above), Some(below))
             if below.len() > above.len() && below.starts_with(above) =>
@@ -113,7 +113,7 @@ pub(crate) fn indent_at(file: &Snapshot, gap: usize, side: Side, skip: LineSpan)
 }
 
 /// Re-indents lines of one file for another place, in the indentation style of the target file.
-/// Lines that begin inside a literal keep their white space. `None` if no single rule fits all
+/// Lines that begin inside a literal keep their whitespace. `None` if no single rule fits all
 /// lines.
 pub(crate) fn reindent(
     from: &Snapshot,

@@ -85,8 +85,8 @@ fn find_inserted_runs(
             at += run;
             continue;
         };
-        let worded = |n: &usize| new[*n].contains(is_word_char);
-        if !lines.iter().any(worded) {
+        let has_words = |n: &usize| new[*n].contains(is_word_char);
+        if !lines.iter().any(has_words) {
             at += run;
             continue;
         }
@@ -99,8 +99,8 @@ fn find_inserted_runs(
             LineOp::Keep(o, n) => Some((*n, old[*o].contains(is_word_char))),
             _ => None,
         };
-        let above = line_ops[..at].iter().rev().map_while(kept).find(|(_, worded)| *worded);
-        let below = line_ops[at + run..].iter().map_while(kept).find(|(_, worded)| *worded);
+        let above = line_ops[..at].iter().rev().map_while(kept).find(|(_, has_words)| *has_words);
+        let below = line_ops[at + run..].iter().map_while(kept).find(|(_, has_words)| *has_words);
         if above.is_none() && below.is_none() {
             return None;
         }
@@ -143,8 +143,8 @@ fn still_has_removed(
 fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
     let tolerance = tolerance.max(Tolerance::Indentation);
     let keys = |lines: &[&str]| -> Vec<u64> {
-        let solid = lines.iter().filter(|line| !line.trim().is_empty());
-        solid.map(|line| tolerance.key(line)).collect()
+        let nonblank = lines.iter().filter(|line| !line.trim().is_empty());
+        nonblank.map(|line| tolerance.key(line)).collect()
     };
     let needle = keys(lines);
     needle.is_empty() || !candidate::find_key_sequence(&needle, &keys(all)).is_empty()
@@ -152,10 +152,10 @@ fn contains(all: &[&str], lines: &[&str], tolerance: Tolerance) -> bool {
 
 /// One short line occurs in many files; it proves nothing.
 fn is_distinctive(lines: &[&str]) -> bool {
-    let solid = lines.iter().filter(|line| line.contains(is_word_char)).count();
+    let nonblank = lines.iter().filter(|line| line.contains(is_word_char)).count();
     let letters: usize =
         lines.iter().map(|line| line.chars().filter(|c| is_word_char(*c)).count()).sum();
-    solid > 1 || letters >= 8
+    nonblank > 1 || letters >= 8
 }
 
 fn find(file: &SourceFile<'_>, lines: &[&str], tolerance: Tolerance) -> Vec<Candidate> {
@@ -185,26 +185,28 @@ pub(super) fn find_closer_region(
     old: &[&str],
     candidate: &Candidate,
 ) -> Option<usize> {
-    let worded: Vec<usize> = (0..old.len()).filter(|&at| old[at].contains(is_word_char)).collect();
-    if worded.len() < 3 {
+    let word_lines: Vec<usize> =
+        (0..old.len()).filter(|&at| old[at].contains(is_word_char)).collect();
+    if word_lines.len() < 3 {
         return None;
     }
     let exact = |at: usize, line: usize| file.body(line) == old[at];
-    let own = worded.iter().filter(|&&at| {
+    let exact_here = word_lines.iter().filter(|&&at| {
         candidate
             .chunk_at(at)
             .is_some_and(|chunk| !chunk.lines.is_empty() && exact(at, chunk.lines.start))
     });
-    let own = own.count();
-    if own == worded.len() {
+    let exact_here = exact_here.count();
+    if exact_here == word_lines.len() {
         return None;
     }
     let here = candidate.lines();
     super::nearest::regions(file, old, 4).into_iter().find_map(|region| {
         let apart = region.lines.end <= here.start || here.end <= region.lines.start;
         let same =
-            worded.iter().filter(|&&at| region.pairs[at].is_some_and(|line| exact(at, line)));
+            word_lines.iter().filter(|&&at| region.pairs[at].is_some_and(|line| exact(at, line)));
         let same = same.count();
-        (apart && same > own && 2 * same > worded.len()).then_some(region.lines.start + 1)
+        (apart && same > exact_here && 2 * same > word_lines.len())
+            .then_some(region.lines.start + 1)
     })
 }

@@ -136,7 +136,7 @@ fn longest_common_subsequence(
 /// What happens to the lines of `old` and `new`, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineOp {
-    /// `new` has exactly the line of `old`, white space included.
+    /// `new` has exactly the line of `old`, whitespace included.
     Keep(usize, usize),
     /// A line that was changed into another; if only in its indentation, the words are equal.
     Change(usize, usize),

@@ -119,8 +119,8 @@ fn stays_in_block(file: &SourceFile<'_>, lines: Range<usize>, head: &str, mark: 
     let width = |line: usize| columns(indent_of(file.body(line)));
     let outer = width(lines.start);
     let opens = |line: usize| file.body(line).trim() == "{";
-    let mut solid = lines.skip(1).filter(|&line| !file.body(line).trim().is_empty());
-    columns(mark) <= columns(head) || solid.all(|line| width(line) > outer || opens(line))
+    let mut nonblank = lines.skip(1).filter(|&line| !file.body(line).trim().is_empty());
+    columns(mark) <= columns(head) || nonblank.all(|line| width(line) > outer || opens(line))
 }
 
 /// Whether there are more candidates than are compared.

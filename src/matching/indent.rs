@@ -168,9 +168,10 @@ impl LevelWidths {
         // One step of new_str alone may be an odd line.
         let call = by_old.or_else(|| unit_seen_at_least(new.iter().copied(), 2));
         let call_has_tabs = old.iter().chain(new).any(|line| indent_of(line).contains('\t'));
-        let solid =
+        let nonblank =
             || new.iter().filter(|line| !line.trim().is_empty()).map(|line| indent_of(line).len());
-        let below_first = solid().next().zip(solid().min()).map(|(first, least)| first - least);
+        let below_first =
+            nonblank().next().zip(nonblank().min()).map(|(first, least)| first - least);
         let below_first = below_first.filter(|&width| width > 1 && !call_has_tabs);
         let shown_by_old = by_old.is_some();
         Self { call, shown_by_old, tentative, below_first, file: file.indent_unit(), call_has_tabs }
@@ -210,7 +211,7 @@ impl IndentMap {
                 rules = self::rules(&pairs, LevelWidths { call, ..levels });
             }
         }
-        // Lost as a whole; or in part, beside deeper lines that show that no level is wider.
+        // Lost entirely; or in part, if deeper lines show that no level is wider.
         let deeper = pairs.iter().skip(1).any(|(from, _)| !from.is_empty());
         let lost = |(from, to): &(String, String)| {
             from.is_empty() || deeper && columns(from, 4) <= columns(to, 4)

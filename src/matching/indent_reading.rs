@@ -86,8 +86,8 @@ fn restored_first_line(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
 /// line of `new_str`.
 fn relative_to_first(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     let first = call.file_indent(*call.paired.first()?)?;
-    let own = call.new.iter().find(|line| !line.trim().is_empty())?;
-    let deeper = indent_of(call.new[n]).strip_prefix(indent_of(own))?;
+    let first_new = call.new.iter().find(|line| !line.trim().is_empty())?;
+    let deeper = indent_of(call.new[n]).strip_prefix(indent_of(first_new))?;
     Some(format!("{first}{deeper}"))
 }
 
@@ -118,8 +118,8 @@ fn is_separate_block(call: &MergeInput<'_, '_>) -> bool {
         return true;
     }
     // No line is shared: as a whole.
-    let solid = (head + 1..call.new.len()).filter(|&n| !call.new[n].trim().is_empty());
-    let new = solid.map(|n| relative_to_first(call, n).map(|indent| indent.len())).min();
+    let nonblank = (head + 1..call.new.len()).filter(|&n| !call.new[n].trim().is_empty());
+    let new = nonblank.map(|n| relative_to_first(call, n).map(|indent| indent.len())).min();
     let file = call.paired[1..].iter().map(|&o| call.file_indent(o).map(str::len)).min();
     new.is_some() && new == file
 }
@@ -173,7 +173,7 @@ pub(super) fn indent_readings(call: &MergeInput<'_, '_>) -> Vec<IndentReading> {
         false => (0..call.map.rules.len()).map(IndentReading::ByRule).collect(),
     };
     let in_order = |depth: &IndentReading| keeps_order(call, *depth);
-    let own_block = is_separate_block(call).then_some(IndentReading::RelativeToFirst);
+    let separate_block = is_separate_block(call).then_some(IndentReading::RelativeToFirst);
     let read = match shared_lines(call) {
         SharedLines::HaveMistake if is_right_as_sent(call) => {
             mapped.into_iter().chain([IndentReading::AsSent]).collect::<Vec<_>>()
@@ -188,7 +188,7 @@ pub(super) fn indent_readings(call: &MergeInput<'_, '_>) -> Vec<IndentReading> {
             mapped.into_iter().filter(in_order).chain(sent).collect()
         }
     };
-    read.into_iter().chain(own_block).collect()
+    read.into_iter().chain(separate_block).collect()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -234,8 +234,8 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
     fn outer<'i>(indents: impl Iterator<Item = &'i str>) -> Option<&'i str> {
         indents.min_by_key(|indent| indent.len())
     }
-    let solid = call.new.iter().filter(|line| !line.trim().is_empty());
-    let new = outer(solid.map(|line| indent_of(line)));
+    let nonblank = call.new.iter().filter(|line| !line.trim().is_empty());
+    let new = outer(nonblank.map(|line| indent_of(line)));
     let old = outer(call.paired.iter().map(|&o| indent_of(call.old[o])));
     let file = outer(call.paired.iter().filter_map(|&o| call.file_indent(o)));
     // If all start at the same indentation, the width of a level decides.
@@ -263,7 +263,7 @@ fn shared_lines(call: &MergeInput<'_, '_>) -> SharedLines {
         (false, true) if frame == SharedLines::HaveMistake => SharedLines::HaveMistake,
         (false, true) => SharedLines::Correct,
         (false, false) => frame,
-        // Some lines moved by a level beside lines that did not.
+        // Some lines moved by a level next to lines that did not.
         (true, true) if frame == SharedLines::HaveMistake => SharedLines::HaveMistake,
         (true, true) => SharedLines::Inconclusive,
     }
@@ -288,7 +288,7 @@ fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool
     let mut above: Option<(usize, usize, bool)> = None;
     let mut is_first = true;
     for op in &call.line_ops {
-        let (n, own) = match *op {
+        let (n, kept_line) = match *op {
             LineOp::Keep(o, n) => (n, Some(o)),
             LineOp::Change(o, n) => (n, Some(o).filter(|&o| has_same_indent(call, o, n))),
             LineOp::Insert(n) => (n, None),
@@ -297,7 +297,7 @@ fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool
         if call.new[n].trim().is_empty() {
             continue;
         }
-        let result = match own {
+        let result = match kept_line {
             Some(o) => call.file_indent(o).map(str::to_owned),
             None => indent_reading.apply(call, n),
         };
@@ -307,7 +307,7 @@ fn keeps_order(call: &MergeInput<'_, '_>, indent_reading: IndentReading) -> bool
             above = None;
             continue;
         };
-        let this = (width(indent_of(call.new[n])), width(&result), own.is_some());
+        let this = (width(indent_of(call.new[n])), width(&result), kept_line.is_some());
         if let Some(above) = above
             && !(above.2 && this.2)
             && above.0.cmp(&this.0) != above.1.cmp(&this.1)
@@ -356,8 +356,8 @@ fn is_right_as_sent(call: &MergeInput<'_, '_>) -> bool {
         let run: Vec<_> = line_ops[at..].iter().map_while(|op| moved(op)).collect();
         let before = at.checked_sub(1).and_then(|at| kept(line_ops[at]));
         let after = line_ops.get(at + run.len()).and_then(|op| kept(op));
-        let solid = run.iter().filter(|(n, _)| !call.new[*n].trim().is_empty());
-        let least = solid.map(|(n, _)| depth(*n)).min_by_key(|indent| indent.len());
+        let nonblank = run.iter().filter(|(n, _)| !call.new[*n].trim().is_empty());
+        let least = nonblank.map(|(n, _)| depth(*n)).min_by_key(|indent| indent.len());
         if let Some(least) = least {
             let beside: Vec<(usize, usize)> = before.into_iter().chain(after).collect();
             let as_file = beside.iter().any(|(o, _)| call.file_indent(*o) == Some(least));

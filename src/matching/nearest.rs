@@ -73,7 +73,7 @@ impl Index {
     }
 }
 
-/// A region of the file beside the lines of a text.
+/// A region of the file, paired with the lines of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Region {
     /// Lines of the file, from 0.
@@ -88,15 +88,15 @@ pub(super) struct Region {
 
 /// The regions most like a text, best first, none overlapping another.
 pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], most: usize) -> Vec<Region> {
-    let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
-    if solid.is_empty() || file.nonblank_lines().is_empty() {
+    let nonblank: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
+    if nonblank.is_empty() || file.nonblank_lines().is_empty() {
         return Vec::new();
     }
     let mut left = MAX_SIMILARITY_PAIRS;
-    let mut found: Vec<Region> = likely_starts(file, text, &solid)
+    let mut found: Vec<Region> = likely_starts(file, text, &nonblank)
         .into_iter()
         .take((MAX_COMPARED_LINES / text.len()).max(2))
-        .filter_map(|start| region(file, text, &solid, start, &mut left))
+        .filter_map(|start| region(file, text, &nonblank, start, &mut left))
         .filter(|region| region.score >= MIN_SCORE)
         .collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
@@ -113,7 +113,7 @@ pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], most: usize) -> Vec<
 }
 
 /// First lines (may be above the file's first) by the votes of rare lines and words.
-fn likely_starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
+fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Vec<isize> {
     let index = file.index();
     let mut votes: HashMap<isize, f64> = HashMap::new();
     let mut vote = |at: usize, places: &[u32], weight: f64| {
@@ -127,7 +127,7 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<i
             *votes.entry(*place as isize - at.cast_signed()).or_default() += weight;
         }
     };
-    for &at in solid.iter().step_by(solid.len().div_ceil(MAX_VOTING_LINES).max(1)) {
+    for &at in nonblank.iter().step_by(nonblank.len().div_ceil(MAX_VOTING_LINES).max(1)) {
         let key = Tolerance::Indentation.key(text[at]);
         let places = Index::rare(&index.lines, key);
         if text[at].contains(is_word_char) {
@@ -155,16 +155,16 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<i
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut out: Vec<isize> =
         ranked.into_iter().take(MAX_REGIONS).map(|(start, _)| start).collect();
-    if solid.len() <= MAX_BY_LETTERS || out.is_empty() {
-        out.extend(starts_by_letters(file, text, solid));
+    if nonblank.len() <= MAX_BY_LETTERS || out.is_empty() {
+        out.extend(starts_by_letters(file, text, nonblank));
     }
     out.dedup();
     out
 }
 
 /// Starts by the letters of the longest lines, for texts whose words are all misspelt.
-fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> Vec<isize> {
-    let mut longest = solid.to_vec();
+fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Vec<isize> {
+    let mut longest = nonblank.to_vec();
     longest.sort_by_key(|&at| std::cmp::Reverse(text[at].trim().len()));
     longest.truncate(MAX_BY_LETTERS);
     let mut out = Vec::new();
@@ -200,7 +200,7 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], solid: &[usize]) -> V
 fn region(
     file: &SourceFile<'_>,
     text: &[&str],
-    solid: &[usize],
+    nonblank: &[usize],
     start: isize,
     left: &mut usize,
 ) -> Option<Region> {
@@ -209,51 +209,52 @@ fn region(
     let from = usize::try_from(start).unwrap_or(0).saturating_sub(slack).min(total);
     let to = usize::try_from(start + text.len().cast_signed()).unwrap_or(0) + slack;
     let to = to.min(total);
-    compare(file, text, solid, from..to, (start, left))
+    compare(file, text, nonblank, from..to, (start, left))
 }
 
 /// Compares the text with some lines of the file; it is expected to begin at line `start`.
 fn compare(
     file: &SourceFile<'_>,
     text: &[&str],
-    solid: &[usize],
+    nonblank: &[usize],
     lines: Range<usize>,
     (start, left): (isize, &mut usize),
 ) -> Option<Region> {
     if lines.is_empty() {
         return None;
     }
-    budget::spend(4 * (lines.len() + solid.len()));
+    budget::spend(4 * (lines.len() + nonblank.len()));
     let all = file.keys(Tolerance::Indentation);
-    let own: Vec<u64> = solid.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
+    let text_keys: Vec<u64> =
+        nonblank.iter().map(|&at| Tolerance::Indentation.key(text[at])).collect();
     let window: Vec<usize> = lines.filter(|&at| all[at] != BLANK_LINE_KEY).collect();
     let keys: Vec<u64> = window.iter().map(|&at| all[at]).collect();
-    let mut paired: Vec<Option<usize>> = vec![None; solid.len()];
-    for (a, b) in diff::common_pairs(&own, &keys) {
+    let mut paired: Vec<Option<usize>> = vec![None; nonblank.len()];
+    for (a, b) in diff::common_pairs(&text_keys, &keys) {
         paired[a] = Some(b);
     }
     // A pair of brackets far from the rest belongs to something else.
-    let first =
-        (0..solid.len()).find(|&at| paired[at].is_some() && text[solid[at]].contains(is_word_char));
+    let first = (0..nonblank.len())
+        .find(|&at| paired[at].is_some() && text[nonblank[at]].contains(is_word_char));
     if first.is_none() {
         paired.fill(None);
     }
-    pair_similar_lines(file, text, solid, &window, &mut paired, (start, left));
+    pair_similar_lines(file, text, nonblank, &window, &mut paired, (start, left));
     let mut pairs = vec![None; text.len()];
     let (mut sum, mut weight, mut equal) = (0.0, 0.0, 0);
-    for (at, &line) in solid.iter().enumerate() {
-        let solid_line = text[line].trim();
+    for (at, &line) in nonblank.iter().enumerate() {
+        let text_line = text[line].trim();
         #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
-        let own = solid_line.len().min(MAX_LINE_CHARS) as f64 + 2.0;
-        weight += own;
+        let line_weight = text_line.len().min(MAX_LINE_CHARS) as f64 + 2.0;
+        weight += line_weight;
         if let Some(place) = paired[at].map(|b| window[b]) {
             pairs[line] = Some(place);
-            let like = match text.len() {
-                1 => partial_similarity(solid_line, file.body(place).trim()),
-                _ => line_similarity(file, solid_line, file.body(place).trim()),
+            let similarity = match text.len() {
+                1 => partial_similarity(text_line, file.body(place).trim()),
+                _ => line_similarity(file, text_line, file.body(place).trim()),
             };
             equal += usize::from(all[place] == Tolerance::Indentation.key(text[line]));
-            sum += own * like;
+            sum += line_weight * similarity;
         }
     }
     let first = pairs.iter().flatten().min().copied()?;
@@ -261,7 +262,7 @@ fn compare(
     // Lines that only the file has take a little away.
     let extra = window.iter().filter(|&&at| at >= first && at <= last).count();
     #[expect(clippy::cast_precision_loss, reason = "counts of lines")]
-    let crowd = (extra.saturating_sub(solid.len()) as f64) / (extra.max(1) as f64) * 0.1;
+    let crowd = (extra.saturating_sub(nonblank.len()) as f64) / (extra.max(1) as f64) * 0.1;
     Some(Region { lines: first..last + 1, pairs, score: (sum / weight - crowd).max(0.0), equal })
 }
 
@@ -269,7 +270,7 @@ fn compare(
 fn pair_similar_lines(
     file: &SourceFile<'_>,
     text: &[&str],
-    solid: &[usize],
+    nonblank: &[usize],
     window: &[usize],
     paired: &mut [Option<usize>],
     (start, left): (isize, &mut usize),
@@ -282,7 +283,7 @@ fn pair_similar_lines(
         }
         let end = (at..paired.len()).find(|&next| paired[next].is_some()).unwrap_or(paired.len());
         let expected = |n: usize| {
-            let line = usize::try_from(start + solid[n].cast_signed()).unwrap_or(0);
+            let line = usize::try_from(start + nonblank[n].cast_signed()).unwrap_or(0);
             window.partition_point(|&place| place < line)
         };
         let low = match at.checked_sub(1).and_then(|before| paired[before]) {
@@ -295,17 +296,17 @@ fn pair_similar_lines(
         };
         let mut free = low;
         for n in at..end {
-            let own = text[solid[n]].trim();
+            let line = text[nonblank[n]].trim();
             let reach = (free + 6 + (high.saturating_sub(free)).saturating_sub(end - n)).min(high);
             match left.checked_sub(reach.saturating_sub(free)) {
                 Some(rest) => *left = rest,
                 None => return,
             }
             let most_similar = (free..reach)
-                .map(|b| (line_similarity(file, own, file.body(window[b]).trim()), b))
+                .map(|b| (line_similarity(file, line, file.body(window[b]).trim()), b))
                 .max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.cmp(&a.1)));
             if let Some((score, b)) = most_similar
-                && (score >= MIN_PAIR_SIMILARITY || solid.len() == 1)
+                && (score >= MIN_PAIR_SIMILARITY || nonblank.len() == 1)
             {
                 paired[n] = Some(b);
                 free = b + 1;
@@ -317,10 +318,10 @@ fn pair_similar_lines(
 
 /// Aligns a text with lines of the file that are known to be meant.
 pub(super) fn align_to_lines(file: &SourceFile<'_>, text: &[&str], lines: Range<usize>) -> Region {
-    let solid: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
+    let nonblank: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();
     let mut left = MAX_SIMILARITY_PAIRS;
-    let found = compare(file, text, &solid, lines.clone(), (start, &mut left));
+    let found = compare(file, text, &nonblank, lines.clone(), (start, &mut left));
     let pairs = found.map_or_else(|| vec![None; text.len()], |found| found.pairs);
     Region { lines, pairs, score: 1.0, equal: 0 }
 }
@@ -387,17 +388,14 @@ fn similarity(a: &str, b: &str) -> f64 {
 
 /// A region as the refusal reports it.
 pub(super) fn to_near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> Near {
-    let differs = |at: &usize| {
-        let own = text[*at];
-        region.pairs[*at].is_none_or(|place| file.body(place) != own)
-    };
-    let solid = (0..text.len()).filter(|&at| !text[at].trim().is_empty());
+    let differs = |at: &usize| region.pairs[*at].is_none_or(|line| file.body(line) != text[*at]);
+    let nonblank = (0..text.len()).filter(|&at| !text[at].trim().is_empty());
     // A difference in words says more than one in whitespace.
     let other_words = |at: &usize| {
         region.pairs[*at].is_none_or(|place| file.body(place).trim() != text[*at].trim())
     };
-    let solid: Vec<usize> = solid.filter(differs).collect();
-    let first = solid.iter().copied().find(other_words).or(solid.first().copied());
+    let nonblank: Vec<usize> = nonblank.filter(differs).collect();
+    let first = nonblank.iter().copied().find(other_words).or(nonblank.first().copied());
     let first_difference = first.map(|at| {
         let after = || {
             let before = region.pairs[..at].iter().rev().flatten().next();

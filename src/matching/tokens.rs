@@ -109,7 +109,7 @@ pub(super) fn merge(
     if o.len() + n.len() > MAX_TOKENS {
         return None;
     }
-    let own = positions(old, file, &o, fold)?;
+    let spans = positions(old, file, &o, fold)?;
     let kept = pairs(&o, &n);
     let mut partner: Vec<Option<usize>> = vec![None; n.len()];
     let mut stands_for: Vec<Option<usize>> = vec![None; n.len()];
@@ -131,21 +131,21 @@ pub(super) fn merge(
             // A character that the fold drops is not in the file.
             Some(at)
                 if o[at].gap == token.gap
-                    && !own[at].is_empty()
-                    && at.checked_sub(1).is_none_or(|b| !own[b].is_empty()) =>
+                    && !spans[at].is_empty()
+                    && at.checked_sub(1).is_none_or(|b| !spans[b].is_empty()) =>
             {
-                let from = at.checked_sub(1).map_or(0, |b| own[b].end);
-                out.push_str(&file[from..own[at].start]);
+                let from = at.checked_sub(1).map_or(0, |b| spans[b].end);
+                out.push_str(&file[from..spans[at].start]);
             }
             _ => out.push_str(token.gap),
         }
         match partner[at].filter(|&o_at| is_same_run(&o, o_at, &n, at)) {
-            Some(o) => out.push_str(&file[own[o].clone()]),
+            Some(o) => out.push_str(&file[spans[o].clone()]),
             None => out.push_str(token.text),
         }
         before = stands_for[at];
     }
-    let end = own.last().map_or(0, |last| last.end);
+    let end = spans.last().map_or(0, |last| last.end);
     let tail = &file[end..];
     let o_tail = &old[o.last().map_or(0, |last| last.start + last.text.len())..];
     // Text that only the file has after the last word of the call is kept, once.
@@ -166,8 +166,8 @@ pub(super) fn merge(
         }
     }
     let alike = language.is_some_and(Language::has_interchangeable_quotes);
-    let open = has_ambiguous_quotes(&o, &n, &own, &partner, file)
-        || changes_quoted_text(&o, &n, &own, &partner, file, alike);
+    let open = has_ambiguous_quotes(&o, &n, &spans, &partner, file)
+        || changes_quoted_text(&o, &n, &spans, &partner, file, alike);
     Some(if open { Merged::Ambiguous(out, new.to_owned()) } else { Merged::Certain(out) })
 }
 
@@ -176,7 +176,7 @@ pub(super) fn merge(
 fn has_ambiguous_quotes(
     o: &[Token<'_>],
     n: &[Token<'_>],
-    own: &[Range<usize>],
+    spans: &[Range<usize>],
     partner: &[Option<usize>],
     file: &str,
 ) -> bool {
@@ -185,7 +185,7 @@ fn has_ambiguous_quotes(
             && text.chars().count() == 1
     };
     let differs =
-        (0..o.len()).any(|at| is_quote(o[at].text) && file[own[at].clone()] != *o[at].text);
+        (0..o.len()).any(|at| is_quote(o[at].text) && file[spans[at].clone()] != *o[at].text);
     let kept: Vec<usize> =
         partner.iter().flatten().copied().filter(|&at| is_quote(o[at].text)).collect();
     let lost = o.iter().filter(|token| is_quote(token.text)).count() - kept.len();
@@ -198,14 +198,14 @@ fn has_ambiguous_quotes(
 fn changes_quoted_text(
     o: &[Token<'_>],
     n: &[Token<'_>],
-    own: &[Range<usize>],
+    spans: &[Range<usize>],
     partner: &[Option<usize>],
     file: &str,
     alike: bool,
 ) -> bool {
     let differs = |at: &usize| {
         partner[*at].is_some_and(|o_at| {
-            let (call, file) = (o[o_at].text, &file[own[o_at].clone()]);
+            let (call, file) = (o[o_at].text, &file[spans[o_at].clone()]);
             let is_quote = |text: &str| matches!(text, "\"" | "'" | "`");
             let differ = is_quote(call) && is_quote(file) && call != file;
             differ && !(alike && call != "`" && file != "`")
@@ -234,7 +234,7 @@ fn is_same_run(o: &[Token<'_>], o_at: usize, n: &[Token<'_>], n_at: usize) -> bo
     !is_operator(n[n_at].text) || run(o, o_at).eq(run(n, n_at))
 }
 
-/// Whether marks of this kind are read together with those beside them.
+/// Whether punctuation of this kind forms one operator with its neighbours.
 fn is_operator(mark: &str) -> bool {
     mark.starts_with(|c: char| "-–—.…<>=+*/~|&!".contains(c))
 }
@@ -270,7 +270,7 @@ fn positions(
     fold: Option<Fold>,
 ) -> Option<Vec<Range<usize>>> {
     let Some(fold) = fold else {
-        // The same words, blanks at the ends aside.
+        // The same words, without whitespace at the ends.
         let (f, _) = self::tokens(file);
         let same = f.len() == tokens.len() && f.iter().zip(tokens).all(|(a, b)| a.text == b.text);
         return same.then(|| f.iter().map(|t| t.start..t.start + t.text.len()).collect());

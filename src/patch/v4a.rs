@@ -16,7 +16,7 @@ const UPDATE: &str = "*** Update File: ";
 const MOVE: &str = "*** Move to: ";
 const END_OF_FILE: &str = "*** End of File";
 
-/// Whether a line opens a patch; blanks before it do not matter.
+/// Whether a line opens a patch, ignoring whitespace around it.
 pub(super) fn is_begin(line: &str) -> bool {
     line.trim() == BEGIN
 }
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
     let mut lines = text.lines().skip_while(|line| !is_begin(line)).skip(1).peekable();
     let mut files = Vec::new();
     let last = text.lines().rfind(|line| !line.trim().is_empty());
-    // With blanks before it, only the last line of all is the end and not a line of context.
+    // Indented, only the very last line is the end; any other is context.
     let is_end = |line: &str| {
         line.trim_end() == END
             || line.trim() == END && last.is_some_and(|last| std::ptr::eq(last, line))
@@ -43,7 +43,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
         if is_end(line) {
             return Ok(files);
         }
-        // Blanks before the first header are not a line's.
+        // Whitespace before a section header does not count.
         let line = line.trim_start();
         if let Some(path) = line.strip_prefix(ADD) {
             let mut content = String::new();
@@ -116,7 +116,7 @@ pub(super) fn parse_hunks(body: &[&str]) -> Vec<Hunk> {
         } else if let Some(text) = line.strip_prefix('-') {
             hunk.lines.push(HunkLine::Remove(text.to_owned()));
         } else {
-            // Models forget the leading blank of context lines; the file decides.
+            // Models forget the leading space of context lines; the file decides.
             hunk.lines.push(HunkLine::Keep(line.strip_prefix(' ').unwrap_or(line).to_owned()));
         }
     }

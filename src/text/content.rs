@@ -47,7 +47,7 @@ impl Deref for Content {
 
 impl From<Vec<u8>> for Content {
     fn from(bytes: Vec<u8>) -> Self {
-        // Only what is its own text, byte for byte: no byte order mark, no NUL.
+        // Only bytes that are their own text: no byte order mark, no NUL.
         let plain = !bytes.starts_with(b"\xEF\xBB\xBF") && memchr::memchr(0, &bytes).is_none();
         if !plain {
             return Self(Repr::Bytes(bytes.into()));

@@ -24,9 +24,9 @@ pub(super) fn drop_enclosing_copies(
     }
     let (first, last) = (lines[..head].join("\n"), lines[lines.len() - tail..].join("\n"));
     let opened = language.lex(&first);
-    let worded =
+    let has_words =
         lines[..head].iter().any(|line| line.chars().filter(|c| c.is_alphanumeric()).count() > 3);
-    let enclose = worded
+    let enclose = has_words
         && !opened.unmatched.is_empty()
         && language.lex(&format!("{first}\n{last}")).is_well_formed();
     if enclose {

@@ -20,9 +20,9 @@ pub(super) fn restore_copied_indentation(
     let edit = &edits[at];
     let old = edit.replaced_lines(file);
     let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
-    let worded = |line: &str| line.chars().any(char::is_alphanumeric);
+    let has_words = |line: &str| line.chars().any(char::is_alphanumeric);
     let mut pairs: Vec<(String, String)> = Vec::new();
-    for line in full.iter().filter(|line| worded(line)) {
+    for line in full.iter().filter(|line| has_words(line)) {
         let mut same = old.iter().filter(|old| old.trim() == line.trim());
         if let (Some(old), None) = (same.next(), same.next()) {
             pairs.push((indent_of(line).to_owned(), indent_of(old).to_owned()));
@@ -79,11 +79,11 @@ pub(super) fn restore_free_indentation(
     };
     let edit = &edits[at];
     let old = edit.replaced_lines(file);
-    let solid: Vec<&&str> = old.iter().filter(|line| !is_blank(line)).collect();
-    let Some(first_old) = solid.first() else { return };
+    let nonblank: Vec<&&str> = old.iter().filter(|line| !is_blank(line)).collect();
+    let Some(first_old) = nonblank.first() else { return };
     let lost = indent_of(first_old).to_owned();
     let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
-    let copies = |line: &&String| solid.iter().any(|old| old.trim() == line.trim());
+    let copies = |line: &&String| nonblank.iter().any(|old| old.trim() == line.trim());
     // What is at the margin on purpose: a directive, a label, the end of a block that
     // begins elsewhere.
     let closed = language.lex(&edit.lines.join("\n")).is_well_formed();
@@ -98,7 +98,7 @@ pub(super) fn restore_free_indentation(
         || !at_margin
         || full.iter().all(copies)
         || full.iter().any(margin)
-        || !solid.iter().all(|line| indent_of(line).starts_with(&lost))
+        || !nonblank.iter().all(|line| indent_of(line).starts_with(&lost))
         || !movable_lines(&edit.lines, Some(language)).iter().all(|loose| *loose)
         || structure.starts_inside_token(edit.span.start)
         || !is_inside(edits, at, file, &lost)

@@ -43,7 +43,7 @@ impl<'a> Prefix<'a> {
         Some(Self { style, line, rest })
     }
 
-    /// Whether it is of a form that only our own views print.
+    /// Whether only our own views print this form.
     fn is_ours(&self) -> bool {
         matches!(self.style, NumberStyle::Angles | NumberStyle::Anchor)
     }
@@ -58,9 +58,10 @@ pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: 
     if marked == 0 {
         return;
     }
-    let own = |number: usize| file.line(number).is_some_and(|line| Prefix::of(line).is_some());
+    let has_prefix =
+        |number: usize| file.line(number).is_some_and(|line| Prefix::of(line).is_some());
     // The file has such text itself.
-    if (span.start.saturating_sub(1)..=span.end.max(span.start)).any(own) {
+    if (span.start.saturating_sub(1)..=span.end.max(span.start)).any(has_prefix) {
         return;
     }
     let numbers: Vec<usize> = parsed.iter().flatten().map(|prefix| prefix.line).collect();

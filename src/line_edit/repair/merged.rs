@@ -59,8 +59,8 @@ pub(super) fn split_merged_lines(
     log: &mut RepairLog,
 ) {
     let old = edit.replaced_lines(file);
-    let solid_old = old.iter().filter(|line| !line.trim().is_empty()).count();
-    if solid_old < 2 || edit.lines.len() >= old.len() {
+    let nonblank_old = old.iter().filter(|line| !line.trim().is_empty()).count();
+    if nonblank_old < 2 || edit.lines.len() >= old.len() {
         return;
     }
     if let [line] = edit.lines.as_slice() {
@@ -80,10 +80,10 @@ pub(super) fn split_merged_lines(
         }
     }
     // Whether several statements were meant to share a line is the caller's to say.
-    let solid = |text: &str| text.split_whitespace().collect::<String>();
-    let pieces: Vec<String> = old.iter().map(|line| solid(line)).collect();
+    let nonblank = |text: &str| text.split_whitespace().collect::<String>();
+    let pieces: Vec<String> = old.iter().map(|line| nonblank(line)).collect();
     let holds_two = |line: &String| {
-        let joined = solid(line);
+        let joined = nonblank(line);
         let held = |piece: &&String| piece.len() > 1 && joined.contains(piece.as_str());
         pieces.iter().filter(held).count() > 1
             || language.is_some_and(|language| count_statements(language, line) > 1)

@@ -87,9 +87,9 @@ fn warn_about_oddities(edits: &[LocatedEdit], at: usize, file: &Snapshot, log: &
     let number = edit.number;
     let old = edit.replaced_lines(file);
     let full: Vec<&String> = edit.lines.iter().filter(|line| !is_blank(line)).collect();
-    let solid = || old.iter().filter(|line| !is_blank(line));
-    let lost = solid().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
-    let copies = full.iter().all(|line| solid().any(|old| old.trim() == line.trim()));
+    let nonblank = || old.iter().filter(|line| !is_blank(line));
+    let lost = nonblank().map(|line| indent_of(line)).min_by_key(|indent| indent.len());
+    let copies = full.iter().all(|line| nonblank().any(|old| old.trim() == line.trim()));
     let closes = full.iter().all(|line| line.starts_with(['}', ')', ']']));
     let at_margin = |line: &&String| indent_of(line).is_empty();
     if let Some(lost) = lost.filter(|lost| !lost.is_empty())
@@ -105,13 +105,13 @@ fn warn_about_oddities(edits: &[LocatedEdit], at: usize, file: &Snapshot, log: &
     }
     let (head, tail) = (echo_at_head(edits, at, file), echo_at_tail(edits, at, file));
     let (before, after) = (edit.span.start.saturating_sub(1), edit.span.end + 1);
-    let worded = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
-    if tail > 0 && worded(&edit.lines[edit.lines.len() - tail..]) {
+    let has_words = |lines: &[String]| lines.iter().any(|line| !is_blank(line));
+    if tail > 0 && has_words(&edit.lines[edit.lines.len() - tail..]) {
         log.warnings.push(format!(
             "edit {number}: its last line equals line {after}, which stays; both are there now"
         ));
     }
-    if head > 0 && worded(&edit.lines[..head]) {
+    if head > 0 && has_words(&edit.lines[..head]) {
         log.warnings.push(format!(
             "edit {number}: its first line equals line {before}, which stays; both are there now"
         ));
@@ -131,13 +131,13 @@ fn nearest_surviving_line<'a>(
     from: usize,
     direction: Direction,
 ) -> Option<&'a str> {
-    let solid = |number: usize| file.line(number).filter(|line| !is_blank(line));
+    let nonblank = |number: usize| file.line(number).filter(|line| !is_blank(line));
     match direction {
-        Direction::Up => (1..from).rev().filter(|n| is_kept(edits, *n)).take(50).find_map(solid),
+        Direction::Up => (1..from).rev().filter(|n| is_kept(edits, *n)).take(50).find_map(nonblank),
         Direction::Down => (from + 1..=file.lines().total())
             .filter(|n| is_kept(edits, *n))
             .take(50)
-            .find_map(solid),
+            .find_map(nonblank),
     }
 }
 

@@ -48,7 +48,7 @@ impl CharacterMap {
             .filter(|chunk| !chunk.lines.is_empty())
             .map(|chunk| (tail(lines[chunk.old.start]), tail(candidate.text(chunk, file))))
             .collect();
-        // Lines that are also in new_str show whether it has the same trailing blanks.
+        // Lines that are also in new_str show whether it has the same trailing whitespace.
         let (mut mistaken, mut right) = (false, false);
         let mut tailed: HashMap<&str, HashSet<&str>> = HashMap::new();
         for old in lines.iter().filter(|old| !tail(old).is_empty()) {

@@ -166,7 +166,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             LineOp::Insert(_) => true,
         };
         let mut end = at + self.call.line_ops[at..].iter().take_while(|op| within(op)).count();
-        // New lines behind the chunk's last line are not its own.
+        // New lines after the chunk's last line do not belong to it.
         while matches!(self.call.line_ops[end - 1], LineOp::Insert(_)) {
             end -= 1;
         }
@@ -327,8 +327,8 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         // A changed line stays where it is; new lines could go on either side of it, and what is
         // next to a deletion may have belonged to it.
         let gone = self.above == LineStatus::Deleted || below == LineStatus::Deleted;
-        let amid = self.above != LineStatus::Kept && below != LineStatus::Kept;
-        let touched = !self.inserts.is_empty() || gone || amid;
+        let inside_change = self.above != LineStatus::Kept && below != LineStatus::Kept;
+        let touched = !self.inserts.is_empty() || gone || inside_change;
         for chunk in gap {
             let text = call.candidate.text(chunk, call.file);
             if touched && !text.trim().is_empty() {
@@ -347,13 +347,13 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             self.deleted.clear();
         }
         self.uses_blank_lines |= !gap.is_empty() && !self.inserts.is_empty();
-        let own = |at: &usize| OutputLine::Text {
+        let file_line = |at: &usize| OutputLine::Text {
             text: call.file.body(*at).to_owned(),
             sent: None,
             ending: Some(call.file.lines()[*at].ending),
         };
         if self.blank == BlankLinePlacement::Above {
-            self.out.extend(gap.iter().map(own));
+            self.out.extend(gap.iter().map(file_line));
         }
         // If as many lines are added as removed, the old line shows how the file writes what the
         // call wrote differently. Whether the new line should follow it stays open.
@@ -371,7 +371,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             });
         }
         if self.blank == BlankLinePlacement::Below {
-            self.out.extend(gap.iter().map(own));
+            self.out.extend(gap.iter().map(file_line));
         }
         Some(())
     }
@@ -383,9 +383,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         if line.trim().is_empty() {
             return Some(line.to_owned());
         }
-        let amid =
+        let inside_line =
             self.out.is_empty() && call.candidate.chunks.first().is_some_and(|c| !c.from_start);
-        let head = match amid {
+        let head = match inside_line {
             true => indent_of(line).to_owned(),
             false => self.indent_reading.apply(call, n)?,
         };

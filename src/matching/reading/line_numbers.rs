@@ -51,7 +51,7 @@ impl Mistake for LineNumbers {
             Self::Bare => "",
         };
         // If numbers are removed from old_str, they are removed from new_str too, whatever their
-        // values. Where the text has numbers of its own behind them, a single one is the text's.
+        // values. If the text has its own numbers after them, a single number belongs to the text.
         let has_own_numbers = numbered
             .iter()
             .all(|(.., rest)| rest.trim().is_empty() || parse_line_number(rest).is_some());
