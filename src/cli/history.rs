@@ -95,7 +95,7 @@ pub(super) fn format_utc(unix_millis: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::utc;
+    use super::format_utc;
 
     #[test]
     fn times_are_read_off_the_calendar() {

@@ -22,10 +22,10 @@ mod matching;
 mod model;
 mod moves;
 mod notebook;
-mod parts;
 mod reading;
 #[cfg(unix)]
 mod report_page;
+mod shards;
 #[cfg(all(unix, feature = "redis"))]
 mod shared;
 mod syntax;

@@ -274,7 +274,7 @@ fn the_page_of_merged_parts_shows_the_figures_of_one_run() {
         println!("SKIPPED: 1 test: there is no Chromium (apt-get install chromium)");
         return;
     };
-    let (from, to) = super::parts::two_versions(folder.path());
+    let (from, to) = super::shards::two_versions(folder.path());
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     for number in ["1", "2"] {
         let shard = format!("{number}/2");

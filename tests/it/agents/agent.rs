@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::server::{Ran, Server, calls, restitch, says};
+use super::server::{RunOutput, Server, call_turn, restitch, text_turn};
 
 const SOURCE: &str = "fn main() {\n    greet(\"world\");\n}\n\nfn greet(name: &str) {\n    println!(\"Hello, {name}\");\n}\n";
 
@@ -16,31 +16,31 @@ fn project() -> tempfile::TempDir {
     dir
 }
 
-async fn agent(root: &Path, server: &Server, task: &str, more: &[&str]) -> Ran {
+async fn agent(root: &Path, server: &Server, task: &str, more: &[&str]) -> RunOutput {
     let mut args = vec!["agent", task, "--json", "--base-url", &server.url, "--model", "scripted"];
     args.extend(more);
     restitch(root, &args, "").await
 }
 
-fn outcome(ran: &Ran) -> Value {
+fn outcome(ran: &RunOutput) -> Value {
     let last = ran.stdout.lines().last().unwrap_or_else(|| panic!("no output: {}", ran.stderr));
     serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {}", ran.stdout))
 }
 
 fn explore() -> Value {
-    calls("read_file", json!({ "path": "src/main.rs" }))
+    call_turn("read_file", json!({ "path": "src/main.rs" }))
 }
 
 fn edit(old: &str, new: &str) -> Value {
-    calls("edit_file", json!({ "path": "src/main.rs", "old_str": old, "new_str": new }))
+    call_turn("edit_file", json!({ "path": "src/main.rs", "old_str": old, "new_str": new }))
 }
 
 fn complete(summary: &str) -> Value {
-    calls("task_complete", json!({ "summary": summary }))
+    call_turn("task_complete", json!({ "summary": summary }))
 }
 
 /// The last message of a request: what the model was told about its last turn.
-fn told(request: &Value) -> String {
+fn last_answer(request: &Value) -> String {
     let messages = request["messages"].as_array().expect("messages");
     messages.last().expect("one")["content"].as_str().expect("text").to_owned()
 }
@@ -77,7 +77,7 @@ async fn step_2_task_complete_is_blocked_without_exploration() {
     let script = vec![complete("done!"), explore(), complete("now I looked")];
     let server = Server::play(script).await;
     let ran = agent(dir.path(), &server, "Update it", &[]).await;
-    let answer: Value = serde_json::from_str(&told(&server.requests()[1])).expect("JSON");
+    let answer: Value = serde_json::from_str(&last_answer(&server.requests()[1])).expect("JSON");
     assert_eq!(answer["acknowledged"], false);
     let error = answer["error"].as_str().expect("error");
     assert!(error.starts_with("BLOCKED: You must explore the codebase first."), "{error}");
@@ -92,9 +92,9 @@ async fn step_2_task_complete_is_blocked_without_exploration() {
 async fn step_3_words_without_tools_are_sent_back() {
     let dir = project();
     let server =
-        Server::play(vec![says("All done, I changed it."), explore(), complete("ok")]).await;
+        Server::play(vec![text_turn("All done, I changed it."), explore(), complete("ok")]).await;
     let ran = agent(dir.path(), &server, "tell me a story", &[]).await;
-    let reminder = told(&server.requests()[1]);
+    let reminder = last_answer(&server.requests()[1]);
     assert!(reminder.starts_with("You MUST use tools before responding."), "{reminder}");
     assert!(reminder.contains("Do NOT respond without using tools."), "{reminder}");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -103,10 +103,12 @@ async fn step_3_words_without_tools_are_sent_back() {
 /// Step 4: a run without a meaningful call ends with `NO_TOOL_CALLS`, never with success.
 #[tokio::test]
 async fn step_4_no_meaningful_call_is_an_error() {
-    let refused = calls("read_file", json!({ "path": "no/such/file" }));
-    for script in
-        [vec![says("I fixed it.")], vec![complete("I fixed it.")], vec![refused, says("done")]]
-    {
+    let refused = call_turn("read_file", json!({ "path": "no/such/file" }));
+    for script in [
+        vec![text_turn("I fixed it.")],
+        vec![complete("I fixed it.")],
+        vec![refused, text_turn("done")],
+    ] {
         let dir = project();
         let server = Server::play(script).await;
         let ran = agent(dir.path(), &server, "Fix the bug", &["--steps", "6"]).await;
@@ -131,7 +133,7 @@ async fn outcome_no_applied_without_visible_change() {
     ];
     let server = Server::play(script).await;
     let ran = agent(dir.path(), &server, "greet the moon", &[]).await;
-    let answer: Value = serde_json::from_str(&told(&server.requests()[3])).expect("JSON");
+    let answer: Value = serde_json::from_str(&last_answer(&server.requests()[3])).expect("JSON");
     assert_eq!(answer["acknowledged"], false);
     assert!(answer["error"].as_str().expect("error").contains("src/main.rs"), "{answer}");
     assert_eq!(outcome(&ran)["summary"], "Now applied.");
@@ -147,7 +149,8 @@ async fn outcome_identical_failing_calls_do_not_loop() {
     let server = Server::play(script).await;
     let ran = agent(dir.path(), &server, "x", &["--steps", "7"]).await;
     let requests = server.requests();
-    let (second, third, fourth) = (told(&requests[3]), told(&requests[4]), told(&requests[5]));
+    let (second, third, fourth) =
+        (last_answer(&requests[3]), last_answer(&requests[4]), last_answer(&requests[5]));
     assert!(second.contains("Do not repeat it") && second.contains("Cause:"), "{second}");
     assert!(third.contains("another way"), "{third}");
     assert_ne!(third, fourth);
@@ -161,8 +164,8 @@ async fn a_task_from_search_to_verified_completion() {
     let dir = project();
     let script = || {
         vec![
-            calls("list_files", json!({})),
-            calls("search", json!({ "keyword": "Hello" })),
+            call_turn("list_files", json!({})),
+            call_turn("search", json!({ "keyword": "Hello" })),
             explore(),
             // The model forgot the indentation.
             edit("println!(\"Hello, {name}\");", "println!(\"Good day, {name}\");"),

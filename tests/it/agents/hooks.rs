@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::server::{Ran, restitch, restitch_at};
+use super::server::{RunOutput, restitch, restitch_at};
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
 
@@ -161,7 +161,8 @@ async fn the_hook_after_a_rescue_tells_of_it() {
 #[tokio::test]
 async fn hooks_end_with_zero_or_one() {
     let dir = workspace();
-    let run = async |args: &[&str], stdin: &str| -> Ran { restitch(dir.path(), args, stdin).await };
+    let run =
+        async |args: &[&str], stdin: &str| -> RunOutput { restitch(dir.path(), args, stdin).await };
     for (args, stdin, code) in [
         (&["hook"][..], "", 1),
         (&["hook", "no-such-client", "PreToolUse"], "{}", 1),

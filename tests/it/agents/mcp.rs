@@ -86,7 +86,7 @@ impl Session {
         (answer["content"][0]["text"].as_str().unwrap_or_default().to_owned(), answer)
     }
 
-    pub(crate) fn listed(&mut self) -> Value {
+    pub(crate) fn list_tools(&mut self) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": 9, "method": "tools/list"}));
         self.receive()["result"].take()
     }
@@ -310,7 +310,7 @@ impl Http {
 }
 
 #[test]
-fn http_has_its_doors() {
+fn http_checks_host_origin_and_token() {
     let dir = workspace();
     let http = Http::start(dir.path());
     let init = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {

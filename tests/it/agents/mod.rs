@@ -2,10 +2,10 @@
 
 mod agent;
 mod clients;
-mod fronts;
 mod hooks;
 #[cfg(unix)]
-pub(crate) mod many;
+pub(crate) mod http_access;
+mod interfaces;
 mod mcp;
 mod server;
 mod sessions;

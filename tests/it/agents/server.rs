@@ -69,7 +69,7 @@ impl Server {
 }
 
 /// A turn that calls one tool.
-pub(crate) fn calls(name: &str, arguments: Value) -> Value {
+pub(crate) fn call_turn(name: &str, arguments: Value) -> Value {
     json!({
         "role": "assistant",
         "content": null,
@@ -82,24 +82,24 @@ pub(crate) fn calls(name: &str, arguments: Value) -> Value {
 }
 
 /// A turn of words.
-pub(crate) fn says(text: &str) -> Value {
+pub(crate) fn text_turn(text: &str) -> Value {
     json!({ "role": "assistant", "content": text })
 }
 
 /// What a run of the binary left.
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     pub(crate) code: i32,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
 /// Runs the binary in `root` with nothing of this process's environment that matters.
-pub(crate) async fn restitch(root: &Path, args: &[&str], stdin: &str) -> Ran {
+pub(crate) async fn restitch(root: &Path, args: &[&str], stdin: &str) -> RunOutput {
     ran(Command::new(env!("CARGO_BIN_EXE_restitch")), root, args, stdin).await
 }
 
 /// The same for a user with this home folder, and the binary on the path.
-pub(crate) async fn restitch_at(root: &Path, home: &Path, args: &[&str]) -> Ran {
+pub(crate) async fn restitch_at(root: &Path, home: &Path, args: &[&str]) -> RunOutput {
     let binary = Path::new(env!("CARGO_BIN_EXE_restitch"));
     let mut command = Command::new(binary);
     command.env("HOME", home).env("PATH", binary.parent().expect("folder"));
@@ -109,7 +109,7 @@ pub(crate) async fn restitch_at(root: &Path, home: &Path, args: &[&str]) -> Ran 
     ran(command, root, args, "").await
 }
 
-async fn ran(mut command: Command, root: &Path, args: &[&str], stdin: &str) -> Ran {
+async fn ran(mut command: Command, root: &Path, args: &[&str], stdin: &str) -> RunOutput {
     command
         .args(args)
         .current_dir(root)
@@ -137,7 +137,7 @@ async fn ran(mut command: Command, root: &Path, args: &[&str], stdin: &str) -> R
         });
         let out = child.wait_with_output().expect("ends");
         writer.join().expect("writes");
-        Ran {
+        RunOutput {
             code: out.status.code().unwrap_or(-1),
             stdout: String::from_utf8(out.stdout).expect("UTF-8"),
             stderr: String::from_utf8_lossy(&out.stderr).into_owned(),

@@ -18,7 +18,7 @@ fn answers_are_text_unless_asked() {
     let dir = workspace();
     for (flags, structured) in [(&[][..], false), (&["--structured"][..], true)] {
         let mut session = Session::with(binary(dir.path()), flags, json!({}));
-        let listed = session.listed();
+        let listed = session.list_tools();
         for tool in listed["tools"].as_array().expect("tools") {
             assert_eq!(tool.get("outputSchema").is_some(), structured, "{tool}");
         }
@@ -46,7 +46,7 @@ fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
         ("codex", "apply_patch"),
     ] {
         let mut session = Session::with(binary(dir.path()), &["--dialect", dialect], json!({}));
-        let listed = session.listed();
+        let listed = session.list_tools();
         let mut offered = names(&listed);
         offered.sort_unstable();
         let mut wanted = vec![edit, "multi_edit", "read_file", "search", "undo"];
@@ -57,13 +57,13 @@ fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
         assert!(size <= 6_144, "{dialect}: {size} bytes of declarations");
     }
     let mut guarded = Session::with(binary(dir.path()), &["--guard", "--stage"], json!({}));
-    let listed = guarded.listed();
+    let listed = guarded.list_tools();
     for tool in ["list_files", "task_complete", "staging"] {
         assert!(names(&listed).contains(&tool), "{tool}");
     }
     let mut chosen =
         Session::with(binary(dir.path()), &["--tools", "edit_file,hashline_edit"], json!({}));
-    assert_eq!(names(&chosen.listed()), ["edit_file", "hashline_edit"]);
+    assert_eq!(names(&chosen.list_tools()), ["edit_file", "hashline_edit"]);
     let (text, answer) = chosen.answer("read_file", json!({"path": "a.txt"}));
     assert_eq!(answer["isError"], true);
     assert!(text.contains("Use one of: edit_file, hashline_edit."), "{text}");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::server::{Server as Model, says};
+use super::server::{Server as Model, text_turn};
 
 /// What a person takes for the end of a command: the edit itself, and no more than the two seconds
 /// of the last sending.
@@ -159,7 +159,7 @@ fn below(messages: Vec<Vec<u8>>, field: u64) -> Vec<Vec<u8>> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_a_span_with_its_question_and_its_commit() {
     let collector = Collector::start();
-    let model = Model::play(vec![says("nothing")]).await;
+    let model = Model::play(vec![text_turn("nothing")]).await;
     let folder = tempfile::tempdir().expect("folder");
     fs::write(folder.path().join("secret-name.txt"), "secret-before\n").expect("file");
     let edit = |old: &str, new: &str| {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::mcp::{Session, binary};
-use super::server::{Server, calls, restitch, says};
+use super::server::{Server, call_turn, restitch, text_turn};
 
 fn numbered(total: usize) -> String {
     (1..=total).map(|n| format!("line {n}\n")).collect()
@@ -60,17 +60,17 @@ fn turn(of: &[(&str, Value)]) -> Value {
     json!({ "role": "assistant", "content": null, "tool_calls": calls })
 }
 
-async fn agent(root: &Path, server: &Server) -> super::server::Ran {
+async fn agent(root: &Path, server: &Server) -> super::server::RunOutput {
     let args = ["agent", "Do it", "--json", "--base-url", &server.url, "--model", "scripted"];
     restitch(root, &args, "").await
 }
 
 fn complete(summary: &str) -> Value {
-    calls("task_complete", json!({ "summary": summary }))
+    call_turn("task_complete", json!({ "summary": summary }))
 }
 
 /// What the model was told in answer to its last turn.
-fn told(request: &Value) -> Vec<String> {
+fn last_answer(request: &Value) -> Vec<String> {
     let messages = request["messages"].as_array().expect("messages");
     let tools = messages.iter().rev().take_while(|message| message["role"] == "tool");
     let mut said: Vec<String> =
@@ -113,8 +113,8 @@ async fn seed_002_tokens_of_a_stale_anchor_as_the_agents_model_receives_them() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let requests = server.requests();
     let tokens = |text: &str| text.len().div_ceil(4);
-    let whole = tokens(&told(&requests[1])[0]);
-    let said = told(&requests[2]);
+    let whole = tokens(&last_answer(&requests[1])[0]);
+    let said = last_answer(&requests[2]);
     let partial = tokens(&said[1]);
     println!(
         "seed 002, as the agent's model receives it (tokens as bytes / 4): whole read {whole}, stale anchor {partial}"
@@ -132,7 +132,7 @@ async fn a_completion_without_a_change_is_sent_back_once() {
     let claim = || complete("I fixed the bug");
     let server = Server::play(vec![read(), claim(), claim()]).await;
     let ran = agent(dir.path(), &server).await;
-    let answer: Value = serde_json::from_str(&told(&server.requests()[2])[0]).expect("JSON");
+    let answer: Value = serde_json::from_str(&last_answer(&server.requests()[2])[0]).expect("JSON");
     assert_eq!(answer["acknowledged"], false);
     assert_eq!(answer["error"], "No file was changed.");
     assert!(answer["hint"].as_str().expect("hint").contains("say so"), "{answer}");
@@ -151,7 +151,7 @@ async fn a_completion_without_a_change_is_sent_back_once() {
         turn(&[("edit_lines", edit(1, 1, "x"))]),
         turn(&[("undo", json!({}))]),
         claim(),
-        says("nothing was needed"),
+        text_turn("nothing was needed"),
         claim(),
     ];
     let server = Server::play(script).await;

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::proxy::Day;
+use super::proxy::Fault;
 use super::{Bucket, count};
 
 #[test]
@@ -150,7 +150,7 @@ fn an_edit_costs_three_requests() {
     let mut batch = bucket.batch("w");
     // What a process does once: the server's conditions, and commits left open by others.
     assert_eq!(batch.edit("a.txt", "n = 0", "n = 1")["ok"], true);
-    bucket.proxy.set(Day::Good);
+    bucket.proxy.set(Fault::None);
     let edits = 20;
     for number in 1..=edits {
         let (old, new) = (format!("n = {number}"), format!("n = {}", number + 1));

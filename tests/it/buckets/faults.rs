@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::proxy::Day;
-use super::{Bucket, long};
+use super::proxy::Fault;
+use super::{Bucket, is_long_run};
 
 const BEFORE: [&str; 3] = ["one\n", "two\n", "three\n"];
 const AFTER: [&str; 3] = ["uno\n", "due\n", "tre\n"];
@@ -36,7 +36,7 @@ fn requests_of(bucket: &Bucket, call: &Value, prefix: &str) -> usize {
     fill(bucket, prefix);
     // Whether the server takes conditions is found out once, and remembered.
     assert_eq!(bucket.run(prefix, &["read", "a"]).0, 0);
-    bucket.proxy.set(Day::Good);
+    bucket.proxy.set(Fault::None);
     let mut batch = bucket.batch(prefix);
     batch.send(call);
     assert_eq!(batch.reply()["ok"], true);
@@ -53,16 +53,16 @@ fn a_lost_request_or_answer_neither_loses_nor_doubles_an_edit() {
     {
         let requests = requests_of(&bucket, &call, &format!("{name}-good"));
         for at in 1..=requests {
-            for (kind, day) in
-                [("request", Day::LosesRequest(at)), ("answer", Day::LosesAnswer(at))]
+            for (kind, fault) in
+                [("request", Fault::RequestLost(at)), ("answer", Fault::AnswerLost(at))]
             {
                 let prefix = format!("{name}-{kind}-{at}");
                 fill(&bucket, &prefix);
-                bucket.proxy.set(day);
+                bucket.proxy.set(fault);
                 let mut batch = bucket.batch(&prefix);
                 batch.send(&call);
                 let reply = batch.reply();
-                bucket.proxy.set(Day::Good);
+                bucket.proxy.set(Fault::None);
                 assert_eq!(reply["ok"], true, "{prefix}: {reply}");
                 assert_eq!(files(&bucket, &prefix), wanted, "{prefix}");
                 let (_, log) = bucket.run(&prefix, &["log", "--json"]);
@@ -85,7 +85,7 @@ fn a_lost_request_or_answer_neither_loses_nor_doubles_an_edit() {
 #[test]
 fn the_server_may_go_away_at_any_request() {
     let name = "the_server_may_go_away_at_any_request";
-    if !long() {
+    if !is_long_run() {
         super::skip(name, "it waits for servers that are gone; RESTITCH_LONG=1 runs it");
         return;
     }
@@ -95,12 +95,12 @@ fn the_server_may_go_away_at_any_request() {
         for at in 1..=requests {
             let prefix = format!("{name}-down-{at}");
             fill(&bucket, &prefix);
-            bucket.proxy.set(Day::Down(at));
+            bucket.proxy.set(Fault::Down(at));
             let mut batch = bucket.batch(&prefix);
             batch.send(&call);
             let reply = batch.reply();
             drop(batch);
-            bucket.proxy.set(Day::Good);
+            bucket.proxy.set(Fault::None);
             if reply["ok"] == true {
                 continue;
             }
@@ -129,7 +129,7 @@ fn a_process_that_is_killed_leaves_all_or_nothing() {
         for at in 1..=requests {
             let prefix = format!("{name}-kill-{at}");
             fill(&bucket, &prefix);
-            bucket.proxy.set(Day::Stuck(at));
+            bucket.proxy.set(Fault::Hangs(at));
             let mut batch = bucket.batch(&prefix);
             batch.send(&call);
             let begin = std::time::Instant::now();
@@ -141,7 +141,7 @@ fn a_process_that_is_killed_leaves_all_or_nothing() {
             std::thread::sleep(std::time::Duration::from_millis(50));
             batch.child.kill().expect("kill");
             drop(batch);
-            bucket.proxy.set(Day::Good);
+            bucket.proxy.set(Fault::None);
             let torn = files(&bucket, &prefix);
             let (code, text) = bucket.run(&prefix, &["log"]);
             assert_eq!(code, 0, "{text}");
@@ -174,13 +174,13 @@ fn a_server_without_conditional_writes_is_refused() {
         return;
     };
     bucket.put("w/a", "one\n");
-    bucket.proxy.set(Day::Careless);
+    bucket.proxy.set(Fault::ConditionsIgnored);
     let (code, text) = bucket.run("w", &["edit", "a", "--old", "one", "--new", "two"]);
     assert_eq!(code, 3, "{text}");
     assert!(text.contains("s3://work/w") && text.contains("ignores If-None-Match"), "{text}");
     assert_eq!(bucket.get("w/a").as_deref(), Some("one\n"));
     assert_eq!(bucket.keys("w/.restitch/"), Vec::<String>::new());
-    bucket.proxy.set(Day::Down(1));
+    bucket.proxy.set(Fault::Down(1));
     let (code, text) = bucket.run("w", &["read", "a"]);
     assert_eq!(code, 3, "{text}");
     assert!(!text.contains("a-secret-of-this-test"), "{text}");

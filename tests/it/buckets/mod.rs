@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use proxy::Proxy;
 
-use super::disk::{count, long, skip};
+use super::disk::{count, is_long_run, skip};
 
 /// How many tests need the server.
 const NEED_SERVER: usize = 11;

@@ -1,4 +1,4 @@
-//! A proxy before the server: counts requests, and does to them what a bad day does.
+//! A proxy before the server: counts requests, and injects faults.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,24 +8,24 @@ use std::time::Duration;
 
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Day {
+pub(super) enum Fault {
     #[default]
-    Good,
+    None,
     /// The request of this number, from 1, never gets to the server.
-    LosesRequest(usize),
+    RequestLost(usize),
     /// The server carries it out, and the answer gets lost.
-    LosesAnswer(usize),
+    AnswerLost(usize),
     /// From this one on there is no server.
     Down(usize),
     /// This one and those after it wait for ever, after the server has carried it out.
-    Stuck(usize),
+    Hangs(usize),
     /// Conditions are taken away: the server writes whatever comes.
-    Careless,
+    ConditionsIgnored,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    day: Day,
+    fault: Fault,
     seen: Vec<String>,
 }
 
@@ -51,9 +51,9 @@ impl Proxy {
         Self { port, server, state }
     }
 
-    /// Begins to count anew, on such a day.
-    pub(super) fn set(&self, day: Day) {
-        *self.state.lock().expect("lock") = State { day, seen: Vec::new() };
+    /// Counts from now on, with this fault.
+    pub(super) fn set(&self, fault: Fault) {
+        *self.state.lock().expect("lock") = State { fault, seen: Vec::new() };
     }
 
     /// The requests since, as `METHOD path`.
@@ -64,23 +64,23 @@ impl Proxy {
 
 fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) {
     let Some((head, body)) = read_message(&mut client, Side::Request) else { return };
-    let (day, number) = {
+    let (fault, number) = {
         let mut state = state.lock().expect("lock");
         let line = head.lines().next().unwrap_or_default();
         state.seen.push(line.rsplit_once(' ').map_or(line, |(line, _)| line).to_owned());
-        (state.day, state.seen.len())
+        (state.fault, state.seen.len())
     };
-    match day {
-        Day::LosesRequest(at) if at == number => return,
-        Day::Down(from) if number >= from => return,
-        Day::Stuck(from) if number > from => wait_for_the_end(&mut client),
+    match fault {
+        Fault::RequestLost(at) if at == number => return,
+        Fault::Down(from) if number >= from => return,
+        Fault::Hangs(from) if number > from => wait_for_the_end(&mut client),
         _ => {}
     }
-    let careless = day == Day::Careless;
+    let ignores_conditions = fault == Fault::ConditionsIgnored;
     let lines = head.lines().filter(|line| {
         let name = line.split(':').next().unwrap_or_default().to_ascii_lowercase();
         let is_condition = name == "if-match" || name == "if-none-match";
-        name != "connection" && !(careless && is_condition)
+        name != "connection" && !(ignores_conditions && is_condition)
     });
     let head = lines.collect::<Vec<_>>().join("\r\n");
     let Ok(mut upstream) = TcpStream::connect(("127.0.0.1", server)) else { return };
@@ -90,9 +90,9 @@ fn serve(mut client: TcpStream, server: u16, state: &Mutex<State>) {
     }
     let mut answer = Vec::new();
     let _ = upstream.read_to_end(&mut answer);
-    match day {
-        Day::LosesAnswer(at) if at == number => return,
-        Day::Stuck(at) if at == number => wait_for_the_end(&mut client),
+    match fault {
+        Fault::AnswerLost(at) if at == number => return,
+        Fault::Hangs(at) if at == number => wait_for_the_end(&mut client),
         _ => {}
     }
     let _ = client.write_all(&answer);

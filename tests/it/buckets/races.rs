@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::proxy::Day;
+use super::proxy::Fault;
 use super::{Bucket, count};
 
 const PROCESSES: usize = 8;
@@ -54,7 +54,7 @@ fn count_together(bucket: &Bucket, command: impl Fn() -> Command + Sync, edits: 
 fn eight_processes_lose_no_edit_of_one_object() {
     let Some(bucket) = Bucket::start("eight_processes_lose_no_edit_of_one_object") else { return };
     let edits = count(12, 500);
-    bucket.proxy.set(Day::Good);
+    bucket.proxy.set(Fault::None);
     let start = Instant::now();
     let counted = count_together(&bucket, || bucket.command("w"), edits);
     let requests = bucket.proxy.seen().len();
@@ -74,7 +74,7 @@ fn the_count_notices_a_careless_server() {
     let Some(bucket) = Bucket::start("the_count_notices_a_careless_server") else { return };
     bucket.put("w/a", "one\n");
     assert_eq!(bucket.run("w", &["read", "a"]).0, 0, "the server is known from now on");
-    bucket.proxy.set(Day::Careless);
+    bucket.proxy.set(Fault::ConditionsIgnored);
     let edits = 12;
     let counted = count_together(&bucket, || bucket.command("w"), edits);
     println!("a careless server lost {} edits", PROCESSES * edits - counted.present);

@@ -11,7 +11,7 @@ use restitch::engine::Engine;
 use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 
-use super::{edit, now, whole, work_path};
+use super::{block_on, edit, whole_file_edit, work_path};
 
 const VARIABLE: &str = "RESTITCH_TEST_CHILD";
 
@@ -127,8 +127,8 @@ fn generations(writer: Writer, root: &Path, state: &Path, size: usize) {
         let (before, after) = (generation(number, size), generation(number + 1, size));
         match (&store, writer) {
             (Some(store), _) => {
-                let edit = whole(&path, Some(&before), &after);
-                now(store.commit(vec![edit], CommitOptions::default())).expect("commit");
+                let edit = whole_file_edit(&path, Some(&before), &after);
+                block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
             }
             (None, Writer::InPlace) => {
                 let target = OpenOptions::new().write(true).open(&file).expect("file");

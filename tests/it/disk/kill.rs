@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
 use super::child::{Writer, generation, generation_of, spawn};
-use super::{Work, count, has, long, skip};
+use super::{Sandbox, count, has, is_long_run, skip};
 
 const SIZE: usize = 400_000;
 
@@ -18,7 +18,7 @@ struct Kills {
 }
 
 /// Starts a writer again and again and kills it after a moment that differs each time.
-fn kill_randomly(work: &Work, writer: Writer, kills: usize) -> Kills {
+fn kill_randomly(work: &Sandbox, writer: Writer, kills: usize) -> Kills {
     let file = work.file("file");
     let mut seen = Kills { torn: 0, lost: 0, after_commit: 0 };
     let mut acknowledged = 0;
@@ -67,7 +67,7 @@ fn kill_randomly(work: &Work, writer: Writer, kills: usize) -> Kills {
 
 #[test]
 fn random_kills_leave_the_old_or_the_new_file() {
-    let work = Work::new();
+    let work = Sandbox::new();
     let kills = count(150, 10_000);
     let seen = kill_randomly(&work, Writer::Store, kills);
     println!(
@@ -75,13 +75,13 @@ fn random_kills_leave_the_old_or_the_new_file() {
         seen.torn,
         seen.lost,
         seen.after_commit,
-        work.litter().len()
+        work.leftover_files().len()
     );
     assert_eq!((seen.torn, seen.lost), (0, 0));
     assert!(seen.after_commit * 10 > kills, "the kills come too early to mean anything");
     reclaim(&work);
 
-    let broken = Work::new();
+    let broken = Sandbox::new();
     let kills = count(60, 1_000);
     // On a busy machine the kills may all miss the short time that counts; then again.
     let torn = (0..60).map(|_| kill_randomly(&broken, Writer::InPlace, kills).torn);
@@ -91,7 +91,7 @@ fn random_kills_leave_the_old_or_the_new_file() {
 }
 
 /// Only our own dead and old temps go.
-fn reclaim(work: &Work) {
+fn reclaim(work: &Sandbox) {
     let dead = Command::new("true")
         .spawn()
         .and_then(|mut child| child.wait().map(|_| child.id()))
@@ -109,23 +109,27 @@ fn reclaim(work: &Work) {
     fs::hard_link(work.file("linked-twin"), work.file(&linked)).expect("link");
     std::os::unix::fs::symlink("file", work.file(&symlink)).expect("symlink");
     let old = SystemTime::now() - Duration::from_secs(61);
-    for name in work.litter() {
+    for name in work.leftover_files() {
         if let Ok(file) = fs::File::options().write(true).open(&name) {
             file.set_modified(old).expect("age");
         }
     }
     fs::write(work.file(&young), "x").expect("young");
     kept.extend([young, symlink]);
-    let before = work.litter().len();
+    let before = work.leftover_files().len();
     let number = generation_of(&fs::read(work.file("file")).expect("file"), SIZE).expect("whole");
     let path = super::work_path("file");
-    let edit = super::whole(&path, Some(&generation(number, SIZE)), &generation(number + 1, SIZE));
+    let edit = super::whole_file_edit(
+        &path,
+        Some(&generation(number, SIZE)),
+        &generation(number + 1, SIZE),
+    );
     let store = work.store();
-    super::now(restitch::port::FileStore::commit(&store, vec![edit], Default::default()))
+    super::block_on(restitch::port::FileStore::commit(&store, vec![edit], Default::default()))
         .expect("commit");
-    let left = work.litter();
+    let left = work.leftover_files();
     println!(
-        "litter: {before} names of our form, {} left, all of them not ours to take",
+        "leftover_files: {before} names of our form, {} left, all of them not ours to take",
         left.len()
     );
     for name in &kept {
@@ -138,7 +142,7 @@ fn reclaim(work: &Work) {
 struct Scenario {
     name: &'static str,
     old: Vec<u8>,
-    prepare: fn(&Work),
+    prepare: fn(&Sandbox),
     arguments: &'static [&'static str],
     path: &'static str,
 }
@@ -167,7 +171,7 @@ const SYSCALLS: &[&str] = &[
 ];
 
 fn scenarios() -> Vec<Scenario> {
-    let plain = |_: &Work| {};
+    let plain = |_: &Sandbox| {};
     let edit: &[&str] = &["--old", "two", "--new", "zwei"];
     let text = b"one\ntwo\nthree\n".to_vec();
     let big = [b"two\n".to_vec(), vec![b'x'; 10 << 20], b"\n".to_vec()].concat();
@@ -229,7 +233,7 @@ fn new_bytes(old: &[u8], arguments: &[&str]) -> Vec<u8> {
 }
 
 /// The file as it is; `None` when absent.
-fn look(work: &Work, path: &str) -> Option<Vec<u8>> {
+fn look(work: &Sandbox, path: &str) -> Option<Vec<u8>> {
     fs::read(work.file(path)).ok()
 }
 
@@ -240,11 +244,11 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
     }
     let (mut points, mut bad, mut seen_new) = (0, Vec::new(), 0);
     let all = scenarios();
-    let chosen = if long() { all.len() } else { 3 };
+    let chosen = if is_long_run() { all.len() } else { 3 };
     for scenario in all.into_iter().take(chosen) {
         for syscall in SYSCALLS {
             for when in 1.. {
-                let work = Work::in_memory();
+                let work = Sandbox::in_memory();
                 fs::write(work.file("f"), &scenario.old).expect("file");
                 (scenario.prepare)(&work);
                 let before = look(&work, scenario.path);
@@ -265,7 +269,7 @@ fn a_kill_at_any_system_call_leaves_the_old_or_the_new_file() {
                     bad.push(format!("{}: {syscall} {when}", scenario.name));
                 }
                 // Most closes are of the loader and the runtime; a few stand for all.
-                if !long() && (*syscall == "close" || *syscall == "openat") && when >= 6 {
+                if !is_long_run() && (*syscall == "close" || *syscall == "openat") && when >= 6 {
                     break;
                 }
             }
@@ -284,7 +288,7 @@ fn the_kill_harness_sees_a_writer_that_truncates() {
     if !has("strace") {
         return skip("kill at every system call, broken writer", "strace is not installed");
     }
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
     let mut torn = 0;
     for when in 1..8 {
@@ -310,7 +314,7 @@ fn the_kill_harness_sees_a_writer_that_truncates() {
 }
 
 /// Runs one edit under strace; whether it was killed.
-fn trace(work: &Work, scenario: &Scenario, inject: &str) -> bool {
+fn trace(work: &Sandbox, scenario: &Scenario, inject: &str) -> bool {
     use std::os::unix::process::ExitStatusExt as _;
     let nowhere = Path::new("/dev/null");
     let status =
@@ -318,7 +322,7 @@ fn trace(work: &Work, scenario: &Scenario, inject: &str) -> bool {
     status.signal() == Some(9) || status.code() == Some(137)
 }
 
-fn strace(work: &Work, scenario: &Scenario, log: &Path, inject: &str) -> Command {
+fn strace(work: &Sandbox, scenario: &Scenario, log: &Path, inject: &str) -> Command {
     // A fault in the runtime's own wake-up makes it wait for ever; that is no write of ours.
     let mut command = Command::new("timeout");
     command
@@ -365,17 +369,17 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
         "read",
         "lseek",
     ];
-    let errors = if long() { ERRORS } else { &ERRORS[..2] };
-    let calls = if long() { CALLS } else { &CALLS[..8] };
-    let chosen = if long() { usize::MAX } else { 3 };
-    let (mut faults, mut contradictions, mut litter, mut refused) = (0, Vec::new(), 0, 0);
+    let errors = if is_long_run() { ERRORS } else { &ERRORS[..2] };
+    let calls = if is_long_run() { CALLS } else { &CALLS[..8] };
+    let chosen = if is_long_run() { usize::MAX } else { 3 };
+    let (mut faults, mut contradictions, mut leftover_files, mut refused) = (0, Vec::new(), 0, 0);
     for scenario in scenarios().into_iter().filter(|s| s.name != "ten megabytes").take(chosen) {
         for call in calls {
             // The loader and the runtime make many of these; three errors stand for ten.
             let common = ["newfstatat", "statx", "openat", "read", "lseek", "write"].contains(call);
             for error in if common { &errors[..errors.len().min(3)] } else { errors } {
-                for when in 1..=if long() { 60 } else { 4 } {
-                    let work = Work::in_memory();
+                for when in 1..=if is_long_run() { 60 } else { 4 } {
+                    let work = Sandbox::in_memory();
                     fs::write(work.file("f"), &scenario.old).expect("file");
                     (scenario.prepare)(&work);
                     let before = look(&work, scenario.path);
@@ -404,7 +408,7 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
                         contradictions
                             .push(format!("{}: {call} {error} {when}: {reply:?}", scenario.name));
                     }
-                    let mut left = work.litter();
+                    let mut left = work.leftover_files();
                     // What was displaced and cannot be read could be another program's; it stays,
                     // and the answer names it.
                     let answer = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -414,8 +418,11 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
                     });
                     // A fault in removing a temp file leaves it; it is reclaimed later.
                     if reply.is_some() && *call != "unlinkat" && !left.is_empty() {
-                        litter += 1;
-                        println!("litter after {}: {call} {error} {when}: {left:?}", scenario.name);
+                        leftover_files += 1;
+                        println!(
+                            "leftover_files after {}: {call} {error} {when}: {left:?}",
+                            scenario.name
+                        );
                     }
                     if work.file("l").exists() && !work.file("l").is_symlink() {
                         contradictions.push(format!("{}: the symlink is gone", scenario.name));
@@ -427,7 +434,7 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     // A writer that does not look at its results says yes to what did not happen.
     let mut lies = 0;
     for error in &errors[..2] {
-        let work = Work::in_memory();
+        let work = Sandbox::in_memory();
         fs::write(work.file("f"), "old\n").expect("file");
         let script = format!("printf 'new\\n' > {} 2>/dev/null; exit 0", work.file("f").display());
         let inject = format!("inject=write:error={error}:when=1+");
@@ -441,18 +448,18 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     println!("broken writer (looks at no result): {lies} of 2 answers contradict the disk");
     assert!(lies > 0);
     println!(
-        "{faults} single faults: {refused} refused, {} contradictions, {litter} with temps left",
+        "{faults} single faults: {refused} refused, {} contradictions, {leftover_files} with temps left",
         contradictions.len()
     );
     assert!(contradictions.is_empty(), "{contradictions:#?}");
-    assert_eq!(litter, 0);
+    assert_eq!(leftover_files, 0);
     assert!(refused > 0);
 }
 
 #[test]
 fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
     let runs = count(10, 200);
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), "n 0\n").expect("file");
     let mut value = 0_u64;
     for n in 0..runs {
@@ -487,7 +494,7 @@ fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
         let text = fs::read_to_string(work.file("f")).expect("file");
         value = text.trim_start_matches("n ").trim().parse().expect("whole");
         assert!(acknowledged <= value - from, "an acknowledged edit is not there");
-        assert_eq!(work.litter(), Vec::<String>::new());
+        assert_eq!(work.leftover_files(), Vec::<String>::new());
     }
     println!("{runs} signals: no temp left, {value} edits in all");
     assert!(value > 0);

@@ -12,7 +12,7 @@ use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::{DiskOptions, DiskStore, SyncMode};
 use rustix::fs::XattrFlags;
 
-use super::{Work, edit, is_root, now, skip, whole, work_path};
+use super::{Sandbox, block_on, edit, is_root, skip, whole_file_edit, work_path};
 
 pub(crate) fn chmod(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
@@ -67,7 +67,7 @@ fn mode_owner_access_list_and_attributes_are_kept() {
     if owners.len() == 1 {
         skip("files of another owner", "needs root");
     }
-    let work = Work::new();
+    let work = Sandbox::new();
     let engine = work.engine();
     let (mut cases, mut without) = (0, 0);
     for mode in modes {
@@ -114,7 +114,7 @@ fn mode_owner_access_list_and_attributes_are_kept() {
 
 #[test]
 fn a_default_access_list_of_the_folder_does_not_widen_a_file() {
-    let work = Work::new();
+    let work = Sandbox::new();
     let folder = work.file("d");
     fs::create_dir(&folder).expect("folder");
     fs::write(folder.join("f"), "old\n").expect("file");
@@ -143,7 +143,7 @@ fn a_default_access_list_of_the_folder_does_not_widen_a_file() {
 
 #[test]
 fn symlinks_stay_and_their_target_is_edited() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::create_dir_all(work.file("a/b")).expect("folders");
     fs::write(work.file("a/b/f"), "old\n").expect("file");
     fs::write(work.outside().join("f"), "old\n").expect("outside");
@@ -191,7 +191,7 @@ fn symlinks_stay_and_their_target_is_edited() {
 
 #[test]
 fn what_is_no_file_is_refused_at_once() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::create_dir(work.file("folder")).expect("folder");
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -234,13 +234,13 @@ fn what_is_no_file_is_refused_at_once() {
         }
     }
     let proc = DiskStore::open(Path::new("/proc/self")).expect("store");
-    let refused = now(proc.load(&work_path("comm"))).expect_err("made by the kernel");
+    let refused = block_on(proc.load(&work_path("comm"))).expect_err("made by the kernel");
     assert_eq!(refused.code, EditCode::InvalidPath, "{refused}");
 }
 
 #[test]
 fn read_only_files_are_refused_and_untouched() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), "old\n").expect("file");
     chmod(&work.file("f"), 0o444);
     let before = fs::metadata(work.file("f")).expect("meta");
@@ -251,12 +251,12 @@ fn read_only_files_are_refused_and_untouched() {
         (before.ino(), before.mtime_nsec(), before.ctime_nsec()),
         (after.ino(), after.mtime_nsec(), after.ctime_nsec())
     );
-    assert_eq!(work.litter(), Vec::<String>::new());
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
 }
 
 #[test]
 fn hard_links_stay_together_and_the_report_says_so() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("a"), "old\n").expect("file");
     fs::hard_link(work.file("a"), work.file("b")).expect("link");
     let report = edit(&work.engine(), "a", "old", "a longer new").expect("edit");
@@ -276,7 +276,7 @@ fn a_file_that_is_a_mount_point_is_written_in_place() {
     if !is_root() {
         return skip("bind mounts", "needs root");
     }
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.outside().join("source"), "old\n").expect("source");
     fs::write(work.file("f"), "").expect("target");
     let source = work.outside().join("source");
@@ -294,11 +294,11 @@ fn a_file_that_is_a_mount_point_is_written_in_place() {
         report.explanation.warnings
     );
     assert_eq!(fs::read(source).expect("source"), b"new\n");
-    assert_eq!(work.litter(), Vec::<String>::new());
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
 }
 
 /// Runs the binary as another user.
-fn as_nobody(work: &Work, arguments: &[&str]) -> serde_json::Value {
+fn as_nobody(work: &Sandbox, arguments: &[&str]) -> serde_json::Value {
     let binary = work.root().parent().expect("parent").join("restitch");
     if !binary.exists() {
         // By another process: a file that this one writes cannot be run while a test forks.
@@ -329,7 +329,7 @@ fn files_of_others_keep_their_owner_or_are_refused() {
     if !is_root() {
         return skip("files of others", "needs root to become another user");
     }
-    let work = Work::new();
+    let work = Sandbox::new();
     chmod(&work.root(), 0o777);
     for (name, mode) in [("shared", 0o666), ("closed", 0o644), ("secret", 0o600)] {
         fs::write(work.file(name), "old\n").expect("file");
@@ -353,12 +353,12 @@ fn files_of_others_keep_their_owner_or_are_refused() {
     }
     let reply = as_nobody(&work, &["edit", "tight/new", "--old", "", "--new", "x"]);
     assert_eq!(reply["code"], "EDIT_FILE_WRITE_ERROR", "{reply}");
-    assert_eq!(work.litter(), Vec::<String>::new());
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
 }
 
 #[test]
 fn the_file_size_limit_is_an_error_and_not_death() {
-    let work = Work::new();
+    let work = Sandbox::new();
     let big = format!("two\n{}", "x".repeat(60_000));
     fs::write(work.file("f"), &big).expect("file");
     for limit in [8, 16] {
@@ -376,7 +376,7 @@ fn the_file_size_limit_is_an_error_and_not_death() {
             .unwrap_or_else(|error| panic!("{error}: {:?}", output.status));
         assert_eq!(reply["code"], "EDIT_FILE_WRITE_ERROR", "{reply}");
         assert_eq!(fs::read_to_string(work.file("f")).expect("file"), big);
-        assert_eq!(work.litter(), Vec::<String>::new());
+        assert_eq!(work.leftover_files(), Vec::<String>::new());
     }
 }
 
@@ -385,7 +385,7 @@ fn a_full_file_system_leaves_the_old_file() {
     if !is_root() {
         return skip("a 64 KiB file system", "needs root to mount");
     }
-    let work = Work::new();
+    let work = Sandbox::new();
     let root = work.root();
     let options = ["-t", "tmpfs", "-o", "size=64k,nr_inodes=64", "tmpfs"];
     if !Command::new("mount").args(options).arg(&root).status().is_ok_and(|status| status.success())
@@ -415,7 +415,7 @@ fn a_full_file_system_leaves_the_old_file() {
                     refused += 1;
                 }
             }
-            assert_eq!(work.litter(), Vec::<String>::new(), "edit {n}");
+            assert_eq!(work.leftover_files(), Vec::<String>::new(), "edit {n}");
         }
         println!(
             "64 KiB file system: {done} edits written, {refused} refused, the old file intact each time"
@@ -442,7 +442,7 @@ fn a_full_file_system_leaves_the_old_file() {
 
 #[test]
 fn encodings_endings_and_positions_are_kept_on_the_disk() {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let engine = work.engine();
     let encode = |text: &str, encoding: &str| -> Vec<u8> {
         let units = || text.encode_utf16();
@@ -518,7 +518,7 @@ fn encoding_rs_gbk(text: &str) -> Vec<u8> {
 
 #[test]
 fn without_a_state_folder_edits_still_work_and_say_so() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), "old\n").expect("file");
     fs::write(work.root().with_file_name("blocked"), "a file, not a folder").expect("file");
     let state = Some(work.root().with_file_name("blocked").join("state"));
@@ -532,30 +532,30 @@ fn without_a_state_folder_edits_still_work_and_say_so() {
         report.explanation.warnings
     );
     assert_eq!(fs::read(work.file("f")).expect("file"), b"new\n");
-    let refused =
-        now(engine.undo(None, &restitch::engine::CallOptions::default())).expect_err("no history");
+    let refused = block_on(engine.undo(None, &restitch::engine::CallOptions::default()))
+        .expect_err("no history");
     assert!(refused.text().contains("RESTITCH_STATE_DIR"), "{}", refused.text());
 }
 
 #[test]
 fn a_panic_while_deciding_leaves_the_file_and_the_store_usable() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), "now\n").expect("file");
     let store = work.store();
     let path = work_path("f");
-    let edit = whole(&path, Some(b"before\n"), b"after\n")
+    let edit = whole_file_edit(&path, Some(b"before\n"), b"after\n")
         .with_rebase(std::sync::Arc::new(|_| panic!("a bug")));
-    let commit = || now(store.commit(vec![edit], CommitOptions::default()));
+    let commit = || block_on(store.commit(vec![edit], CommitOptions::default()));
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(commit)).is_err());
     assert_eq!(fs::read(work.file("f")).expect("file"), b"now\n");
-    assert_eq!(work.litter(), Vec::<String>::new());
-    let edit = whole(&path, Some(b"now\n"), b"then\n");
-    now(store.commit(vec![edit], CommitOptions::default())).expect("the store is not stuck");
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
+    let edit = whole_file_edit(&path, Some(b"now\n"), b"then\n");
+    block_on(store.commit(vec![edit], CommitOptions::default())).expect("the store is not stuck");
 }
 
 #[test]
 fn the_faster_promise_is_reported_as_unknown_durability() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), "old\n").expect("file");
     let options = DiskOptions { sync_mode: SyncMode::Rename, ..work.options() };
     let store = DiskStore::open_with(&work.root(), options).expect("store");

@@ -33,13 +33,13 @@ use restitch::store::{DiskOptions, DiskStore};
 use restitch::text::Snapshot;
 
 /// Whether the full counts are asked for.
-pub(crate) fn long() -> bool {
+pub(crate) fn is_long_run() -> bool {
     std::env::var_os("RESTITCH_LONG").is_some_and(|value| value == "1")
 }
 
 /// `short` or `long` as the run wants it.
 pub(crate) fn count(short: usize, long_form: usize) -> usize {
-    if long() { long_form } else { short }
+    if is_long_run() { long_form } else { short }
 }
 
 /// Says loudly that a proof did not run here.
@@ -49,7 +49,7 @@ pub(crate) fn skip(what: &str, why: &str) {
 }
 
 /// Finishes a future that never waits: outside a runtime the store works in place.
-pub(crate) fn now<F: Future>(future: F) -> F::Output {
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
         Poll::Pending => panic!("the future waits"),
@@ -57,11 +57,11 @@ pub(crate) fn now<F: Future>(future: F) -> F::Output {
 }
 
 /// A root and a state folder that go away with the test.
-pub(crate) struct Work {
+pub(crate) struct Sandbox {
     temp: tempfile::TempDir,
 }
 
-impl Work {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         Self::on(&std::env::temp_dir())
     }
@@ -117,7 +117,7 @@ impl Work {
     }
 
     /// Names in the root that a commit should not leave.
-    pub(crate) fn litter(&self) -> Vec<String> {
+    pub(crate) fn leftover_files(&self) -> Vec<String> {
         names_below(&self.root()).into_iter().filter(|name| name.contains(".restitch-")).collect()
     }
 }
@@ -149,11 +149,15 @@ pub(crate) fn edit(
         language: None,
     };
     let path = engine.path(path)?;
-    now(engine.edit_file(&path, &request, &CallOptions::default()))
+    block_on(engine.edit_file(&path, &request, &CallOptions::default()))
 }
 
 /// The whole file, replaced.
-pub(crate) fn whole(path: &WorkPath, before: Option<&[u8]>, after: &[u8]) -> VerifiedEdit {
+pub(crate) fn whole_file_edit(
+    path: &WorkPath,
+    before: Option<&[u8]>,
+    after: &[u8],
+) -> VerifiedEdit {
     let before = before.map(|bytes| Snapshot::decode(bytes.to_vec()).expect("text"));
     let after = After::Content(after.into());
     restitch::internals::restored(path.clone(), before, after, Explanation::plain(Rung::Exact))

@@ -7,7 +7,7 @@ use restitch::edit::EditCode;
 use restitch::port::{CommitOptions, FileStore as _};
 use restitch::store::DiskOptions;
 
-use super::{Work, count, edit, names_below, now, whole};
+use super::{Sandbox, block_on, count, edit, names_below, whole_file_edit};
 
 const SECRET: &str = "canary: must not be seen or changed\n";
 
@@ -86,8 +86,8 @@ fn hostile(dice: &mut Dice, outside: &str) -> String {
 }
 
 /// A root full of ways out, and what lies outside.
-fn prepare() -> Work {
-    let work = Work::in_memory();
+fn prepare() -> Sandbox {
+    let work = Sandbox::in_memory();
     fs::write(work.outside().join("canary"), SECRET).expect("canary");
     fs::create_dir(work.root().with_file_name("root-evil")).expect("sibling");
     fs::write(work.root().with_file_name("root-evil").join("canary"), SECRET).expect("canary");
@@ -102,7 +102,7 @@ fn prepare() -> Work {
     work
 }
 
-fn outside(work: &Work) -> Vec<(String, Option<Vec<u8>>)> {
+fn outside(work: &Sandbox) -> Vec<(String, Option<Vec<u8>>)> {
     let mut names = names_below(work.root().parent().expect("parent"));
     let inside = format!("{}/", work.root().display());
     let state = work.state().display().to_string();
@@ -126,15 +126,16 @@ fn no_path_string_leads_outside() {
     for n in 0..tries {
         let text = hostile(&mut dice, &beside);
         let Ok(path) = engine.path(&text) else { continue };
-        match now(store.load(&path)) {
+        match block_on(store.load(&path)) {
             Ok(bytes) => {
                 assert_ne!(bytes, SECRET.as_bytes(), "{text:?} reads outside");
                 read += 1;
             }
             Err(_) => {
-                let edit = whole(&path, None, b"made\n");
-                created +=
-                    usize::from(now(store.commit(vec![edit], CommitOptions::default())).is_ok());
+                let edit = whole_file_edit(&path, None, b"made\n");
+                created += usize::from(
+                    block_on(store.commit(vec![edit], CommitOptions::default())).is_ok(),
+                );
             }
         }
         if n % 5_000 == 0 {
@@ -252,7 +253,7 @@ fn naive(path: &str) -> bool {
 
 #[test]
 fn protected_names_are_refused_in_any_spelling() {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     fs::create_dir_all(work.file("folder")).expect("folder");
     let engine = work.engine();
     let spellings = spellings();
@@ -283,7 +284,7 @@ fn protected_names_are_refused_in_any_spelling() {
 
 #[test]
 fn protected_files_are_refused_through_links_and_allowed_when_asked_for() {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     fs::create_dir_all(work.file(".git/hooks")).expect("folder");
     fs::write(work.file(".git/config"), "[core]\n\thooksPath = tools/hooks\n").expect("config");
     fs::create_dir_all(work.file("tools/hooks")).expect("folder");
@@ -318,7 +319,7 @@ fn protected_files_are_refused_through_links_and_allowed_when_asked_for() {
 
 #[test]
 fn the_state_folder_is_not_a_place_to_edit() {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let options = DiskOptions { state: Some(work.file("state")), ..DiskOptions::default() };
     let store = restitch::store::DiskStore::open_with(&work.root(), options).expect("store");
     let engine = restitch::engine::Engine::builder(store).build();

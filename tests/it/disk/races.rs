@@ -11,7 +11,7 @@ use restitch::edit::EditCode;
 use restitch::port::{CommitOptions, FileStore as _};
 
 use super::child::{ALIASES, Writer, counter_line, numbers, spawn};
-use super::{Work, count, edit, names_below, now, whole, work_path};
+use super::{Sandbox, block_on, count, edit, names_below, whole_file_edit, work_path};
 
 struct Counted {
     present: usize,
@@ -24,7 +24,7 @@ struct Counted {
 fn count_together(writer: Writer, edits: usize) -> Counted {
     const PROCESSES: usize = 8;
     const THREADS: usize = 8;
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let writers = PROCESSES * THREADS;
     let start: String = (0..writers).map(|id| counter_line(id, 0)).collect();
     fs::write(work.file("counters"), &start).expect("file");
@@ -75,7 +75,7 @@ fn count_together(writer: Writer, edits: usize) -> Counted {
     let present =
         end.lines().filter_map(|line| line.rsplit(' ').next()?.parse::<usize>().ok()).sum();
     if writer == Writer::Store {
-        assert_eq!(work.litter(), Vec::<String>::new());
+        assert_eq!(work.leftover_files(), Vec::<String>::new());
         assert!(work.file("link").is_symlink(), "the alias is still an alias");
     }
     Counted { present, lost, torn: torn.into_inner(), reads: reads.into_inner() }
@@ -119,7 +119,7 @@ fn no_edit_of_64_writers_is_lost() {
 
 #[test]
 fn hard_linked_names_share_one_lock() {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let writers = 8;
     let edits = count(8, 200);
     let start: String = (0..writers).map(|id| counter_line(id, 0)).collect();
@@ -148,7 +148,7 @@ fn hard_linked_names_share_one_lock() {
 #[test]
 fn one_creator_of_a_name_wins() {
     let rounds = count(40, 1_000);
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let store = work.store();
     for round in 0..rounds {
         let path = work_path(&format!("new/{}/file{round}", round % 7));
@@ -157,8 +157,8 @@ fn one_creator_of_a_name_wins() {
                 .map(|id| {
                     let (store, path) = (store.clone(), path.clone());
                     scope.spawn(move || {
-                        let edit = whole(&path, None, format!("by {id}\n").as_bytes());
-                        match now(store.commit(vec![edit], CommitOptions::default())) {
+                        let edit = whole_file_edit(&path, None, format!("by {id}\n").as_bytes());
+                        match block_on(store.commit(vec![edit], CommitOptions::default())) {
                             Ok(_) => Some(id),
                             Err(refusal) => {
                                 assert_eq!(refusal.code, EditCode::CreateExisting, "{refusal}");
@@ -175,7 +175,7 @@ fn one_creator_of_a_name_wins() {
         assert_eq!(content, format!("by {}\n", winners[0]));
     }
     println!("{rounds} names x 16 creators: one winner each");
-    assert_eq!(work.litter(), Vec::<String>::new());
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
     // Looking first and writing then, as most tools create, has several winners.
     let tries = 100 * rounds;
     let doubled = (0..tries)
@@ -203,7 +203,7 @@ fn one_creator_of_a_name_wins() {
 
 /// How a foreign editor saves, which takes no locks.
 #[derive(Debug, Clone, Copy)]
-enum Saves {
+enum SaveMethod {
     ByRename,
     InPlace,
 }
@@ -211,11 +211,11 @@ enum Saves {
 /// An editor without locks saves version after version while we edit another line. Every
 /// version it saved must be there still: in the file, in the history, or beside the file.
 fn foreign_editor(
-    saves: Saves,
-    ours: impl Fn(&Work, usize) + Sync,
+    saves: SaveMethod,
+    ours: impl Fn(&Sandbox, usize) + Sync,
     time: Duration,
 ) -> (usize, usize, usize) {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let version = |n: usize| format!("foreign {n:08}\nours {:08}\n", 0);
     fs::write(work.file("f"), version(0)).expect("file");
     let stop = AtomicBool::new(false);
@@ -233,12 +233,12 @@ fn foreign_editor(
         while began.elapsed() < time {
             n += 1;
             match saves {
-                Saves::ByRename => {
+                SaveMethod::ByRename => {
                     let temp = work.outside().join("draft");
                     fs::write(&temp, version(n)).expect("draft");
                     fs::rename(&temp, work.file("f")).expect("save");
                 }
-                Saves::InPlace => {
+                SaveMethod::InPlace => {
                     let file = fs::File::options().write(true).open(work.file("f")).expect("file");
                     file.write_all_at(version(n).as_bytes(), 0).expect("save");
                 }
@@ -265,11 +265,11 @@ fn foreign_editor(
 fn a_foreign_editors_last_version_is_never_lost() {
     let rounds = count(60, 3_000);
     let time = Duration::from_millis(12);
-    for saves in [Saves::ByRename, Saves::InPlace] {
+    for saves in [SaveMethod::ByRename, SaveMethod::InPlace] {
         let (mut saved, mut edits, mut lost) = (0, 0, 0);
         for _ in 0..rounds {
             let engines = std::sync::Mutex::new(None);
-            let ours = |work: &Work, n: usize| {
+            let ours = |work: &Sandbox, n: usize| {
                 let mut engine = engines.lock().expect("engine");
                 let engine = engine.get_or_insert_with(|| work.engine());
                 let text = fs::read_to_string(work.file("f")).unwrap_or_default();
@@ -290,7 +290,7 @@ fn a_foreign_editors_last_version_is_never_lost() {
     // Broken: reads, thinks, writes what it made of it.
     let mut lost = 0;
     for _ in 0..rounds {
-        let naive = |work: &Work, n: usize| {
+        let naive = |work: &Sandbox, n: usize| {
             let text = fs::read_to_string(work.file("f")).unwrap_or_default();
             let Some(old) = text.lines().find(|line| line.starts_with("ours ")) else { return };
             std::thread::sleep(Duration::from_micros(300));
@@ -298,7 +298,7 @@ fn a_foreign_editors_last_version_is_never_lost() {
             fs::write(&temp, text.replace(old, &format!("ours {:08}", n + 1))).expect("temp");
             fs::rename(temp, work.file("f")).expect("rename");
         };
-        lost += foreign_editor(Saves::ByRename, naive, time).2;
+        lost += foreign_editor(SaveMethod::ByRename, naive, time).2;
     }
     println!("broken writer (read, think, rename): {lost} last versions lost in {rounds} rounds");
     assert!(lost > 0, "the harness does not see a lost version");
@@ -312,7 +312,7 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
     use restitch::text::Snapshot;
     use std::sync::Arc;
 
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let store = work.store();
     let path = work_path("f");
     fs::write(work.file("f"), "stale\n").expect("file");
@@ -331,11 +331,12 @@ fn a_version_saved_at_the_very_moment_is_kept_and_reported() {
         fs::rename(temp, &file).expect("save");
         Ok(replace(&rebased, current))
     }));
-    let committed = now(store.commit(vec![edit], CommitOptions::default())).expect("commit");
+    let committed = block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
     let warnings = committed[0].warnings.join("\n");
     assert!(warnings.contains("another program saved"), "{warnings}");
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "ours\n");
-    now(store.undo(Some(committed[0].revision), restitch::port::UndoMode::Apply)).expect("undo");
+    block_on(store.undo(Some(committed[0].revision), restitch::port::UndoMode::Apply))
+        .expect("undo");
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), "saved by a foreign program\n");
 }
 
@@ -352,7 +353,7 @@ fn swapper(one: PathBuf, other: PathBuf, stop: &AtomicBool) -> usize {
 
 const SECRET: &str = "canary: must not be seen or changed\n";
 
-fn canaries(work: &Work) {
+fn canaries(work: &Sandbox) {
     for name in ["f", "deep/f", "deep/er/f"] {
         let file = work.outside().join(name);
         fs::create_dir_all(file.parent().expect("parent")).expect("folder");
@@ -361,7 +362,7 @@ fn canaries(work: &Work) {
 }
 
 /// Names and contents outside that are not as they were.
-fn escapes(work: &Work) -> usize {
+fn escapes(work: &Sandbox) -> usize {
     names_below(&work.outside())
         .iter()
         .filter(|name| {
@@ -384,9 +385,9 @@ enum Component {
 fn race(
     component: Component,
     tries: usize,
-    act: impl Fn(&Work, &str, usize) -> bool,
+    act: impl Fn(&Sandbox, &str, usize) -> bool,
 ) -> (usize, usize, usize) {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     canaries(&work);
     fs::create_dir_all(work.file("deep/er")).expect("folders");
     fs::write(work.file("deep/er/f"), "inside\n").expect("file");
@@ -439,10 +440,10 @@ fn renaming_races_never_lead_outside() {
                 .expect("store")
             });
             let path = work_path(path);
-            let Ok(before) = now(store.load(&path)) else { return false };
+            let Ok(before) = block_on(store.load(&path)) else { return false };
             assert_ne!(before, SECRET.as_bytes(), "read outside");
-            let edit = whole(&path, Some(&before), format!("inside {n}\n").as_bytes());
-            now(store.commit(vec![edit], CommitOptions::default())).is_ok()
+            let edit = whole_file_edit(&path, Some(&before), format!("inside {n}\n").as_bytes());
+            block_on(store.commit(vec![edit], CommitOptions::default())).is_ok()
         });
         println!(
             "renaming race on {component:?}: {tried} tries, {through} written, {leaks} escapes"
@@ -469,7 +470,7 @@ fn renaming_races_never_lead_outside() {
 #[test]
 fn a_link_in_place_of_the_temp_file_leads_nowhere() {
     let tries = count(300, 20_000);
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     canaries(&work);
     let stop = AtomicBool::new(false);
     let store = work.store();
@@ -492,11 +493,11 @@ fn a_link_in_place_of_the_temp_file_leads_nowhere() {
             }
         });
         for n in 0..tries {
-            match now(store.load(&path)) {
+            match block_on(store.load(&path)) {
                 Ok(before) => {
                     assert_ne!(before, SECRET.as_bytes(), "read outside");
-                    let edit = whole(&path, Some(&before), format!("{n}\n").as_bytes());
-                    let _ = now(store.commit(vec![edit], CommitOptions::default()));
+                    let edit = whole_file_edit(&path, Some(&before), format!("{n}\n").as_bytes());
+                    let _ = block_on(store.commit(vec![edit], CommitOptions::default()));
                 }
                 Err(_) => {
                     // The attacker's link took the name; begin again.

@@ -10,13 +10,13 @@ use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use restitch::text::Snapshot;
 use serde_json::{Value, json};
 
-use super::{Work, count, edit, now, skip, whole, work_path};
+use super::{Sandbox, block_on, count, edit, skip, whole_file_edit, work_path};
 
 fn commit(
     store: &DiskStore,
     batch: Vec<VerifiedEdit>,
 ) -> Result<Vec<restitch::port::Committed>, restitch::edit::Refusal> {
-    now(store.commit(batch, CommitOptions::default()))
+    block_on(store.commit(batch, CommitOptions::default()))
 }
 
 fn removal(name: &str, before: &[u8]) -> VerifiedEdit {
@@ -30,7 +30,7 @@ fn removal(name: &str, before: &[u8]) -> VerifiedEdit {
 }
 
 /// The real binary with these arguments; code and JSON reply.
-fn run(work: &Work, arguments: &[&str]) -> (Option<i32>, Value) {
+fn run(work: &Sandbox, arguments: &[&str]) -> (Option<i32>, Value) {
     let output =
         work.restitch().args(["--no-model", "--json"]).args(arguments).output().expect("restitch");
     let reply = serde_json::from_slice(&output.stdout)
@@ -40,7 +40,7 @@ fn run(work: &Work, arguments: &[&str]) -> (Option<i32>, Value) {
 
 #[test]
 fn edits_creations_and_deletions_are_undone_from_other_processes() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), b"caf\xE9\r\ntwo\r\nno newline").expect("file");
     fs::set_permissions(work.file("f"), fs::Permissions::from_mode(0o751)).expect("mode");
     let original = fs::read(work.file("f")).expect("file");
@@ -77,7 +77,7 @@ fn edits_creations_and_deletions_are_undone_from_other_processes() {
 }
 
 /// The files that hold kept versions.
-fn kept_versions(work: &Work) -> Vec<std::path::PathBuf> {
+fn kept_versions(work: &Sandbox) -> Vec<std::path::PathBuf> {
     let mut open = vec![work.state()];
     let mut found = Vec::new();
     while let Some(folder) = open.pop() {
@@ -97,7 +97,7 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     let text =
         |middle: &str| format!("{}é{middle}é\n{}", "above\n".repeat(50), "below\n".repeat(50));
     // One version is kept: the file that was displaced, as it was but for its owner only.
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), text("€a€")).expect("file");
     edit(&work.engine(), "f", "é€a€é", "é€b€c€é").expect("edit");
     let kept = kept_versions(&work);
@@ -110,7 +110,7 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), text("€a€"));
 
     // Another program changes another place: the version in between is made again.
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), text("1")).expect("file");
     edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
     fs::write(work.file("f"), text("2").replacen("above", "ABOVE", 1)).expect("foreign");
@@ -119,7 +119,7 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
     assert_eq!(fs::read_to_string(work.file("f")).expect("file"), wanted);
 
     // A kept version that was damaged is never put back.
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), text("1")).expect("file");
     edit(&work.engine(), "f", "é1é", "é2é").expect("edit");
     fs::write(work.file("f"), "by another program\n").expect("foreign");
@@ -131,10 +131,10 @@ fn a_small_change_is_undone_by_either_version_and_the_change() {
 
 #[test]
 fn a_large_change_keeps_both_versions() {
-    let work = Work::new();
+    let work = Sandbox::new();
     let (before, after) = ("old line\n".repeat(500), "new line\n".repeat(600));
     fs::write(work.file("f"), &before).expect("file");
-    let edit = whole(&work_path("f"), Some(before.as_bytes()), after.as_bytes());
+    let edit = whole_file_edit(&work_path("f"), Some(before.as_bytes()), after.as_bytes());
     commit(&work.store(), vec![edit]).expect("commit");
     assert_eq!(kept_versions(&work).len(), 2);
     fs::write(work.file("f"), format!("{after}more\n")).expect("foreign");
@@ -144,8 +144,8 @@ fn a_large_change_keeps_both_versions() {
 
 #[test]
 fn a_state_folder_on_another_file_system_keeps_copies() {
-    let work = Work::new();
-    let elsewhere = Work::in_memory();
+    let work = Sandbox::new();
+    let elsewhere = Sandbox::in_memory();
     let other = fs::metadata(elsewhere.root()).expect("meta").dev();
     if other == fs::metadata(work.root()).expect("meta").dev() {
         return skip("copies on another file system", "there is no second one to write to");
@@ -153,47 +153,48 @@ fn a_state_folder_on_another_file_system_keeps_copies() {
     fs::write(work.file("f"), "one\ntwo\n").expect("file");
     let options = DiskOptions { state: Some(elsewhere.state()), ..DiskOptions::default() };
     let store = DiskStore::open_with(&work.root(), options).expect("store");
-    commit(&store, vec![whole(&work_path("f"), Some(b"one\ntwo\n"), b"one\n2\n")]).expect("commit");
+    commit(&store, vec![whole_file_edit(&work_path("f"), Some(b"one\ntwo\n"), b"one\n2\n")])
+        .expect("commit");
     let content: Vec<_> =
         kept_versions(&elsewhere).iter().map(|path| fs::read(path).expect("kept")).collect();
     assert_eq!(content, [b"one\ntwo\n"]);
-    assert_eq!(work.litter(), Vec::<String>::new());
-    now(store.undo(None, UndoMode::Apply)).expect("undo");
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
+    block_on(store.undo(None, UndoMode::Apply)).expect("undo");
     assert_eq!(fs::read(work.file("f")).expect("file"), b"one\ntwo\n");
 }
 
 #[test]
 fn an_undo_that_is_in_the_way_of_a_later_change_names_it() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), "a\nb\nc\nd\n").expect("file");
     let engine = work.engine();
     edit(&engine, "f", "b", "B").expect("1");
     edit(&engine, "f", "d", "D").expect("2");
     edit(&engine, "f", "B", "BB").expect("3");
     let options = CallOptions::default();
-    let refused = now(engine.undo(Some(1), &options)).expect_err("in the way");
+    let refused = block_on(engine.undo(Some(1), &options)).expect_err("in the way");
     assert!(refused.message.contains("revision 3"), "{refused}");
     assert_eq!(fs::read(work.file("f")).expect("file"), b"a\nBB\nc\nD\n");
-    now(engine.undo(Some(2), &options)).expect("another place");
+    block_on(engine.undo(Some(2), &options)).expect("another place");
     assert_eq!(fs::read(work.file("f")).expect("file"), b"a\nBB\nc\nd\n");
-    now(engine.undo(Some(3), &options)).expect("3");
-    now(engine.undo(Some(1), &options)).expect("1, now that 3 is gone");
+    block_on(engine.undo(Some(3), &options)).expect("3");
+    block_on(engine.undo(Some(1), &options)).expect("1, now that 3 is gone");
     assert_eq!(fs::read(work.file("f")).expect("file"), b"a\nb\nc\nd\n");
     // A creation that was edited later.
     edit(&engine, "g", "", "x\n").expect("created");
     let edited = edit(&engine, "g", "x", "y").expect("edited").revision.expect("revision");
-    let refused = now(engine.undo(Some(edited - 1), &options)).expect_err("edited since");
+    let refused = block_on(engine.undo(Some(edited - 1), &options)).expect_err("edited since");
     assert!(refused.message.contains(&format!("revision {edited}")), "{refused}");
     // A foreign change elsewhere is no obstacle, in the same place it is.
     fs::write(work.file("g"), "y\nforeign\n").expect("foreign");
-    now(engine.undo(Some(edited), &options)).expect("elsewhere");
+    block_on(engine.undo(Some(edited), &options)).expect("elsewhere");
     assert_eq!(fs::read(work.file("g")).expect("file"), b"x\nforeign\n");
 }
 
 #[test]
 fn random_edits_are_undone_in_random_order_or_refused() {
     let rounds = count(60, 1_000);
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     let start: String = (0..40).map(|n| format!("line {n:05} of the file\r\n")).collect();
     fs::write(work.file("f"), format!("\u{feff}{start}")).expect("file");
     let engine = work.engine();
@@ -223,7 +224,7 @@ fn random_edits_are_undone_in_random_order_or_refused() {
             let text = String::from_utf8_lossy(&before).into_owned();
             let changed = |text: &str| text.lines().filter(|l| l.contains("changed by")).count();
             trampled += usize::from(changed(put_back) + 1 < changed(&text));
-            match now(engine.undo(Some(revision), &CallOptions::default())) {
+            match block_on(engine.undo(Some(revision), &CallOptions::default())) {
                 Ok(_) => undone += 1,
                 Err(refusal) => {
                     assert!(refusal.message.contains("revision"), "{refusal}");
@@ -234,14 +235,14 @@ fn random_edits_are_undone_in_random_order_or_refused() {
         }
     }
     // Undoing everything from the newest on brings back the first byte for byte.
-    let revisions: Vec<u64> = now(engine.log())
+    let revisions: Vec<u64> = block_on(engine.log())
         .expect("log")
         .iter()
         .filter(|r| r.undone_by.is_none())
         .map(|r| r.revision)
         .collect();
     for revision in revisions {
-        let _ = now(engine.undo(Some(revision), &CallOptions::default()));
+        let _ = block_on(engine.undo(Some(revision), &CallOptions::default()));
     }
     let text = fs::read_to_string(work.file("f")).expect("file");
     assert!(
@@ -260,7 +261,7 @@ fn random_edits_are_undone_in_random_order_or_refused() {
 
 #[test]
 fn a_commit_of_several_files_is_all_or_nothing() {
-    let work = Work::new();
+    let work = Sandbox::new();
     for name in ["a", "b", "c"] {
         fs::write(work.file(name), format!("{name} old\n")).expect("file");
     }
@@ -269,7 +270,7 @@ fn a_commit_of_several_files_is_all_or_nothing() {
         names
             .iter()
             .map(|name| {
-                whole(
+                whole_file_edit(
                     &work_path(name),
                     Some(format!("{name} old\n").as_bytes()),
                     format!("{name} new\n").as_bytes(),
@@ -287,23 +288,23 @@ fn a_commit_of_several_files_is_all_or_nothing() {
     // One is named twice, also by an alias.
     std::os::unix::fs::symlink("a", work.file("alias")).expect("link");
     let mut twice = batch(&["a"]);
-    twice.push(whole(&work_path("alias"), Some(b"a old\n"), b"other\n"));
+    twice.push(whole_file_edit(&work_path("alias"), Some(b"a old\n"), b"other\n"));
     assert_eq!(commit(&store, twice).expect_err("twice").code, EditCode::Overlap);
     // All of them, a creation and a removal: one revision, answered in order, undone together.
     let mut all = batch(&["c", "a"]);
-    all.push(whole(&work_path("d/new"), None, b"made\n"));
+    all.push(whole_file_edit(&work_path("d/new"), None, b"made\n"));
     all.push(removal("b", b"b old\n"));
     let done = commit(&store, all).expect("commit");
     let paths: Vec<&str> = done.iter().map(|one| one.edit.path().as_str()).collect();
     assert_eq!(paths, ["c", "a", "d/new", "b"]);
     assert!(done.iter().all(|one| one.revision == done[0].revision));
     assert!(!work.file("b").exists() && work.file("d/new").exists());
-    now(store.undo(None, UndoMode::Apply)).expect("undo");
+    block_on(store.undo(None, UndoMode::Apply)).expect("undo");
     for name in ["a", "b", "c"] {
         assert_eq!(fs::read(work.file(name)).expect("file"), format!("{name} old\n").as_bytes());
     }
     assert!(!work.file("d").exists());
-    assert_eq!(work.litter(), Vec::<String>::new());
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
 }
 
 #[test]
@@ -312,7 +313,7 @@ fn a_failure_in_the_middle_takes_back_what_was_written() {
         return super::skip("a failure in the middle of a commit", "needs root to mount");
     }
     // `b` is a mount point on a read-only mount: the last step of `b` fails after `a`.
-    let work = Work::new();
+    let work = Sandbox::new();
     for name in ["a", "b", "c"] {
         fs::write(work.file(name), format!("{name} old\n")).expect("file");
     }
@@ -327,7 +328,7 @@ fn a_failure_in_the_middle_takes_back_what_was_written() {
     }
     let readonly = run(&["-o", "remount,ro,bind"]).is_ok_and(|status| status.success());
     let batch = ["a", "b", "c"].map(|name| {
-        whole(
+        whole_file_edit(
             &work_path(name),
             Some(format!("{name} old\n").as_bytes()),
             format!("{name} new\n").as_bytes(),
@@ -350,7 +351,7 @@ fn a_failure_in_the_middle_takes_back_what_was_written() {
         inode,
         "the very same file is back"
     );
-    assert_eq!(work.litter(), Vec::<String>::new());
+    assert_eq!(work.leftover_files(), Vec::<String>::new());
 }
 
 #[test]
@@ -361,7 +362,7 @@ fn a_commit_of_several_files_that_was_killed_is_taken_back() {
     let (mut kills, mut mixed_before_start) = (0, 0);
     for syscall in ["renameat2", "fsync", "unlinkat", "openat"] {
         for when in 1..60 {
-            let work = Work::in_memory();
+            let work = Sandbox::in_memory();
             let patch = "*** Begin Patch\n*** Update File: a\n@@\n-a old\n+a new\n*** Update File: b\n@@\n-b old\n+b new\n*** Add File: c\n+c new\n*** End Patch\n";
             fs::write(work.file("a"), "a old\n").expect("a");
             fs::write(work.file("b"), "b old\n").expect("b");
@@ -390,11 +391,11 @@ fn a_commit_of_several_files_that_was_killed_is_taken_back() {
                 let read = |name: &str| fs::read_to_string(work.file(name)).unwrap_or_default();
                 [read("a"), read("b"), read("c")].concat()
             };
-            let whole = |text: &str| text == "a old\nb old\n" || text == "a new\nb new\nc new\n";
+            let is_whole = |text: &str| text == "a old\nb old\n" || text == "a new\nb new\nc new\n";
             kills += 1;
-            mixed_before_start += usize::from(!whole(&look()));
+            mixed_before_start += usize::from(!is_whole(&look()));
             assert!(work.restitch().arg("log").output().expect("next start").status.success());
-            assert!(whole(&look()), "{syscall} {when}: {:?}", look());
+            assert!(is_whole(&look()), "{syscall} {when}: {:?}", look());
         }
     }
     println!(
@@ -428,11 +429,11 @@ fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
         let (path, old, new) = (path.clone(), old.to_owned(), new.to_owned());
         Ok(edit.with_rebase(Arc::new(move |current| replace(&path, current, &old, &new))))
     }
-    let work = Work::new();
+    let work = Sandbox::new();
     let store = work.store();
     let path = work_path("f");
     fs::write(work.file("f"), "one\ntwo\nthree\n").expect("file");
-    let read = Snapshot::decode(now(store.load(&path)).expect("load")).expect("text");
+    let read = Snapshot::decode(block_on(store.load(&path)).expect("load")).expect("text");
     let change = replace(&path, &read, "two", "zwei").expect("edit");
     fs::write(work.file("f"), "one\ntwo\nthree\nfour\n").expect("elsewhere");
     let done = commit(&store, vec![change.clone()]).expect("joined");
@@ -447,7 +448,7 @@ fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
     assert_eq!(refused.code, EditCode::Conflict);
     assert_eq!(fs::read(work.file("f")).expect("file"), b"one\ndeux\nthree\n");
     // The same bytes with another time are the same file.
-    let read = Snapshot::decode(now(store.load(&path)).expect("load")).expect("text");
+    let read = Snapshot::decode(block_on(store.load(&path)).expect("load")).expect("text");
     let change = replace(&path, &read, "deux", "zwei").expect("edit");
     fs::write(work.file("f"), "one\ndeux\nthree\n").expect("touch");
     assert!(commit(&store, vec![change]).expect("same content")[0].warnings.is_empty());
@@ -455,7 +456,7 @@ fn a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict() {
 
 #[test]
 fn a_repeated_request_answers_with_the_first_result() {
-    let work = Work::new();
+    let work = Sandbox::new();
     fs::write(work.file("f"), "a\n").expect("file");
     // Sent five times by five processes: it grows once.
     let mut first = Value::Null;
@@ -478,7 +479,7 @@ fn a_repeated_request_answers_with_the_first_result() {
     assert_eq!(fs::read(work.file("f")).expect("file"), b"a\na\n");
     // The same edit, decided twice on the same version, is written once.
     let store = work.store();
-    let twice = || whole(&work_path("f"), Some(b"a\na\n"), b"a\na\nb\n");
+    let twice = || whole_file_edit(&work_path("f"), Some(b"a\na\n"), b"a\na\nb\n");
     let one = commit(&store, vec![twice()]).expect("first");
     let two = commit(&store, vec![twice()]).expect("second");
     assert_eq!(
@@ -487,7 +488,7 @@ fn a_repeated_request_answers_with_the_first_result() {
         "{:?}",
         two[0].warnings
     );
-    let made = || whole(&work_path("new"), None, b"x\n");
+    let made = || whole_file_edit(&work_path("new"), None, b"x\n");
     let one = commit(&store, vec![made()]).expect("first");
     assert_eq!(commit(&store, vec![made()]).expect("second")[0].revision, one[0].revision);
 }
@@ -500,22 +501,24 @@ fn names(folder: &std::path::Path, name: &str) -> std::path::PathBuf {
 
 #[test]
 fn the_change_feed_tells_revision_path_and_hash() {
-    let work = Work::new();
+    let work = Sandbox::new();
     let store = work.store();
     let mut feed = store.subscribe();
-    let done = commit(&store, vec![whole(&work_path("d/f"), None, b"x\n")]).expect("created");
+    let done =
+        commit(&store, vec![whole_file_edit(&work_path("d/f"), None, b"x\n")]).expect("created");
     let change = feed.try_recv().expect("announced");
     assert_eq!((change.revision, change.path.as_str()), (done[0].revision, "d/f"));
     assert_eq!(change.sha256, Some(restitch::text::ContentHash::of(b"x\n")));
     commit(&store, vec![removal("d/f", b"x\n")]).expect("removed");
     assert_eq!(feed.try_recv().expect("announced").sha256, None);
-    commit(&store, vec![whole(&work_path("d/f"), Some(b"y\n"), b"z\n")]).expect_err("refused");
+    commit(&store, vec![whole_file_edit(&work_path("d/f"), Some(b"y\n"), b"z\n")])
+        .expect_err("refused");
     assert!(feed.try_recv().is_err(), "a refusal is no change");
 }
 
 #[test]
 fn the_history_stays_within_its_bounds() {
-    let work = Work::in_memory();
+    let work = Sandbox::in_memory();
     fs::write(work.file("f"), "0").expect("file");
     let history = HistoryLimits { bytes: 200_000, ..HistoryLimits::default() };
     let options = DiskOptions { history, ..work.options() };
@@ -523,7 +526,7 @@ fn the_history_stays_within_its_bounds() {
     let version = |n: usize| format!("{n:05}").repeat(2_000).into_bytes();
     fs::write(work.file("f"), version(0)).expect("file");
     for n in 0..256 {
-        commit(&store, vec![whole(&work_path("f"), Some(&version(n)), &version(n + 1))])
+        commit(&store, vec![whole_file_edit(&work_path("f"), Some(&version(n)), &version(n + 1))])
             .expect("commit");
     }
     let kept: u64 = super::names_below(&work.state())
@@ -534,8 +537,8 @@ fn the_history_stays_within_its_bounds() {
         .sum();
     println!("history of 256 commits of 10 kB: {kept} bytes kept");
     assert!(kept < 200_000 + 70 * 10_000 + 100_000, "{kept}");
-    now(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
+    block_on(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
     assert_eq!(fs::read(work.file("f")).expect("file"), version(255));
-    let refused = now(store.undo(Some(1), UndoMode::Apply)).expect_err("forgotten");
+    let refused = block_on(store.undo(Some(1), UndoMode::Apply)).expect_err("forgotten");
     assert_eq!(refused.code, EditCode::InvalidArguments, "{refused}");
 }

@@ -1,4 +1,4 @@
-//! What a hostile or broken world does to restitch: files, clients, peers and clocks. One
+//! What a hostile or broken sandbox does to restitch: files, clients, peers and clocks. One
 //! module for each kind of trouble; the real binary wherever a process is what is at stake.
 
 mod p01_repeated_requests;
@@ -36,11 +36,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// A root and a state folder that go away with the test.
-pub(crate) struct World {
+pub(crate) struct Sandbox {
     temp: tempfile::TempDir,
 }
 
-impl World {
+impl Sandbox {
     pub(crate) fn new() -> Self {
         let temp = tempfile::Builder::new().prefix("restitch-hostile-").tempdir().expect("temp");
         fs::create_dir(temp.path().join("root")).expect("root");
@@ -109,24 +109,24 @@ impl World {
     }
 
     /// A line-by-line conversation with a command of the binary.
-    pub(crate) fn talk(&self, args: &[&str]) -> Talk {
-        Talk::start(self.restitch(args))
+    pub(crate) fn client(&self, args: &[&str]) -> Client {
+        Client::start(self.restitch(args))
     }
 
     /// An MCP session over stdio, initialised.
-    pub(crate) fn mcp(&self) -> Talk {
-        let mut talk = self.talk(&["mcp"]);
-        talk.send(&json!({
+    pub(crate) fn mcp(&self) -> Client {
+        let mut client = self.client(&["mcp"]);
+        client.send(&json!({
             "jsonrpc": "2.0", "id": "init", "method": "initialize",
             "params": {
                 "protocolVersion": "2025-06-18", "capabilities": {},
                 "clientInfo": { "name": "test", "version": "1" },
             },
         }));
-        let answer = talk.next(Duration::from_secs(20));
+        let answer = client.next(Duration::from_secs(20));
         assert_eq!(answer["id"], "init", "{answer}");
-        talk.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
-        talk
+        client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        client
     }
 }
 
@@ -145,13 +145,13 @@ pub(crate) fn finish(mut command: Command, stdin: &[u8]) -> std::process::Output
 }
 
 /// A child process, spoken to in lines.
-pub(crate) struct Talk {
+pub(crate) struct Client {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
-impl Talk {
+impl Client {
     fn start(mut command: Command) -> Self {
         command.stderr(Stdio::null());
         let mut child = command.spawn().expect("starts");
@@ -233,7 +233,7 @@ impl Talk {
     }
 }
 
-impl Drop for Talk {
+impl Drop for Client {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

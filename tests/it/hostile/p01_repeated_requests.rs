@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::World;
+use super::Sandbox;
 use crate::disk::names_below;
 
 fn edit(path: &str, old: &str, new: &str) -> Value {
@@ -12,11 +12,11 @@ fn edit(path: &str, old: &str, new: &str) -> Value {
 #[test]
 #[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 fn the_same_call_gets_the_first_answer_and_any_other_is_refused() {
-    let world = World::new();
-    world.write("a", "one\n");
-    world.write("b", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "one\n");
+    sandbox.write("b", "one\n");
     let reordered = json!({ "request_id": "r1", "arguments": { "new_str": "two", "old_str": "one", "path": "a" } });
-    let replies = world.batch(&[
+    let replies = sandbox.batch(&[
         edit("a", "one", "two"),
         edit("a", "one", "two"),
         reordered,
@@ -33,24 +33,24 @@ fn the_same_call_gets_the_first_answer_and_any_other_is_refused() {
         assert_eq!(other["code"], "EDIT_INVALID_ARGUMENTS", "{other}");
         assert!(other["message"].as_str().is_some_and(|text| text.contains("`r1`")), "{other}");
     }
-    assert_eq!((world.text("a"), world.text("b")), ("two\n".into(), "one\n".into()));
+    assert_eq!((sandbox.text("a"), sandbox.text("b")), ("two\n".into(), "one\n".into()));
 }
 
 #[test]
 #[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 fn an_id_is_known_by_its_commit_when_the_answer_is_lost() {
-    let world = World::new();
-    world.write("a", "x\n");
-    world.write("b", "x\n");
-    assert_eq!(world.batch(&[edit("a", "x", "xx")])[0]["ok"], true);
-    for name in names_below(&world.state()) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "x\n");
+    sandbox.write("b", "x\n");
+    assert_eq!(sandbox.batch(&[edit("a", "x", "xx")])[0]["ok"], true);
+    for name in names_below(&sandbox.state()) {
         if name.contains("/answers/") {
             std::fs::remove_file(&name).expect("answer");
         }
     }
-    let replies = world.batch(&[edit("b", "x", "xx"), edit("a", "xx", "y")]);
+    let replies = sandbox.batch(&[edit("b", "x", "xx"), edit("a", "xx", "y")]);
     for reply in &replies {
         assert_eq!(reply["code"], "EDIT_INVALID_ARGUMENTS", "{reply}");
     }
-    assert_eq!((world.text("a"), world.text("b")), ("xx\n".into(), "x\n".into()));
+    assert_eq!((sandbox.text("a"), sandbox.text("b")), ("xx\n".into(), "x\n".into()));
 }

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::World;
+use super::Sandbox;
 
 #[test]
 fn whoever_asks_for_a_dry_run_in_any_spelling_gets_no_write() {
-    let world = World::new();
-    world.write("a", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "one\n");
     let call = json!({ "path": "a", "old_str": "one", "new_str": "two" });
     for (field, value, understood) in [
         ("dry_run", json!(true), true),
@@ -21,7 +21,7 @@ fn whoever_asks_for_a_dry_run_in_any_spelling_gets_no_write() {
         ("request_id", json!(7), false),
         ("tool", json!(["edit_file"]), false),
     ] {
-        let reply = &world.batch(&[json!({ "id": 1, field: value, "arguments": call })])[0];
+        let reply = &sandbox.batch(&[json!({ "id": 1, field: value, "arguments": call })])[0];
         assert_eq!(reply["ok"], understood, "{field}: {value}: {reply}");
         assert_eq!(reply["id"], 1);
         if understood {
@@ -29,10 +29,10 @@ fn whoever_asks_for_a_dry_run_in_any_spelling_gets_no_write() {
         } else {
             assert_eq!(reply["code"], "EDIT_INVALID_ARGUMENTS", "{reply}");
         }
-        assert_eq!(world.text("a"), "one\n", "{field}: {value}");
+        assert_eq!(sandbox.text("a"), "one\n", "{field}: {value}");
     }
     let written =
-        &world.batch(&[json!({ "dry_run": "false", "tool": null, "arguments": call })])[0];
+        &sandbox.batch(&[json!({ "dry_run": "false", "tool": null, "arguments": call })])[0];
     assert_eq!(written["ok"], true, "{written}");
-    assert_eq!(world.text("a"), "two\n");
+    assert_eq!(sandbox.text("a"), "two\n");
 }

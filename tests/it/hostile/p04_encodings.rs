@@ -3,7 +3,7 @@
 use restitch::text::Encoding;
 use serde_json::json;
 
-use super::World;
+use super::Sandbox;
 
 /// An encoding by name, text of a language that is written in it, and characters of that
 /// language.
@@ -37,7 +37,7 @@ const FILES: &[(&str, &str, &str)] = &[
 #[test]
 fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
     let (mut written, mut refused, mut guided) = (0, 0, 0);
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let mut requests = Vec::new();
     let mut wanted = Vec::new();
     for (at, (name, text, new)) in FILES.iter().enumerate() {
@@ -51,20 +51,20 @@ fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
                 let file = format!("f{at}-{}-{}", sentence.len(), u32::from(c));
                 let whole =
                     |value: &str| encode(&format!("name = {sentence}\nkey = {value}\nend\n"));
-                world.write(&file, whole("old"));
+                sandbox.write(&file, whole("old"));
                 let call = json!({ "path": file, "old_str": "key = old", "new_str": format!("key = {c}") });
                 requests.push(json!({ "arguments": call }));
                 wanted.push((*name, file, whole(&c.to_string()), whole("old")));
             }
         }
     }
-    let replies = world.batch(&requests);
+    let replies = sandbox.batch(&requests);
     assert_eq!(replies.len(), requests.len());
     let mut again = Vec::new();
     for ((reply, request), (name, file, right, before)) in
         replies.iter().zip(&requests).zip(&wanted)
     {
-        let now = world.bytes(file);
+        let now = sandbox.bytes(file);
         if reply["ok"] == true {
             assert_eq!(now, *right, "{name}: {request}: {reply}");
             written += 1;
@@ -78,9 +78,9 @@ fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
         }
     }
     let requests: Vec<_> = again.iter().map(|(request, ..)| request.clone()).collect();
-    for (reply, (_, name, file, right)) in world.batch(&requests).iter().zip(again) {
+    for (reply, (_, name, file, right)) in sandbox.batch(&requests).iter().zip(again) {
         assert_eq!(reply["ok"], true, "{name}: {reply}");
-        assert_eq!(world.bytes(file), *right, "{name}: {reply}");
+        assert_eq!(sandbox.bytes(file), *right, "{name}: {reply}");
         guided += 1;
     }
     println!(
@@ -91,39 +91,39 @@ fn a_character_is_written_in_the_files_encoding_or_not_at_all() {
 
 #[test]
 fn characters_that_the_file_has_are_written_and_ascii_always() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let encoding = Encoding::from_name("macintosh").expect("known");
     let text = |value: &str| encoding.encode(&format!("café {value}\n")).expect("fits");
-    world.write("f", text("old"));
-    let reply = &world
+    sandbox.write("f", text("old"));
+    let reply = &sandbox
         .batch(&[json!({ "arguments": { "path": "f", "old_str": "old", "new_str": "new" } })])[0];
     assert_eq!(reply["ok"], true, "{reply}");
-    assert_eq!(world.bytes("f"), text("new"));
+    assert_eq!(sandbox.bytes("f"), text("new"));
 }
 
 #[test]
 fn a_file_of_no_known_encoding_gets_no_utf_8_mixed_in() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     // Bytes that are unassigned or controls in every likely encoding.
     let bytes = b"key = \x81\x8d\x8f\x90\x9d\xff\x81\x20\nother = old\n".to_vec();
-    world.write("f", &bytes);
+    sandbox.write("f", &bytes);
     let edit = |new: &str| json!({ "arguments": { "path": "f", "old_str": "other = old", "new_str": new } });
-    let reply = &world.batch(&[edit("other = für")])[0];
+    let reply = &sandbox.batch(&[edit("other = für")])[0];
     assert_eq!(reply["code"], "EDIT_UNENCODABLE", "{reply}");
-    assert_eq!(world.bytes("f"), bytes);
-    assert_eq!(world.batch(&[edit("other = fuer")])[0]["ok"], true);
-    assert!(world.bytes("f").starts_with(&bytes[..20]));
+    assert_eq!(sandbox.bytes("f"), bytes);
+    assert_eq!(sandbox.batch(&[edit("other = fuer")])[0]["ok"], true);
+    assert!(sandbox.bytes("f").starts_with(&bytes[..20]));
 }
 
 #[test]
 fn nul_is_refused_in_utf_16_too_and_undo_works_on_what_was_written() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let utf16 = |text: &str| -> Vec<u8> {
         "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
     };
-    world.write("f", utf16("one\n"));
+    sandbox.write("f", utf16("one\n"));
     let edit = |old: &str, new: &str| json!({ "arguments": { "path": "f", "old_str": old, "new_str": new } });
-    let replies = world.batch(&[
+    let replies = sandbox.batch(&[
         edit("one", "a\0b"),
         edit("one", "ünï"),
         json!({ "tool": "undo", "arguments": {} }),
@@ -131,23 +131,23 @@ fn nul_is_refused_in_utf_16_too_and_undo_works_on_what_was_written() {
     assert_eq!(replies[0]["code"], "EDIT_INVALID_ARGUMENTS", "{}", replies[0]);
     assert_eq!(replies[1]["ok"], true, "{}", replies[1]);
     assert_eq!(replies[2]["ok"], true, "{}", replies[2]);
-    assert_eq!(world.bytes("f"), utf16("one\n"));
+    assert_eq!(sandbox.bytes("f"), utf16("one\n"));
 
     // What the caller named the encoding of is no text for the guess, and can be undone.
     let bare: Vec<u8> = "日本\nold\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    world.write("g", &bare);
+    sandbox.write("g", &bare);
     let named = json!({ "arguments": { "path": "g", "old_str": "old", "new_str": "本", "encoding": "utf-16le" } });
-    let replies = world.batch(&[named, json!({ "tool": "undo", "arguments": {} })]);
+    let replies = sandbox.batch(&[named, json!({ "tool": "undo", "arguments": {} })]);
     assert_eq!(replies[0]["ok"], true, "{}", replies[0]);
     assert_eq!(replies[1]["ok"], true, "{}", replies[1]);
-    assert_eq!(world.bytes("g"), bare);
+    assert_eq!(sandbox.bytes("g"), bare);
 }
 
 /// A model learns of `encoding` from the declarations, and may send its arguments as a text.
 #[test]
 fn every_tool_that_writes_text_declares_the_encoding() {
-    let world = World::new();
-    let out = world.run(&["schema", "mcp"], b"");
+    let sandbox = Sandbox::new();
+    let out = sandbox.run(&["schema", "mcp"], b"");
     let listed: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
     for tool in listed["tools"].as_array().expect("tools") {
         let named = tool["inputSchema"]["properties"].get("encoding").is_some();
@@ -155,9 +155,9 @@ fn every_tool_that_writes_text_declares_the_encoding() {
         assert_eq!(named, writes, "{}", tool["name"]);
     }
     let encoding = Encoding::from_name("ISO-8859-15").expect("known");
-    world.write("f", encoding.encode("prix = é\nnom = x\n").expect("fits"));
+    sandbox.write("f", encoding.encode("prix = é\nnom = x\n").expect("fits"));
     let call = json!({ "path": "f", "old_str": "nom = x", "new_str": "nom = €", "encoding": "ISO-8859-15" });
-    let reply = &world.batch(&[json!({ "arguments": call.to_string() })])[0];
+    let reply = &sandbox.batch(&[json!({ "arguments": call.to_string() })])[0];
     assert_eq!(reply["ok"], true, "{reply}");
-    assert_eq!(world.bytes("f"), encoding.encode("prix = é\nnom = €\n").expect("fits"));
+    assert_eq!(sandbox.bytes("f"), encoding.encode("prix = é\nnom = €\n").expect("fits"));
 }

@@ -9,20 +9,20 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::World;
+use super::Sandbox;
 use crate::disk::{is_root, names_below, skip};
 
 #[test]
 fn undo_through_a_link_changes_the_file_and_not_its_twin() {
-    let world = World::new();
-    let odd = world.root().join(OsStr::from_bytes(b"dir\xff"));
-    let twin = world.root().join("dir\u{fffd}");
+    let sandbox = Sandbox::new();
+    let odd = sandbox.root().join(OsStr::from_bytes(b"dir\xff"));
+    let twin = sandbox.root().join("dir\u{fffd}");
     for folder in [&odd, &twin] {
         fs::create_dir(folder).expect("folder");
         fs::write(folder.join("f"), "one\n").expect("file");
     }
-    symlink(&odd, world.root().join("link")).expect("link");
-    let replies = world.batch(&[
+    symlink(&odd, sandbox.root().join("link")).expect("link");
+    let replies = sandbox.batch(&[
         json!({ "arguments": { "path": "link/f", "old_str": "one", "new_str": "two" } }),
         // The twin looks as the edit left the other.
         json!({ "arguments": { "path": "dir\u{fffd}/f", "old_str": "one", "new_str": "two" } }),
@@ -35,32 +35,33 @@ fn undo_through_a_link_changes_the_file_and_not_its_twin() {
 
 #[test]
 fn undo_does_not_follow_a_link_that_came_later() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let call =
         |path: &str| json!({ "arguments": { "path": path, "old_str": "one", "new_str": "two" } });
     let undo = |revision: u64| json!({ "tool": "undo", "arguments": { "revision": revision } });
     for (name, link, leads_to) in [("x", "x", "y"), ("d/f", "d", "e")] {
-        world.write(name, "one\n");
-        let reply = &world.batch(&[call(name)])[0];
+        sandbox.write(name, "one\n");
+        let reply = &sandbox.batch(&[call(name)])[0];
         // Another file that looks as the edit left this one.
-        world.write(if name == "x" { "y" } else { "e/f" }, "two\n");
-        let (way, aside) = (world.root().join(link), world.root().join(format!("{link}-old")));
+        sandbox.write(if name == "x" { "y" } else { "e/f" }, "two\n");
+        let (way, aside) = (sandbox.root().join(link), sandbox.root().join(format!("{link}-old")));
         fs::rename(&way, aside).expect("moved");
         symlink(leads_to, &way).expect("link");
         let undone =
-            &world.batch(&[undo(reply["report"]["revision"].as_u64().expect("number"))])[0];
+            &sandbox.batch(&[undo(reply["report"]["revision"].as_u64().expect("number"))])[0];
         assert_eq!(undone["code"], "EDIT_CONFLICT", "{undone}");
         assert!(undone["message"].as_str().is_some_and(|text| text.contains("through a link to")));
-        assert_eq!(world.text(name), "two\n", "the other file stays");
+        assert_eq!(sandbox.text(name), "two\n", "the other file stays");
     }
 }
 
 #[test]
 fn the_warning_about_an_open_log_says_where_its_later_lines_go() {
-    let world = World::new();
-    world.write("app.log", "first\n");
-    let mut log = OpenOptions::new().append(true).open(world.root().join("app.log")).expect("log");
-    let reply = &world.batch(&[
+    let sandbox = Sandbox::new();
+    sandbox.write("app.log", "first\n");
+    let mut log =
+        OpenOptions::new().append(true).open(sandbox.root().join("app.log")).expect("log");
+    let reply = &sandbox.batch(&[
         json!({ "arguments": { "path": "app.log", "old_str": "first", "new_str": "FIRST" } }),
     ])[0];
     let warnings = reply["report"]["warnings"].to_string();
@@ -71,10 +72,10 @@ fn the_warning_about_an_open_log_says_where_its_later_lines_go() {
     }
     log.write_all(b"later\n").expect("appended");
     let kept =
-        names_below(&world.root()).into_iter().find(|name| name.contains("kept")).expect("kept");
+        names_below(&sandbox.root()).into_iter().find(|name| name.contains("kept")).expect("kept");
     assert!(warnings.contains(kept.rsplit('/').next().expect("name")), "{warnings}");
     assert_eq!(fs::read_to_string(kept).expect("kept"), "first\nlater\n");
-    assert_eq!(world.text("app.log"), "FIRST\n");
+    assert_eq!(sandbox.text("app.log"), "FIRST\n");
 }
 
 fn works(program: &str, args: &[&str]) -> bool {
@@ -88,10 +89,10 @@ fn told(program: &str, args: &[&str]) -> String {
 
 #[test]
 fn flags_and_capabilities_are_kept() {
-    let world = World::new();
-    world.write("f", "one\n");
-    world.write("g", "one\n");
-    let (f, g) = (world.root().join("f"), world.root().join("g"));
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    sandbox.write("g", "one\n");
+    let (f, g) = (sandbox.root().join("f"), sandbox.root().join("g"));
     let (f, g) = (f.to_str().expect("path"), g.to_str().expect("path"));
     let edit =
         |path: &str| json!({ "arguments": { "path": path, "old_str": "one", "new_str": "two" } });
@@ -100,18 +101,18 @@ fn flags_and_capabilities_are_kept() {
         let more = ["+A", "+S", "+s", "+u", "+j"].iter().filter(|flag| works("chattr", &[flag, f]));
         println!("flags beside +d: {}", more.count());
         let before = told("lsattr", &[f]);
-        assert_eq!(world.batch(&[edit("f")])[0]["ok"], true);
+        assert_eq!(sandbox.batch(&[edit("f")])[0]["ok"], true);
         assert_eq!(told("lsattr", &[f]), before);
     } else {
         skip("flags of chattr", "chattr does not work here");
     }
     if is_root() && works("setcap", &["cap_net_raw+ep", g]) {
-        fs::hard_link(g, world.root().join("second")).expect("second name");
+        fs::hard_link(g, sandbox.root().join("second")).expect("second name");
         let before = told("getcap", &[g]);
-        let reply = &world.batch(&[edit("g")])[0];
+        let reply = &sandbox.batch(&[edit("g")])[0];
         assert_eq!(reply["ok"], true, "{reply}");
         assert_eq!(told("getcap", &[g]), before, "{reply}");
-        assert_eq!(world.text("second"), "two\n");
+        assert_eq!(sandbox.text("second"), "two\n");
     } else {
         skip("file capabilities", "setcap does not work here");
     }
@@ -119,15 +120,15 @@ fn flags_and_capabilities_are_kept() {
 
 #[test]
 fn an_attribute_whose_name_is_no_text_stops_no_edit_and_is_kept() {
-    let world = World::new();
-    world.write("f", "one\n");
-    let path = world.root().join("f");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    let path = sandbox.root().join("f");
     let name = b"user.n\xffame";
     if rustix::fs::setxattr(&path, &name[..], b"v", rustix::fs::XattrFlags::empty()).is_err() {
         skip("attributes with odd names", "no such attributes on this file system");
         return;
     }
-    let reply = &world
+    let reply = &sandbox
         .batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])[0];
     assert_eq!(reply["ok"], true, "{reply}");
     let mut value = [0; 8];
@@ -137,14 +138,14 @@ fn an_attribute_whose_name_is_no_text_stops_no_edit_and_is_kept() {
 
 #[test]
 fn a_hard_link_of_a_lower_layer_can_be_edited() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     for name in ["lower", "upper", "work", "merged"] {
-        fs::create_dir(world.above().join(name)).expect("folder");
+        fs::create_dir(sandbox.above().join(name)).expect("folder");
     }
-    let lower = world.above().join("lower");
+    let lower = sandbox.above().join("lower");
     fs::write(lower.join("f"), "one\n").expect("file");
     fs::hard_link(lower.join("f"), lower.join("g")).expect("link");
-    let at = |name: &str| world.above().join(name).display().to_string();
+    let at = |name: &str| sandbox.above().join(name).display().to_string();
     let merged = at("merged");
     let options =
         format!("lowerdir={},upperdir={},workdir={}", at("lower"), at("upper"), at("work"));
@@ -152,8 +153,8 @@ fn a_hard_link_of_a_lower_layer_can_be_edited() {
         skip("overlays", "no overlay can be mounted here");
         return;
     }
-    let out = world.run(&["--root", &merged, "edit", "f", "--old", "one", "--new", "two"], b"");
-    let text = fs::read_to_string(world.above().join("merged/f")).expect("file");
+    let out = sandbox.run(&["--root", &merged, "edit", "f", "--old", "one", "--new", "two"], b"");
+    let text = fs::read_to_string(sandbox.above().join("merged/f")).expect("file");
     let gone = works("umount", &[&merged]);
     assert!(out.status.success() && text == "two\n", "{}", String::from_utf8_lossy(&out.stdout));
     assert!(gone, "the overlay is still mounted at {merged}");

@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::{World, finish};
+use super::{Sandbox, finish};
 
-fn refused(world: &World, tool: &str, arguments: Value, limit: &str) {
+fn refused(sandbox: &Sandbox, tool: &str, arguments: Value, limit: &str) {
     let start = Instant::now();
-    let reply = &world.batch(&[json!({ "tool": tool, "arguments": arguments })])[0];
+    let reply = &sandbox.batch(&[json!({ "tool": tool, "arguments": arguments })])[0];
     assert_eq!(reply["code"], "EDIT_TOO_LARGE", "{tool}: {}", &reply["message"]);
     let text = reply["message"].as_str().expect("text");
     assert!(text.contains(limit), "{tool}: {text}");
@@ -19,13 +19,13 @@ fn refused(world: &World, tool: &str, arguments: Value, limit: &str) {
 
 #[test]
 fn too_much_in_one_call_is_refused_by_the_limits_name() {
-    let world = World::new();
-    world.write("f", (0..3_000).map(|n| format!("line {n}\n")).collect::<String>());
-    world.write("many", "ab".repeat(700_000));
+    let sandbox = Sandbox::new();
+    sandbox.write("f", (0..3_000).map(|n| format!("line {n}\n")).collect::<String>());
+    sandbox.write("many", "ab".repeat(700_000));
     let long = "k".repeat(100_000);
-    refused(&world, "search", json!({ "keyword": long }), "1000");
+    refused(&sandbox, "search", json!({ "keyword": long }), "1000");
     refused(
-        &world,
+        &sandbox,
         "wildcard_search",
         json!({ "terms": [format!("a{}b", "*x".repeat(50_000))] }),
         "1000",
@@ -33,16 +33,16 @@ fn too_much_in_one_call_is_refused_by_the_limits_name() {
     let edits: Vec<Value> = (0..1_001)
         .map(|n| json!({ "path": "f", "old_str": format!("line {n}\n"), "new_str": "x\n" }))
         .collect();
-    refused(&world, "multi_edit", json!({ "edits": edits }), "1000");
+    refused(&sandbox, "multi_edit", json!({ "edits": edits }), "1000");
     let edits: Vec<Value> =
         (1..1_002).map(|n| json!({ "start_line": n, "end_line": n, "new_content": "x" })).collect();
-    refused(&world, "edit_lines", json!({ "path": "f", "edits": edits }), "1000");
+    refused(&sandbox, "edit_lines", json!({ "path": "f", "edits": edits }), "1000");
     let edits: Vec<Value> = (1..1_002)
         .map(|n| json!({ "op": "append", "pos": format!("{n}#VK"), "lines": ["x"] }))
         .collect();
-    refused(&world, "hashline_edit", json!({ "path": "f", "edits": edits }), "1000");
+    refused(&sandbox, "hashline_edit", json!({ "path": "f", "edits": edits }), "1000");
     refused(
-        &world,
+        &sandbox,
         "edit_file",
         json!({ "path": "many", "old_str": "a", "new_str": "b", "replace_all": true }),
         "100000",
@@ -52,43 +52,43 @@ fn too_much_in_one_call_is_refused_by_the_limits_name() {
 /// What grows with the number of edits is what each of them says, not the file once more.
 #[test]
 fn many_edits_of_a_large_file_take_the_memory_of_one() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let line = |n: usize| format!("line {n} of the file, {}\n", n * 7919 % 1000);
-    world.write("f", (0..80_000).map(line).collect::<String>());
+    sandbox.write("f", (0..80_000).map(line).collect::<String>());
     let edits: Vec<Value> = (0..1_000)
         .map(|n| json!({ "path": "f", "old_str": format!("line {} of", n * 80), "new_str": format!("row {n} of") }))
         .collect();
     let call = format!("{}\n", json!({ "tool": "multi_edit", "arguments": { "edits": edits } }));
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -v 1000000 && exec \"$0\" --no-model batch"]);
-    limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(world.root());
-    limited.env("RESTITCH_STATE_DIR", world.state());
+    limited.arg(env!("CARGO_BIN_EXE_restitch")).current_dir(sandbox.root());
+    limited.env("RESTITCH_STATE_DIR", sandbox.state());
     limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let out = finish(limited, call.as_bytes());
     let reply: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|error| {
         panic!("{error}: {:?} {}", out.status, String::from_utf8_lossy(&out.stderr))
     });
     assert_eq!(reply["ok"], true, "{}", reply["message"]);
-    assert!(world.text("f").contains("row 999 of"));
+    assert!(sandbox.text("f").contains("row 999 of"));
 }
 
 #[test]
 fn the_work_of_one_call_is_limited_by_name() {
-    let world = World::new();
-    world.write("f", "x\n".repeat(3 << 20));
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "x\n".repeat(3 << 20));
     let edits: Vec<Value> = (0..1_000)
         .map(|n| json!({ "path": "f", "old_str": format!("{n}"), "new_str": "y" }))
         .collect();
-    refused(&world, "multi_edit", json!({ "edits": edits }), "at most 682 edits of a file");
+    refused(&sandbox, "multi_edit", json!({ "edits": edits }), "at most 682 edits of a file");
     let hunk = "@@\n-x\n+y\n".repeat(1_001);
     let patch = format!("*** Begin Patch\n*** Update File: f\n{hunk}*** End Patch");
-    refused(&world, "apply_patch", json!({ "patch": patch }), "1001 files and hunks");
+    refused(&sandbox, "apply_patch", json!({ "patch": patch }), "1001 files and hunks");
 
     // Long lines, all alike and in another order: each is compared with many, letter by letter.
     let line = |n: usize| format!("{n:05}{}\n", "let value = compute(item, options); ".repeat(16));
-    world.write("long", (0..5_000).map(line).collect::<String>());
+    sandbox.write("long", (0..5_000).map(line).collect::<String>());
     let call = json!({ "path": "long", "old_str": shuffled(5_000, line), "new_str": "x\n" });
-    refused(&world, "edit_file", call, "the limit of one call");
+    refused(&sandbox, "edit_file", call, "the limit of one call");
 }
 
 /// Numbered lines in an order that is always the same.
@@ -107,12 +107,12 @@ fn shuffled(count: usize, line: impl Fn(usize) -> String) -> String {
 #[test]
 fn lines_in_another_order_are_decided() {
     const LINES: usize = 100_000;
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let line = |n: usize| format!("let value_{n} = compute({n});\n");
-    world.write("f", (0..LINES).map(line).collect::<String>());
+    sandbox.write("f", (0..LINES).map(line).collect::<String>());
     let start = Instant::now();
     let call = json!({ "path": "f", "old_str": shuffled(LINES, line), "new_str": "x\n" });
-    let reply = &world.batch(&[json!({ "arguments": call })])[0];
+    let reply = &sandbox.batch(&[json!({ "arguments": call })])[0];
     assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "{}", reply["message"]);
     println!("{LINES} lines in another order: refused after {:?}", start.elapsed());
 }
@@ -120,23 +120,23 @@ fn lines_in_another_order_are_decided() {
 /// Texts whose reading takes the square of their length, or all memory, without a limit.
 #[test]
 fn marks_and_placeholders_without_end_are_read() {
-    let world = World::new();
-    world.write("marks", format!("e{}\n", "\u{301}\u{323}".repeat(500_000)));
+    let sandbox = Sandbox::new();
+    sandbox.write("marks", format!("e{}\n", "\u{301}\u{323}".repeat(500_000)));
     let old = format!("e{}\n", "\u{323}\u{301}".repeat(500_000));
     let call = json!({ "arguments": { "path": "marks", "old_str": old, "new_str": "x\n" } });
-    assert_eq!(world.batch(&[call])[0]["ok"], false);
+    assert_eq!(sandbox.batch(&[call])[0]["ok"], false);
     let block = ["one two\n", "three four\n", "five six\n"];
-    world.write("f.py", block.concat().repeat(20_000));
+    sandbox.write("f.py", block.concat().repeat(20_000));
     let old = format!("{}// ... existing code ...\n", block[0]).repeat(4_000);
     let call = json!({ "arguments": { "path": "f.py", "old_str": old, "new_str": "x\n" } });
-    assert_eq!(world.batch(&[call])[0]["ok"], false);
+    assert_eq!(sandbox.batch(&[call])[0]["ok"], false);
 }
 
 #[test]
 fn a_reply_is_cut_and_says_what_is_missing() {
-    let world = World::new();
-    world.write("f", format!("start {} end\n", "x".repeat(3 << 20)));
-    let reply = &world
+    let sandbox = Sandbox::new();
+    sandbox.write("f", format!("start {} end\n", "x".repeat(3 << 20)));
+    let reply = &sandbox
         .batch(&[json!({ "arguments": { "path": "f", "old_str": "start", "new_str": "begin" } })])
         [0];
     assert_eq!(reply["ok"], true);
@@ -147,5 +147,5 @@ fn a_reply_is_cut_and_says_what_is_missing() {
     );
     assert!(size < 6 << 20, "{size}");
     assert!(reply["report"]["left_out"]["diff"].as_u64().is_some_and(|bytes| bytes > 1 << 20));
-    assert!(world.text("f").starts_with("begin xxx"));
+    assert!(sandbox.text("f").starts_with("begin xxx"));
 }

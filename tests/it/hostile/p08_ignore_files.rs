@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{World, text_of};
+use super::{Sandbox, text_of};
 
-fn listed(world: &World) -> String {
-    let mut mcp = world.mcp();
+fn listed(sandbox: &Sandbox) -> String {
+    let mut mcp = sandbox.mcp();
     mcp.start_call(1, "list_files", json!({}));
     text_of(&mcp.answer(&1.into(), Duration::from_secs(20)))
 }
@@ -17,17 +17,17 @@ fn listed(world: &World) -> String {
 fn devices_pipes_and_links_in_the_place_of_rules_are_not_opened() {
     for name in [".gitignore", ".ignore", "sub/.gitignore", ".git/info/exclude", ".git/config"] {
         for target in ["/dev/zero", "/proc/self/fd/0", "fifo"] {
-            let world = World::new();
-            world.write("a.rs", "fn a() {}\n");
-            world.write("sub/b.rs", "fn b() {}\n");
-            let path = world.root().join(name);
+            let sandbox = Sandbox::new();
+            sandbox.write("a.rs", "fn a() {}\n");
+            sandbox.write("sub/b.rs", "fn b() {}\n");
+            let path = sandbox.root().join(name);
             std::fs::create_dir_all(path.parent().expect("folder")).expect("folder");
             if target == "fifo" {
                 rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).expect("fifo");
             } else {
                 symlink(target, &path).expect("link");
             }
-            let text = listed(&world);
+            let text = listed(&sandbox);
             assert!(text.contains("a.rs") && text.contains("sub/b.rs"), "{name} {target}: {text}");
         }
     }
@@ -35,12 +35,12 @@ fn devices_pipes_and_links_in_the_place_of_rules_are_not_opened() {
 
 #[test]
 fn rules_hold_below_the_root_and_what_is_above_has_no_say() {
-    let world = World::new();
-    std::fs::write(world.above().join(".gitignore"), "*\n").expect("above");
-    world.write(".gitignore", "/target/\n*.log\n!keep.log\n/only.rs\n");
-    world.write("sub/.gitignore", "!wanted.log\n*.tmp\n");
-    world.write(".ignore", "docs/\n");
-    world.write(".git/info/exclude", "secret.rs\n");
+    let sandbox = Sandbox::new();
+    std::fs::write(sandbox.above().join(".gitignore"), "*\n").expect("above");
+    sandbox.write(".gitignore", "/target/\n*.log\n!keep.log\n/only.rs\n");
+    sandbox.write("sub/.gitignore", "!wanted.log\n*.tmp\n");
+    sandbox.write(".ignore", "docs/\n");
+    sandbox.write(".git/info/exclude", "secret.rs\n");
     for name in [
         "a.rs",
         "only.rs",
@@ -59,10 +59,10 @@ fn rules_hold_below_the_root_and_what_is_above_has_no_say() {
         "nested/n.log",
         "big/x.rs",
     ] {
-        world.write(name, "x\n");
+        sandbox.write(name, "x\n");
     }
-    world.write("big/.gitignore", "x.rs\n".repeat(300_000));
-    let text = listed(&world);
+    sandbox.write("big/.gitignore", "x.rs\n".repeat(300_000));
+    let text = listed(&sandbox);
     for name in [
         "a.rs",
         "sub/only.rs",
@@ -86,10 +86,10 @@ fn rules_hold_below_the_root_and_what_is_above_has_no_say() {
 /// A rule of a megabyte takes seconds to read, in each folder anew.
 #[test]
 fn a_rule_that_is_longer_than_any_path_leaves_nothing_out() {
-    let world = World::new();
-    world.write("a.rs", "fn a() {}\n");
-    world.write("b.rs", "fn b() {}\n");
-    world.write(".gitignore", format!("{}a.rs\nb.rs\n", "**/".repeat(1_400)));
-    let text = listed(&world);
+    let sandbox = Sandbox::new();
+    sandbox.write("a.rs", "fn a() {}\n");
+    sandbox.write("b.rs", "fn b() {}\n");
+    sandbox.write(".gitignore", format!("{}a.rs\nb.rs\n", "**/".repeat(1_400)));
+    let text = listed(&sandbox);
     assert!(text.contains("a.rs") && !text.contains("b.rs"), "{text}");
 }

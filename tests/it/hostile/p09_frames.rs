@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Talk, World};
+use super::{Client, Sandbox};
 
 const SOON: Duration = Duration::from_secs(10);
 
-fn code(mcp: &Talk) -> (Value, i64) {
+fn code(mcp: &Client) -> (Value, i64) {
     let answer = mcp.next(SOON);
     (answer["id"].clone(), answer["error"]["code"].as_i64().unwrap_or_default())
 }
 
 #[test]
 fn what_is_no_message_is_answered_and_the_session_goes_on() {
-    let world = World::new();
-    let mut mcp = world.mcp();
+    let sandbox = Sandbox::new();
+    let mut mcp = sandbox.mcp();
     let call = |id: &str, text: &str| {
         format!(
             r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"edit_file","arguments":{{"path":"f","old_str":"a","new_str":{text}}}}}}}"#
@@ -52,9 +52,9 @@ fn what_is_no_message_is_answered_and_the_session_goes_on() {
 #[test]
 fn a_client_that_does_not_read_is_not_buffered_without_bound() {
     use std::io::{Read as _, Write as _};
-    let world = World::new();
-    world.write("f", "a line of some length to be read again and again\n".repeat(1_000));
-    let mut child = world.restitch(&["mcp"]).spawn().expect("starts");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "a line of some length to be read again and again\n".repeat(1_000));
+    let mut child = sandbox.restitch(&["mcp"]).spawn().expect("starts");
     let mut stdin = child.stdin.take().expect("piped");
     let mut stdout = child.stdout.take().expect("piped");
     let id = child.id();
@@ -94,15 +94,15 @@ fn a_client_that_does_not_read_is_not_buffered_without_bound() {
 
 #[test]
 fn a_line_of_batch_has_a_cap() {
-    let world = World::new();
-    world.write("f", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
     let long = format!(
         "{{\"id\":1,\"arguments\":{{\"path\":\"f\",\"old_str\":\"{}\"}}}}\n",
         "x".repeat(17 << 20)
     );
     let short =
         "{\"id\":2,\"arguments\":{\"path\":\"f\",\"old_str\":\"one\",\"new_str\":\"two\"}}\n";
-    let out = world.run(&["batch"], (long + short).as_bytes());
+    let out = sandbox.run(&["batch"], (long + short).as_bytes());
     let replies: Vec<Value> = String::from_utf8(out.stdout)
         .expect("text")
         .lines()
@@ -120,7 +120,7 @@ fn a_line_of_batch_has_a_cap() {
 
 #[test]
 fn what_stands_before_the_first_message_does_not_end_the_session() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let hello = json!({
         "jsonrpc": "2.0", "id": 0, "method": "initialize",
         "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } },
@@ -132,7 +132,7 @@ fn what_stands_before_the_first_message_does_not_end_the_session() {
         format!("\u{feff}{early}\n"),
         format!("{early}\n{{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"method\":\"ping\"}}\n{early}\n"),
     ] {
-        let mut mcp = world.talk(&["mcp"]);
+        let mut mcp = sandbox.client(&["mcp"]);
         mcp.send_raw(format!("{before}{hello}\n").as_bytes());
         let answer = mcp.answer(&json!(0), SOON);
         assert!(answer["result"]["serverInfo"].is_object(), "{before:?}: {answer}");

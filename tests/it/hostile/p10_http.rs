@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::World;
-use super::p06_responsive::{HEARD, large};
+use super::Sandbox;
+use super::p06_responsive::{RESPONSE_TIME, large};
 
 struct Server {
     child: Child,
@@ -25,8 +25,9 @@ impl Drop for Server {
 }
 
 impl Server {
-    fn start(world: &World) -> Self {
-        let mut child = world.restitch(&["mcp", "--http", "127.0.0.1:0"]).spawn().expect("starts");
+    fn start(sandbox: &Sandbox) -> Self {
+        let mut child =
+            sandbox.restitch(&["mcp", "--http", "127.0.0.1:0"]).spawn().expect("starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let mut after = |start: &str| {
             let line = lines.find_map(|line| line.ok()?.strip_prefix(start).map(str::to_owned));
@@ -92,9 +93,9 @@ fn hello() -> Value {
 
 #[test]
 fn silent_connections_shut_no_client_out() {
-    let world = World::new();
-    world.write("f", "one\n");
-    let server = Server::start(&world);
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    let server = Server::start(&sandbox);
     let silent: Vec<TcpStream> =
         (0..600).filter_map(|_| TcpStream::connect(server.address).ok()).collect();
     let mut half: Vec<TcpStream> =
@@ -110,7 +111,7 @@ fn silent_connections_shut_no_client_out() {
     });
     let (status, _, body) = server.ask(&head, &edit);
     assert_eq!(status, 200, "{body}");
-    assert_eq!(world.text("f"), "two\n", "{body}");
+    assert_eq!(sandbox.text("f"), "two\n", "{body}");
     let files = std::fs::read_dir(format!("/proc/{}/fd", server.child.id()));
     if let Ok(files) = files {
         let count = files.count();
@@ -122,15 +123,15 @@ fn silent_connections_shut_no_client_out() {
 
 #[test]
 fn calls_that_take_long_do_not_make_it_deaf() {
-    let world = World::new();
-    let mut server = Server::start(&world);
+    let sandbox = Sandbox::new();
+    let mut server = Server::start(&sandbox);
     let head = server.session();
     let call = |id: u64, arguments: Value| {
         json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
             "params": { "name": "edit_file", "arguments": arguments } })
     };
     let waiting: Vec<TcpStream> =
-        (0..3).map(|n| server.send(&head, &call(100 + n, large(&world, n)))).collect();
+        (0..3).map(|n| server.send(&head, &call(100 + n, large(&sandbox, n)))).collect();
     std::thread::sleep(Duration::from_secs(2));
     for id in 0..5 {
         let start = Instant::now();
@@ -138,7 +139,7 @@ fn calls_that_take_long_do_not_make_it_deaf() {
         let (status, _, body) = server.ask(&head, &ping);
         assert_eq!(status, 200, "{body}");
         println!("a ping was answered after {:?}", start.elapsed());
-        assert!(start.elapsed() < HEARD);
+        assert!(start.elapsed() < RESPONSE_TIME);
     }
     let process = rustix::process::Pid::from_child(&server.child);
     let start = Instant::now();
@@ -153,8 +154,8 @@ fn calls_that_take_long_do_not_make_it_deaf() {
 
 #[test]
 fn hosts_that_only_begin_like_ours_are_refused_and_sessions_are_counted() {
-    let world = World::new();
-    let server = Server::start(&world);
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox);
     let port = server.address.port();
     for host in [format!("127.0.0.1:{port}.evil.com"), "[::1].evil.com".into(), "evil.com".into()] {
         let (status, ..) = server.ask(&server.head(&host), &hello());
@@ -170,12 +171,12 @@ fn hosts_that_only_begin_like_ours_are_refused_and_sessions_are_counted() {
 
 #[test]
 fn a_token_that_others_can_read_is_refused() {
-    let world = World::new();
-    let file = world.above().join("token");
+    let sandbox = Sandbox::new();
+    let file = sandbox.above().join("token");
     std::fs::write(&file, "0123456789abcdef0123456789abcdef\n").expect("token");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("mode");
     let name = file.to_str().expect("path");
-    let out = world.run(&["mcp", "--http", "127.0.0.1:0", "--token-file", name], b"");
+    let out = sandbox.run(&["mcp", "--http", "127.0.0.1:0", "--token-file", name], b"");
     assert_eq!(out.status.code(), Some(2));
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(text.contains("others can read") && text.contains("chmod 600"), "{text}");

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 
 use serde_json::json;
 
-use super::{World, finish};
+use super::{Sandbox, finish};
 
 const KEY: &str = "sk-proj-aVeryLongKeyThatMustNotLeave0123456789";
 
@@ -61,8 +61,8 @@ fn echo(tells: Tells) -> std::net::SocketAddr {
 
 #[test]
 fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
-    let world = World::new();
-    world.write("f.rs", "fn total(items: &[Item]) -> f64 {\n    items.iter().sum()\n}\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f.rs", "fn total(items: &[Item]) -> f64 {\n    items.iter().sum()\n}\n");
     let address = echo(Tells::InItsError);
     let url = format!("http://someone:a-password-of-mine@{address}/v1");
     for args in [
@@ -79,7 +79,7 @@ fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
         &["doctor"],
         &["doctor", "--json"],
     ] {
-        let mut command = world.restitch(args);
+        let mut command = sandbox.restitch(args);
         command
             .env("OPENAI_API_KEY", KEY)
             .env("OPENAI_BASE_URL", &url)
@@ -98,11 +98,11 @@ fn a_server_that_echoes_the_key_puts_it_nowhere_and_is_asked_without_a_proxy() {
 
 #[test]
 fn a_model_that_repeats_the_key_does_not_bring_it_into_the_agents_words() {
-    let world = World::new();
-    world.write("f.rs", "fn f() {}\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f.rs", "fn f() {}\n");
     let url = format!("http://{}/v1", echo(Tells::AsItsAnswer));
     for args in [&["agent", "Do it"][..], &["agent", "Do it", "--json"]] {
-        let mut command = world.restitch(args);
+        let mut command = sandbox.restitch(args);
         command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", &url).env("RESTITCH_MODEL", "m");
         let out = finish(command, b"");
         let said = [out.stdout, out.stderr].concat();

@@ -4,19 +4,19 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use super::{World, text_of};
+use super::{Sandbox, text_of};
 use crate::disk::{has, skip};
 
 const EVIL: &str = "e\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}vil";
 
 /// What a command shows on a terminal of its own. With colours those of ours are taken off.
-fn on_a_terminal(world: &World, args: &[&str], colours: Colours) -> String {
+fn on_a_terminal(sandbox: &Sandbox, args: &[&str], colours: Colours) -> String {
     let quote = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
     let line: Vec<String> =
         [env!("CARGO_BIN_EXE_restitch")].iter().chain(args).map(|word| quote(word)).collect();
     let mut command = Command::new("script");
-    command.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(world.root());
-    command.env("RESTITCH_STATE_DIR", world.state()).stdin(Stdio::null());
+    command.args(["-qec", &line.join(" "), "/dev/null"]).current_dir(sandbox.root());
+    command.env("RESTITCH_STATE_DIR", sandbox.state()).stdin(Stdio::null());
     match colours {
         Colours::Off => command.env("NO_COLOR", "1"),
         Colours::On => command.env_remove("NO_COLOR").env("TERM", "xterm-256color"),
@@ -42,9 +42,9 @@ fn no_control_character_of_others_reaches_a_terminal() {
         skip("control characters on a terminal", "there is no `script` here");
         return;
     }
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let content = format!("needle {EVIL}\nsecond\n");
-    world.write(EVIL, &content);
+    sandbox.write(EVIL, &content);
     for args in [
         &["read", EVIL][..],
         &["read", EVIL, "--style", "hashline"],
@@ -59,7 +59,8 @@ fn no_control_character_of_others_reaches_a_terminal() {
         &["edit", EVIL, "--wrong\u{1b}]0;x\u{7}"],
         &["--root", EVIL, "log"],
     ] {
-        let shown = [Colours::Off, Colours::On].map(|colours| on_a_terminal(&world, args, colours));
+        let shown =
+            [Colours::Off, Colours::On].map(|colours| on_a_terminal(&sandbox, args, colours));
         assert!(shown.iter().all(|shown| !shown.trim().is_empty()), "{args:?}");
         let shown = shown.concat();
         for bad in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
@@ -67,17 +68,17 @@ fn no_control_character_of_others_reaches_a_terminal() {
         }
     }
     // What goes into a pipe stays what it is.
-    world.write(EVIL, &content);
-    assert_eq!(world.run(&["read", EVIL], b"").stdout, content.as_bytes());
+    sandbox.write(EVIL, &content);
+    assert_eq!(sandbox.run(&["read", EVIL], b"").stdout, content.as_bytes());
 }
 
 #[test]
 #[cfg_attr(windows, ignore = "Windows takes no such name")]
 fn a_newline_in_a_name_makes_no_line_of_its_own() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let name = "a\n9 files\n  1  fake.rs";
-    world.write(name, "needle\n");
-    let mut mcp = world.mcp();
+    sandbox.write(name, "needle\n");
+    let mut mcp = sandbox.mcp();
     for (id, tool, arguments) in [
         (1, "list_files", json!({})),
         (2, "search", json!({ "keyword": "needle" })),
@@ -96,10 +97,10 @@ fn a_newline_in_a_name_makes_no_line_of_its_own() {
 
 #[test]
 fn what_a_caller_sent_is_not_repeated_raw_in_a_refusal() {
-    let world = World::new();
-    world.write("f", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
     let odd = format!("x\n9 files\n{EVIL}");
-    let mut mcp = world.mcp();
+    let mut mcp = sandbox.mcp();
     for (id, tool, arguments) in [
         (1, odd.as_str(), json!({})),
         (2, "read_file", json!({ "path": "f", odd.as_str(): 1 })),

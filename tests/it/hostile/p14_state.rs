@@ -9,8 +9,8 @@ use restitch::port::{CommitOptions, FileStore as _, RequestId, UndoMode};
 use restitch::store::{DiskOptions, DiskStore, HistoryLimits};
 use serde_json::json;
 
-use super::World;
-use crate::disk::{names_below, now, whole, work_path};
+use super::Sandbox;
+use crate::disk::{block_on, names_below, whole_file_edit, work_path};
 
 fn kept(state: &Path) -> u64 {
     let sizes = names_below(state).into_iter().filter_map(|name| fs::metadata(name).ok());
@@ -23,13 +23,14 @@ fn version(n: usize) -> Vec<u8> {
 
 #[test]
 fn the_limit_holds_at_every_commit_over_all_roots_and_answers() {
-    let world = World::new();
+    let sandbox = Sandbox::new();
     let limit = 400_000;
     let history = HistoryLimits { bytes: limit, ..HistoryLimits::default() };
-    let options = || DiskOptions { state: Some(world.state()), history, ..DiskOptions::default() };
+    let options =
+        || DiskOptions { state: Some(sandbox.state()), history, ..DiskOptions::default() };
     let mut stores = Vec::new();
     for name in ["one", "two", "gone"] {
-        let root = world.above().join(name);
+        let root = sandbox.above().join(name);
         fs::create_dir(&root).expect("root");
         fs::write(root.join("f"), version(0)).expect("file");
         stores.push((name, DiskStore::open_with(&root, options()).expect("store")));
@@ -40,43 +41,43 @@ fn the_limit_holds_at_every_commit_over_all_roots_and_answers() {
             if *name == "gone" && n >= 10 {
                 continue;
             }
-            let edit = whole(&work_path("f"), Some(&version(n)), &version(n + 1));
+            let edit = whole_file_edit(&work_path("f"), Some(&version(n)), &version(n + 1));
             let request = RequestId::new(format!("{name}{n}"));
             let how = CommitOptions { request_id: Some(request.clone()) };
-            now(store.commit(vec![edit], how)).expect("commit");
-            now(store.remember(&request, "an answer ".repeat(2_000)));
-            most = most.max(kept(&world.state()));
-            assert!(kept(&world.state()) <= limit, "{name} {n}: {}", kept(&world.state()));
+            block_on(store.commit(vec![edit], how)).expect("commit");
+            block_on(store.remember(&request, "an answer ".repeat(2_000)));
+            most = most.max(kept(&sandbox.state()));
+            assert!(kept(&sandbox.state()) <= limit, "{name} {n}: {}", kept(&sandbox.state()));
         }
         if n == 10 {
-            fs::remove_dir_all(world.above().join("gone")).expect("removed");
+            fs::remove_dir_all(sandbox.above().join("gone")).expect("removed");
         }
     }
     println!("93 commits of 20 kB with answers of 20 kB, limit {limit}: at most {most} bytes");
     assert!(most > limit / 2, "the limit is used: {most}");
-    let histories = fs::read_dir(world.state().join("history")).expect("state").flatten();
+    let histories = fs::read_dir(sandbox.state().join("history")).expect("state").flatten();
     let folders = histories.filter(|entry| entry.path().is_dir()).count();
     assert_eq!(folders, 2, "the history of the root that is gone went first");
     for (_, store) in &stores[..2] {
-        now(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
+        block_on(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
     }
 }
 
 #[test]
 fn a_shared_folder_is_refused_and_stays_as_it_is() {
-    let world = World::new();
-    world.write("f", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
     for (mode, content, refused) in
         [(0o755, true, true), (0o777, false, true), (0o755, false, false), (0o700, true, false)]
     {
-        let folder = world.above().join(format!("state{mode:o}{content}"));
+        let folder = sandbox.above().join(format!("state{mode:o}{content}"));
         fs::create_dir(&folder).expect("folder");
         if content {
             fs::write(folder.join("theirs"), "x").expect("file");
         }
         fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).expect("mode");
-        let before = world.text("f");
-        let mut command = world.restitch(&["edit", "f", "--old", before.trim(), "--new", "next"]);
+        let before = sandbox.text("f");
+        let mut command = sandbox.restitch(&["edit", "f", "--old", before.trim(), "--new", "next"]);
         command.env("RESTITCH_STATE_DIR", &folder);
         let out = super::finish(command, b"");
         let text = String::from_utf8_lossy(&out.stdout).into_owned();
@@ -87,16 +88,16 @@ fn a_shared_folder_is_refused_and_stays_as_it_is() {
         assert_eq!(folder.join("history").exists(), !refused);
         let theirs = names_below(&folder).iter().all(|name| name.ends_with("/theirs"));
         assert!(!refused || theirs, "written to all the same: {:?}", names_below(&folder));
-        world.write("f", "one\n");
+        sandbox.write("f", "one\n");
     }
 }
 
 #[test]
 fn without_a_home_it_is_said_that_undo_is_off() {
-    let world = World::new();
-    world.write("f", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
     let homeless = |args: &[&str]| {
-        let mut command = world.restitch(args);
+        let mut command = sandbox.restitch(args);
         for name in ["RESTITCH_STATE_DIR", "XDG_STATE_HOME", "HOME"] {
             command.env_remove(name);
         }
@@ -112,38 +113,38 @@ fn without_a_home_it_is_said_that_undo_is_off() {
 
 #[test]
 fn a_journal_whose_root_is_gone_is_set_aside() {
-    let world = World::new();
-    world.write("f", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
     assert_eq!(
-        world.batch(&[json!({ "tool": "read_file", "arguments": { "path": "f" } })]).len(),
+        sandbox.batch(&[json!({ "tool": "read_file", "arguments": { "path": "f" } })]).len(),
         1
     );
-    let folder = world.state().join("in-place");
+    let folder = sandbox.state().join("in-place");
     let journal = folder.join("1-0123456789abcdef.journal");
-    let target = world.above().join("long-gone/f");
+    let target = sandbox.above().join("long-gone/f");
     let head = json!({ "target": target, "before": 1, "after": 1 });
     fs::write(&journal, format!("{head}\nab")).expect("journal");
-    world.batch(&[json!({ "tool": "read_file", "arguments": { "path": "f" } })]);
+    sandbox.batch(&[json!({ "tool": "read_file", "arguments": { "path": "f" } })]);
     assert!(!journal.exists(), "still there");
     assert!(journal.with_extension("kept").exists());
 }
 
 #[test]
 fn a_clock_that_jumps_drops_nothing() {
-    let world = World::new();
-    world.write("f", "0\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "0\n");
     let history =
         HistoryLimits { age: Duration::from_secs(30 * 24 * 3600), ..HistoryLimits::default() };
-    let options = DiskOptions { state: Some(world.state()), history, ..DiskOptions::default() };
-    let store = DiskStore::open_with(&world.root(), options).expect("store");
+    let options = DiskOptions { state: Some(sandbox.state()), history, ..DiskOptions::default() };
+    let store = DiskStore::open_with(&sandbox.root(), options).expect("store");
     let text = |n: usize| format!("{n}\n").into_bytes();
     let commit = |n: usize| {
-        let edit = whole(&work_path("f"), Some(&text(n)), &text(n + 1));
-        now(store.commit(vec![edit], CommitOptions::default())).expect("commit");
+        let edit = whole_file_edit(&work_path("f"), Some(&text(n)), &text(n + 1));
+        block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
     };
     commit(0);
     // What the clock would have done, had it been ten years back at the first commit.
-    let log = names_below(&world.state()).into_iter().find(|name| name.ends_with("/log"));
+    let log = names_below(&sandbox.state()).into_iter().find(|name| name.ends_with("/log"));
     let log = log.expect("log");
     let age = |text: String| {
         let at = text.find("\"unix_millis\":").expect("time") + "\"unix_millis\":".len();
@@ -155,6 +156,6 @@ fn a_clock_that_jumps_drops_nothing() {
     for n in 1..130 {
         commit(n);
     }
-    let revisions = now(store.log()).expect("log");
+    let revisions = block_on(store.log()).expect("log");
     assert_eq!(revisions.len(), 130, "nothing was dropped");
 }

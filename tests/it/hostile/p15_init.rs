@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::{World, finish};
+use super::{Sandbox, finish};
 
 /// What `init` makes of this file, and whether it was content.
 fn merged(text: &str) -> (bool, String, String) {
-    let world = World::new();
-    world.write(".mcp.json", text);
-    let mut command = world.restitch(&["init", "copilot", "--write"]);
-    command.env("HOME", world.above()).env_remove("COPILOT_HOME");
+    let sandbox = Sandbox::new();
+    sandbox.write(".mcp.json", text);
+    let mut command = sandbox.restitch(&["init", "copilot", "--write"]);
+    command.env("HOME", sandbox.above()).env_remove("COPILOT_HOME");
     let out = finish(command, b"");
-    (out.status.success(), world.text(".mcp.json"), String::from_utf8_lossy(&out.stdout).into())
+    (out.status.success(), sandbox.text(".mcp.json"), String::from_utf8_lossy(&out.stdout).into())
 }
 
 fn server(text: &str) -> Value {

@@ -17,8 +17,8 @@ use restitch::text::{Encoding, Snapshot};
 use restitch::tools::Toolbox;
 use serde_json::{Value, json};
 
-use super::World;
-use crate::disk::now;
+use super::Sandbox;
+use crate::disk::block_on;
 
 /// SplitMix64.
 struct Draw(u64);
@@ -125,10 +125,10 @@ const CANCEL: &[u8] =
 
 #[test]
 fn mcp_frames() {
-    let world = World::new();
-    world.write("f", "one\ntwo\nthree\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\ntwo\nthree\n");
     let mut child = {
-        let mut command = world.restitch(&["mcp"]);
+        let mut command = sandbox.restitch(&["mcp"]);
         command.env("RESTITCH_LOG", "off");
         command.spawn().expect("starts")
     };
@@ -168,8 +168,8 @@ fn mcp_frames() {
 
 #[test]
 fn batch_lines() {
-    let world = World::new();
-    world.write("f", "one\ntwo\nthree\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\ntwo\nthree\n");
     let seeds: &[&[u8]] = &[
         br#"{"id":1,"tool":"read_file","arguments":{"path":"f"}}"#,
         br#"{"id":"x","dry_run":true,"arguments":{"path":"f","old_str":"two","new_str":"2"}}"#,
@@ -186,7 +186,7 @@ fn batch_lines() {
             line.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
         text.extend(line);
     }
-    let out = world.run(&["--no-model", "batch", "--dry-run"], &text);
+    let out = sandbox.run(&["--no-model", "batch", "--dry-run"], &text);
     assert_eq!(out.status.code(), Some(0));
     let replies = out.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
     assert_eq!(replies, wanted, "one reply a line");
@@ -228,7 +228,7 @@ fn hashline_calls() {
     storm("hashline calls", 3_000, seeds, |input| {
         let text = String::from_utf8_lossy(input).into_owned();
         let arguments = serde_json::from_str(&text).unwrap_or(Value::String(text));
-        now(tools.call("hashline_edit", arguments, &options));
+        block_on(tools.call("hashline_edit", arguments, &options));
     });
 }
 
@@ -244,8 +244,8 @@ fn transcripts() {
         br#"{"sessionId":"s","messages":[{"type":"gemini","toolCalls":[{"name":"replace","args":{"file_path":"f","old_string":"a","new_string":"b"},"status":"error"}]}]}"#,
         b"# aider chat started at 2024-05-01 09:00:00\n\n#### x  \n\nf\n```\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n```\n\n> Tokens: 1.2k sent, 8 received.  \n> ## SearchReplaceNoExactMatch: This SEARCH block failed to exactly match lines in f  \n> <<<<<<< SEARCH  \n> a  \n> =======  \n> b  \n> >>>>>>> REPLACE  \n",
     ];
-    let world = World::new();
-    let file = world.root().join("t.jsonl");
+    let sandbox = Sandbox::new();
+    let file = sandbox.root().join("t.jsonl");
     storm("transcripts", 600, seeds, |input| {
         std::fs::write(&file, input).expect("file");
         for client in mine::Client::ALL {
@@ -285,10 +285,10 @@ const LOG: &[u8] =
 #[test]
 fn logs_and_journals() {
     // A log as it is written today, beside what a hand can write.
-    let world = World::new();
-    world.write("f", "one\n");
-    world.batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })]);
-    let names = crate::disk::names_below(&world.state());
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    sandbox.batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })]);
+    let names = crate::disk::names_below(&sandbox.state());
     let log = names.iter().find(|name| name.ends_with("/log")).expect("log");
     let written = std::fs::read(log).expect("log");
     assert_eq!(restitch::internals::revisions_in(&written), [1]);
@@ -306,33 +306,37 @@ fn logs_and_journals() {
 /// The same files with a start, a log and a rehearsed undo for each.
 #[test]
 fn starts_over_broken_logs_and_journals() {
-    let world = World::new();
-    world.write("f", "one\n");
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
     assert_eq!(
-        world.batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])
+        sandbox
+            .batch(&[json!({ "arguments": { "path": "f", "old_str": "one", "new_str": "two" } })])
             [0]["ok"],
         true
     );
-    let history = crate::disk::names_below(&world.state());
+    let history = crate::disk::names_below(&sandbox.state());
     let log = history.iter().find(|name| name.ends_with("/log")).expect("log");
     let written = std::fs::read(log).expect("log");
-    let journal = world.state().join("in-place/1-0123456789abcdef.journal");
-    let target = world.root().join("f");
+    let journal = sandbox.state().join("in-place/1-0123456789abcdef.journal");
+    let target = sandbox.root().join("f");
     let head = json!({ "target": target, "before": 4, "after": 4 });
     let whole = format!("{head}\none\ntwo\n").into_bytes();
     let options = || restitch::store::DiskOptions {
-        state: Some(world.state()),
+        state: Some(sandbox.state()),
         ..restitch::store::DiskOptions::default()
     };
     storm("starts over logs and journals", 400, &[&written, &whole], |input| {
         std::fs::write(log, input).expect("log");
         std::fs::write(&journal, input).expect("journal");
-        let store = DiskStore::open_with(&world.root(), options()).expect("opens");
-        let _ = now(restitch::port::FileStore::log(&store));
-        let _ =
-            now(restitch::port::FileStore::undo(&store, None, restitch::port::UndoMode::DryRun));
+        let store = DiskStore::open_with(&sandbox.root(), options()).expect("opens");
+        let _ = block_on(restitch::port::FileStore::log(&store));
+        let _ = block_on(restitch::port::FileStore::undo(
+            &store,
+            None,
+            restitch::port::UndoMode::DryRun,
+        ));
     });
-    assert!(["one\n", "two\n"].contains(&world.text("f").as_str()), "{}", world.text("f"));
+    assert!(["one\n", "two\n"].contains(&sandbox.text("f").as_str()), "{}", sandbox.text("f"));
 }
 
 /// Mostly one rule each: what takes the time of this storm is to make rules into automata.
@@ -363,19 +367,19 @@ fn ignore_files() {
 fn walks_over_broken_ignore_files() {
     // Many folders, each with rules of its own, so that one walk reads many inputs.
     const FOLDERS: usize = 100;
-    let world = World::new();
+    let sandbox = Sandbox::new();
     for folder in 0..FOLDERS {
         for name in ["a/b/c.rs", "keep.log", "x.log", "target/y"] {
-            world.write(&format!("{folder}/{name}"), "x\n");
+            sandbox.write(&format!("{folder}/{name}"), "x\n");
         }
     }
     let tools =
-        Toolbox::new(Engine::builder(DiskStore::open(&world.root()).expect("store")).build());
+        Toolbox::new(Engine::builder(DiskStore::open(&sandbox.root()).expect("store")).build());
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("runtime");
     let mut next = 0;
     storm("walks over ignore files", 1_000, RULES, |input| {
         let folder = next % FOLDERS;
-        std::fs::write(world.root().join(format!("{folder}/.gitignore")), input).expect("rules");
+        std::fs::write(sandbox.root().join(format!("{folder}/.gitignore")), input).expect("rules");
         next += 1;
         if next % FOLDERS == 0 {
             let options = CallOptions::default();

@@ -1,8 +1,8 @@
 //! Correction by a model: the rules of seed 004 on the pure machine, and the real
 //! binary against a scriptable OpenAI-compatible server on loopback.
 
+mod adversarial;
 mod broken;
-mod evil;
 mod figures;
 mod mine;
 mod prompt;

@@ -4,7 +4,7 @@ use restitch::correct::{PROMPTS, PromptBook, parse_excerpts};
 use restitch::port::{Ask, Window};
 use restitch::text::ContentHash;
 
-use super::evil::Dice;
+use super::adversarial::Dice;
 
 /// Pieces that break templates, frames and fences.
 const PIECES: &[&str] = &[

@@ -19,18 +19,20 @@ fn right(seen: &Seen) -> String {
 }
 
 /// Answers right where `error` has nothing against the request.
-fn unless(error: impl Fn(&Seen) -> Option<Answer> + Send + Sync + 'static) -> ModelServer {
+fn server_rejecting(
+    error: impl Fn(&Seen) -> Option<Answer> + Send + Sync + 'static,
+) -> ModelServer {
     ModelServer::start(move |seen, _| error(seen).unwrap_or_else(|| Answer::Content(right(seen))))
 }
 
-fn says(status: u16, message: &str) -> Option<Answer> {
+fn rejection(status: u16, message: &str) -> Option<Answer> {
     Some(Answer::Json(status, json!({"error": {"message": message}})))
 }
 
 #[test]
 fn every_answer_is_capped_and_every_number_bounded() {
     let bench = Bench::with("lib.rs", FILE);
-    let server = unless(|_| None);
+    let server = server_rejecting(|_| None);
     bench.edit(&server, "lib.rs", OLD, NEW);
     for seen in server.seen() {
         let cap = seen.body["max_tokens"].as_u64().expect("a cap");
@@ -53,18 +55,18 @@ fn every_answer_is_capped_and_every_number_bounded() {
 /// request more, the next one knows.
 #[test]
 fn what_a_server_lacks_is_asked_for_once() {
-    type Lack = fn(&Seen) -> Option<Answer>;
-    let servers: [(&str, Lack); 5] = [
+    type Rejection = fn(&Seen) -> Option<Answer>;
+    let servers: [(&str, Rejection); 5] = [
         ("max_tokens", |seen| {
             seen.body.get("max_tokens")?;
-            says(
+            rejection(
                 400,
                 "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
             )
         }),
         ("temperature", |seen| {
             seen.body.get("temperature")?;
-            says(
+            rejection(
                 400,
                 "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
             )
@@ -72,20 +74,20 @@ fn what_a_server_lacks_is_asked_for_once() {
         ("bounds", |seen| {
             let bounded = seen.body["response_format"].to_string().contains("minimum");
             bounded.then(|| {
-                says(400, "Invalid schema for response_format: 'minimum' is not permitted.")
+                rejection(400, "Invalid schema for response_format: 'minimum' is not permitted.")
             })?
         }),
         ("json_schema, with a 500", |seen| {
             let message = "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input should be 'text' or 'json_object'\"}]";
-            (seen.format() == "json_schema").then(|| says(500, message))?
+            (seen.format() == "json_schema").then(|| rejection(500, message))?
         }),
         ("json_schema, with a 503", |seen| {
             let message = "response_format type json_object is supported, json_schema is not";
-            (seen.format() == "json_schema").then(|| says(503, message))?
+            (seen.format() == "json_schema").then(|| rejection(503, message))?
         }),
     ];
     for (name, lack) in servers {
-        let server = unless(lack);
+        let server = server_rejecting(lack);
         let bench = Bench::with("lib.rs", FILE);
         let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
         assert_eq!(bench.read("lib.rs"), after(), "{name}: {reply}");
@@ -102,13 +104,13 @@ fn what_a_server_lacks_is_asked_for_once() {
 /// A server that lacks more than one call may find out: the next one goes on from there.
 #[test]
 fn what_an_error_names_is_kept_though_the_call_ends_before_an_answer() {
-    let server = unless(|seen| {
+    let server = server_rejecting(|seen| {
         for field in ["temperature", "max_tokens", "max_completion_tokens"] {
             if seen.body.get(field).is_some() {
-                return says(400, &format!("unknown field `{field}`"));
+                return rejection(400, &format!("unknown field `{field}`"));
             }
         }
-        (seen.format() == "json_schema").then(|| says(400, "use json_object"))?
+        (seen.format() == "json_schema").then(|| rejection(400, "use json_object"))?
     });
     let bench = Bench::with("lib.rs", FILE);
     let (reply, _) = bench.edit(&server, "lib.rs", OLD, NEW);
@@ -123,7 +125,7 @@ fn what_an_error_names_is_kept_though_the_call_ends_before_an_answer() {
 #[test]
 fn what_a_server_lacks_is_remembered_though_no_answer_can_be_read() {
     let server = ModelServer::start(|seen, _| match seen.format() {
-        "json_schema" => says(500, "Input should be 'text' or 'json_object'").expect("error"),
+        "json_schema" => rejection(500, "Input should be 'text' or 'json_object'").expect("error"),
         _ => Answer::Content("la la la".into()),
     });
     let bench = Bench::with("lib.rs", FILE);
@@ -176,8 +178,8 @@ fn a_model_that_thinks_gets_room_to_think() {
 
 #[test]
 fn a_prompt_without_room_is_said_in_words_and_asked_once() {
-    let server = unless(|_| {
-        says(
+    let server = server_rejecting(|_| {
+        rejection(
             400,
             "request (9024 tokens) exceeds the available context size (8192 tokens), try increasing it",
         )
@@ -251,8 +253,11 @@ fn doctor_begins_small_and_finds_the_context_by_trying() {
     };
     let small = ModelServer::start(move |seen, _| match seen.bytes {
         0..=20_000 => counted(seen),
-        _ => says(400, "request (11130 tokens) exceeds the available context size (8192 tokens)")
-            .expect("error"),
+        _ => rejection(
+            400,
+            "request (11130 tokens) exceeds the available context size (8192 tokens)",
+        )
+        .expect("error"),
     });
     let found = doctor(&bench, &small);
     assert!(small.seen()[0].bytes < 5_000, "{}", small.seen()[0].bytes);
@@ -269,7 +274,7 @@ fn doctor_begins_small_and_finds_the_context_by_trying() {
     let context = finding(&doctor(&bench, &large), "context");
     assert_eq!(context["outcome"], "good", "{context}");
 
-    let cutting = unless(|_| None);
+    let cutting = server_rejecting(|_| None);
     let context = finding(&doctor(&bench, &cutting), "context");
     assert!(context["detail"].as_str().expect("detail").contains("seems to cut"), "{context}");
 }
@@ -279,7 +284,7 @@ fn doctor_begins_small_and_finds_the_context_by_trying() {
 fn doctor_finds_out_anew_what_a_server_lacks() {
     let bench = Bench::with("lib.rs", FILE);
     let server = ModelServer::start(|seen, number| match (number, seen.format()) {
-        (0, _) => says(500, "response_format: use json_object").expect("error"),
+        (0, _) => rejection(500, "response_format: use json_object").expect("error"),
         _ => Answer::Content(right(seen)),
     });
     bench.edit(&server, "lib.rs", OLD, NEW);

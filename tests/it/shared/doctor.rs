@@ -111,7 +111,7 @@ fn the_rights_that_it_needs() {
     for asked in [2, 2] {
         let sandbox = Sandbox::new();
         let mut command = sandbox.configured(&model, &url, limits);
-        let (reply, log) = ended(edit(&mut command, "salary").spawn().expect("starts"));
+        let (reply, log) = wait_for(edit(&mut command, "salary").spawn().expect("starts"));
         assert_eq!(sandbox.text(), edited(&["salary"]), "{reply}\n{log}");
         assert_eq!((model.seen().len(), log.as_str()), (asked, ""));
     }

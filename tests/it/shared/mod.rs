@@ -2,11 +2,11 @@
 //! model server that counts what it is asked.
 
 mod doctor;
-mod fifty;
-mod flight;
+mod fifty_processes;
 mod limits;
-mod poison;
-mod trouble;
+mod outages;
+mod single_flight;
+mod tampering;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use super::model::server::{Answer, ModelServer, Seen};
 const NEED_SERVER: usize = 22;
 const SECRET: &str = "the-secret-of-the-tests-0123456789abcdef";
 /// A busy machine may keep a server waiting for longer than a user would.
-const PATIENT: &str = "[shared]\ntimeout = 30\n";
+const LONG_TIMEOUT: &str = "[shared]\ntimeout = 30\n";
 const MODEL_KEY: &str = "sk-test-canary-0f1e2d3c4b5a69788796";
 
 /// A server of its own, on a socket in a folder of its own.
@@ -91,7 +91,7 @@ impl Redis {
     fn listens(&mut self) -> bool {
         let socket = self.folder.path().join("socket");
         let mut has_ended = false;
-        until("the server listens", || {
+        wait_until("the server listens", || {
             has_ended = self.child.try_wait().expect("a child").is_some();
             has_ended || std::os::unix::net::UnixStream::connect(&socket).is_ok()
         });
@@ -241,7 +241,7 @@ impl Sandbox {
 
     /// The command with that model, and with what the agents of the test share.
     fn command(&self, model: &ModelServer, shared: Option<&str>) -> Command {
-        self.with(model, shared, PATIENT)
+        self.with(model, shared, LONG_TIMEOUT)
     }
 
     /// The command with a configuration of its own too.
@@ -280,7 +280,7 @@ impl Sandbox {
     /// One edit; the reply, and what was said on stderr.
     fn edit(&self, model: &ModelServer, shared: Option<&str>, word: &str) -> (Value, String) {
         let child = self.start(model, shared, word);
-        ended(child)
+        wait_for(child)
     }
 
     /// Edits in one process, one after the other.
@@ -316,7 +316,7 @@ fn edit<'a>(command: &'a mut Command, word: &str) -> &'a mut Command {
         .stderr(Stdio::piped())
 }
 
-fn ended(child: Child) -> (Value, String) {
+fn wait_for(child: Child) -> (Value, String) {
     let Output { stdout, stderr, .. } = child.wait_with_output().expect("ends");
     let reply = serde_json::from_slice(&stdout).unwrap_or(Value::Null);
     (reply, String::from_utf8_lossy(&stderr).into_owned())
@@ -328,7 +328,7 @@ fn warnings(log: &str) -> Vec<&str> {
 }
 
 /// Waits until something is so, which it is soon unless it never is.
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < Duration::from_secs(60), "{what}: never");

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::snapshots::check;
-use crate::disk::{long, skip};
+use crate::disk::{is_long_run, skip};
 use seen::Seen;
 
 const APP: &str = "import math\n\ndef total(items):\n    sum = 0\n    for item in items:\n        sum += item.price\n    return sum\n";
@@ -533,7 +533,7 @@ fn drive(client: &Real, programs: &Path) -> Works {
 
 #[test]
 fn real_clients_edit_headless() {
-    if !long() {
+    if !is_long_run() {
         return skip("real clients", "RESTITCH_LONG is not 1");
     }
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/clients");

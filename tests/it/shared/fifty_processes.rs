@@ -5,7 +5,7 @@
 //!
 //! The short form has ten agents in two processes; `RESTITCH_LONG=1` has fifty in five.
 
-use super::super::agents::many::{ALPHA, Server};
+use super::super::agents::http_access::{ALPHA, Server};
 use super::*;
 
 /// How long the model takes for an answer.
@@ -142,7 +142,7 @@ fn fifty_agents_replay_one_session() {
     let url = mortal.url();
     let in_between = replay.words.len();
     let killed = replay.run(Some(&url), |model| {
-        until("half the questions are asked", || model.seen().len() >= in_between);
+        wait_until("half the questions are asked", || model.seen().len() >= in_between);
         mortal.kill();
     });
     let kinds = 2 * replay.words.len();

@@ -28,7 +28,7 @@ fn what_an_answer_depends_on_is_in_its_name() {
         let (before, sandbox) = (model.seen().len(), Sandbox::new());
         let mut command = sandbox.command(&model, Some(&url));
         change(&sandbox, &mut command);
-        ended(edit(&mut command, "refund").spawn().expect("starts"));
+        wait_for(edit(&mut command, "refund").spawn().expect("starts"));
         assert!(sandbox.text().contains("discount"), "{}", sandbox.text());
         model.seen().len() - before
     };
@@ -53,10 +53,12 @@ fn processes_that_ask_at_once_cost_one_question() {
     let children: Vec<Child> =
         sandboxes.iter().map(|sandbox| sandbox.start(&model, Some(&url), "tariff")).collect();
     // The one that asks has sent something else last.
-    until("all the others wait", || redis.waiting() + 1 >= processes && model.seen().len() == 1);
+    wait_until("all the others wait", || {
+        redis.waiting() + 1 >= processes && model.seen().len() == 1
+    });
     go.store(true, Ordering::SeqCst);
     for (child, sandbox) in children.into_iter().zip(&sandboxes) {
-        let (reply, log) = ended(child);
+        let (reply, log) = wait_for(child);
         assert_eq!(sandbox.text(), edited(&["tariff"]), "{reply}\n{log}");
     }
     let asked: Vec<_> = model.seen().iter().map(Seen::kind).collect();
@@ -74,12 +76,12 @@ fn the_owner_goes(test: &str, signal: Signal) {
     });
     let (url, first, second) = (redis.url(), Sandbox::new(), Sandbox::new());
     let mut owner = first.start(&model, Some(&url), "parcel");
-    until("the owner asks", || model.seen().len() == 1);
+    wait_until("the owner asks", || model.seen().len() == 1);
     let heir = second.start(&model, Some(&url), "parcel");
-    until("the other one waits", || redis.waiting() > 0);
+    wait_until("the other one waits", || redis.waiting() > 0);
     assert_eq!(model.seen().len(), 1, "one asks, one waits");
     kill_process(Pid::from_child(&owner), signal).expect("signalled");
-    let (reply, log) = ended(heir);
+    let (reply, log) = wait_for(heir);
     assert_eq!(second.text(), edited(&["parcel"]), "{reply}\n{log}");
     assert_eq!(model.seen().len(), 3, "its own two questions");
     let _ = owner.kill();
@@ -108,11 +110,11 @@ fn no_call_waits_past_its_own_deadline() {
     let model = ModelServer::start(|_, _| Answer::Stall(Vec::new()));
     let (url, first, second) = (redis.url(), Sandbox::new(), Sandbox::new());
     let mut owner = first.start(&model, Some(&url), "bonus");
-    until("the owner asks", || model.seen().len() == 1);
+    wait_until("the owner asks", || model.seen().len() == 1);
     let mut command =
         second.configured(&model, &url, "[model]\ntimeout = 1.5\n[shared]\ntimeout = 30\n");
     let start = Instant::now();
-    let (reply, log) = ended(edit(&mut command, "bonus").spawn().expect("starts"));
+    let (reply, log) = wait_for(edit(&mut command, "bonus").spawn().expect("starts"));
     let took = start.elapsed();
     assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND", "{reply}\n{log}");
     assert_eq!(second.text(), file());
@@ -138,7 +140,7 @@ fn an_answer_that_is_rejected_is_not_kept() {
         let left: i64 = redis::cmd("PTTL").arg(&key).query(&mut other).expect("time to live");
         assert!(left <= 2000, "only for those who wait just now, not {left} ms");
     }
-    until("it is gone", || redis.keys("answer").is_empty());
+    wait_until("it is gone", || redis.keys("answer").is_empty());
     let (reply, log) = sandbox.edit(&model, Some(&url), "salary");
     assert_eq!(sandbox.text(), edited(&["salary"]), "{reply}\n{log}");
 }

@@ -110,7 +110,7 @@ fn tls_is_spoken_and_certificates_are_checked() {
         let sandbox = Sandbox::new();
         let mut command = sandbox.command(&model, Some(&url));
         command.env("SSL_CERT_FILE", &cert);
-        let (reply, log) = ended(edit(&mut command, "bonus").spawn().expect("starts"));
+        let (reply, log) = wait_for(edit(&mut command, "bonus").spawn().expect("starts"));
         assert_eq!(sandbox.text(), edited(&["bonus"]), "{reply}");
         assert_eq!((model.seen().len(), log.as_str()), (asked, ""));
     }
@@ -151,18 +151,18 @@ fn gone_in_the_middle_of_a_question() {
             edit(&mut command, "pension").spawn().expect("starts")
         };
         let owner = start(&first);
-        until("the owner asks", || model.seen().len() == 1);
+        wait_until("the owner asks", || model.seen().len() == 1);
         let waits = start(&second);
-        until("the other one waits", || redis.waiting() > 0);
+        wait_until("the other one waits", || redis.waiting() > 0);
         redis.signal(how);
         if how == Signal::KILL {
             redis.kill();
         }
-        let (reply, log) = ended(waits);
+        let (reply, log) = wait_for(waits);
         assert_eq!(second.text(), edited(&["pension"]), "{reply}\n{log}");
         assert_eq!(warnings(&log).len(), 1, "{log}");
         go.store(true, Ordering::SeqCst);
-        let (reply, log) = ended(owner);
+        let (reply, log) = wait_for(owner);
         assert_eq!(first.text(), edited(&["pension"]), "{reply}\n{log}");
     }
 }
@@ -238,7 +238,7 @@ fn wrong_settings_are_told_before_anything_is_sent() {
     let redis_away = |config: &str| {
         let mut command = sandbox.configured(&model, url, config);
         command.env_remove("RESTITCH_SHARED_SECRET").env("MY_SECRET", SECRET);
-        ended(edit(&mut command, "refund").spawn().expect("starts"));
+        wait_for(edit(&mut command, "refund").spawn().expect("starts"));
         assert_eq!(sandbox.text(), edited(&["refund"]));
         fs::write(sandbox.folder.path().join("root/sums.rs"), file()).expect("file");
     };
@@ -247,6 +247,6 @@ fn wrong_settings_are_told_before_anything_is_sent() {
     // Without a model there is nothing to share.
     let mut command = sandbox.configured(&model, url, "");
     command.env_remove("RESTITCH_SHARED_SECRET").arg("--no-model");
-    let (reply, _) = ended(edit(&mut command, "refund").spawn().expect("starts"));
+    let (reply, _) = wait_for(edit(&mut command, "refund").spawn().expect("starts"));
     assert_eq!(reply["code"], "EDIT_NO_OCCURRENCE_FOUND");
 }

@@ -1,4 +1,4 @@
-//! The points of reading and line edits, each a story that is played on every front: `batch`,
+//! The points of reading and line edits, each a story that is played on every interface: `batch`,
 //! MCP over stdio and over HTTP, and the turns of the reference agent; with the calls of a
 //! turn sent at once, and with each waiting for the answer to the one before.
 
@@ -15,7 +15,7 @@ use super::mcp::{Http, Session, binary, request};
 use super::server::{Server, restitch};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Wire {
+enum Transport {
     Batch,
     Stdio,
     Http,
@@ -23,38 +23,38 @@ enum Wire {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Manner {
-    AtOnce,
-    Waiting,
+enum Pacing {
+    Pipelined,
+    OneByOne,
 }
 
-type Front = (Wire, Manner);
+type Interface = (Transport, Pacing);
 
-const FRONTS: [Front; 8] = {
-    use Manner::{AtOnce, Waiting};
+const INTERFACES: [Interface; 8] = {
+    use Pacing::{OneByOne, Pipelined};
     [
-        (Wire::Batch, AtOnce),
-        (Wire::Batch, Waiting),
-        (Wire::Stdio, AtOnce),
-        (Wire::Stdio, Waiting),
-        (Wire::Http, AtOnce),
-        (Wire::Http, Waiting),
-        (Wire::Agent, AtOnce),
-        (Wire::Agent, Waiting),
+        (Transport::Batch, Pipelined),
+        (Transport::Batch, OneByOne),
+        (Transport::Stdio, Pipelined),
+        (Transport::Stdio, OneByOne),
+        (Transport::Http, Pipelined),
+        (Transport::Http, OneByOne),
+        (Transport::Agent, Pipelined),
+        (Transport::Agent, OneByOne),
     ]
 };
 
 type Call = (&'static str, Value);
 
 /// A conversation: the texts of the answers to the calls of a turn.
-type Line = Box<dyn FnMut(&[Call]) -> Vec<String>>;
+type Conversation = Box<dyn FnMut(&[Call]) -> Vec<String>>;
 
 /// What happens in one turn of a story.
 #[derive(Clone)]
 enum Turn {
     Calls(Vec<Call>),
     /// Writes a file as another program.
-    Foreign(&'static str, String),
+    OtherWriter(&'static str, String),
 }
 
 fn calls(calls: impl IntoIterator<Item = Call>) -> Turn {
@@ -98,11 +98,11 @@ fn is_ok(answer: &str) -> bool {
     !answer.starts_with("EDIT_")
 }
 
-struct World {
+struct Workspace {
     dir: tempfile::TempDir,
 }
 
-impl World {
+impl Workspace {
     fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("folder");
         for (path, text) in files {
@@ -121,30 +121,30 @@ impl World {
         std::fs::read_to_string(self.root().join(path)).expect("file")
     }
 
-    /// Plays a story on a front; the text of each answer, in the order of the calls.
-    async fn play(&self, (wire, manner): Front, story: &[Turn]) -> Vec<String> {
+    /// Plays a story on a interface; the text of each answer, in the order of the calls.
+    async fn play(&self, (transport, pacing): Interface, story: &[Turn]) -> Vec<String> {
         let mut turns: Vec<Turn> = Vec::new();
         for turn in story {
-            match (turn, manner) {
-                (Turn::Calls(all), Manner::Waiting) => {
+            match (turn, pacing) {
+                (Turn::Calls(all), Pacing::OneByOne) => {
                     turns.extend(all.iter().map(|call| calls([call.clone()])));
                 }
                 _ => turns.push(turn.clone()),
             }
         }
-        if wire == Wire::Agent {
+        if transport == Transport::Agent {
             return self.agent(&turns).await;
         }
-        let mut line: Line = match wire {
-            Wire::Batch => self.batch(),
-            Wire::Stdio => self.stdio(),
+        let mut line: Conversation = match transport {
+            Transport::Batch => self.batch(),
+            Transport::Stdio => self.stdio(),
             _ => self.http(),
         };
         let mut answers = Vec::new();
         for turn in &turns {
             match turn {
                 Turn::Calls(calls) => answers.extend(line(calls)),
-                Turn::Foreign(path, text) => {
+                Turn::OtherWriter(path, text) => {
                     std::fs::write(self.root().join(path), text).expect("foreign");
                 }
             }
@@ -152,10 +152,10 @@ impl World {
         answers
     }
 
-    fn batch(&self) -> Line {
+    fn batch(&self) -> Conversation {
         let mut command = binary(self.root());
         command.arg("batch").stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = Ended(command.spawn().expect("starts"));
+        let mut child = KillOnDrop(command.spawn().expect("starts"));
         let mut to = child.0.stdin.take().expect("piped");
         let mut from = BufReader::new(child.0.stdout.take().expect("piped"));
         Box::new(move |calls| {
@@ -177,7 +177,7 @@ impl World {
         })
     }
 
-    fn stdio(&self) -> Line {
+    fn stdio(&self) -> Conversation {
         let mut session = Session::with(binary(self.root()), &["--tools", "all"], json!({}));
         let mut next = 100;
         Box::new(move |calls| {
@@ -197,12 +197,12 @@ impl World {
         })
     }
 
-    fn http(&self) -> Line {
+    fn http(&self) -> Conversation {
         let server = Http::start(self.root());
         let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
             "clientInfo": { "name": "t", "version": "1" } } });
-        let (head, _) = Posted::new(&server, "", &hello).answer();
+        let (head, _) = PendingPost::new(&server, "", &hello).answer();
         let lower = head.to_ascii_lowercase();
         let id = lower.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
         let session = format!(
@@ -210,15 +210,15 @@ impl World {
             id.expect("session")
         );
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        Posted::new(&server, &session, &ready).answer();
+        PendingPost::new(&server, &session, &ready).answer();
         Box::new(move |calls| {
             let post = |(at, (tool, arguments)): (usize, &Call)| {
                 let id = u64::try_from(at + 10).expect("small");
-                Posted::new(&server, &session, &request(id, tool, arguments.clone()))
+                PendingPost::new(&server, &session, &request(id, tool, arguments.clone()))
             };
             // All are sent before an answer is read, each on a connection of its own.
-            let posted: Vec<Posted> = calls.iter().enumerate().map(post).collect();
-            let answer = |posted: Posted| {
+            let posted: Vec<PendingPost> = calls.iter().enumerate().map(post).collect();
+            let answer = |posted: PendingPost| {
                 let (_, body) = posted.answer();
                 let data = body.lines().filter_map(|line| line.strip_prefix("data:"));
                 let messages = data.filter_map(|line| serde_json::from_str::<Value>(line).ok());
@@ -253,7 +253,7 @@ impl World {
                     }
                     script.push(said);
                 }
-                Turn::Foreign(path, text) => {
+                Turn::OtherWriter(path, text) => {
                     foreign = Some(json!([self.root().join(path), text]));
                 }
             }
@@ -279,9 +279,9 @@ impl World {
 }
 
 /// A process that ends with the conversation.
-struct Ended(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Ended {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -289,9 +289,9 @@ impl Drop for Ended {
 }
 
 /// A request that is on its way, on a connection of its own.
-struct Posted(TcpStream);
+struct PendingPost(TcpStream);
 
-impl Posted {
+impl PendingPost {
     fn new(server: &Http, head: &str, body: &Value) -> Self {
         let address = server.url.trim_start_matches("http://").trim_end_matches("/mcp");
         let mut stream = TcpStream::connect(address).expect("connects");
@@ -332,10 +332,10 @@ async fn p1_numbers_mean_what_the_caller_had_been_shown() {
         .replace("line 2\nline 3\n", "two\nthree\nmore\n")
         .replace("line 8\n", "eight\n")
         .replace("line 15\n", "before 15\nline 15\n");
-    for front in FRONTS {
+    for interface in INTERFACES {
         for _ in 0..3 {
-            let moved = usize::from(front.1 == Manner::Waiting);
-            let world = World::new(&[("f", &numbered(20))]);
+            let moved = usize::from(interface.1 == Pacing::OneByOne);
+            let workspace = Workspace::new(&[("f", &numbered(20))]);
             let story = [
                 calls([read("f")]),
                 calls([
@@ -344,13 +344,13 @@ async fn p1_numbers_mean_what_the_caller_had_been_shown() {
                     edit(15 + moved, 14 + moved, "before 15"),
                 ]),
             ];
-            let answers = world.play(front, &story).await;
-            assert!(answers.iter().all(|answer| is_ok(answer)), "{front:?}: {answers:?}");
-            assert_eq!(world.text("f"), wanted, "{front:?}");
+            let answers = workspace.play(interface, &story).await;
+            assert!(answers.iter().all(|answer| is_ok(answer)), "{interface:?}: {answers:?}");
+            assert_eq!(workspace.text("f"), wanted, "{interface:?}");
             // A client that hides its turns is told how its number was taken.
             if moved == 1 {
                 let said = "what you read as line 9 is now line 10";
-                assert!(answers[2].contains(said), "{front:?}: {}", answers[2]);
+                assert!(answers[2].contains(said), "{interface:?}: {}", answers[2]);
             }
         }
     }
@@ -360,8 +360,8 @@ async fn p1_numbers_mean_what_the_caller_had_been_shown() {
 #[tokio::test]
 async fn p1_a_snapshot_makes_numbers_exact() {
     let text = numbered(20);
-    for front in FRONTS {
-        let world = World::new(&[("f", &text)]);
+    for interface in INTERFACES {
+        let workspace = Workspace::new(&[("f", &text)]);
         let story = [
             calls([read("f")]),
             calls([
@@ -370,20 +370,20 @@ async fn p1_a_snapshot_makes_numbers_exact() {
                 exact(replace("f", &anchor(&text, 12), &["twelve"]), &text),
             ]),
         ];
-        let answers = world.play(front, &story).await;
-        assert!(answers.iter().all(|answer| is_ok(answer)), "{front:?}: {answers:?}");
-        let now = world.text("f");
+        let answers = workspace.play(interface, &story).await;
+        assert!(answers.iter().all(|answer| is_ok(answer)), "{interface:?}: {answers:?}");
+        let now = workspace.text("f");
         assert!(
             now.contains("line 7\neight\nline 9\n") && now.contains("line 11\ntwelve\nline 13\n"),
-            "{front:?}: {now}"
+            "{interface:?}: {now}"
         );
         // Each answer names the version that is there after it, and the last is the file's.
         for answer in &answers[1..] {
-            assert!(answer.contains("\nSnapshot "), "{front:?}: {answer}");
+            assert!(answer.contains("\nSnapshot "), "{interface:?}: {answer}");
         }
-        if front.1 == Manner::Waiting {
+        if interface.1 == Pacing::OneByOne {
             let named = format!("Snapshot {}.", snapshot(&now));
-            assert!(answers[3].contains(&named), "{front:?}: {}", answers[3]);
+            assert!(answers[3].contains(&named), "{interface:?}: {}", answers[3]);
         }
     }
 }
@@ -392,40 +392,40 @@ async fn p1_a_snapshot_makes_numbers_exact() {
 #[cfg_attr(windows, ignore = "Windows does not tell what a client has heard; see windows.rs")]
 async fn p1_where_both_numberings_are_possible_both_are_shown() {
     let text = numbered(20);
-    for front in FRONTS {
-        let world = World::new(&[("f", &text)]);
+    for interface in INTERFACES {
+        let workspace = Workspace::new(&[("f", &text)]);
         let story = [
             calls([read("f")]),
-            Turn::Foreign("f", format!("new\n{text}")),
+            Turn::OtherWriter("f", format!("new\n{text}")),
             calls([edit(8, 8, "x")]),
             calls([exact(edit(8, 8, "eight"), &text)]),
         ];
-        let answers = world.play(front, &story).await;
+        let answers = workspace.play(interface, &story).await;
         let refused = &answers[1];
-        assert!(refused.starts_with("EDIT_STALE_ANCHOR"), "{front:?}: {refused}");
+        assert!(refused.starts_with("EDIT_STALE_ANCHOR"), "{interface:?}: {refused}");
         for shown in ["|line 7", "|line 8", "can mean line 9 or 8", &snapshot(&text)] {
-            assert!(refused.contains(shown), "{front:?}: {refused}");
+            assert!(refused.contains(shown), "{interface:?}: {refused}");
         }
-        assert_eq!(marked(refused).len(), 2, "{front:?}: {refused}");
-        assert_eq!(world.text("f"), format!("new\n{}", text.replace("line 8\n", "eight\n")));
+        assert_eq!(marked(refused).len(), 2, "{interface:?}: {refused}");
+        assert_eq!(workspace.text("f"), format!("new\n{}", text.replace("line 8\n", "eight\n")));
     }
 }
 
 #[tokio::test]
 async fn p2_the_mark_is_on_the_line_that_was_meant() {
     let text = numbered(12);
-    for front in FRONTS {
+    for interface in INTERFACES {
         let now = format!("new\n{text}");
-        let world = World::new(&[("f", &now)]);
+        let workspace = Workspace::new(&[("f", &now)]);
         // Nothing is on record: the letters tell. Then the marked tag is copied.
         let story = [
             calls([replace("f", &anchor(&text, 5), &["x"])]),
             calls([replace("f", &anchor(&now, 6), &["five"])]),
         ];
-        let answers = world.play(front, &story).await;
+        let answers = workspace.play(interface, &story).await;
         let wanted = format!(">>> {}|line 5", anchor(&now, 6));
-        assert_eq!(marked(&answers[0]), [wanted], "{front:?}: {}", answers[0]);
-        assert_eq!(world.text("f"), now.replace("line 5\n", "five\n"), "{front:?}");
+        assert_eq!(marked(&answers[0]), [wanted], "{interface:?}: {}", answers[0]);
+        assert_eq!(workspace.text("f"), now.replace("line 5\n", "five\n"), "{interface:?}");
     }
 }
 
@@ -433,8 +433,8 @@ async fn p2_the_mark_is_on_the_line_that_was_meant() {
 #[tokio::test]
 async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
     let text = numbered(12);
-    for front in FRONTS {
-        let world = World::new(&[("f", &text)]);
+    for interface in INTERFACES {
+        let workspace = Workspace::new(&[("f", &text)]);
         let now = format!("new\n{}", text.replace("line 5\n", "line five\n"));
         let story = [
             calls([read("f")]),
@@ -450,10 +450,10 @@ async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
             ]),
             calls([exact(replace("f", &anchor(&text, 5), &["x"]), &text)]),
         ];
-        let answers = world.play(front, &story).await;
+        let answers = workspace.play(interface, &story).await;
         let wanted = format!(">>> {}|line five", anchor(&now, 6));
-        assert_eq!(marked(&answers[3]), [wanted], "{front:?}: {}", answers[3]);
-        assert_eq!(world.text("f"), now, "{front:?}");
+        assert_eq!(marked(&answers[3]), [wanted], "{interface:?}: {}", answers[3]);
+        assert_eq!(workspace.text("f"), now, "{interface:?}");
     }
 }
 
@@ -461,21 +461,21 @@ async fn p2_a_line_that_moved_and_changed_is_marked_where_it_is() {
 #[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
 async fn p2_another_process_finds_the_line_by_the_history() {
     let text = numbered(60);
-    for front in FRONTS {
-        let world = World::new(&[("f", &text)]);
+    for interface in INTERFACES {
+        let workspace = Workspace::new(&[("f", &text)]);
         let header = "header\n".repeat(30);
         let before = [calls([read("f")]), calls([edit(1, 0, &header)])];
-        world.play((Wire::Batch, Manner::Waiting), &before).await;
-        let now = world.text("f");
+        workspace.play((Transport::Batch, Pacing::OneByOne), &before).await;
+        let now = workspace.text("f");
         assert_eq!(now, format!("{header}{text}"));
         let story = [
             calls([replace("f", &anchor(&text, 40), &["x"])]),
             calls([exact(edit(20, 20, "twenty"), &text)]),
         ];
-        let answers = world.play(front, &story).await;
+        let answers = workspace.play(interface, &story).await;
         let wanted = format!(">>> {}|line 40", anchor(&now, 70));
-        assert_eq!(marked(&answers[0]), [wanted], "{front:?}: {}", answers[0]);
-        assert_eq!(world.text("f"), now.replace("line 20\n", "twenty\n"), "{front:?}");
+        assert_eq!(marked(&answers[0]), [wanted], "{interface:?}: {}", answers[0]);
+        assert_eq!(workspace.text("f"), now.replace("line 20\n", "twenty\n"), "{interface:?}");
     }
 }
 
@@ -499,18 +499,21 @@ async fn p3_slips_in_the_new_lines_are_repaired_and_said() {
         ),
         ("6.js", JS, 2, 3, "  a(); b();", "function f() {\n  a(); b();\n}\n", "what were 2 lines"),
     ];
-    for front in FRONTS {
+    for interface in INTERFACES {
         let files: Vec<(&str, &str)> = cases.iter().map(|case| (case.0, case.1)).collect();
-        let world = World::new(&files);
+        let workspace = Workspace::new(&files);
         let story = cases.iter().map(|(path, _, start, end, new, ..)| {
             let call =
                 json!({ "path": path, "start_line": start, "end_line": end, "new_content": new });
             ("edit_lines", call)
         });
-        let answers = world.play(front, &[calls(story)]).await;
+        let answers = workspace.play(interface, &[calls(story)]).await;
         for ((path, _, _, _, new, after, says), answer) in cases.iter().zip(&answers) {
-            assert_eq!(world.text(path), *after, "{front:?} {new:?}: {answer}");
-            assert!(answer.contains("\nNote: ") && answer.contains(says), "{front:?}: {answer}");
+            assert_eq!(workspace.text(path), *after, "{interface:?} {new:?}: {answer}");
+            assert!(
+                answer.contains("\nNote: ") && answer.contains(says),
+                "{interface:?}: {answer}"
+            );
         }
     }
 }
@@ -518,8 +521,8 @@ async fn p3_slips_in_the_new_lines_are_repaired_and_said() {
 #[tokio::test]
 async fn p4_the_answer_shows_every_edit_of_the_call() {
     let text = numbered(60).replace("line 5\n", "same\n").replace("line 25\n", "same\n");
-    for front in FRONTS {
-        let world = World::new(&[("f", &text)]);
+    for interface in INTERFACES {
+        let workspace = Workspace::new(&[("f", &text)]);
         let edits = json!([
             { "start_line": 10, "end_line": 11, "new_content": "ten\neleven\nmore" },
             { "start_line": 30, "end_line": 29, "new_content": "before thirty" },
@@ -535,7 +538,7 @@ async fn p4_the_answer_shows_every_edit_of_the_call() {
             calls([("edit_lines", json!({ "path": "f", "edits": edits }))]),
             calls([("edit_file", twice), ("multi_edit", json!({ "edits": several }))]),
         ];
-        let answers = world.play(front, &story).await;
+        let answers = workspace.play(interface, &story).await;
         for (answer, shown) in [
             (1, "was <<10>>line 10"),
             (1, "<<12>>more"),
@@ -547,15 +550,15 @@ async fn p4_the_answer_shows_every_edit_of_the_call() {
             (3, "<<9>>nine"),
             (3, "<<20>>nineteen"),
         ] {
-            assert!(answers[answer].contains(shown), "{front:?} {shown}: {}", answers[answer]);
+            assert!(answers[answer].contains(shown), "{interface:?} {shown}: {}", answers[answer]);
         }
     }
 }
 
 #[tokio::test]
 async fn p5_the_text_names_the_ranges_to_read_as_read_file_takes_them() {
-    for front in FRONTS {
-        let world = World::new(&[("f", &numbered(100))]);
+    for interface in INTERFACES {
+        let workspace = Workspace::new(&[("f", &numbered(100))]);
         let stale =
             |line: usize| json!({ "op": "replace", "pos": format!("{line}#QQ"), "lines": ["x"] });
         let call = json!({ "path": "f", "edits": [stale(20), stale(53)] });
@@ -563,26 +566,26 @@ async fn p5_the_text_names_the_ranges_to_read_as_read_file_takes_them() {
             calls([("hashline_edit", call)]),
             calls([("read_file", json!({ "path": "f", "ranges": "12-28, 45-61" }))]),
         ];
-        let answers = world.play(front, &story).await;
-        assert!(answers[0].contains("read ranges 12-28, 45-61"), "{front:?}: {}", answers[0]);
+        let answers = workspace.play(interface, &story).await;
+        assert!(answers[0].contains("read ranges 12-28, 45-61"), "{interface:?}: {}", answers[0]);
         for line in ["line 12\n", "line 28\n", "line 45\n", "line 61\n"] {
-            assert!(answers[1].contains(line), "{front:?}: {}", answers[1]);
+            assert!(answers[1].contains(line), "{interface:?}: {}", answers[1]);
         }
-        assert!(!answers[1].contains("line 30\n"), "{front:?}: {}", answers[1]);
+        assert!(!answers[1].contains("line 30\n"), "{interface:?}: {}", answers[1]);
     }
 }
 
 #[tokio::test]
 async fn p6_one_rule_for_the_first_edit_and_the_second() {
     let text = numbered(50);
-    for front in FRONTS {
+    for interface in INTERFACES {
         // Never read: neither is blocked.
-        let world = World::new(&[("f", &text)]);
+        let workspace = Workspace::new(&[("f", &text)]);
         let story = [calls([edit(5, 5, "five"), edit(30, 30, "thirty")])];
-        let answers = world.play(front, &story).await;
-        assert!(answers.iter().all(|answer| is_ok(answer)), "{front:?}: {answers:?}");
+        let answers = workspace.play(interface, &story).await;
+        assert!(answers.iter().all(|answer| is_ok(answer)), "{interface:?}: {answers:?}");
         // Read in part: what was not seen is named, first or second, and then it goes.
-        let world = World::new(&[("f", &text)]);
+        let workspace = Workspace::new(&[("f", &text)]);
         let part = ("read_file", json!({ "path": "f", "offset": 1, "limit": 5 }));
         let story = [
             calls([part]),
@@ -592,29 +595,30 @@ async fn p6_one_rule_for_the_first_edit_and_the_second() {
             // Who names the snapshot has read it.
             calls([exact(edit(45, 45, "forty-five"), &text)]),
         ];
-        let answers = world.play(front, &story).await;
+        let answers = workspace.play(interface, &story).await;
         let said: Vec<bool> = answers.iter().map(|answer| is_ok(answer)).collect();
-        assert_eq!(said, [true, false, true, false, true], "{front:?}: {answers:?}");
+        assert_eq!(said, [true, false, true, false, true], "{interface:?}: {answers:?}");
         for refused in [&answers[1], &answers[3]] {
-            assert!(refused.starts_with("EDIT_BLOCKED"), "{front:?}: {refused}");
+            assert!(refused.starts_with("EDIT_BLOCKED"), "{interface:?}: {refused}");
         }
         let wanted = text.replace("line 30\n", "thirty\n").replace("line 45\n", "forty-five\n");
-        assert_eq!(world.text("f"), wanted, "{front:?}");
+        assert_eq!(workspace.text("f"), wanted, "{interface:?}");
     }
 }
 
 #[tokio::test]
 async fn p8_a_keyword_in_a_path_is_a_result_and_a_hit_can_be_edited() {
-    for front in FRONTS {
-        let world = World::new(&[("src/widget.rs", "fn main() {}\n"), ("a.txt", "widget\n")]);
+    for interface in INTERFACES {
+        let workspace =
+            Workspace::new(&[("src/widget.rs", "fn main() {}\n"), ("a.txt", "widget\n")]);
         let story = [
             calls([("search", json!({ "keyword": "widget" }))]),
             calls([replace("a.txt", &anchor("widget\n", 1), &["gadget"])]),
         ];
-        let answers = world.play(front, &story).await;
+        let answers = workspace.play(interface, &story).await;
         let found = &answers[0];
-        assert!(found.contains("Paths that match: src/widget.rs"), "{front:?}: {found}");
-        assert!(found.contains(&anchor("widget\n", 1)), "{front:?}: {found}");
-        assert_eq!(world.text("a.txt"), "gadget\n", "{front:?}");
+        assert!(found.contains("Paths that match: src/widget.rs"), "{interface:?}: {found}");
+        assert!(found.contains(&anchor("widget\n", 1)), "{interface:?}: {found}");
+        assert_eq!(workspace.text("a.txt"), "gadget\n", "{interface:?}");
     }
 }

@@ -17,20 +17,20 @@ fn model_with_a_switch() -> (ModelServer, Arc<AtomicBool>) {
 }
 
 /// How another program changes the values of these names.
-type Way<'a> = (&'a str, &'a dyn Fn(&[String]));
+type Tampering<'a> = (&'a str, &'a dyn Fn(&[String]));
 
 /// Two answers are there; each way to spoil them is tried, and an edit goes on as if there were
 /// none.
 #[test]
-fn spoiled_values_are_misses() {
-    let Some(redis) = Redis::start("spoiled_values_are_misses") else { return };
+fn tampered_values_are_misses() {
+    let Some(redis) = Redis::start("tampered_values_are_misses") else { return };
     let ((model, stalls), url) = (model_with_a_switch(), redis.url());
     let flush = || redis::cmd("FLUSHALL").exec(&mut redis.other()).expect("empty");
     // What stood under the first name in an earlier life: a lease that was never given back.
     stalls.store(true, Ordering::SeqCst);
     let first = Sandbox::new();
     let mut owner = first.start(&model, Some(&url), "royalty");
-    until("the owner asks", || model.seen().len() == 1);
+    wait_until("the owner asks", || model.seen().len() == 1);
     let leased = redis.keys("answer").remove(0);
     let lease = redis.get(&leased);
     let _ = owner.kill();
@@ -41,13 +41,13 @@ fn spoiled_values_are_misses() {
     let sandbox = Sandbox::new();
     let mut command = sandbox.command(&model, Some(&url));
     command.env("RESTITCH_SHARED_SECRET", "another-secret-of-the-tests-0123456789");
-    ended(edit(&mut command, "royalty").spawn().expect("starts"));
+    wait_for(edit(&mut command, "royalty").spawn().expect("starts"));
     let foreign = redis.get(&redis.keys("answer")[0]);
 
     let all = |keys: &[String], value: &dyn Fn(&str) -> Vec<u8>| {
         keys.iter().for_each(|key| redis.set(key, &value(key)));
     };
-    let ways: [Way; 10] = [
+    let tamperings: [Tampering; 10] = [
         ("overwritten", &|keys| all(keys, &|_| br#"{"answer":{"text":"x"}}"#.to_vec())),
         ("garbage", &|keys| all(keys, &|_| vec![0xfe; 300])),
         ("cut", &|keys| all(keys, &|key| redis.get(key)[..40].to_vec())),
@@ -76,24 +76,24 @@ fn spoiled_values_are_misses() {
             redis.set(&leased, &lease);
         }),
     ];
-    for (way, spoil) in ways {
+    for (name, tamper) in tamperings {
         flush();
         Sandbox::new().edit(&model, Some(&url), "royalty");
         let keys = redis.keys("answer");
-        assert_eq!(keys.len(), 2, "{way}");
-        spoil(&keys);
+        assert_eq!(keys.len(), 2, "{name}");
+        tamper(&keys);
         let (before, sandbox) = (model.seen().len(), Sandbox::new());
         let (reply, log) = sandbox.edit(&model, Some(&url), "royalty");
-        assert_eq!(sandbox.text(), edited(&["royalty"]), "{way}: {reply}\n{log}");
+        assert_eq!(sandbox.text(), edited(&["royalty"]), "{name}: {reply}\n{log}");
         let asked = model.seen().len() - before;
-        assert!(asked > 0, "{way}: asked as if nothing were there");
+        assert!(asked > 0, "{name}: asked as if nothing were there");
         let is_told = warnings(&log).iter().any(|line| line.contains("not sealed with the secret"));
-        let is_value = !["empty", "a list", "an old lease, without an end"].contains(&way);
-        assert_eq!(is_told, is_value, "{way}: {log}");
-        println!("{way}: {asked} requests");
+        let is_value = !["empty", "a list", "an old lease, without an end"].contains(&name);
+        assert_eq!(is_told, is_value, "{name}: {log}");
+        println!("{name}: {asked} requests");
         // And the place is good again.
         let (reply, _) = Sandbox::new().edit(&model, Some(&url), "royalty");
-        assert_eq!(reply["report"]["model"]["calls"], 0, "{way}: {reply}");
+        assert_eq!(reply["report"]["model"]["calls"], 0, "{name}: {reply}");
     }
 }
 
@@ -137,7 +137,7 @@ fn nothing_there_can_be_read() {
         }
         sent
     });
-    ended(edit(&mut command, "mortgage").spawn().expect("starts"));
+    wait_for(edit(&mut command, "mortgage").spawn().expect("starts"));
     assert_eq!(sandbox.text(), edited(&["mortgage"]));
     redis.set(end, b"1");
     let sent = monitor.join().expect("watched");

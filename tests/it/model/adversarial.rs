@@ -1,4 +1,4 @@
-//! An obedient evil model: whatever the file, the call or its own mood tell it to
+//! An adversarial but obedient model: whatever the file, the call or its own mood tell it to
 //! answer, it answers. Nothing that the checks do not allow is ever written.
 
 use std::collections::HashSet;
@@ -216,7 +216,7 @@ fn on_the_wire_the_file_is_right_or_untouched() {
 
 /// A text that was spoiled at random: pieces cut, moved, repeated, and mixed with
 /// pieces of the other texts at hand.
-fn spoil(dice: &mut Dice, good: &str) -> String {
+fn corrupt(dice: &mut Dice, good: &str) -> String {
     let sources = [
         good,
         FILE,
@@ -288,7 +288,7 @@ fn random_answers_never_write_outside_of_what_is_allowed() {
     for _ in 0..rounds {
         let (step, _) = play(start(&request(), FILE), |ask| {
             let good = good_text(ask);
-            Reply::Text(if dice.roll(3) == 0 { good } else { spoil(&mut dice, &good) })
+            Reply::Text(if dice.roll(3) == 0 { good } else { corrupt(&mut dice, &good) })
         });
         let Some(now) = result(&step, FILE) else { continue };
         written += 1;
