@@ -22,7 +22,7 @@ use restitch::text::Snapshot;
 
 const ROUNDS: usize = 400;
 
-fn bare(file: &Path, bytes: &[u8], sync: bool) {
+fn system_calls(file: &Path, bytes: &[u8], sync: bool) {
     let temp = file.with_extension("tmp");
     let mut out = File::create(&temp).expect("temp");
     out.write_all(bytes).expect("write");
@@ -40,13 +40,13 @@ fn bare(file: &Path, bytes: &[u8], sync: bool) {
 /// Where the commit is called: without a runtime it runs in the calling thread, in tokio
 /// it goes to another one and back, as all that blocks does there.
 #[derive(Debug, Clone, Copy)]
-enum From {
+enum Runtime {
     Plain,
     Tokio,
 }
 
 /// What a future that needs no runtime comes to.
-fn at_once<T>(future: impl Future<Output = T>) -> T {
+fn poll_once<T>(future: impl Future<Output = T>) -> T {
     let mut context = Context::from_waker(Waker::noop());
     match pin!(future).poll(&mut context) {
         Poll::Ready(value) => value,
@@ -70,13 +70,13 @@ fn main() {
     };
     let rewritten = |n: usize| format!("line {n:08}\n").repeat(1_000).into_bytes();
     for (sync_mode, sync, state, whole, from) in [
-        (SyncMode::Durable, true, true, false, From::Plain),
-        (SyncMode::Durable, true, true, true, From::Plain),
-        (SyncMode::Durable, true, false, false, From::Plain),
-        (SyncMode::Durable, true, true, false, From::Tokio),
-        (SyncMode::Rename, false, true, false, From::Plain),
-        (SyncMode::Rename, false, true, true, From::Plain),
-        (SyncMode::Rename, false, false, false, From::Plain),
+        (SyncMode::Durable, true, true, false, Runtime::Plain),
+        (SyncMode::Durable, true, true, true, Runtime::Plain),
+        (SyncMode::Durable, true, false, false, Runtime::Plain),
+        (SyncMode::Durable, true, true, false, Runtime::Tokio),
+        (SyncMode::Rename, false, true, false, Runtime::Plain),
+        (SyncMode::Rename, false, true, true, Runtime::Plain),
+        (SyncMode::Rename, false, false, false, Runtime::Plain),
     ] {
         let version = |n: usize| if whole { rewritten(n) } else { edited(n) };
         let work = tempfile::tempdir_in(&folder).expect("folder");
@@ -95,7 +95,7 @@ fn main() {
         for n in 0..ROUNDS {
             let bytes = version(n + 1);
             let began = Instant::now();
-            bare(&root.join("bare"), &bytes, sync);
+            system_calls(&root.join("bare"), &bytes, sync);
             others.push(began.elapsed());
             let before = Snapshot::decode(version(n)).expect("text");
             let after = After::Content(bytes.into());
@@ -108,8 +108,8 @@ fn main() {
             let began = Instant::now();
             let commit = store.commit(vec![edit], CommitOptions::default());
             let done = match from {
-                From::Plain => at_once(commit),
-                From::Tokio => runtime.block_on(commit),
+                Runtime::Plain => poll_once(commit),
+                Runtime::Tokio => runtime.block_on(commit),
             };
             ours.push(began.elapsed());
             done.expect("commit");

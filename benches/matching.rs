@@ -40,7 +40,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 }
 
 /// The least time of each of two things that take turns, so that both have the machine's moods.
-fn least(runs: usize, mut one: impl FnMut(), mut other: impl FnMut()) -> [Duration; 2] {
+fn fastest(runs: usize, mut one: impl FnMut(), mut other: impl FnMut()) -> [Duration; 2] {
     let mut least = [Duration::MAX; 2];
     for _ in 0..runs {
         for (least, run) in least.iter_mut().zip([&mut one as &mut dyn FnMut(), &mut other]) {
@@ -88,7 +88,7 @@ fn exact(bytes: usize, runs: usize) {
         let plan = EditPlan::new(&snapshot, explained.splices).expect("plan");
         black_box(plan.bytes_after().expect("bytes"));
     };
-    let [bare, ours] = least(runs, bare, ours);
+    let [bare, ours] = fastest(runs, bare, ours);
     println!(
         "exact  {bytes:>10} B   bare {bare:>10.1?}   ours {ours:>10.1?}   ratio {:.2} (target 1.25)",
         ours.as_secs_f64() / bare.as_secs_f64()
@@ -106,10 +106,10 @@ fn miss(bytes: usize, runs: usize, target: &str) -> Duration {
     took
 }
 
-type Spoiler = fn(&str) -> String;
+type Mutation = fn(&str) -> String;
 
 /// For each rung of the ladder a text that it has to explain.
-const SPOILERS: &[(&str, Spoiler)] = &[
+const MUTATIONS: &[(&str, Mutation)] = &[
     ("exact", str::to_owned),
     ("unescaped", |s| s.replace('\n', "\\n")),
     ("line_endings", |s| s.replace('\n', "\r\n")),
@@ -146,15 +146,15 @@ fn numbered(text: &str) -> String {
 
 /// Each rung on a file and on one twice as long.
 fn growth() {
-    for (name, spoil) in SPOILERS {
+    for (name, mutate) in MUTATIONS {
         let calls = [1_000_000, 2_000_000].map(|bytes| {
             let text = file(bytes);
             let at = text[bytes / 2..].find("}\n\n").map_or(0, |n| bytes / 2 + n + 3);
             let old: String = text[at..].lines().take(6).map(|l| format!("{l}\n")).collect();
             let (old, new) = if *name == "already_applied" {
-                (spoil(&old), old)
+                (mutate(&old), old)
             } else {
-                let old = spoil(&old);
+                let old = mutate(&old);
                 let new = old.replacen("let", "var", 1);
                 (old, new)
             };
@@ -172,7 +172,7 @@ fn growth() {
         let run = |(request, snapshot): &(EditRequest, Snapshot)| {
             black_box(explain(request, snapshot).is_ok());
         };
-        let times = least(11, || run(one), || run(two));
+        let times = fastest(11, || run(one), || run(two));
         println!(
             "growth {name:<27} 1 MB {:>9.1?}   2 MB {:>9.1?}   ratio {:.2} (target 2.3)",
             times[0],
@@ -180,7 +180,7 @@ fn growth() {
             times[1].as_secs_f64() / times[0].as_secs_f64()
         );
     }
-    let known: Vec<&str> = SPOILERS.iter().map(|(name, _)| *name).collect();
+    let known: Vec<&str> = MUTATIONS.iter().map(|(name, _)| *name).collect();
     let missing: Vec<&str> =
         LADDER.iter().map(|rung| rung.as_str()).filter(|id| !known.contains(id)).collect();
     assert!(missing.is_empty(), "no text for {missing:?}");
@@ -241,7 +241,7 @@ fn shapes() {
         let run = |(request, snapshot): &(EditRequest, Snapshot)| {
             black_box(explain(request, snapshot).is_ok());
         };
-        let times = least(5, || run(one), || run(two));
+        let times = fastest(5, || run(one), || run(two));
         println!(
             "shape  {name:<38} 1000 lines {:>9.1?}   2000 lines {:>9.1?}   ratio {:.2} (target 2.3)",
             times[0],
@@ -268,7 +268,7 @@ fn memory(bytes: usize) {
 
 /// The process that [`memory`] starts: writes a file, edits it by the engine, and prints
 /// the peak of its memory.
-fn edit_alone(bytes: usize) {
+fn measure_edit(bytes: usize) {
     let folder = tempfile::tempdir().expect("folder");
     let text = file(bytes);
     std::fs::write(folder.path().join("big.rs"), &text).expect("file");
@@ -302,7 +302,7 @@ fn peak() -> usize {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(at) = arguments.iter().position(|a| a == "--edit") {
-        return edit_alone(arguments[at + 1].parse().expect("bytes"));
+        return measure_edit(arguments[at + 1].parse().expect("bytes"));
     }
     let parts = ["exact", "miss", "growth", "shapes", "memory"];
     let only: Vec<&str> =

@@ -56,9 +56,9 @@ fn main() {
                         assert!(parser.errors(path, &text).expect("parsed").is_empty());
                     }
                     let start = Instant::now();
-                    let said = parser.compare(path, &text, &after, &[splice]);
+                    let check = parser.compare(path, &text, &after, &[splice]);
                     let took = start.elapsed();
-                    assert!(said.checked);
+                    assert!(check.checked);
                     took
                 })
                 .collect();

@@ -449,8 +449,8 @@ impl ServerHandler for McpServer {
 
 /// The trace that a call is part of: what the call itself says, or else its HTTP request.
 fn trace(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
-    let said = |name: &str| context.meta.get(name)?.as_str().map(str::to_owned);
-    TraceContext::from_fields(said).or_else(|| {
+    let field = |name: &str| context.meta.get(name)?.as_str().map(str::to_owned);
+    TraceContext::from_fields(field).or_else(|| {
         let head = context.extensions.get::<axum::http::request::Parts>()?;
         TraceContext::from_fields(|name| Some(head.headers.get(name)?.to_str().ok()?.to_owned()))
     })

@@ -126,32 +126,32 @@ impl RedisValues {
     }
 
     async fn connection(&self) -> Result<(u64, MultiplexedConnection), RedisError> {
-        let mut kept = self.connection.lock().await;
+        let mut current = self.connection.lock().await;
         let oldest_usable = self.oldest_usable.load(Ordering::Acquire);
         if let Some((number, connection)) =
-            kept.as_ref().filter(|(number, _)| *number >= oldest_usable)
+            current.as_ref().filter(|(number, _)| *number >= oldest_usable)
         {
             return Ok((*number, connection.clone()));
         }
-        *kept = None;
+        *current = None;
         // The caller has a deadline of its own.
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let fresh = self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        *kept = Some((oldest_usable, fresh.clone()));
+        *current = Some((oldest_usable, fresh.clone()));
         Ok((oldest_usable, fresh))
     }
 
     async fn send<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, RedisError> {
         let (number, mut connection) = self.connection().await?;
         let mut guard = ConnectionGuard { values: self, number, is_complete: false };
-        let done = command.query_async(&mut connection).await;
+        let result = command.query_async(&mut connection).await;
         // What the server says no to does not make the connection a bad one.
-        guard.is_complete = match &done {
+        guard.is_complete = match &result {
             Ok(_) => true,
             Err(error) => error.code().is_some() && !error.is_unrecoverable_error(),
         };
-        done
+        result
     }
 
     /// Asks the server about itself.
@@ -202,8 +202,8 @@ impl SharedValues for RedisValues {
                 Ok(bytes) => Ok(Some(bytes).filter(|bytes| !bytes.is_empty())),
                 // A list or the like is nothing of ours: it goes.
                 Err(error) if error.code() == Some("WRONGTYPE") => {
-                    let gone = self.send::<u64>(redis::cmd("DEL").arg(name)).await;
-                    gone.map(|_| None).map_err(shared_error)
+                    let deleted = self.send::<u64>(redis::cmd("DEL").arg(name)).await;
+                    deleted.map(|_| None).map_err(shared_error)
                 }
                 Err(error) => Err(shared_error(error)),
             }
@@ -232,8 +232,8 @@ impl SharedValues for RedisValues {
         Box::pin(async move {
             let mut command = redis::cmd("SET");
             command.arg(name).arg(value).arg("PX").arg(millis(ttl)).arg("NX");
-            let done = self.send::<Option<String>>(&command).await.map_err(shared_error)?;
-            Ok(done.is_some())
+            let stored = self.send::<Option<String>>(&command).await.map_err(shared_error)?;
+            Ok(stored.is_some())
         })
     }
 

@@ -444,7 +444,7 @@ impl ModelSettings {
     }
 }
 
-/// Whether the stored profile of a server is used.
+/// Where a client takes the profile of its server from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProfileUse {
     Stored,

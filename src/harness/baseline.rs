@@ -46,7 +46,7 @@ impl Baseline {
 
     /// The verdicts in which `now` differs from this.
     pub(crate) fn changes(&self, now: &Self, scope: Scope) -> Vec<Difference> {
-        let gone = self
+        let removed = self
             .0
             .iter()
             .filter(|(id, _)| scope == Scope::Whole && !now.0.contains_key(*id))
@@ -59,7 +59,7 @@ impl Baseline {
                 is: Some(is.clone()),
             })
         });
-        let mut all: Vec<Difference> = gone.chain(changed).collect();
+        let mut all: Vec<Difference> = removed.chain(changed).collect();
         all.sort_by(|a, b| b.is_regression().cmp(&a.is_regression()).then_with(|| a.id.cmp(&b.id)));
         all
     }
@@ -74,7 +74,7 @@ impl Baseline {
     }
 }
 
-/// Whether a run saw every case.
+/// How much of the suite a run covered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// Every case of the suite.

@@ -109,7 +109,7 @@ fn escape_xml(text: &str) -> String {
 }
 
 /// Forges show so many of a step; further ones would be dropped without a word.
-const MOST_ANNOTATIONS: usize = 10;
+const MAX_ANNOTATIONS: usize = 10;
 
 /// GitHub's workflow commands: an error for each case that is not as it should be, a notice
 /// for each whose outcome changed.
@@ -137,9 +137,9 @@ pub(crate) fn annotations(rows: &[CiCase]) -> String {
     let (bad, changed): (Vec<String>, Vec<String>) = (bad.collect(), changed.collect());
     let mut out = String::new();
     for (kind, lines) in [("error", bad), ("notice", changed)] {
-        out.extend(lines.iter().take(MOST_ANNOTATIONS).map(String::as_str));
-        if lines.len() > MOST_ANNOTATIONS {
-            let more = lines.len() - MOST_ANNOTATIONS;
+        out.extend(lines.iter().take(MAX_ANNOTATIONS).map(String::as_str));
+        if lines.len() > MAX_ANNOTATIONS {
+            let more = lines.len() - MAX_ANNOTATIONS;
             let _ = writeln!(out, "::{kind} title=restitch::and {more} more: see the JUnit report");
         }
     }

@@ -1,7 +1,7 @@
 //! Real edits: what changed between two versions of a package.
 //!
 //! A hunk becomes an edit with one to four lines of context on each side. Only
-//! hunks whose lines are unique in the file *even without white space, quotes,
+//! hunks whose lines are unique in the file *even without whitespace, quotes,
 //! commas and semicolons* are taken, so that no mutation that folds any of these
 //! can make another place as good as the right one.
 
@@ -193,7 +193,7 @@ impl RealEdit {
     }
 }
 
-/// A text without anything that a reading may fold: white space, quotes, commas,
+/// A text without anything that a reading may fold: whitespace, quotes, commas,
 /// semicolons, and everything outside ASCII.
 pub(crate) fn folded(text: &str) -> String {
     text.chars().filter(|c| c.is_ascii() && !c.is_whitespace() && !"\"'`,;".contains(*c)).collect()

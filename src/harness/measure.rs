@@ -119,7 +119,7 @@ pub(crate) fn measure(
     advance: &(dyn Fn() + Sync),
 ) -> (Score, Vec<JudgedCase>) {
     let mutations = plan.selected();
-    let done = parallel(&mutations, |mutation| {
+    let results = parallel(&mutations, |mutation| {
         let gate = SyntaxGate::new(TreeSitter::new(), syntax);
         let mut score = Score::default();
         let mut kept = Vec::new();
@@ -136,7 +136,7 @@ pub(crate) fn measure(
     });
     let mut all = Score::default();
     let mut seen = Vec::new();
-    for (score, kept) in done {
+    for (score, kept) in results {
         all.append(score);
         seen.extend(kept);
     }
@@ -191,8 +191,10 @@ pub(crate) fn merge(run: &MeasureRun, parts: &[PartCounts]) -> (Score, Vec<Value
         for tally in parts.iter().filter_map(|part| part.rows.get(mutation)) {
             score.add_tally(family, mutation, tally);
         }
-        let own = parts.iter().filter_map(|part| part.cases.get(mutation)).flatten();
-        cases.extend(select_for_page(own.cloned().collect()).into_iter().map(|(_, case)| case));
+        let part_cases = parts.iter().filter_map(|part| part.cases.get(mutation)).flatten();
+        cases.extend(
+            select_for_page(part_cases.cloned().collect()).into_iter().map(|(_, case)| case),
+        );
     }
     (score, cases)
 }

@@ -41,7 +41,7 @@ pub(crate) struct Retry {
 pub(crate) enum ReplayOutcome {
     /// The bytes of the agent's next edit.
     Right,
-    /// The same but for white space.
+    /// The same but for whitespace.
     OnlyWhitespace,
     /// Other bytes: a person has to look.
     Other,
@@ -122,13 +122,13 @@ pub(crate) fn truth(case: &FailedEdit) -> Option<String> {
     let next_gone = only(&next_old, &next_new);
     let next_added = only(&next_new, &next_old);
     // Most of one is in the other.
-    let most = |some: &[String], all: &[String]| {
+    let overlaps = |some: &[String], all: &[String]| {
         some.iter().filter(|word| all.contains(word)).count() * 5 >= some.len() * 3
     };
     let all = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let change = match added.is_empty() {
-        false => most(&added, &all(&next_new)) && most(&next_added, &all(&new)),
-        true => most(&gone, &next_gone),
+        false => overlaps(&added, &all(&next_new)) && overlaps(&next_added, &all(&new)),
+        true => overlaps(&gone, &next_gone),
     };
     let common = old.iter().filter(|word| next_old.contains(word)).count();
     let place = common * 2 >= old.len().min(next_old.len());
@@ -160,10 +160,10 @@ pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
 /// The model knows the truth and answers every question by it. Of several outcomes it takes
 /// the one that leads there.
 fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
-    let mut most = 1;
+    let mut choices = 1;
     let mut last = None;
     let mut choice = 1;
-    while choice <= most {
+    while choice <= choices {
         let mut choose = |ask: &Ask| match ask {
             Ask::CorrectOld { .. } => {
                 case.retry.as_ref().map_or(Reply::Declined, |retry| Reply::WithNew {
@@ -177,16 +177,16 @@ fn with_model(case: &FailedEdit, truth: &str) -> ReplayRun {
                     .map_or(Reply::Declined, Reply::Text)
             }
             Ask::Choose { outcomes, .. } => {
-                most = outcomes.len();
+                choices = outcomes.len();
                 Reply::Window(choice)
             }
             Ask::RepairEscapes { new, .. } => Reply::Text(new.clone()),
         };
-        let done = run(case, Some(truth), Model::Present(Policy::default()), &mut choose);
-        if matches!(done.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
-            return done;
+        let result = run(case, Some(truth), Model::Present(Policy::default()), &mut choose);
+        if matches!(result.outcome, ReplayOutcome::Right | ReplayOutcome::OnlyWhitespace) {
+            return result;
         }
-        last = Some(done);
+        last = Some(result);
         choice += 1;
     }
     // None of the outcomes is meant, and a model that knows says so.

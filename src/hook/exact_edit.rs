@@ -13,9 +13,9 @@ pub(super) fn between(before: &Snapshot, after: &Snapshot) -> Option<(String, St
     let old: Vec<&str> = before.split_inclusive('\n').collect();
     let new: Vec<&str> = after.split_inclusive('\n').collect();
     let mut head = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let most = old.len().min(new.len()) - head;
+    let max_tail = old.len().min(new.len()) - head;
     let mut tail =
-        old.iter().rev().zip(new.iter().rev()).take(most).take_while(|(a, b)| a == b).count();
+        old.iter().rev().zip(new.iter().rev()).take(max_tail).take_while(|(a, b)| a == b).count();
     loop {
         let from = old[head..old.len() - tail].concat();
         let to = new[head..new.len() - tail].concat();

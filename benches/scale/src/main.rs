@@ -21,15 +21,15 @@ const CLIENTS: [usize; 3] = [1, 8, 64];
 /// Lines of each file, of 40 bytes each.
 const LINES: usize = 600;
 /// Edits of each client that are not measured.
-const WARM: usize = 3;
+const WARMUP_EDITS: usize = 3;
 
 /// moto wants to see a signature on what was written with one, and does not look at it.
-const SIGNED: &str = "Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
+const AUTHORIZATION: &str = "Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0";
 
 /// A program that ends with this one.
-struct Running(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Running {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -92,7 +92,7 @@ fn repo() -> &'static Path {
 }
 
 /// moto, and the number of its port.
-fn moto() -> Option<(Running, u16)> {
+fn moto() -> Option<(KillOnDrop, u16)> {
     let repo = repo();
     let python = repo.join("target/s3/venv/bin/python");
     let mut child = Command::new(python)
@@ -105,12 +105,12 @@ fn moto() -> Option<(Running, u16)> {
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).ok()?;
     let port = line.trim().parse().ok()?;
-    Some((Running(child), port))
+    Some((KillOnDrop(child), port))
 }
 
-fn to_moto(port: u16, line: &str, body: &str) -> String {
+fn ask_moto(port: u16, line: &str, body: &str) -> String {
     let mut connection = Connection::open(SocketAddr::from(([127, 0, 0, 1], port)));
-    let head = format!("connection: close\r\n{SIGNED}\r\n");
+    let head = format!("connection: close\r\n{AUTHORIZATION}\r\n");
     let (status, _, body) = connection.ask(line, &head, body);
     assert_eq!(status, 200, "{line}: {body}");
     body
@@ -143,13 +143,13 @@ impl Store {
                     std::fs::write(folder.join(format!("f{client}")), text(0)).expect("file");
                 }
                 Self::Bucket(port) => {
-                    to_moto(*port, &format!("PUT /work/app/f{client}"), &text(0));
+                    ask_moto(*port, &format!("PUT /work/app/f{client}"), &text(0));
                 }
             }
         }
     }
 
-    fn server(&self, folder: &Path) -> (Running, SocketAddr, String) {
+    fn server(&self, folder: &Path) -> (KillOnDrop, SocketAddr, String) {
         let program = std::env::var("RESTITCH").unwrap_or_else(|_| "restitch".into());
         let mut command = Command::new(program);
         command.args(["mcp", "--no-model", "--http", "127.0.0.1:0", "--root"]);
@@ -177,7 +177,7 @@ impl Store {
         };
         let address = after("listening on http://").trim_end_matches("/mcp").parse();
         let token = after("token: ");
-        (Running(child), address.expect("an address"), token)
+        (KillOnDrop(child), address.expect("an address"), token)
     }
 }
 
@@ -200,9 +200,9 @@ impl Client {
             "params": { "protocolVersion": "2025-06-18", "capabilities": {},
                 "clientInfo": { "name": "scale", "version": "1" } },
         });
-        let (status, said, body) = connection.ask("POST /mcp", &head, &hello.to_string());
+        let (status, headers, body) = connection.ask("POST /mcp", &head, &hello.to_string());
         assert_eq!(status, 200, "{body}");
-        let id = said.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        let id = headers.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
         let head = format!(
             "{head}mcp-session-id: {}\r\nmcp-protocol-version: 2025-06-18\r\n",
             id.expect("a session")
@@ -252,8 +252,8 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
         match store {
             Store::Folder(_) => vec![0.0; 3],
             Store::Bucket(port) => {
-                let said = to_moto(*port, "GET /-/requests", "");
-                said.split(' ').map(|number| number.parse().expect("a number")).collect()
+                let answer = ask_moto(*port, "GET /-/requests", "");
+                answer.split(' ').map(|number| number.parse().expect("a number")).collect()
             }
         }
     };
@@ -264,7 +264,7 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
             .map(|client| {
                 let barrier = &barrier;
                 scope.spawn(move || {
-                    (0..WARM).for_each(|_| client.edit());
+                    (0..WARMUP_EDITS).for_each(|_| client.edit());
                     barrier.wait();
                     barrier.wait();
                     let start = Instant::now();
@@ -298,7 +298,7 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
             Store::Folder(folder) => {
                 std::fs::read_to_string(folder.join(&client.file)).expect("file")
             }
-            Store::Bucket(port) => to_moto(*port, &format!("GET /work/app/{}", client.file), ""),
+            Store::Bucket(port) => ask_moto(*port, &format!("GET /work/app/{}", client.file), ""),
         };
         assert!(found == wanted, "an edit of {} was lost", client.file);
     }
@@ -319,15 +319,15 @@ fn measure(store: &Store, clients: usize, length: Duration) -> Value {
 
 /// What the store alone answers a second, asked by eight at once for what an edit asks: a read and
 /// two writes.
-fn bare(port: u16, length: Duration) -> f64 {
+fn store_only(port: u16, length: Duration) -> f64 {
     let start = Instant::now();
     let content = text(0);
     let one = |number: usize| {
         let mut requests = 0_u32;
         while start.elapsed() < length {
-            to_moto(port, "GET /work/app/f0", "");
-            to_moto(port, &format!("PUT /work/bare/a{number}"), &content);
-            to_moto(port, &format!("PUT /work/bare/b{number}"), &content);
+            ask_moto(port, "GET /work/app/f0", "");
+            ask_moto(port, &format!("PUT /work/bare/a{number}"), &content);
+            ask_moto(port, &format!("PUT /work/bare/b{number}"), &content);
             requests += 3;
         }
         requests
@@ -367,10 +367,10 @@ fn main() {
     match moto() {
         None => eprintln!("SKIPPED: object storage: run tests/it/buckets/install.sh"),
         Some((_moto, port)) => {
-            to_moto(port, "PUT /work", "");
+            ask_moto(port, "PUT /work", "");
             let bucket = Store::Bucket(port);
             found["object_storage"] = rows(&bucket).into();
-            found["store_alone_requests_a_second"] = bare(port, length).into();
+            found["store_alone_requests_a_second"] = store_only(port, length).into();
         }
     }
     println!("{found}");

@@ -22,7 +22,7 @@ const MAX_CONNECTIONS: usize = 128;
 /// How long a peer may take for the head of a request, the silence before it included.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Whether the peer of a connection has shown the token.
+/// Set once the peer of a connection has shown the token.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Authenticated(Arc<AtomicBool>);
 

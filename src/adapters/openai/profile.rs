@@ -72,8 +72,8 @@ pub struct ServerProfile {
 impl ServerProfile {
     /// The profile before anything is known about the server.
     pub(super) fn initial(base_url: &str) -> Self {
-        let own = base_url.contains("//api.openai.com");
-        let cap = if own { AnswerCap::MaxCompletionTokens } else { AnswerCap::MaxTokens };
+        let is_openai = base_url.contains("//api.openai.com");
+        let cap = if is_openai { AnswerCap::MaxCompletionTokens } else { AnswerCap::MaxTokens };
         Self { cap, ..Self::default() }
     }
 

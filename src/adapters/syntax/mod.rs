@@ -195,12 +195,12 @@ fn parse(grammar: &Grammar, text: &str, old: Option<&Tree>) -> Result<Tree, Unch
     if parser.set_language(&grammar.language.into()).is_err() {
         return Err(Unchecked::UnknownLanguage);
     }
-    let most = MAX_REPORTS + text.len() * MAX_REPORTS_A_BYTE;
+    let max_reports = MAX_REPORTS + text.len() * MAX_REPORTS_A_BYTE;
     let end = Instant::now() + MAX_TIME;
     let mut reports = 0;
     let mut watch = |_: &tree_sitter::ParseState| {
         reports += 1;
-        match reports > most || reports % 16 == 0 && Instant::now() > end {
+        match reports > max_reports || reports % 16 == 0 && Instant::now() > end {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

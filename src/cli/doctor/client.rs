@@ -148,8 +148,8 @@ async fn test_edit(args: &[String]) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let file = folder.path().join("trial.txt");
     std::fs::write(&file, "    one\n    two\n").map_err(|error| error.to_string())?;
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut child = tokio::process::Command::new(own)
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut child = tokio::process::Command::new(program)
         .args(args)
         .arg("--root")
         .arg(folder.path())
@@ -198,10 +198,10 @@ async fn test_edit(args: &[String]) -> Result<String, String> {
     if tried.is_err() {
         let _ = child.start_kill();
         if let Ok(out) = child.wait_with_output().await
-            && let said = String::from_utf8_lossy(&out.stderr)
-            && !said.trim().is_empty()
+            && let stderr = String::from_utf8_lossy(&out.stderr)
+            && !stderr.trim().is_empty()
         {
-            return tried.map_err(|why| format!("{why}: {}", said.trim()));
+            return tried.map_err(|why| format!("{why}: {}", stderr.trim()));
         }
     }
     tried

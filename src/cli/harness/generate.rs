@@ -69,14 +69,14 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     match write(&cases, &out) {
         Err(error) => Exit::fault(format!("cannot write {}: {error}", out.display())),
         Ok(()) => {
-            let said = format!(
+            let summary = format!(
                 "{} cases from {} real edits, {} ways, in {}",
                 cases.len(),
                 edits.len(),
                 mutations.len(),
                 out.display()
             );
-            match writeln!(io::stdout().lock(), "{said}") {
+            match writeln!(io::stdout().lock(), "{summary}") {
                 Ok(()) => Exit::Done,
                 Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
             }

@@ -134,8 +134,8 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         };
         let mut cases: BTreeMap<String, Vec<(usize, serde_json::Value)>> = BTreeMap::new();
         for (index, case, judged) in seen {
-            let own = cases.entry(case.cause.clone()).or_default();
-            own.push((index, report::generated_case_json(case, &judged)));
+            let shown = cases.entry(case.cause.clone()).or_default();
+            shown.push((index, report::generated_case_json(case, &judged)));
         }
         let cases =
             cases.into_iter().map(|(mutation, own)| (mutation, select_for_page(own))).collect();
@@ -274,12 +274,12 @@ fn diff(out: &mut impl Write, title: &str, a: &str, b: &str) -> io::Result<()> {
     Ok(())
 }
 
-/// White space that matters, made visible.
+/// Whitespace that matters, made visible.
 fn visible(line: &str) -> String {
     let body = line.strip_suffix('\n').unwrap_or(line);
-    let kept = body.trim_end_matches([' ', '\t', '\r']);
-    let tail = body[kept.len()..].replace(' ', "·").replace('\t', "→").replace('\r', "␍");
-    let mut shown: String = kept.replace('\t', "→   ");
+    let trimmed = body.trim_end_matches([' ', '\t', '\r']);
+    let tail = body[trimmed.len()..].replace(' ', "·").replace('\t', "→").replace('\r', "␍");
+    let mut shown: String = trimmed.replace('\t', "→   ");
     for (mark, name) in [
         ('\u{a0}', "⍽"),
         ('\u{200b}', "<ZWSP>"),

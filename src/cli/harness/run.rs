@@ -115,9 +115,9 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
     };
     let changes = was.as_ref().map(|was| was.changes(&now, scope)).unwrap_or_default();
     if args.bless {
-        let mut kept = was.unwrap_or_default();
-        kept.update(now, scope);
-        let written = serde_json::to_string_pretty(&kept).map_err(io::Error::other);
+        let mut updated = was.unwrap_or_default();
+        updated.update(now, scope);
+        let written = serde_json::to_string_pretty(&updated).map_err(io::Error::other);
         if let Err(error) = written.and_then(|text| std::fs::write(&file, text + "\n")) {
             return Exit::fault(format!("cannot write {}: {error}", file.display()));
         }

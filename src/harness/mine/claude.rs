@@ -110,7 +110,7 @@ fn step(
 ) {
     let Some(path) = string(input, &["file_path", "path", "filePath"]) else { return };
     let failed = result["is_error"].as_bool().unwrap_or(false);
-    let said = text_of(&result["content"]);
+    let output = text_of(&result["content"]);
     let edits = name == "Edit"
         || name == "MultiEdit"
         || (name.starts_with("mcp__") && name.contains("edit"));
@@ -124,7 +124,7 @@ fn step(
             let action =
                 FileAction::Viewed { from: from.unwrap_or(1), text: content.to_owned(), whole };
             out.push(turn, &path, action);
-        } else if let Some((from, text)) = strip_line_numbers(&said) {
+        } else if let Some((from, text)) = strip_line_numbers(&output) {
             let whole = from == 1 && input.get("limit").is_none();
             out.push(turn, &path, FileAction::Viewed { from, text, whole });
         }
@@ -138,7 +138,7 @@ fn step(
             edits: replacements(input),
             before: detail["originalFile"].as_str().map(str::to_owned),
             shown: None,
-            error: failed.then_some(said),
+            error: failed.then_some(output),
         };
         out.push(turn, &path, FileAction::Edited(attempt));
     }

@@ -44,11 +44,11 @@ pub fn decompress(source: impl Read, limit: u64) -> io::Result<Decompressed> {
         out.broken = Some(format!("is packed; {}", super::LEAN_BUILD));
         return Ok(out);
     }
-    let done = match zstd {
+    let result = match zstd {
         true => read_zstd(&mut source, limit, &mut out.bytes),
         false => read_gzip(source, limit, &mut out.bytes),
     };
-    if let Err(error) = done {
+    if let Err(error) = result {
         out.broken = Some(if error.kind() == io::ErrorKind::FileTooLarge {
             out.bytes = Vec::new();
             format!("unpacks to more than {} MiB and is left out", limit >> 20)

@@ -43,13 +43,13 @@ pub fn read(file: &Path, found: &mut Findings) -> Result<(), String> {
         let before = file_state(file);
         let opened = open(file).map_err(|why| why.to_string())?;
         let mut tables = Tables::default();
-        let done = tables.fill(&opened.connection);
+        let result = tables.fill(&opened.connection);
         // It was read without a lock and has changed since: what was read may be torn.
         if opened.unlocked && before != file_state(file) {
             continue;
         }
         found.transcripts.extend(tables.transcripts(&name));
-        return done.map_err(|why| why.to_string());
+        return result.map_err(|why| why.to_string());
     }
     Err(DatabaseError::Changing.to_string())
 }
@@ -106,8 +106,8 @@ fn open(file: &Path) -> Result<OpenDatabase, DatabaseError> {
     let pending = fs::metadata(sibling(file, "-wal")).is_ok_and(|log| log.len() > 0);
     // A log's index would be made if it were not there. Without a log there is nothing in it.
     let unlocked = logged && !pending;
-    let how = if unlocked { "immutable=1" } else { "readonly_shm=1" };
-    match connect(&format!("file:{}?mode=ro&{how}", uri_encode(file))) {
+    let mode = if unlocked { "immutable=1" } else { "readonly_shm=1" };
+    match connect(&format!("file:{}?mode=ro&{mode}", uri_encode(file))) {
         Ok(connection) => Ok(OpenDatabase { connection, unlocked, _copy: None }),
         Err(why) if why.can_retry_on_copy() => open_copy(file),
         Err(why) => Err(why),
@@ -234,9 +234,10 @@ impl Tables {
         self.each(database, "part", &["id", "message_id", "session_id", "data"], |tables, row| {
             number += 1;
             let json = json(row, 3);
-            let own =
+            let field =
                 |column, name: &str| text(row, column).or_else(|| string(json.as_ref()?, &[name]));
-            let (id, message, session) = (own(0, "id"), own(1, "messageID"), own(2, "sessionID"));
+            let (id, message, session) =
+                (field(0, "id"), field(1, "messageID"), field(2, "sessionID"));
             match (session, message, json) {
                 (Some(session), Some(message), Some(part)) => {
                     // Most of a database is talk, and only calls of tools are steps.

@@ -111,7 +111,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
             let shown = || Some((attempt.shown.clone()?, Provenance::ErrorExcerpt));
             let before = known.get(&at).cloned();
             let before = before.or_else(|| git::committed_version(transcript, at)).or_else(shown);
-            let own = retry.and_then(|(_, retry)| {
+            let after_retry = retry.and_then(|(_, retry)| {
                 let (retry, before) = (retry?, &before.as_ref()?.0);
                 // Comparable only when the retry started from the same version.
                 let same = retry.before.as_ref().is_none_or(|recorded| recorded == before);
@@ -135,7 +135,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
                 edits: attempt.edits.clone(),
                 before,
                 outcome,
-                retry: own,
+                retry: after_retry,
                 model: step.model.clone(),
                 changed_later: retry.is_some(),
                 turns: turns.len(),

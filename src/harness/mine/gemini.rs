@@ -51,14 +51,14 @@ fn step(out: &mut Transcript, turn: usize, call: &Value) {
     let input = &call["args"];
     let Some(path) = string(input, &["file_path", "absolute_path", "path"]) else { return };
     let failed = call["status"] == "error";
-    let said = || {
+    let response_text = || {
         let response = &call["result"][0]["functionResponse"]["response"];
         let text = text_of(response);
         if text.is_empty() { text_of(&call["result"]) } else { text }
     };
     match call["name"].as_str().unwrap_or_default() {
         "read_file" if !failed => {
-            let text = said();
+            let text = response_text();
             let cut = text.contains("file content has been truncated")
                 || input.get("offset").is_some()
                 || input.get("limit").is_some();
@@ -78,7 +78,7 @@ fn step(out: &mut Transcript, turn: usize, call: &Value) {
                 edits: replacements(input),
                 before: shown["originalContent"].as_str().map(str::to_owned),
                 shown: None,
-                error: failed.then(said),
+                error: failed.then(response_text),
             };
             out.push(turn, &path, FileAction::Edited(attempt));
         }

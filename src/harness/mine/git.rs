@@ -84,8 +84,9 @@ fn matches_view(file: &str, from: usize, view: &str) -> Option<bool> {
     let mut seen = view.lines().peekable();
     let mut any = false;
     while let Some(line) = seen.next() {
-        let own = lines.next()?;
-        let same = if seen.peek().is_some() { own == line } else { own.starts_with(line) };
+        let file_line = lines.next()?;
+        let same =
+            if seen.peek().is_some() { file_line == line } else { file_line.starts_with(line) };
         if !same {
             return None;
         }
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn an_own_edit_is_put_on_unless_it_was_committed() {
+    fn an_own_edit_is_applied_unless_it_was_committed() {
         let changed = "one\n2\nthree\n".to_owned();
         let own = || edit("two", "2", None);
         assert_eq!(with(vec![own(), saw(2, "2\n")], vec![]), Some((changed, true)));

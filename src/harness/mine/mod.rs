@@ -73,14 +73,18 @@ impl Client {
     /// aider the history of the folder that we are in.
     pub fn homes(self, variable: impl Fn(&str) -> Option<String>) -> Vec<PathBuf> {
         let home = || variable("HOME").or_else(|| variable("USERPROFILE")).map(PathBuf::from);
-        let own = |name: &str, below: &str| {
+        let folder_of = |name: &str, below: &str| {
             variable(name).map(PathBuf::from).or_else(|| Some(home()?.join(below)))
         };
         let folder = match self {
-            Self::Claude => own("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects")),
-            Self::Codex => own("CODEX_HOME", ".codex").map(|dir| dir.join("sessions")),
+            Self::Claude => {
+                folder_of("CLAUDE_CONFIG_DIR", ".claude").map(|dir| dir.join("projects"))
+            }
+            Self::Codex => folder_of("CODEX_HOME", ".codex").map(|dir| dir.join("sessions")),
             Self::Gemini => home().map(|dir| dir.join(".gemini/tmp")),
-            Self::Opencode => own("XDG_DATA_HOME", ".local/share").map(|dir| dir.join("opencode")),
+            Self::Opencode => {
+                folder_of("XDG_DATA_HOME", ".local/share").map(|dir| dir.join("opencode"))
+            }
             Self::Aider => {
                 let named = variable("AIDER_CHAT_HISTORY_FILE").map(PathBuf::from);
                 Some(named.unwrap_or_else(|| PathBuf::from(aider::NAME)))

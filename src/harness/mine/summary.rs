@@ -98,16 +98,16 @@ impl MineSummary {
         let mut models: BTreeMap<String, usize> = BTreeMap::new();
         let mut sessions_with_edits = 0;
         for transcript in &found.transcripts {
-            let own = clients.entry(transcript.client.as_str().to_owned()).or_default();
-            let before = own.edits;
-            own.sessions += 1;
+            let counts = clients.entry(transcript.client.as_str().to_owned()).or_default();
+            let before = counts.edits;
+            counts.sessions += 1;
             for step in
                 transcript.steps.iter().filter(|s| matches!(s.action, FileAction::Edited(_)))
             {
-                own.edits += 1;
+                counts.edits += 1;
                 *models.entry(model_name(step.model.as_ref()).to_owned()).or_default() += 1;
             }
-            sessions_with_edits += usize::from(own.edits > before);
+            sessions_with_edits += usize::from(counts.edits > before);
         }
         let record = |f: &Failure| FailureRecord {
             client: f.client.as_str().into(),
@@ -204,9 +204,9 @@ impl MineSummary {
 
     /// The clients that have sessions, in the order in which they are shown.
     pub(crate) fn clients(&self) -> impl Iterator<Item = (&'static str, ClientCounts)> {
-        let own =
+        let named =
             |client: &Client| self.clients.get(client.as_str()).map(|own| (client.as_str(), *own));
-        Client::ALL.iter().filter_map(own)
+        Client::ALL.iter().filter_map(named)
     }
 }
 

@@ -142,7 +142,7 @@ pub(super) fn outer_blanks_of_old(call: &mut CallDraft, _: &mut Rng) -> Option<(
     Some(())
 }
 
-/// The strings lost the white space at both ends. Found exactly, in mid-line.
+/// The strings lost the whitespace at both ends. Found exactly, in mid-line.
 pub(super) fn trimmed(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old = call.old.trim().to_owned();
     call.new = call.new.trim().to_owned();

@@ -12,9 +12,9 @@ const TRAILING: &[&str] = &["  ", " ", "\t", "    "];
 /// The file has whitespace at the end of context lines.
 pub(super) fn trailing_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let marks = draft.positions(DraftLine::is_context_text);
-    let sure = *rng.pick(&marks)?;
+    let always = *rng.pick(&marks)?;
     for at in marks {
-        if at == sure || rng.chance(40) {
+        if at == always || rng.chance(40) {
             let pad = rng.pick(TRAILING)?;
             draft.lines[at].change_in_file(|line| format!("{line}{pad}"));
         }
@@ -28,8 +28,8 @@ pub(super) fn trailing_at_change(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
     let (drop, add) = one_for_one(draft)?;
     let pad = rng.pick(TRAILING)?;
     draft.lines[drop].change_in_file(|line| format!("{line}{pad}"));
-    let kept = format!("{}{pad}", draft.lines[add].after.as_ref()?);
-    draft.lines[add].alternative = Some((kept, "\n"));
+    let with_padding = format!("{}{pad}", draft.lines[add].after.as_ref()?);
+    draft.lines[add].alternative = Some((with_padding, "\n"));
     Some(())
 }
 
@@ -56,9 +56,9 @@ pub(super) fn blank_lines_hold_blanks(draft: &mut EditDraft<'_>, rng: &mut Rng) 
 /// The model adds spaces at the end of lines that it copies.
 pub(super) fn trailing_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let all = draft.positions(|draft_line| draft_line.role != LineRole::Added);
-    let sure = *rng.pick(&all)?;
+    let always = *rng.pick(&all)?;
     for at in all {
-        if at == sure || rng.chance(40) {
+        if at == always || rng.chance(40) {
             draft.lines[at].change_in_call(|line| format!("{line}  "));
         }
     }
@@ -68,9 +68,9 @@ pub(super) fn trailing_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
 /// The same, in `old_str` only.
 pub(super) fn trailing_in_old(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let all = draft.positions(|draft_line| draft_line.role != LineRole::Added);
-    let sure = *rng.pick(&all)?;
+    let always = *rng.pick(&all)?;
     for at in all {
-        if at == sure || rng.chance(40) {
+        if at == always || rng.chance(40) {
             let draft_line = &mut draft.lines[at];
             draft_line.old = draft_line.old.as_ref().map(|line| format!("{line}  "));
         }
@@ -223,10 +223,10 @@ fn elide(draft: &mut EditDraft<'_>, from: usize, to: usize, rng: &mut Rng) -> Op
         (draft_line.old, draft_line.new) = (None, None);
     }
     let both = draft.lines[from].role == LineRole::Context;
-    let said = Some(marker);
-    let new = if both { said.clone() } else { None };
+    let marker = Some(marker);
+    let new = if both { marker.clone() } else { None };
     let draft_line =
-        DraftLine { file: None, old: said, new, after: None, ..DraftLine::context("") };
+        DraftLine { file: None, old: marker, new, after: None, ..DraftLine::context("") };
     draft.lines.insert(from, draft_line);
     Some(())
 }

@@ -273,16 +273,16 @@ impl<'e> EditDraft<'e> {
     /// The share of the edit's lines that some other place of the file repeats in
     /// the same order, from 0 to 1. Cases for loose readings want this low.
     pub(crate) fn twin_share(&self) -> f64 {
-        let own: Vec<String> = self.file_lines().iter().map(|line| folded(line)).collect();
-        let words = own.iter().filter(|line| !line.is_empty()).count().max(1);
+        let edit_lines: Vec<String> = self.file_lines().iter().map(|line| folded(line)).collect();
+        let words = edit_lines.iter().filter(|line| !line.is_empty()).count().max(1);
         let best = [&self.head, &self.tail]
             .into_iter()
             .map(|text| {
                 let other: Vec<String> = text.lines().map(folded).collect();
                 (0..other.len())
                     .map(|at| {
-                        let end = (at + own.len()).min(other.len());
-                        let pairs = own.iter().zip(&other[at..end]);
+                        let end = (at + edit_lines.len()).min(other.len());
+                        let pairs = edit_lines.iter().zip(&other[at..end]);
                         pairs.filter(|(a, b)| a == b && !a.is_empty()).count()
                     })
                     .max()
@@ -348,7 +348,7 @@ enum LineBreaks {
     AsInFile,
 }
 
-/// Whether the strings of the call include the last line's break.
+/// How the strings of the call end: with or without the last line's break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FinalBreak {
     Omitted,

@@ -35,7 +35,12 @@ fn removed_word(
 }
 
 /// Puts another word into the removed line, and into new lines that carry the word.
-fn believe(draft: &mut EditDraft<'_>, at: usize, span: (usize, usize), word: &str) -> Option<()> {
+fn misremember(
+    draft: &mut EditDraft<'_>,
+    at: usize,
+    span: (usize, usize),
+    word: &str,
+) -> Option<()> {
     let line = draft.lines[at].file.clone()?;
     let real = line[span.0..span.1].to_owned();
     (real != word && !draft.edit.file.contains(&swap(&line, span, word))).then_some(())?;
@@ -48,7 +53,7 @@ fn believe(draft: &mut EditDraft<'_>, at: usize, span: (usize, usize), word: &st
             draft_line.new = Some(swap(new, found, word));
         }
     }
-    // What the model believes must still be an edit.
+    // What the model remembers must still be an edit.
     let side = |pick: fn(&DraftLine) -> &Option<String>| -> Vec<String> {
         draft.lines.iter().filter_map(|draft_line| pick(draft_line).clone()).collect()
     };
@@ -65,7 +70,7 @@ pub(super) fn other_number(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<(
     };
     let (at, span) = removed_word(draft, rng, number)?;
     let value = format!("{}", 3 + rng.below(900));
-    believe(draft, at, span, &value)
+    misremember(draft, at, span, &value)
 }
 
 /// A rewritten line has another name in the file.
@@ -78,7 +83,7 @@ pub(super) fn other_name(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()>
         })
         .collect();
     let word = rng.pick(&all)?.clone();
-    believe(draft, at, span, &word)
+    misremember(draft, at, span, &word)
 }
 
 /// A rewritten line has another string in the file.
@@ -91,14 +96,14 @@ pub(super) fn other_string(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<(
     };
     let (at, span) = removed_word(draft, rng, in_string)?;
     let word = *rng.pick(&["timeout", "default", "main", "other", "legacy"])?;
-    believe(draft, at, span, word)
+    misremember(draft, at, span, word)
 }
 
-fn alien_lines(draft: &EditDraft<'_>, rng: &mut Rng, count: usize) -> Option<Vec<String>> {
-    let own: Vec<String> = draft.file_lines().iter().map(|line| folded(line)).collect();
+fn lines_from_elsewhere(draft: &EditDraft<'_>, rng: &mut Rng, count: usize) -> Option<Vec<String>> {
+    let edit_lines: Vec<String> = draft.file_lines().iter().map(|line| folded(line)).collect();
     let lines: Vec<&str> = draft
         .lines_outside()
-        .filter(|l| folded(l).len() > 8 && !own.contains(&folded(l)))
+        .filter(|l| folded(l).len() > 8 && !edit_lines.contains(&folded(l)))
         .collect();
     (0..count).map(|_| rng.pick(&lines).map(|line| (*line).to_owned())).collect()
 }
@@ -110,7 +115,7 @@ pub(super) fn middle_rewritten(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
     let inner = olds.get(1..olds.len().checked_sub(1)?)?.to_vec();
     (inner.len() >= 3 && inner.iter().any(|&at| draft.lines[at].role == LineRole::Removed))
         .then_some(())?;
-    let lines = alien_lines(draft, rng, inner.len())?;
+    let lines = lines_from_elsewhere(draft, rng, inner.len())?;
     for (at, line) in inner.into_iter().zip(lines) {
         draft.lines[at].old = Some(line);
     }
@@ -122,7 +127,7 @@ pub(super) fn ends_alien(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()>
     draft.widen_context(1, 1);
     let last = draft.lines.len().checked_sub(1)?;
     (draft.lines[0].is_context_text() && draft.lines[last].is_context_text()).then_some(())?;
-    let lines = alien_lines(draft, rng, 2)?;
+    let lines = lines_from_elsewhere(draft, rng, 2)?;
     for draft_line in &mut draft.lines {
         draft_line.change_in_call(|line| {
             if line.is_empty() { String::new() } else { format!("\t{line}") }
@@ -132,14 +137,15 @@ pub(super) fn ends_alien(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()>
         draft.lines[at].change_in_call(|_| line.clone());
     }
     // The strange ends may be the right ones of another place.
-    let said: String = draft.lines.iter().filter_map(|draft_line| draft_line.old.clone()).collect();
-    (!folded(&draft.edit.file).contains(&folded(&said))).then_some(())
+    let old_text: String =
+        draft.lines.iter().filter_map(|draft_line| draft_line.old.clone()).collect();
+    (!folded(&draft.edit.file).contains(&folded(&old_text))).then_some(())
 }
 
 /// The file has a line more inside what the edit removes.
 pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let at = inside_removed(draft, rng)?;
-    let line = alien_lines(draft, rng, 1)?.pop()?;
+    let line = lines_from_elsewhere(draft, rng, 1)?.pop()?;
     let draft_line = DraftLine {
         role: LineRole::Removed,
         old: None,
@@ -154,7 +160,7 @@ pub(super) fn file_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<
 /// `old_str` has a line more inside what the edit removes.
 pub(super) fn old_has_more(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let at = inside_removed(draft, rng)?;
-    let line = alien_lines(draft, rng, 1)?.pop()?;
+    let line = lines_from_elsewhere(draft, rng, 1)?.pop()?;
     let draft_line = DraftLine {
         role: LineRole::Removed,
         file: None,
@@ -300,7 +306,7 @@ pub(super) fn twice_folded(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     Some(())
 }
 
-fn deeper(text: &str, step: &str) -> String {
+fn indent_more(text: &str, step: &str) -> String {
     let line =
         |line: &str| if line.trim().is_empty() { line.to_owned() } else { format!("{step}{line}") };
     text.split_inclusive('\n').map(line).collect()
@@ -324,7 +330,7 @@ pub(super) fn two_depths(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
             .collect()
     };
     let (old, new) = (short(&call.old)?, short(&call.new)?);
-    append_copy(call, |text| deeper(text, &step));
+    append_copy(call, |text| indent_more(text, &step));
     // The text one level short must not be a part of a line that starts deeper.
     (call.old.lines().count() > 1).then_some(())?;
     (call.old, call.new) = (old, new);
@@ -337,7 +343,7 @@ pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
     let language = draft.edit.language;
     draft.widen_context(3, 3);
     (draft.nonblank_lines() >= 6).then_some(())?;
-    let kept: Vec<usize> = draft
+    let candidates: Vec<usize> = draft
         .positions(DraftLine::is_context_text)
         .into_iter()
         .filter(|&at| {
@@ -347,7 +353,7 @@ pub(super) fn twins_equally_near(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
                 .is_some_and(|line| !names(language.strip_comments(line), 4).is_empty())
         })
         .collect();
-    let at = *rng.pick(&kept)?;
+    let at = *rng.pick(&candidates)?;
     let line = draft.lines[at].file.clone()?;
     let &span = rng.pick(&names(language.strip_comments(&line), 4))?;
     let name = line[span.0..span.1].to_owned();

@@ -30,7 +30,7 @@ fn ascii(draft: &EditDraft<'_>) -> Option<()> {
     draft.lines.iter().all(texts).then_some(())
 }
 
-fn shown(draft: &EditDraft<'_>, pairs: Pairs, test: impl Fn(&DraftLine) -> bool) -> bool {
+fn applies_to(draft: &EditDraft<'_>, pairs: Pairs, test: impl Fn(&DraftLine) -> bool) -> bool {
     draft.lines.iter().any(|draft_line| {
         test(draft_line)
             && draft_line
@@ -41,7 +41,7 @@ fn shown(draft: &EditDraft<'_>, pairs: Pairs, test: impl Fn(&DraftLine) -> bool)
 }
 
 fn in_file(draft: &mut EditDraft<'_>, pairs: Pairs) -> Option<()> {
-    shown(draft, pairs, DraftLine::is_context_text).then_some(())?;
+    applies_to(draft, pairs, DraftLine::is_context_text).then_some(())?;
     for draft_line in &mut draft.lines {
         if draft_line.role == LineRole::Context {
             draft_line.change_in_file(|line| apply(line, pairs));
@@ -56,7 +56,7 @@ pub(super) fn typographic_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
     let kinds: Vec<Pairs> = KINDS
         .iter()
         .copied()
-        .filter(|pairs| shown(draft, pairs, DraftLine::is_context_text))
+        .filter(|pairs| applies_to(draft, pairs, DraftLine::is_context_text))
         .collect();
     in_file(draft, rng.pick(&kinds)?)
 }
@@ -77,12 +77,12 @@ pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Opti
         text.as_bytes().get(at).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_')
     };
     let mut head = old.bytes().zip(new.bytes()).take_while(|&(a, b)| same(a, b)).count();
-    let most = old.len().min(new.len()) - head;
+    let max_tail = old.len().min(new.len()) - head;
     let mut tail = old
         .bytes()
         .rev()
         .zip(new.bytes().rev())
-        .take(most)
+        .take(max_tail)
         .take_while(|&(a, b)| same(a, b))
         .count();
     // Whole words only: a merge keeps words, not letters.
@@ -98,12 +98,12 @@ pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Opti
     let clean = |text: &str| !middle(text).contains(['\'', '"']);
     (clean(&old) && clean(&new) && !middle(&new).is_empty()).then_some(())?;
     let pairs = [quote, double].into_iter().find(|pairs| apply(&old, pairs) != old)?;
-    let dressed = |text: &str| {
+    let with_typography = |text: &str| {
         // Opening quotes depend on the text before them, so the whole line is changed at once.
         let line = apply(text, pairs);
         (line.chars().count() == text.len()).then_some(line)
     };
-    let (file, after) = (dressed(&old)?, dressed(&new)?);
+    let (file, after) = (with_typography(&old)?, with_typography(&new)?);
     // What the edit keeps of the line must look the same on both sides of it.
     let kept = |line: &str| {
         let chars: Vec<char> = line.chars().collect();
@@ -119,7 +119,7 @@ pub(super) fn typographic_change(draft: &mut EditDraft<'_>, _: &mut Rng) -> Opti
 pub(super) fn typographic_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     ascii(draft)?;
     let kinds: Vec<Pairs> =
-        KINDS.iter().copied().filter(|pairs| shown(draft, pairs, |_| true)).collect();
+        KINDS.iter().copied().filter(|pairs| applies_to(draft, pairs, |_| true)).collect();
     let pairs = *rng.pick(&kinds)?;
     for draft_line in &mut draft.lines {
         draft_line.change_in_call(|line| apply(line, pairs));
@@ -143,7 +143,7 @@ pub(super) fn nbsp_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<(
 /// No-break spaces in what the model copies.
 pub(super) fn nbsp_in_call(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     ascii(draft)?;
-    shown(draft, &[(" ", "")], |draft_line| {
+    applies_to(draft, &[(" ", "")], |draft_line| {
         draft_line.file.as_deref().is_some_and(|l| l.trim().contains(' '))
     })
     .then_some(())?;
@@ -190,7 +190,7 @@ pub(super) fn invisible_in_call(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opt
 
 fn accent(draft: &mut EditDraft<'_>, file: &'static str, said: &'static str) -> Option<()> {
     ascii(draft)?;
-    shown(draft, &[("e", "")], DraftLine::is_context_text).then_some(())?;
+    applies_to(draft, &[("e", "")], DraftLine::is_context_text).then_some(())?;
     for draft_line in &mut draft.lines {
         if draft_line.role == LineRole::Context {
             draft_line.change_in_file(|line| line.replacen('e', file, 2));
