@@ -125,7 +125,7 @@ impl Candidates {
 
     /// The candidates that begin at these lines (from 0).
     fn from_starts(starts: &[usize], size: usize, make: impl Fn(usize) -> Candidate) -> Self {
-        let compared = match starts.len().saturating_mul(size) > MAX_CELLS {
+        let compared = match starts.len().saturating_mul(size) > MAX_COMPARED_LINES {
             true => &starts[..starts.len().min(MAX_COMPARED_IF_TOO_MANY)],
             false => starts,
         };
@@ -140,7 +140,7 @@ impl Candidates {
 }
 
 /// The most lines that are compared, over all candidates.
-const MAX_CELLS: usize = 2_000_000;
+const MAX_COMPARED_LINES: usize = 2_000_000;
 /// How many candidates are compared where all would be too many.
 const MAX_COMPARED_IF_TOO_MANY: usize = 4;
 

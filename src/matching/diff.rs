@@ -18,7 +18,7 @@ const MAX_TOTAL_CELLS: usize = 16 * MAX_CELLS;
 /// Pairs of equal lines, in order on both sides, as many as the bounded search finds.
 pub(super) fn common_pairs(a: &[u64], b: &[u64]) -> Vec<(usize, usize)> {
     let mut out = Pairs { found: Vec::new(), left: MAX_TOTAL_CELLS };
-    between(a, b, 0..a.len(), 0..b.len(), &mut out);
+    pair_between(a, b, 0..a.len(), 0..b.len(), &mut out);
     out.found
 }
 
@@ -28,7 +28,7 @@ struct Pairs {
     left: usize,
 }
 
-fn between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: &mut Pairs) {
+fn pair_between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: &mut Pairs) {
     while !x.is_empty() && !y.is_empty() && a[x.start] == b[y.start] {
         out.found.push((x.start, y.start));
         (x.start, y.start) = (x.start + 1, y.start + 1);
@@ -45,11 +45,11 @@ fn between(a: &[u64], b: &[u64], mut x: Range<usize>, mut y: Range<usize>, out: 
         } else {
             let (mut i, mut j) = (x.start, y.start);
             for (p, q) in anchors {
-                between(a, b, i..p, j..q, out);
+                pair_between(a, b, i..p, j..q, out);
                 out.found.push((p, q));
                 (i, j) = (p + 1, q + 1);
             }
-            between(a, b, i..x.end, j..y.end, out);
+            pair_between(a, b, i..x.end, j..y.end, out);
         }
     }
     out.found.extend(tail.into_iter().rev());
@@ -160,7 +160,7 @@ pub(super) fn line_ops(old: &[&str], new: &[&str]) -> Vec<LineOp> {
     let ends = [(old.len(), new.len())];
     let (mut i, mut j) = (0, 0);
     for &(p, q) in pairs.iter().chain(&ends) {
-        between(&c, &d, i..p, j..q, &mut more);
+        pair_between(&c, &d, i..p, j..q, &mut more);
         (i, j) = (p + 1, q + 1);
     }
     pairs.extend(more.found);

@@ -172,7 +172,7 @@ fn replace(
     }
     explanation.warnings.extend(warnings_for(request, file, &ranges[0], &new));
     let splice = |range: &Range<usize>| {
-        let text = with_endings(file, range.start, &new);
+        let text = with_file_endings(file, range.start, &new);
         Splice { range: range.clone(), text }
     };
     let splices: Vec<Splice> = ranges.iter().map(splice).collect();
@@ -188,7 +188,7 @@ fn has_only_lf(text: &str) -> bool {
 }
 
 /// `new` with the line ending that the file has around an offset.
-pub(super) fn with_endings(file: &SourceFile<'_>, at: usize, new: &str) -> String {
+pub(super) fn with_file_endings(file: &SourceFile<'_>, at: usize, new: &str) -> String {
     match file.snapshot.ending_near(at) {
         LineEnding::Lf if new.contains("\r\n") && has_only_lf(file.text) => {
             return new.replace("\r\n", "\n");

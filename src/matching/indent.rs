@@ -263,7 +263,7 @@ impl IndentMap {
 
     /// The file's indentation for this indentation of the call. `near` is an index of the pairs.
     /// Where the file has several for it, the nearest above and below must agree.
-    pub(super) fn with_observer(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
+    pub(super) fn lookup(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
         budget::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_line_excluded));
         let same: Vec<(usize, &str)> = pairs
@@ -296,9 +296,9 @@ pub(super) enum ObservedIndent<'a> {
 /// where no other explains them.
 fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule> {
     let mut out: Vec<IndentRule> = Vec::new();
-    for unit in units(pairs, levels) {
+    for unit in unit_changes(pairs, levels) {
         let plain = IndentRule { unit, shift: Shift::None };
-        let rule = if fits(pairs, &plain) { Some(plain) } else { fit_shift(pairs, unit) };
+        let rule = if explains_all(pairs, &plain) { Some(plain) } else { fit_shift(pairs, unit) };
         out.extend(rule.filter(|rule| !out.contains(rule)));
     }
     // A width that only new_str shows proves little against another rule.
@@ -322,7 +322,7 @@ fn rules(pairs: &[(String, String)], levels: LevelWidths) -> Vec<IndentRule> {
     out
 }
 
-fn fits(pairs: &[(String, String)], rule: &IndentRule) -> bool {
+fn explains_all(pairs: &[(String, String)], rule: &IndentRule) -> bool {
     pairs.iter().all(|(from, to)| rule.apply(from).as_deref() == Some(to))
 }
 
@@ -336,11 +336,11 @@ fn fit_shift(pairs: &[(String, String)], unit: UnitChange) -> Option<IndentRule>
         Shift::Shallower(from.strip_suffix(to.as_str())?.to_owned())
     };
     let rule = IndentRule { unit, shift };
-    fits(pairs, &rule).then_some(rule)
+    explains_all(pairs, &rule).then_some(rule)
 }
 
 /// The changes of the unit that the pairs could show.
-fn units(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChange> {
+fn unit_changes(pairs: &[(String, String)], levels: LevelWidths) -> Vec<UnitChange> {
     let tabs =
         |side: fn(&(String, String)) -> &String| pairs.iter().any(|p| side(p).contains('\t'));
     let indented = pairs.iter().any(|(_, to)| !to.is_empty());
@@ -435,10 +435,10 @@ mod tests {
     fn an_irregular_map_answers_from_its_pairs() {
         let map = fit(&[("  ", "\t"), ("   ", "\t\t\t"), ("\t ", " ")], None);
         assert!(map.is_irregular());
-        assert_eq!(map.with_observer("   ", 0), ObservedIndent::As("\t\t\t"));
-        assert_eq!(map.with_observer("       ", 0), ObservedIndent::Unseen);
+        assert_eq!(map.lookup("   ", 0), ObservedIndent::As("\t\t\t"));
+        assert_eq!(map.lookup("       ", 0), ObservedIndent::Unseen);
         let flat = fit(&[("", "    "), ("", "        "), ("", "        "), ("", "  ")], None);
-        assert_eq!(flat.with_observer("", 1), ObservedIndent::As("        "));
-        assert_eq!(flat.with_observer("", 0), ObservedIndent::Conflicting);
+        assert_eq!(flat.lookup("", 1), ObservedIndent::As("        "));
+        assert_eq!(flat.lookup("", 0), ObservedIndent::Conflicting);
     }
 }

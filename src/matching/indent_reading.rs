@@ -55,7 +55,7 @@ impl IndentReading {
         if self == Self::RelativeToFirst {
             return relative_to_first(call, n);
         }
-        if let Some(first) = restored_first_line(call, n) {
+        if let Some(first) = first_line_indent(call, n) {
             return Some(first);
         }
         if let Self::ByRule(rule) = self
@@ -65,7 +65,7 @@ impl IndentReading {
         }
         let near = nearest_pair(call, n)?;
         let at = call.paired.binary_search(&near).ok()?;
-        match call.map.with_observer(sent, at) {
+        match call.map.lookup(sent, at) {
             ObservedIndent::As(seen) => Some(seen.to_owned()),
             ObservedIndent::Conflicting => None,
             ObservedIndent::Unseen => like_nearest(call, near, sent),
@@ -75,7 +75,7 @@ impl IndentReading {
 
 /// Where `old_str` lost the first line's indentation, the first line of `new_str` lost the
 /// same and gets the indentation of the file's first line.
-fn restored_first_line(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
+fn first_line_indent(call: &MergeInput<'_, '_>, n: usize) -> Option<String> {
     let first = *call.paired.first().filter(|_| call.map.first_line_excluded)?;
     let is_first = call.new[..n].iter().all(|line| line.trim().is_empty());
     let same = indent_of(call.new[n]) == indent_of(call.old[first]);
@@ -172,7 +172,7 @@ pub(super) fn indent_readings(call: &MergeInput<'_, '_>) -> Vec<IndentReading> {
         true => vec![IndentReading::LikeNearest],
         false => (0..call.map.rules.len()).map(IndentReading::ByRule).collect(),
     };
-    let in_order = |depth: &IndentReading| keeps_order(call, *depth);
+    let in_order = |reading: &IndentReading| keeps_order(call, *reading);
     let separate_block = is_separate_block(call).then_some(IndentReading::RelativeToFirst);
     let read = match shared_lines(call) {
         SharedLines::HaveMistake if is_right_as_sent(call) => {

@@ -130,7 +130,7 @@ impl LadderCall<'_, '_> {
             return Verdict::Refused(refuse::already_applied(line));
         }
         let edit = |new: &str| -> Vec<Splice> {
-            let text = |at: usize| exact::with_endings(self.file, at, new);
+            let text = |at: usize| exact::with_file_endings(self.file, at, new);
             ranges
                 .iter()
                 .map(|range| Splice { range: range.clone(), text: text(range.start) })

@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! Call { old, new, expected, near_line, language }  SourceFile (lines, keys, index, lexed lazily)
-//!   → readings(call)             what the text could have been before the mistake
-//!   → candidates(file, reading)  exact, then by tolerance, then aligned
+//!   → readings(call)                what the text could have been before the mistake
+//!   → candidates(file, reading)     exact, then by tolerance, then aligned
 //!   → outcomes(candidate, reading)  the merge of old, new and file under each consistent reading
-//!   → verdict                    One | Ambiguous | Missing | Refused
+//!   → verdict                       One | Ambiguous | Missing | Refused
 //! ```
 //!
 //! The rungs of [`LADDER`] are tried from the strictest to the laxest, and the first that
@@ -13,7 +13,7 @@
 //! something laxer.
 //!
 //! Pure and bounded: no I/O, no clock, and the work grows with file and `old_str`, not
-//! with their product; what is left of that is counted by `budget`.
+//! with their product; what is left of that is limited by `budget`.
 
 mod align;
 mod already_applied;

@@ -68,7 +68,7 @@ impl Index {
     }
 
     /// The lines (from 0) with this key; for a common key only the first ones.
-    fn rare(map: &HashMap<u64, Vec<u32>>, key: u64) -> &[u32] {
+    fn positions(map: &HashMap<u64, Vec<u32>>, key: u64) -> &[u32] {
         map.get(&key).map_or(&[], Vec::as_slice)
     }
 }
@@ -96,7 +96,7 @@ pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], most: usize) -> Vec<
     let mut found: Vec<Region> = likely_starts(file, text, &nonblank)
         .into_iter()
         .take((MAX_COMPARED_LINES / text.len()).max(2))
-        .filter_map(|start| region(file, text, &nonblank, start, &mut left))
+        .filter_map(|start| region_at(file, text, &nonblank, start, &mut left))
         .filter(|region| region.score >= MIN_SCORE)
         .collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
@@ -129,13 +129,13 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
     };
     for &at in nonblank.iter().step_by(nonblank.len().div_ceil(MAX_VOTING_LINES).max(1)) {
         let key = Tolerance::Indentation.key(text[at]);
-        let places = Index::rare(&index.lines, key);
+        let places = Index::positions(&index.lines, key);
         if text[at].contains(is_word_char) {
             vote(at, places, 4.0);
         }
         if places.is_empty() || places.len() > MAX_POSITIONS || !text[at].contains(is_word_char) {
             for word in words(text[at]) {
-                let places = Index::rare(&index.words, super::fold::plain_key(word));
+                let places = Index::positions(&index.words, super::fold::plain_key(word));
                 #[expect(clippy::cast_precision_loss, reason = "the length of a word")]
                 let length = word.len().min(12) as f64;
                 vote(at, places, 0.1 * length);
@@ -197,7 +197,7 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
 }
 
 /// Compares the text with the lines around a likely start.
-fn region(
+fn region_at(
     file: &SourceFile<'_>,
     text: &[&str],
     nonblank: &[usize],

@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn placeholders_are_told_from_code() {
+    fn placeholders_are_distinguished_from_code() {
         for line in [
             "// ... existing code ...",
             "# … rest of the function …",

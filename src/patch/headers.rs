@@ -126,7 +126,11 @@ fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
 pub(super) fn ambiguous_header(hunk: &Hunk, bounds: &[Bounds]) -> Refusal {
     let mut refusal = Refusal::new(
         EditCode::OccurrenceMismatch,
-        format!("the line `{}` of the @@ header is at {} places", name(hunk), bounds.len()),
+        format!(
+            "the line `{}` of the @@ header is at {} places",
+            innermost_header(hunk),
+            bounds.len()
+        ),
     )
     .hint("Give context lines around the new lines, or a further @@ line above this one.");
     refusal.occurrences = bounds.iter().map(|bounds| bounds.header).collect();
@@ -146,7 +150,7 @@ pub(super) fn outside_header(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -
         format!(
             "the lines of the hunk fit at line {}, but the @@ header `{}` covers {}",
             list(places),
-            name(hunk),
+            innermost_header(hunk),
             headed.join(", ")
         ),
     )
@@ -155,6 +159,6 @@ pub(super) fn outside_header(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -
     refusal
 }
 
-fn name(hunk: &Hunk) -> &str {
+fn innermost_header(hunk: &Hunk) -> &str {
     hunk.headers.last().map(|header| header.trim()).unwrap_or_default()
 }

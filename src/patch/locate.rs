@@ -43,7 +43,7 @@ fn locate_hunk(
             [only] => only.header,
             _ => return Err(headers::ambiguous_header(hunk, &bounds)),
         };
-        return Ok((exact(splices(snapshot, hunk, after + 1)), after + 1));
+        return Ok((exact_edit(splices(snapshot, hunk, after + 1)), after + 1));
     }
     let fits = |start: usize| {
         old.iter().enumerate().all(|(i, line)| snapshot.line(start + i) == Some(*line))
@@ -68,7 +68,7 @@ fn locate_hunk(
         (many, _) => nearest(many, hunk.near_line),
     };
     if let Some(start) = chosen {
-        return Ok((exact(splices(snapshot, hunk, start)), start + old.len()));
+        return Ok((exact_edit(splices(snapshot, hunk, start)), start + old.len()));
     }
     if open.len() > 1 {
         let mut refusal = Refusal::new(
@@ -79,7 +79,7 @@ fn locate_hunk(
         refusal.occurrences = open.clone();
         return Err(refusal);
     }
-    let explained = by_ladder(snapshot, hunk, &old)?;
+    let explained = match_by_ladder(snapshot, hunk, &old)?;
     let lines = |splice: &Splice| {
         let number = |at: usize| snapshot.lines().number_at(at);
         (number(splice.range.start), number(splice.range.end))
@@ -98,7 +98,7 @@ fn no_context() -> Refusal {
         .hint("Give context lines around the new ones; a line number alone is not taken.")
 }
 
-fn exact(splices: Vec<Splice>) -> Explained {
+fn exact_edit(splices: Vec<Splice>) -> Explained {
     Explained { splices, explanation: Explanation::plain(Rung::Exact) }
 }
 
@@ -180,7 +180,7 @@ fn keep_final_ending(snapshot: &Snapshot, splice: &mut Splice) {
 
 /// The ladder on the hunk's text. A match that begins or ends inside a line is not
 /// one, since a hunk covers whole lines.
-fn by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Explained, Refusal> {
+fn match_by_ladder(snapshot: &Snapshot, hunk: &Hunk, old: &[&str]) -> Result<Explained, Refusal> {
     let new = hunk.new_lines();
     let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
     let request = |lead: &str| EditRequest {

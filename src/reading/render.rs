@@ -43,7 +43,7 @@ pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadReq
                 return out;
             }
             out.text.push_str(ending);
-            prefix(&mut out.text, number, body, request);
+            push_prefix(&mut out.text, number, body, request);
             push_body(&mut out, number, body, request);
             ending = match request.style {
                 ReadStyle::Plain => line.ending.as_str(),
@@ -65,7 +65,7 @@ pub(super) fn render(snapshot: &Snapshot, wanted: &[LineSpan], request: &ReadReq
     out
 }
 
-fn prefix(out: &mut String, number: usize, body: &str, request: &ReadRequest) {
+fn push_prefix(out: &mut String, number: usize, body: &str, request: &ReadRequest) {
     match request.style {
         ReadStyle::Plain => {}
         ReadStyle::Numbered => {

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_file_has_stays_beside_what_the_caller_adds() {
+    fn words_added_by_the_file_stay_with_those_of_the_caller() {
         let both = hunk("f(items) {", "g(items, tax) {", "f(items, cut) {");
         let ok = |text: &str| check_merge(&both, text).is_ok();
         assert!(ok("g(items, tax, cut) {"));
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_changed_apart_merge() {
+    fn changes_of_different_words_merge() {
         let apart = hunk("retrun getUser(id)", "return getUser(id)", "return getUser(id, cache)");
         assert_eq!(merge_words(&apart).as_deref(), Some("return getUser(id, cache)"));
         assert_eq!(merge_words(&hunk("a = 1", "a = 2", "a = 3")), None);

@@ -94,12 +94,12 @@ impl PendingCall {
                 .collect();
             let explained = outcomes
                 .into_iter()
-                .map(|(splice, _)| self.explained(self.everywhere(splice, places), Vec::new()))
+                .map(|(splice, _)| self.explained(self.repeat_at(splice, places), Vec::new()))
                 .collect();
             return self.choose(attempts, refusal, explained);
         }
         let Some((splice, _)) = outcomes.pop() else { return refused(refusal, attempts) };
-        let explained = self.explained(self.everywhere(splice, places), Vec::new());
+        let explained = self.explained(self.repeat_at(splice, places), Vec::new());
         if !self.changes(&explained) {
             return refused(refusal, attempts);
         }
@@ -108,7 +108,7 @@ impl PendingCall {
     }
 
     /// A splice of the first place, repeated at each place with the same text.
-    fn everywhere(&self, splice: Splice, places: &[Range<usize>]) -> Vec<Splice> {
+    fn repeat_at(&self, splice: Splice, places: &[Range<usize>]) -> Vec<Splice> {
         let first = places.first().map_or(0, |place| place.start);
         let moved = |place: &Range<usize>| {
             let to = |at: usize| place.start + at - first;
@@ -266,7 +266,7 @@ impl PendingCall {
             found: hunk.found.clone(),
             written: Some(written.clone()),
         });
-        let splices = self.everywhere(splice, &conflict.places);
+        let splices = self.repeat_at(splice, &conflict.places);
         let explained = self.explained(splices, conflicts.collect());
         match self.changes(&explained) {
             true => Ok(explained),

@@ -18,7 +18,7 @@ use crate::text::LineEnding;
 pub(super) struct Writer<'c, 'a, 't> {
     call: &'c MergeInput<'a, 't>,
     indent_reading: IndentReading,
-    blank: BlankLinePlacement,
+    blank_lines: BlankLinePlacement,
     out: Vec<OutputLine>,
     hunks: Vec<ConflictHunk>,
     uses_blank_lines: bool,
@@ -88,12 +88,12 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     pub(super) fn new(
         call: &'c MergeInput<'a, 't>,
         indent_reading: IndentReading,
-        blank: BlankLinePlacement,
+        blank_lines: BlankLinePlacement,
     ) -> Self {
         Self {
             call,
             indent_reading,
-            blank,
+            blank_lines,
             out: Vec::new(),
             hunks: Vec::new(),
             uses_blank_lines: false,
@@ -110,7 +110,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let mut at = 0;
         while at < call.line_ops.len() {
             let op = call.line_ops[at];
-            let (o, fate) = match op {
+            let (o, status) = match op {
                 LineOp::Insert(n) => {
                     self.inserts.push(n);
                     at += 1;
@@ -133,16 +133,16 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
                 let end = self.end_of_block(at, here);
                 self.push_boundary(
                     &gap,
-                    LineStatus::Changed.of_block(fate, self.is_kept(at, end)),
+                    LineStatus::Changed.of_block(status, self.is_kept(at, end)),
                 )?;
                 self.push_block(here, at, end)?;
                 at = end;
                 continue;
             }
-            self.push_boundary(&gap, fate)?;
+            self.push_boundary(&gap, status)?;
             self.push_line(here, o, at)?;
-            if !here.lines.is_empty() || fate == LineStatus::Deleted {
-                self.above = fate;
+            if !here.lines.is_empty() || status == LineStatus::Deleted {
+                self.above = status;
             }
             at += 1;
         }
@@ -152,7 +152,7 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             hunks: self.hunks,
             uses_blank_lines: self.uses_blank_lines,
         })
-        .filter(|draft| self.blank == BlankLinePlacement::Above || draft.uses_blank_lines)
+        .filter(|draft| self.blank_lines == BlankLinePlacement::Above || draft.uses_blank_lines)
     }
 
     fn is_kept(&self, from: usize, to: usize) -> bool {
@@ -271,11 +271,11 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
     fn with_closing_mark_of_call(&self, at: usize, line: &str, new: &str) -> Option<String> {
         let mark =
             |line: &str| line.trim_end().chars().next_back().filter(|c| matches!(c, ',' | ';'));
-        let beside =
+        let is_inserted_or_deleted =
             |op: Option<&LineOp>| matches!(op, Some(LineOp::Insert(_) | LineOp::Delete(_)));
         let line_ops = &self.call.line_ops;
-        let moved = beside(line_ops.get(at + 1))
-            || at.checked_sub(1).is_some_and(|at| beside(line_ops.get(at)));
+        let moved = is_inserted_or_deleted(line_ops.get(at + 1))
+            || at.checked_sub(1).is_some_and(|at| is_inserted_or_deleted(line_ops.get(at)));
         if mark(line) == mark(new)
             || !moved
             || self.call.candidate.tolerance != Tolerance::Punctuation
@@ -326,9 +326,9 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
         let call = self.call;
         // A changed line stays where it is; new lines could go on either side of it, and what is
         // next to a deletion may have belonged to it.
-        let gone = self.above == LineStatus::Deleted || below == LineStatus::Deleted;
+        let deleted = self.above == LineStatus::Deleted || below == LineStatus::Deleted;
         let inside_change = self.above != LineStatus::Kept && below != LineStatus::Kept;
-        let touched = !self.inserts.is_empty() || gone || inside_change;
+        let touched = !self.inserts.is_empty() || deleted || inside_change;
         for chunk in gap {
             let text = call.candidate.text(chunk, call.file);
             if touched && !text.trim().is_empty() {
@@ -352,25 +352,25 @@ impl<'c, 'a, 't> Writer<'c, 'a, 't> {
             sent: None,
             ending: Some(call.file.lines()[*at].ending),
         };
-        if self.blank == BlankLinePlacement::Above {
+        if self.blank_lines == BlankLinePlacement::Above {
             self.out.extend(gap.iter().map(file_line));
         }
         // If as many lines are added as removed, the old line shows how the file writes what the
-        // call wrote differently. Whether the new line should follow it stays open.
+        // call wrote differently. Whether the new line should follow it is unclear.
         let line_for_line = self.inserts.len() == self.deleted.len();
         for n in std::mem::take(&mut self.inserts) {
             let text = self.inserted_line(n)?;
-            let gone = self.deleted.pop_front();
-            let ending = gone.as_ref().map(|gone| gone.ending);
-            let marked = gone.filter(|_| line_for_line);
-            let marked =
-                marked.and_then(|gone| gone.with_marks_of_file(&text, call.candidate.tolerance));
+            let deleted = self.deleted.pop_front();
+            let ending = deleted.as_ref().map(|deleted| deleted.ending);
+            let marked = deleted.filter(|_| line_for_line);
+            let marked = marked
+                .and_then(|deleted| deleted.with_marks_of_file(&text, call.candidate.tolerance));
             self.out.push(match marked {
                 Some(marked) => OutputLine::Text { text: marked, sent: Some(text), ending },
                 None => OutputLine::Text { text, sent: None, ending },
             });
         }
-        if self.blank == BlankLinePlacement::Below {
+        if self.blank_lines == BlankLinePlacement::Below {
             self.out.extend(gap.iter().map(file_line));
         }
         Some(())
