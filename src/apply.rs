@@ -1,5 +1,5 @@
 //! The pure function: a text and a call in, the edited text or a refusal out. No file, no folder,
-//! no state, no model. With the feature `syntax`, a lenient reading that would bring
+//! no state, no model. With the feature `syntax`, a lenient reading that would cause
 //! a syntax error is refused, as an engine with [`crate::engine::SyntaxMode::Veto`] does.
 
 use std::path::Path;
@@ -134,7 +134,7 @@ impl Applier {
 /// The refusal of bytes that are not text.
 pub(crate) fn not_text(why: NotText) -> Refusal {
     Refusal::new(EditCode::NotText, format!("these bytes are not text: {why}"))
-        .hint("Only text can be edited here.")
+        .hint("restitch reads and edits only text; use another tool for this content.")
 }
 
 impl<T> Applied<T> {

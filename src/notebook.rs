@@ -100,7 +100,7 @@ impl<'a> Notebook<'a> {
             let cell: RawCell<'a> = serde_json::from_str(raw.get())
                 .map_err(|error| format!("cell {}: {error}", at + 1))?;
             let source: Source = serde_json::from_str(cell.source.get())
-                .map_err(|_| format!("cell {}: its source is no text", at + 1))?;
+                .map_err(|_| format!("cell {}: its source is not text", at + 1))?;
             let outputs = cell.outputs.map(RawValue::get);
             let count =
                 |raw: &str| serde_json::from_str::<Vec<&RawValue>>(raw).map_or(0, |o| o.len());

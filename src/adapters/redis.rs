@@ -102,7 +102,7 @@ impl RedisValues {
         let client = Client::open(url.trim()).map_err(|error| {
             // The whole error may repeat the address, and the address may hold a password.
             format!(
-                "it is no address of a Redis server ({}); use redis://HOST:PORT, rediss:// for TLS, or unix:///SOCKET",
+                "it is not an address of a Redis server ({}); use redis://HOST:PORT, rediss:// for TLS, or unix:///SOCKET",
                 error.detail().unwrap_or("it cannot be read")
             )
         })?;

@@ -41,7 +41,7 @@ pub(crate) struct Common {
     /// Ask no model, whatever is configured.
     #[arg(long, global = true, help_heading = GLOBAL)]
     pub(crate) no_model: bool,
-    /// The model to ask about calls that no rung explains [env: RESTITCH_MODEL].
+    /// The model to ask about edits that no built-in rule can match [env: RESTITCH_MODEL].
     #[arg(long, global = true, help_heading = GLOBAL, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Its OpenAI-compatible server [env: OPENAI_BASE_URL]; the key is in OPENAI_API_KEY.
@@ -163,7 +163,7 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The folder for the pages; made when missing.
+    /// The folder for the pages; created if missing.
     pub(crate) folder: PathBuf,
 }
 
@@ -232,7 +232,8 @@ pub(crate) struct McpArgs {
     /// A further Origin that requests may come from, with scheme and port.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub(crate) allow_origin: Vec<String>,
-    /// Guard the session: exploration before edits, task_complete, no endless repeats.
+    /// Guard the session: require exploration before edits and `task_complete` at the end, and
+    /// refuse endless repeats.
     #[arg(long, value_name = "POLICY", num_args = 0..=1, default_missing_value = "strict", value_parser = ["strict", "soft"])]
     pub(crate) guard: Option<String>,
     /// The tools to offer, separated by commas; `default` and `all` stand for sets.
@@ -291,10 +292,10 @@ pub(crate) struct ApplyArgs {
 pub(crate) struct AgentArgs {
     /// What to do.
     pub(crate) task: String,
-    /// The most turns that the model gets.
+    /// How many turns the model gets at most.
     #[arg(long, value_name = "N", default_value_t = 40)]
     pub(crate) steps: usize,
-    /// Let the guard warn where it would refuse.
+    /// Let the guard warn instead of refusing.
     #[arg(long)]
     pub(crate) soft: bool,
 }

@@ -209,7 +209,7 @@ pub(crate) fn print(common: &Common) -> Exit {
     let groups = groups(entries);
     let text = match (common.json, since) {
         (true, _) => json!({ "since_unix_seconds": since, "groups": groups }).to_string(),
-        (false, None) => "no call was counted yet".to_owned(),
+        (false, None) => "no calls have been counted yet".to_owned(),
         (false, Some(since)) => {
             let parts: String = groups.iter().map(CallGroup::text).collect();
             format!(

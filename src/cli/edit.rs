@@ -28,7 +28,9 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
         return edit_stdin(common, &args, old, new);
     }
     if args.language.is_some() {
-        return Exit::usage("--language is for a text from stdin (PATH -); a file's name tells it");
+        return Exit::usage(
+            "--language is only for text from stdin (PATH -); a file's name shows its language",
+        );
     }
     let toolbox = match settings::toolbox(common) {
         Ok(toolbox) => toolbox,

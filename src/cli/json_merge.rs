@@ -34,7 +34,7 @@ pub(super) fn add_missing(text: &str, ours: &Value, indent: &str) -> Result<Stri
             EditCode::InvalidArguments,
             format!("it is not plain JSON: {error}"),
         )
-        .hint("Merge it by hand; comments and trailing commas would be lost."));
+        .hint("Merge it by hand, since restitch would lose comments and trailing commas."));
     }
     let Some(node) = (JsonScanner { text, at: 0 }).value() else {
         return Err(Refusal::new(EditCode::InvalidArguments, "it cannot be read as JSON")
@@ -113,12 +113,12 @@ impl Merger<'_> {
             | (ValueKind::Object(_) | ValueKind::Array(_), _) => {
                 let wanted = if ours.is_object() { "an object" } else { "a list" };
                 let what = match name.trim_start_matches('.') {
-                    "" => "what it holds".to_owned(),
+                    "" => "its content".to_owned(),
                     name => format!("`{name}`"),
                 };
                 return Err(Refusal::new(
                     EditCode::InvalidArguments,
-                    format!("{what} is not {wanted}, where one is needed"),
+                    format!("{what} must be {wanted}, and is not"),
                 )
                 .hint("Correct it, or merge by hand."));
             }

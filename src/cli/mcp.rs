@@ -63,7 +63,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
         }
         _ => {
             return Err(Exit::usage(
-                "[[server.access]] in the configuration names roots and tokens; leave out --root, --root-of and --token-file, or name another file by --config",
+                "[[server.access]] in the configuration names roots and tokens; leave out --root, --root-of and --token-file, or give another file with --config",
             ));
         }
     };
@@ -127,7 +127,7 @@ fn access(common: &Common, args: &McpArgs, section: &AccessSection) -> Result<Ac
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.is_empty() || !name.bytes().all(is_plain) {
             return Err(wrong(format!(
-                "the root's name `{name}` goes into a path; use letters, digits, - _ ."
+                "the root's name `{name}` is part of a URL; use letters, digits, `-`, `_` and `.`"
             )));
         }
         let root = Root::find(Some(folder), None, Path::new("."));
@@ -176,7 +176,7 @@ fn http_options(args: &McpArgs, drain: Duration) -> Result<HttpOptions, String> 
     })?;
     if !address.ip().is_loopback() {
         return Err(format!(
-            "{address} is not a loopback address; put a proxy with TLS in front for others"
+            "{address} is not a loopback address; for access from elsewhere, use a TLS proxy"
         ));
     }
     let (hosts, origins) = (args.allow_host.clone(), args.allow_origin.clone());

@@ -275,7 +275,9 @@ pub(crate) fn seconds(name: &str, value: f64) -> Result<Duration, Exit> {
     Duration::try_from_secs_f64(value)
         .ok()
         .filter(|time| !time.is_zero() && *time <= Duration::from_secs(600))
-        .ok_or_else(|| Exit::usage(format!("{name} is {value}; give seconds up to 600")))
+        .ok_or_else(|| {
+            Exit::usage(format!("{name} is {value}; give seconds above 0 and up to 600"))
+        })
 }
 
 /// The configuration file, and where it was.

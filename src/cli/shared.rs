@@ -196,7 +196,7 @@ mod backend {
             self.values.put(&name, &value, Duration::from_secs(1)).await.map_err(message)?;
             let stored = self.values.get(&name).await.map_err(message)?.unwrap_or_default();
             if self.seal.open(&name, &stored).as_deref() != Some(b"example") {
-                return Err("what was written there is not what is read".into());
+                return Err("a value that was written there reads back differently".into());
             }
             self.values.replace(&name, &stored, None).await.map_err(message)?;
             Ok(about)

@@ -120,7 +120,7 @@ impl SpanExporter for WarnOnceExporter {
         {
             tracing::warn!(
                 %error,
-                "traces cannot be sent; edits go on without them. Look at OTEL_EXPORTER_OTLP_ENDPOINT and the collector"
+                "traces cannot be sent; edits go on without them. Check OTEL_EXPORTER_OTLP_ENDPOINT and the collector"
             );
         }
         sent

@@ -79,7 +79,7 @@ impl Replay {
             let bad = |why: String| CassetteError { line: number, why };
             let line: CassetteLine = serde_json::from_str(line).map_err(|e| bad(e.to_string()))?;
             let reply_kind = reply_kind(&line.ask).ok_or_else(|| {
-                bad(format!("there is no ask `{}`; there are correct_old, adjust_new, repair_escapes and choose", line.ask))
+                bad(format!("there is no ask `{}`; use one of: correct_old, adjust_new, repair_escapes, choose", line.ask))
             })?;
             let recorded = match (line.answer, line.error) {
                 (Some(answer), None) => parse_reply(reply_kind, &answer.to_string())

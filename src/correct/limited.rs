@@ -87,7 +87,7 @@ impl<C> Limited<C> {
         if let Some((long, until)) = circuit.too_long.filter(|(long, _)| bytes >= *long) {
             if now < until {
                 return Err(CorrectorError::Skipped(format!(
-                    "a question of {long} bytes did not fit the server's context, and this one has {bytes}; tried again in {} s",
+                    "a question of {long} bytes did not fit the server's context, and this one has {bytes}; such questions are tried again in {} s",
                     seconds(until)
                 )));
             }

@@ -43,11 +43,11 @@ pub enum EditCode {
     TooLarge,
     /// Two edits of one call touch the same text.
     Overlap,
-    /// `new_str` brings in a "rest of the code" placeholder.
+    /// `new_str` adds a "rest of the code" placeholder.
     Omission,
     /// The result would not parse, although the file did.
     Syntax,
-    /// Policy or the guard does not allow it.
+    /// The path is protected, or the session's guard does not allow the call.
     Blocked,
     /// The file's encoding cannot hold the new text.
     Unencodable,
@@ -228,9 +228,9 @@ pub struct Refusal {
     pub path: Option<String>,
     /// Near places, best first.
     pub nearest: Vec<Near>,
-    /// Lines where `old_str` was found, when there are too many.
+    /// Lines where `old_str` was found, if at more places than expected.
     pub occurrences: Vec<usize>,
-    /// Where the place is known: lines that the call rewrites and that differ in the file.
+    /// If the place is known: lines that the call rewrites but that differ in the file.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conflicts: Vec<Conflict>,
     /// Each text that the call can mean, where there are several.
@@ -243,7 +243,7 @@ pub struct Refusal {
     pub model: ModelUse,
     /// What to do next.
     pub hint: Option<String>,
-    /// Lines whose anchors are stale, merged; a partial read of these is enough.
+    /// Ranges of lines whose anchors are stale; it is enough to read these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub affected_ranges: Vec<LineSpan>,
     /// Fresh `LINE#ID|text` lines, stale ones marked `>>>`.
@@ -324,7 +324,7 @@ impl Refusal {
             && let Some(d) = &near.first_difference
         {
             out.push_str(&format!(
-                "\nNearest: {} ({:.0} % alike). First difference at line {}:\n  old_str: {}\n  file:    {}",
+                "\nNearest: {} ({:.0} % similar). First difference at line {}:\n  old_str: {}\n  file:    {}",
                 LineSpan { start: near.start_line, end: near.end_line }, near.score * 100.0, d.line, d.expected, d.found
             ));
         }

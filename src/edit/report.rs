@@ -146,11 +146,11 @@ pub enum Durability {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Verification {
-    /// First replaced line, in the numbering before.
+    /// First replaced line, in the numbering before the edit.
     pub start_line: usize,
-    /// Last replaced line, in the numbering before.
+    /// Last replaced line, in the numbering before the edit.
     pub end_line: usize,
-    /// The first lines that were replaced, as `<<N>>text` in the numbering before.
+    /// The first lines that were replaced, as `<<N>>text` in the numbering before the edit.
     pub original_lines: Vec<String>,
     /// How many lines were replaced.
     pub lines_replaced: usize,
@@ -198,7 +198,7 @@ pub struct EditReport {
     pub before_sha256: Option<ContentHash>,
     /// Hash after; null for a removed file.
     pub after_sha256: Option<ContentHash>,
-    /// What changed, with its surroundings; of several edits, from the first to the last.
+    /// What changed, with the lines around it; for several edits, from the first to the last.
     pub verification: Verification,
     /// The same for each edit, in the order of the file.
     pub verifications: Vec<Verification>,
@@ -210,9 +210,9 @@ pub struct EditReport {
     pub line_shifts: Vec<LineShift>,
     /// The revision, when it was committed.
     pub revision: Option<u64>,
-    /// How safely it is on the disk.
+    /// How safely it is stored: `durable`, `unknown`, `dry_run`, `staged`.
     pub durability: Durability,
-    /// How it was written; null when it was not.
+    /// How it was written: `replaced`, `in-place`, `created`, `removed`; null when it was not.
     pub write_method: Option<WriteMethod>,
 }
 
@@ -300,12 +300,23 @@ impl EditReport {
         let mut out = match (self.before_sha256, self.after_sha256) {
             (None, _) => {
                 format!(
-                    "Created {} ({}).",
+                    "{} {} ({}).",
+                    match self.durability {
+                        Durability::DryRun => "Would create",
+                        _ => "Created",
+                    },
                     quote_name(&self.path),
                     pluralize(v.total_lines, "line")
                 )
             }
-            (_, None) => format!("Removed {}.", quote_name(&self.path)),
+            (_, None) => format!(
+                "{} {}.",
+                match self.durability {
+                    Durability::DryRun => "Would remove",
+                    _ => "Removed",
+                },
+                quote_name(&self.path)
+            ),
             _ => format!(
                 "{verb} {} at {}: {} replaced by {}, file now has {}.",
                 quote_name(&self.path),

@@ -108,7 +108,7 @@ wire_names! {
         Delete = "delete",
         /// A renamed file.
         Rename = "rename",
-        /// A file in another place.
+        /// A file that a patch moved.
         Move = "move",
         /// Text inserted at a line.
         Insert = "insert",
@@ -133,13 +133,13 @@ impl Rung {
             Self::LineNumbers => {
                 "line numbers copied from a view: `12|`, `12→`, `12:`, `[12]`, `<<12>>`, `12#VK|`"
             }
-            Self::DiffMarkers => "`+`, `-` or a blank in front of each line, copied from a diff",
+            Self::DiffMarkers => "`+`, `-` or a space in front of each line, copied from a diff",
             Self::CodeFence => "a code fence around the text",
             Self::HtmlEntities => {
                 "HTML entities (`&lt;`, `&quot;`, `&amp;`) instead of the characters"
             }
             Self::OuterBlankLines => "blank lines around the text",
-            Self::TrailingBlanks => "blanks at the ends of lines",
+            Self::TrailingBlanks => "white space at the ends of lines",
             Self::LookAlikes => {
                 "typographic quotes, dashes and spaces; different Unicode composition (NFC, NFD)"
             }
@@ -148,11 +148,11 @@ impl Rung {
             Self::BlankLines => "blank lines added or left out",
             Self::Spacing => "white space inside lines, outside of string literals",
             Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
-            Self::Reflowed => "a statement with its line breaks in other places",
+            Self::Reflowed => "a statement wrapped differently",
             Self::Elided => {
-                "a placeholder in `old_str`, such as `// ... existing code ...`, for lines of the file"
+                "a placeholder in `old_str`, such as `// ... existing code ...`, that stands for lines of the file"
             }
-            Self::Aligned => "comments and blank lines remembered wrong, where the edit keeps them",
+            Self::Aligned => "misquoted comments and blank lines that the edit does not change",
             Self::Model => "a correction by a model that passed the checks",
             _ => "",
         }
@@ -164,7 +164,7 @@ wire_names! {
     Rewrite {
         /// One level of escaping undone.
         Unescape = "unescape",
-        /// Escapes of `new_str` alone undone, where the language does not allow them.
+        /// Escapes undone in `new_str` only, where the language does not allow them.
         UnescapeNew = "unescape_new",
         /// Line numbers removed.
         LineNumbers = "line_numbers",
@@ -176,25 +176,25 @@ wire_names! {
         HtmlEntities = "html_entities",
         /// Blank lines around the text removed.
         OuterBlankLines = "outer_blank_lines",
-        /// The file's line endings.
+        /// Line endings changed to the file's.
         LineEndings = "line_endings",
-        /// The file's trailing whitespace.
+        /// Trailing whitespace changed to the file's.
         TrailingBlanks = "trailing_blanks",
-        /// The file's characters instead of look-alikes.
+        /// Look-alikes changed to the file's characters.
         LookAlikes = "look_alikes",
-        /// The file's indentation.
+        /// Indentation changed to the file's.
         Indentation = "indentation",
-        /// The file's blank lines.
+        /// Blank lines changed to the file's.
         BlankLines = "blank_lines",
-        /// The file's whitespace inside lines.
+        /// Whitespace inside lines changed to the file's.
         Spacing = "spacing",
-        /// The file's quotes, and `,` or `;` at line ends.
+        /// Quotes, and `,` or `;` at line ends, changed to the file's.
         Punctuation = "punctuation",
-        /// The file's line breaks.
+        /// Line breaks changed to the file's.
         Reflow = "reflow",
-        /// The file's lines instead of a placeholder.
+        /// A placeholder changed to the file's lines.
         Elision = "elision",
-        /// The file's version of lines that the edit only keeps.
+        /// Misquoted lines that the edit does not change, taken from the file.
         StaleContext = "stale_context",
         /// A model's correction of `old_str`.
         ModelOld = "model:old_str",

@@ -36,9 +36,9 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct LineShift {
-    /// First line below the change, before it.
+    /// First line below the change, in the numbering before the edit.
     pub from_line: usize,
-    /// How far it and all below it moved in total.
+    /// How far that line and all lines below it moved, in total.
     pub delta: i64,
 }
 

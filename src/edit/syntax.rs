@@ -9,9 +9,10 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct SyntaxCheck {
-    /// Whether the text was parsed before and after; if not, the rest says nothing.
+    /// Whether the text was parsed before and after the edit; if not, `why_not` says why.
     pub checked: bool,
-    /// Why not.
+    /// Why it was not checked: `off`, `unknown_language`, `broken_before`, `too_large`,
+    /// `too_much_work`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_not: Option<Unchecked>,
     /// Errors that the edit introduced, the first few of them.

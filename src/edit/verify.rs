@@ -65,7 +65,10 @@ impl VerifiedEdit {
             ));
         }
         if !is_unchanged_outside(before, &plan, &after) {
-            return Err(refuse(EditCode::Unencodable, "bytes outside the edit would change"));
+            return Err(refuse(
+                EditCode::Unencodable,
+                "bytes outside the edit would change; convert the file to UTF-8 first",
+            ));
         }
         if before.encoding().name() != "utf-8" || before.has_invalid_bytes() {
             let wanted = plan.text_after();
@@ -73,7 +76,7 @@ impl VerifiedEdit {
             if !before.has_invalid_bytes() && back.as_deref() != Some(&wanted) {
                 return Err(refuse(
                     EditCode::Unencodable,
-                    "the new text does not read back the same in the file's encoding",
+                    "the file's encoding cannot hold the new text; convert the file to UTF-8 first",
                 ));
             }
         }

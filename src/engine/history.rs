@@ -40,7 +40,7 @@ impl Engine {
                 EditCode::NoChange,
                 "there is nothing to undo: this session made no edits, or all of them were undone",
             )
-            .hint("To take back an older edit, name its revision.")
+            .hint("To take back an older edit, give its revision.")
         };
         let own = self.ledger.revisions();
         if own.is_empty() {

@@ -84,7 +84,7 @@ impl Engine {
             if span != change.span {
                 explanation.rung = Rung::Carried;
                 explanation.warnings.push(format!(
-                    "the file changed since you were shown it: what was {} is {span} now, and was edited there",
+                    "the file has changed since you were shown it: what was {} is now {span}, where the edit was made",
                     change.span
                 ));
             }
@@ -108,7 +108,7 @@ impl Engine {
                 && of.len() > 1
                 && explanation.rung == Rung::Exact
             {
-                explanation.warnings.push("the file changed elsewhere since you read it; the lines you edited are as you saw them".into());
+                explanation.warnings.push("the file has changed elsewhere since you read it; the lines you edited were as you saw them".into());
             }
         }
         let anchored = match snapshot {
@@ -392,7 +392,7 @@ fn renumbering_warning(
         let at = versions.iter().rposition(|version| covers(&version.numbered, line))?;
         let now = resolver.line_map(at).line(line).filter(|now| *now != line)?;
         Some(format!(
-            "numbers are read as those after your last edit; what you read as line {line} is now line {now}"
+            "line numbers are taken to be those after your last edit; what you read as line {line} is now line {now}"
         ))
     })
 }

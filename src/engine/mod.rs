@@ -317,7 +317,7 @@ impl Engine {
         decoded.map_err(|why| {
             let hint = match why {
                 NotText::WrongEncoding(_) => "Give another `encoding`, or leave it out.",
-                _ => "Only text files can be edited here.",
+                _ => "restitch reads and edits only text; use another tool for this file.",
             };
             Refusal::new(EditCode::NotText, format!("`{path}` is not text: {why}"))
                 .at(path.as_str())

@@ -192,7 +192,7 @@ impl Engine {
         if found.span != found.named {
             explanation.rung = Rung::Carried;
             explanation.warnings.push(format!(
-                "{} changed since you were shown it: what was {} is {} now",
+                "{} has changed since you were shown it: what was {} is now {}",
                 quote_name(path.as_str()),
                 found.named,
                 found.span

@@ -156,7 +156,7 @@ impl SyntaxGate {
             return Verdict::Ambiguous { outcomes, refusal };
         };
         let rejected = pluralize(errors.len() - accepted, "other reading");
-        let why = format!("{rejected} of the call would bring a syntax error at {first}");
+        let why = format!("{rejected} of the call would cause a syntax error at {first}");
         let mut keep = errors.iter().map(Option::is_none);
         outcomes.retain(|_| keep.next().unwrap_or(true));
         let mut keep = errors.iter().map(Option::is_none);
@@ -196,13 +196,13 @@ impl Veto {
         let line = |splice: &Splice| snapshot.lines().number_at(splice.range.start);
         let line = explained.splices.first().map_or(1, line);
         let by = match explained.explanation.rung {
-            Rung::Exact => "is".to_owned(),
-            Rung::Model => "is, as a model corrected it,".to_owned(),
-            rung => format!("is, by `{rung}`,"),
+            Rung::Exact => "matches".to_owned(),
+            Rung::Model => "matches (as corrected by a model)".to_owned(),
+            rung => format!("matches (by `{rung}`)"),
         };
         Err(Refusal::new(
             EditCode::Syntax,
-            format!("old_str {by} at line {line}, and new_str fitted to it would bring a syntax error at {first}"),
+            format!("old_str {by} at line {line}, but new_str fitted to it would cause a syntax error at {first}"),
         )
         .hint(format!(
             "Nothing was written. Read around line {line}, and send old_str and new_str with the file's own text and white space."

@@ -33,7 +33,7 @@ impl FromStr for Shard {
         });
         parsed
             .filter(|shard| (1..=shard.of).contains(&shard.number))
-            .ok_or_else(|| format!("`{text}` is no part; the second of four is written 2/4"))
+            .ok_or_else(|| format!("`{text}` is not a part; write 2/4 for the second of four"))
     }
 }
 

@@ -85,7 +85,7 @@ pub(crate) fn locate(
     for found in moved.iter().take(4) {
         let (from, to) = (found.named, found.span);
         warnings.push(format!(
-            "the file changed since your read: what was {from} is {to} now, and was edited there"
+            "the file changed since your read: the edit was made at {to}, which was {from} before"
         ));
     }
     Ok(LocatedEdits { edits: located, warnings, has_moved: !moved.is_empty() })

@@ -110,7 +110,9 @@ fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
         lines.join(" or ")
     };
     match stale.cause {
-        StaleCause::Mismatch if stale.anchor.id.is_empty() => "has no id".into(),
+        StaleCause::Mismatch if stale.anchor.id.is_empty() => {
+            "has no id, so give it as LINE#ID".into()
+        }
         StaleCause::Mismatch if stale.near != stale.anchor.line => {
             format!("does not match its line; it is line {} now", stale.near)
         }
@@ -120,7 +122,7 @@ fn reason(stale: &StaleAnchor, all: &[StaleAnchor], total: usize) -> String {
         }
         StaleCause::OutOfRange => format!("is past the end, the file has {total} lines"),
         StaleCause::Changed => "changed since it was read".into(),
-        StaleCause::Split => "ends a range that other lines came into".into(),
+        StaleCause::Split => "ends a range into which other lines were inserted".into(),
         StaleCause::Ambiguous => {
             format!("can mean line {} of the file as it is now", places())
         }

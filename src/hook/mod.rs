@@ -296,7 +296,7 @@ async fn before(
             PatchTrial::Rewritten(field, fixed) => {
                 let mut input = given.as_object()?.clone();
                 input.insert(field.to_owned(), fixed.into());
-                Some(rewrite(client, event, input, "the lines as they are in the files"))
+                Some(rewrite(client, event, input, "its lines are now as in the files"))
             }
             PatchTrial::Refused(refusal) => denial(client, event, &refusal),
         };

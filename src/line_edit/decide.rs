@@ -78,7 +78,7 @@ fn drop_duplicates(
                 return Err(Refusal::new(
                     EditCode::Overlap,
                     format!(
-                        "edits {} and {} both replace {} by different text",
+                        "edits {} and {} both replace {}, with different text",
                         other.number, edit.number, edit.span
                     ),
                 )
@@ -114,7 +114,7 @@ fn check_no_ops(
             no_ops.iter().map(|d| format!("{}-{}", d.span.start, d.span.end)).collect();
         return Err(Refusal::new(
             EditCode::NoChange,
-            format!("the new lines are what lines {} already hold", places.join(", ")),
+            format!("the new lines are the same as lines {} of the file", places.join(", ")),
         )
         .hint("The file is as you want it; go on with the next step."));
     }

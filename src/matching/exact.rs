@@ -259,7 +259,7 @@ fn warnings_for(
         ));
     }
     if old.ends_with('\n') && !new.is_empty() && !new.ends_with('\n') && after.is_some() {
-        out.push("new_str does not end with a line break as old_str does, so its last line and the next are one line now".into());
+        out.push("new_str does not end with a line break as old_str does, so its last line and the next line of the file are joined now".into());
     }
     out.extend(edge_indentation_warning(file, range, old, new));
     if matches!(after, Some('\r' | '\n')) {
@@ -270,7 +270,7 @@ fn warnings_for(
     }
     out.extend(suspicious_text_warnings(file, old, new));
     if let Some(repeated) = repeated_neighbour(file, range, old, new) {
-        out.push(format!("new_str repeats line {repeated}, which is next to the place"));
+        out.push(format!("new_str repeats line {repeated}, which is next to the edit"));
     }
     out
 }
@@ -280,7 +280,7 @@ fn warnings_for(
 pub(super) fn added_blank_line_warning(old: &str, new: &str) -> Option<String> {
     let more = new.len() > 1 && new.ends_with('\n') && !old.ends_with('\n');
     more.then(|| {
-        "new_str ends with a line break and old_str does not, so one more blank line follows it"
+        "new_str ends with a line break and old_str does not, so a blank line was added after it"
             .to_owned()
     })
 }

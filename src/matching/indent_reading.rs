@@ -32,7 +32,7 @@ impl IndentReading {
             Self::AsSent => Some("new lines indented as they were sent"),
             Self::AllAsSent => Some("every line of new_str indented as it was sent"),
             Self::LikeNearestOrSent => {
-                Some("new lines re-indented like the lines above them, where those show how")
+                Some("new lines re-indented like the lines above them, where possible")
             }
             Self::RelativeToFirst => {
                 Some("new lines indented relative to the first line, as they were sent")

@@ -246,7 +246,7 @@ impl LadderCall<'_, '_> {
                 let line = candidates.first().map_or(1, |candidate| candidate.lines().start + 1);
                 let mut refusal = refuse::ambiguous(line, rung, 0);
                 if let Verdict::One(guess) = other {
-                    let how = "a guess, which no line of the call proves".to_owned();
+                    let how = "a guess that nothing in the call confirms".to_owned();
                     refusal.outcomes.push(OutcomeDiff { how, diff: self.diff(&guess.splices) });
                 }
                 Verdict::Refused(refusal)

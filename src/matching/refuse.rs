@@ -30,17 +30,17 @@ pub(super) fn not_found(request: &EditRequest, file: &SourceFile<'_>) -> Refusal
     refusal.nearest = found.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
     if let Some(line) = line_in_other_case(file, &request.old) {
         refusal.message.push_str(&format!("; line {line} has it in different letter case"));
-        return refusal.hint("Quote it as the file has it, then send the edit again.");
+        return refusal.hint("Quote the text as that line has it, then send the edit again.");
     }
     if found.is_empty() {
         refusal.message.push_str(", and nothing in the file is like it");
-        return refusal.hint("Read the file again, or search for a name from the text: it may be in another file or gone.");
+        return refusal.hint("Read the file again, or search for a name from old_str: the text may be in another file, or it may be gone.");
     }
     let near = &refusal.nearest[0];
     let span = near.span();
     let verb = if span.start == span.end { "is" } else { "are" };
     let percent = (near.score * 100.0).min(99.0);
-    refusal.message.push_str(&format!("; {span} {verb} {percent:.0} % alike"));
+    refusal.message.push_str(&format!("; {span} {verb} {percent:.0} % similar"));
     if let Some(difference) = near.first_difference.as_ref().filter(|_| span.start != span.end) {
         refusal.message.push_str(&format!(" and first differ at line {}", difference.line));
     }
@@ -70,13 +70,15 @@ fn quoting_hint(old: &[&str], request: &EditRequest, found: &[Region]) -> String
     let span = |region: &Region| LineSpan { start: region.lines.start + 1, end: region.lines.end };
     if let Some(rival) = found.get(1).filter(|rival| rival.score > best.score - 0.05) {
         return format!(
-            "Two places are about as near, {} and {}: read both, and quote the one that is meant as the file has it.",
+            "Two places are about equally similar, {} and {}: read both, and quote the one you mean exactly as it is in the file.",
             span(best),
             span(rival)
         );
     }
-    let quote =
-        format!("{} as the file has it (read only that), then send the edit again.", span(best));
+    let quote = format!(
+        "{} exactly as in the file (read only that part), then send the edit again.",
+        span(best)
+    );
     let missing: Vec<usize> = (0..old.len())
         .filter(|&at| best.pairs[at].is_none() && old[at].contains(is_word_char))
         .collect();
@@ -114,7 +116,7 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
     };
     let message = match (overlapping, found > 1) {
         (true, _) => format!(
-            "old_str occurs in overlapping places (at lines {list}), and which is meant decides the result"
+            "old_str occurs in places that overlap (at lines {list}), so the result depends on which is meant"
         ),
         (false, true) if lines.len() == 1 => {
             format!("old_str fits at line {list} in {found} ways, expected {wanted}")
@@ -125,9 +127,9 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
         (false, false) => format!("old_str fits {found} place (at line {list}), expected {wanted}"),
     };
     let hint = if wanted == 1 && found > 1 && lines.len() == 1 {
-        "Quote more of that line in old_str and new_str so that only one place fits; or, to change all of them, expected_replacements or replace_all."
+        "Quote more of that line in old_str and new_str so that only one place fits; or, to change all of them, set expected_replacements or replace_all."
     } else if wanted == 1 {
-        "Add lines above or below to old_str and new_str so that only one place fits; or give near_line; or, to change all of them, expected_replacements or replace_all."
+        "Add lines above or below to old_str and new_str so that only one place fits, or give near_line. To change all of them, set expected_replacements or replace_all."
     } else {
         "Set expected_replacements to the number found, or quote more lines."
     };
@@ -144,7 +146,7 @@ pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize
         "old_str is not in the file as it is: line {here} says the same in another form, and line {nearer} is nearer to it but has changed"
     );
     refusal.hint = Some(format!(
-        "Read around line {nearer} and quote the place that is meant as the file has it."
+        "Read around line {nearer} and quote the place you mean exactly as it is in the file."
     ));
     refusal
 }
@@ -152,7 +154,7 @@ pub(super) fn closer_elsewhere(request: &EditRequest, here: usize, nearer: usize
 /// The edit was made already.
 pub(super) fn already_applied(line: usize) -> Refusal {
     Refusal::new(EditCode::AlreadyApplied, format!("the file already has new_str, at line {line}"))
-        .hint("The edit was made before; go on with the next step. Do not send it again.")
+        .hint("The edit seems to be done already; go on with the next step. Do not send it again.")
 }
 
 /// A placeholder that would delete code.
@@ -190,9 +192,11 @@ fn ignored_by(rung: Rung) -> &'static str {
     match rung {
         Rung::LineEndings => "line endings",
         Rung::Unescaped => "escapes",
-        Rung::LineNumbers | Rung::DiffMarkers | Rung::CodeFence | Rung::HtmlEntities => "marks",
+        Rung::LineNumbers | Rung::DiffMarkers | Rung::CodeFence | Rung::HtmlEntities => {
+            "line prefixes or markup"
+        }
         Rung::OuterBlankLines | Rung::BlankLines => "blank lines",
-        Rung::TrailingBlanks => "blanks at line ends",
+        Rung::TrailingBlanks => "spaces at line ends",
         Rung::LookAlikes => "quotes, dashes or spaces",
         Rung::Indentation | Rung::LookAlikesAndIndentation => "indentation",
         Rung::Spacing => "white space",
@@ -209,7 +213,7 @@ pub(super) fn breaks(line: usize, rung: Rung) -> Refusal {
         ignored_by(rung)
     );
     Refusal::new(EditCode::Syntax, message).hint(format!(
-        "Read around line {line}, quote it as the file has it, and check the brackets of new_str."
+        "Read around line {line}, quote it exactly, and check the brackets and quotes of new_str."
     ))
 }
 
@@ -238,7 +242,7 @@ pub(super) fn stale(
     let span = refusal.nearest.first().map(|near| near.span().to_string());
     let span = span.or_else(|| conflicts.first().map(|c| format!("line {}", c.start_line)));
     refusal.hint = span.map(|span| {
-        format!("Quote {span} in old_str exactly as in the file, and send the new text as new_str.")
+        format!("Copy {span} of the file exactly into old_str, and send the new text as new_str.")
     });
     refusal.conflicts = conflicts;
     refusal

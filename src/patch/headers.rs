@@ -117,7 +117,7 @@ fn header_not_found(snapshot: &Snapshot, wanted: &str) -> Refusal {
     });
     Refusal::new(
         EditCode::NoOccurrence,
-        format!("the line `{wanted}` of the @@ header is not in the file, or not below the header before it{place}"),
+        format!("the line `{wanted}` of the @@ header is not in the file, or not below the previous @@ header{place}"),
     )
     .hint("Write the @@ line as the file has it, or leave it out and give context lines.")
 }
@@ -154,7 +154,7 @@ pub(super) fn outside_header(hunk: &Hunk, bounds: &[Bounds], places: &[usize]) -
             headed.join(", ")
         ),
     )
-    .hint("Correct the @@ line, or quote the lines below it.");
+    .hint("Correct the @@ line, or give the lines that stand below it in the file.");
     refusal.occurrences = places.to_vec();
     refusal
 }

@@ -75,7 +75,7 @@ fn locate_hunk(
             EditCode::OccurrenceMismatch,
             format!("the lines of the hunk occur at {} places", open.len()),
         )
-        .hint("Add context lines, or an @@ line naming the function or class around it.");
+        .hint("Add context lines, or an @@ line with the function or class that you mean.");
         refusal.occurrences = open.clone();
         return Err(refusal);
     }
@@ -94,8 +94,8 @@ fn locate_hunk(
 }
 
 fn no_context() -> Refusal {
-    Refusal::new(EditCode::NoOccurrence, "the hunk only adds lines and has none of the file's")
-        .hint("Give context lines around the new ones; a line number alone is not taken.")
+    Refusal::new(EditCode::NoOccurrence, "the hunk only adds lines and has no context lines")
+        .hint("Give context lines around the new ones; a line number alone is not enough.")
 }
 
 fn exact_edit(splices: Vec<Splice>) -> Explained {

@@ -77,7 +77,9 @@ pub(super) fn parse(text: &str) -> Result<Vec<FilePatch>, Refusal> {
                 "invalid patch: `{}` is not a section header",
                 line.chars().take(80).collect::<String>()
             ))
-            .hint("Sections begin with *** Add File: , *** Delete File: or *** Update File: ."));
+            .hint(
+                "Sections begin with `*** Add File:`, `*** Delete File:` or `*** Update File:`.",
+            ));
         }
     }
 }

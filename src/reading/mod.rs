@@ -192,7 +192,7 @@ fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, R
     let refuse = |message: String| {
         Refusal::new(EditCode::InvalidArguments, message).hint(match total {
             0 => "The file is empty; read it whole.".to_owned(),
-            _ => format!("Lines count from 1 to {total}; give start <= end."),
+            _ => format!("Lines count from 1 to {total}; in a range, start must not be after end."),
         })
     };
     match select {
@@ -204,7 +204,7 @@ fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, R
         LineSelection::From { offset, limit } => {
             if *offset == 0 || *offset > total.max(1) {
                 return Err(refuse(format!(
-                    "offset {offset} is not a line: the file has {total} lines"
+                    "offset {offset} is not a line of the file, which has {total} lines"
                 )));
             }
             let end = limit.map_or(total, |limit| total.min(offset.saturating_add(limit - 1)));
@@ -218,7 +218,7 @@ fn select_lines(select: &LineSelection, total: usize) -> Result<Vec<LineSpan>, R
                 let LineSpan { start, end } = *range;
                 if start == 0 || end < start || start > total {
                     return Err(refuse(format!(
-                        "range {start}-{end} is not in the file, which has {total} lines"
+                        "range {start}-{end} is not valid: the file has {total} lines"
                     )));
                 }
             }

@@ -125,7 +125,7 @@ pub(super) fn check_correction(
         let shared = shared_weight(&request.old, &file[range.clone()], file);
         if shared < MIN_SHARED {
             return reject(format!(
-                "only {:.0} % of the rarer words of the place and old_str are the same",
+                "that place and old_str have only {:.0} % of their rarer words in common",
                 shared * 100.0
             ));
         }

@@ -338,12 +338,12 @@ impl Resolution {
                             None => note("rejected", "the unescaped text cannot be placed".into()),
                         }
                     }
-                    Ok(_) => note("rejected", "not a reading of new_str".into()),
+                    Ok(_) => note("rejected", "the answer is not a way to read new_str".into()),
                     Err(verdict) => verdict,
                 };
                 if verdict == AnswerVerdict::Rejected {
                     let warnings = &mut resolved.explained.explanation.warnings;
-                    warnings.push("a repair of these escapes was rejected".into());
+                    warnings.push("a model's repair of these escapes was rejected".into());
                 }
                 (done(attempts, resolved), verdict)
             }

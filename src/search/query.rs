@@ -54,13 +54,13 @@ const MAX_TERM_BYTES: usize = 1_000;
 
 fn invalid(message: impl Into<String>) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
-        .hint("Give words or phrases from single lines, such as a function's name.")
+        .hint("Give a word or a phrase that stands within one line, such as a function's name.")
 }
 
 fn too_long(what: &str, term: &str) -> Refusal {
     Refusal::new(
         EditCode::TooLarge,
-        format!("{what} has {} bytes; at most {MAX_TERM_BYTES} are searched for", term.len()),
+        format!("{what} has {} bytes; at most {MAX_TERM_BYTES} are allowed", term.len()),
     )
     .hint("Give a distinctive part of it: a name, or one line.")
 }
@@ -75,7 +75,9 @@ impl Query {
             return Err(too_long("the keyword", keyword));
         }
         if keyword.contains(['\n', '\r']) {
-            return Err(invalid("the keyword spans lines, but hits are single lines"));
+            return Err(invalid(
+                "the keyword has a line break in it, but each line is searched on its own",
+            ));
         }
         Ok(Self { lines: literal_matcher(&[keyword], case)?, terms: None })
     }
@@ -95,11 +97,14 @@ impl Query {
                 return Err(too_long(&format!("term {}", at + 1), term));
             }
             if term.contains(['\n', '\r']) {
-                return Err(invalid(format!("term {} spans lines", at + 1)));
+                return Err(invalid(format!(
+                    "term {} has a line break in it, but each line is searched on its own",
+                    at + 1
+                )));
             }
             let parts: Vec<&str> = term.trim().split('*').filter(|part| !part.is_empty()).collect();
             if parts.is_empty() {
-                return Err(invalid(format!("term {} is empty", at + 1)));
+                return Err(invalid(format!("term {} has nothing to look for", at + 1)));
             }
             for (piece, part) in parts.iter().enumerate() {
                 for form in case_forms(part, case) {

@@ -246,7 +246,7 @@ impl Disk {
                 format!("the new name `{path}` {why}"),
             )
             .at(path.as_str())
-            .hint("Choose a name that every system can hold."));
+            .hint("Choose a name that is valid on every operating system."));
         }
         let edit = planned.edit.clone();
         Ok(Job {

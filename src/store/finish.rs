@@ -207,7 +207,7 @@ impl Disk {
                 Some(format!("`{path}` was replaced by another program right after this edit"))
             }
             Ok(false) => Some(format!(
-                "`{path}` reads back with other bytes than were written: another program wrote to it, or the file system is at fault"
+                "`{path}` reads back with different bytes: another program wrote to it, or the file system is at fault"
             )),
             Err(error) => Some(format!("`{path}` could not be read back ({error})")),
         }

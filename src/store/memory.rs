@@ -111,7 +111,7 @@ pub(super) fn rebase_edit(
 pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
-        .hint("Search for a part of the path, or create the file with an empty old_str.")
+        .hint("Check the path with list_files. To create the file, edit it with an empty old_str.")
 }
 
 impl FileStore for MemoryStore {

@@ -165,7 +165,7 @@ impl FolderFiles {
             Some(why) => {
                 Err(Refusal::new(EditCode::InvalidPath, format!("the name `{path}` {why}"))
                     .at(path.as_str())
-                    .hint("Give the file a name that every system takes."))
+                    .hint("Choose a name that is valid on every operating system."))
             }
         }
     }

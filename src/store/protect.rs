@@ -217,7 +217,7 @@ pub(super) fn unportable_reason(path: &str) -> Option<&'static str> {
         } else if part.chars().any(is_ignorable) {
             Some("holds an invisible character")
         } else if part.contains('\\') {
-            Some("holds a backslash; separate folders by `/`")
+            Some("contains a backslash; separate folders with `/`")
         } else if part.ends_with(['.', ' ']) {
             Some("ends in a dot or a blank, which Windows drops")
         } else if part.contains("::") || part.contains(":$") {

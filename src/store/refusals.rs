@@ -20,7 +20,7 @@ pub(super) fn has_errno(error: &io::Error, any_of: &[Errno]) -> bool {
 pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
-        .hint("Search for a part of the path, or create the file with an empty old_str.")
+        .hint("Check the path with list_files. To create the file, edit it with an empty old_str.")
 }
 
 pub(super) fn already_exists(path: &WorkPath) -> Refusal {
@@ -53,16 +53,16 @@ pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
         Some(Errno::NOENT) => not_found(path),
         Some(Errno::XDEV) => invalid(
             "leads outside the root through a symbolic link",
-            "Name a file below the root, or start restitch with a root that holds the target.",
+            "Give a path below the root, or start restitch with a root that contains the target.",
         ),
         Some(Errno::LOOP) => invalid(
             "runs in a circle of symbolic links",
-            "Correct the links, or name the file itself.",
+            "Correct the links, or give the path of the file itself.",
         ),
         Some(Errno::NOTDIR) => {
-            invalid("goes through a file as if it were a folder", "Search for a part of the path.")
+            invalid("goes through a file as if it were a folder", "Check the path with list_files.")
         }
-        Some(Errno::ISDIR) => invalid("is a folder, not a file", "Name a file in it."),
+        Some(Errno::ISDIR) => invalid("is a folder, not a file", "Give the path of a file in it."),
         Some(Errno::NAMETOOLONG) => {
             invalid("has a part that is too long for the file system", "Give a shorter name.")
         }
@@ -99,7 +99,7 @@ pub(super) fn not_a_file(path: &WorkPath, why: OpenError) -> Refusal {
         OpenError::Kind(kind) => {
             Refusal::new(EditCode::InvalidPath, format!("`{path}` is {kind}, not a regular file"))
                 .at(path.as_str())
-                .hint("Only regular files can be read and edited. Search for a part of the path.")
+                .hint("Give the path of a regular file; list_files shows which there are.")
         }
         OpenError::Moved => conflict(path, "was moved repeatedly while restitch tried to open it"),
         OpenError::Io(error) => not_read(path, &error),
@@ -133,7 +133,7 @@ pub(super) fn not_written(path: &WorkPath, doing: &str, error: &io::Error) -> Re
 pub(super) fn read_only(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::WriteError, format!("`{path}` is read-only; nothing was written"))
         .at(path.as_str())
-        .hint("If the user wants it changed, make it writable first (chmod u+w).")
+        .hint("If the user wants it changed, its owner must make it writable first (chmod u+w).")
 }
 
 pub(super) fn blocked(path: &WorkPath, real: &str, why: &str) -> Refusal {

@@ -27,11 +27,11 @@ impl VersionSource {
         let (why, hint) = match self {
             Self::Revision(later) => (
                 format!("revision {later} changed the same place later"),
-                format!("Undo revision {later} first, or edit the file."),
+                format!("Undo revision {later} first, or take the change back with an edit."),
             ),
             Self::External => (
-                "another program changed the same place later".to_owned(),
-                "Read the file and edit it.".to_owned(),
+                "another program has changed the same place since".to_owned(),
+                "Read the file, and take the change back with an edit.".to_owned(),
             ),
         };
         Refusal::new(

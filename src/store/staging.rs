@@ -159,7 +159,8 @@ impl StagingStore {
                 durability: Durability::Staged,
                 method,
                 warnings: vec![
-                    "staged only: nothing is on the disk until `staging` commits it".to_owned(),
+                    "staged only: nothing is on the disk until the tool `staging` commits it"
+                        .to_owned(),
                 ],
             });
         }

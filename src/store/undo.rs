@@ -93,10 +93,9 @@ impl Disk {
         self.history.as_ref().ok_or_else(|| {
             let why = self.state_error.clone();
             let why = why.unwrap_or_else(|| "no state folder was given".into());
-            Refusal::new(EditCode::Blocked, format!("there is no history to undo from: {why}"))
-                .hint(
-                    "Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).",
-                )
+            Refusal::new(EditCode::Blocked, format!("there is no history of edits: {why}")).hint(
+                "Start restitch with a state folder that can be written (RESTITCH_STATE_DIR).",
+            )
         })
     }
 
@@ -113,8 +112,9 @@ impl Disk {
                     && (entry.done || entry.files.iter().any(|file| self.is_in_effect(file)))
             };
             return entries.iter().rev().find(in_effect).ok_or_else(|| {
-                Refusal::new(EditCode::NoChange, "there is nothing to undo")
-                    .hint("restitch log lists what was done; name a revision to undo an undo.")
+                Refusal::new(EditCode::NoChange, "there is nothing to undo").hint(
+                    "restitch log lists what was done; to take back an undo, give its revision.",
+                )
             });
         };
         let entry = entries.iter().find(|entry| entry.revision == wanted).ok_or_else(|| {

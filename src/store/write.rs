@@ -121,7 +121,7 @@ impl Disk {
                     for (job, write) in jobs[..n].iter().zip(applied).rev() {
                         if let Err(error) = self.roll_back(job, write) {
                             refusal.message.push_str(&format!(
-                                "; `{}` was changed before and could not be put back ({error}), use undo",
+                                "; `{}` was changed before and could not be restored ({error}): take it back with undo",
                                 job.edit.path()
                             ));
                         }
@@ -139,7 +139,7 @@ impl Disk {
         prepared: PreparedWrite,
     ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path().clone();
-        let fault = |error: &io::Error| refusals::not_written(&path, "the last step failed", error);
+        let fault = |error: &io::Error| refusals::not_written(&path, "the rename failed", error);
         match prepared {
             PreparedWrite::Create(temp) => match temp.create_at(&job.target) {
                 Ok(file) => Ok(AppliedWrite::Created(file)),
@@ -187,7 +187,8 @@ impl Disk {
         temp: TempFile,
     ) -> Result<AppliedWrite, Refusal> {
         let path = job.edit.path();
-        let fault = |error: io::Error| refusals::not_written(path, "the last step failed", &error);
+        let fault =
+            |error: io::Error| refusals::not_written(path, "the replacement failed", &error);
         let Some(held) = &job.held else { return Err(refusals::not_found(path)) };
         let same = has_content(&held.file, &held.bytes).map_err(fault)?;
         if !same || !job.target.is_same_file(&held.file).map_err(fault)? {
@@ -219,7 +220,7 @@ impl Disk {
                 return Err(fault("the journal of an in-place write cannot be written", &error));
             }
             None => {
-                job.warnings.push("written in place without a journal, because there is no state folder: a crash during the write would have damaged the file".into());
+                job.warnings.push("written in place without a journal, because there is no state folder: a crash during such a write can damage the file".into());
                 None
             }
         };
@@ -237,9 +238,9 @@ impl Disk {
                 Err(back) => {
                     let mut refusal = fault("the write failed", &error);
                     refusal.message = format!(
-                        "cannot write `{path}`: {error}, and the old content could not be put back ({back}); the file may be torn"
+                        "cannot write `{path}`: {error}, and the old content could not be put back ({back}); the file may be a mix of both versions"
                     );
-                    Err(refusal.hint("Free some disk space; restitch repairs the file from its journal at the next start."))
+                    Err(refusal.hint("Free some disk space and start restitch again, which repairs the file from its journal if there is a state folder."))
                 }
             };
         }

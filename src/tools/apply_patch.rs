@@ -138,7 +138,10 @@ fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<Verifi
 }
 
 fn summary(files: &[EditReport]) -> String {
-    let mut out = String::from("Success. Updated the following files:");
+    let mut out = String::from(match files.first().map(|file| file.durability) {
+        Some(crate::edit::Durability::DryRun) => "Would update the following files:",
+        _ => "Success. Updated the following files:",
+    });
     for file in files {
         let letter = match (file.before_sha256, file.after_sha256) {
             (None, _) => 'A',

@@ -11,7 +11,7 @@ use crate::text::{pluralize, quote_name};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "check",
-    about: "Parse files and list their syntax errors. A file that cannot be checked is named with the reason.",
+    about: "Parse files and list their syntax errors. A file in an unknown language is named as not checked.",
     input: schema::input::<Arguments>,
     output: schema::output::<CheckReport>,
     visibility: Visibility::Always,
@@ -123,7 +123,7 @@ fn message(report: &CheckReport) -> String {
         let _ = write!(out, "\n… {} more", shown - MAX_SHOWN);
     }
     if report.truncated {
-        out.push_str("\nThe folders hold more files than were looked at; name a smaller one.");
+        out.push_str("\nThe folders hold more files than were checked; give a smaller folder.");
     }
     out
 }

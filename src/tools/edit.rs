@@ -10,7 +10,7 @@ use crate::edit::{EditReport, Refusal};
 
 pub(super) const TOOL: ToolSpec = ToolSpec {
     name: "edit",
-    about: "Replaces old_string by new_string in a file. old_string must occur once unless replace_all is set.",
+    about: "Replaces old_string with new_string in a file. old_string must occur once unless replace_all is set.",
     input: schema::input_with_encoding::<EditArguments>,
     output: schema::output::<EditReport>,
     visibility: Visibility::Always,

@@ -94,7 +94,10 @@ impl Arguments {
             (None, offset, limit) => LineSelection::From { offset: offset.unwrap_or(1), limit },
         };
         let Some(width) = Width::from_letters(self.id_letters.unwrap_or(2)) else {
-            return refuse("id_letters is not 2, 4 or 8", "Leave it out for the common two.");
+            return refuse(
+                "id_letters is not 2, 4 or 8",
+                "Leave it out for the usual two letters.",
+            );
         };
         Ok(ReadRequest {
             select,

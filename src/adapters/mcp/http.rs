@@ -98,7 +98,7 @@ pub async fn serve_http(
 ) -> Result<(), String> {
     if !options.address.ip().is_loopback() {
         return Err(format!(
-            "{} is not a loopback address; put a proxy with TLS in front for others",
+            "{} is not a loopback address; for access from elsewhere, use a TLS proxy",
             options.address
         ));
     }
@@ -231,16 +231,18 @@ impl HttpServer {
         match why {
             Denied::Host => {
                 self.metrics.denied("host");
-                (StatusCode::FORBIDDEN, "the Host is not listed\n").into_response()
+                (StatusCode::FORBIDDEN, "the Host is not allowed; see --allow-host\n")
+                    .into_response()
             }
             Denied::Origin => {
                 self.metrics.denied("origin");
-                (StatusCode::FORBIDDEN, "the Origin is not listed\n").into_response()
+                (StatusCode::FORBIDDEN, "the Origin is not allowed; see --allow-origin\n")
+                    .into_response()
             }
             Denied::Token => {
                 self.metrics.denied("token");
                 let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-                let text = "send the token that restitch printed at its start as Authorization: Bearer TOKEN\n";
+                let text = "send the token of this server as Authorization: Bearer TOKEN\n";
                 (StatusCode::UNAUTHORIZED, challenge, text).into_response()
             }
         }

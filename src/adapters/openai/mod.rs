@@ -81,7 +81,10 @@ impl OpenAi {
         let key = endpoint.api_key.clone().unwrap_or_default();
         // The library would panic on a key that is no header value.
         if HeaderValue::from_str(&key).is_err() {
-            return Err(WireError::Setup("the API key holds characters that no key has".into()));
+            return Err(WireError::Setup(
+                "the API key contains a line break or another character that HTTP does not allow"
+                    .into(),
+            ));
         }
         // Ignored when another part of the program was first: then there is one already.
         let _ = rustls::crypto::ring::default_provider().install_default();

@@ -104,7 +104,7 @@ fn describe(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError {
             let quoted = clip(text[range].trim(), MAX_QUOTED);
             match quoted.is_empty() {
                 true => "something is missing".to_owned(),
-                false => format!("`{quoted}` does not fit there"),
+                false => format!("`{quoted}` is unexpected here"),
             }
         }
     };

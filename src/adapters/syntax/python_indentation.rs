@@ -97,7 +97,7 @@ fn check_block(
         let at = first.start_byte();
         found.push(MisindentedStatement {
             at,
-            what: "this line is not deeper than the one that opens its block",
+            what: "this line is not indented further than the one that opens its block",
         });
     }
     check_siblings(parts, None, text, found);

@@ -27,7 +27,8 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
         out.push(if file.is_installed(common) {
             Finding::ok("configuration", file.display_path())
         } else {
-            let detail = format!("{} is not as `init` writes it", file.display_path());
+            let detail =
+                format!("{} is missing, or differs from what `init` writes", file.display_path());
             Finding::problem(
                 "configuration",
                 difference_level(common, &client),
@@ -58,19 +59,22 @@ pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>
         Some(args) => match tokio::time::timeout(START_TIMEOUT, test_edit(&args)).await {
             Ok(Ok(tool)) => Finding::ok(
                 "edit",
-                format!("`{tool}` edits a file, started with {}", args.join(" ")),
+                format!(
+                    "`{tool}` edited a test file; the server was started with: {}",
+                    args.join(" ")
+                ),
             ),
             Ok(Err(why)) => Finding::problem(
                 "edit",
                 Level::Bad,
-                format!("started with {}: {why}", args.join(" ")),
+                format!("the server, started with {}, failed: {why}", args.join(" ")),
                 "Correct the arguments in the client's configuration.",
             ),
             Err(_) => Finding::problem(
                 "edit",
                 Level::Bad,
                 format!(
-                    "started with {}: no answer in {} s",
+                    "the server, started with {}, gave no answer in {} s",
                     args.join(" "),
                     START_TIMEOUT.as_secs()
                 ),

@@ -102,7 +102,7 @@ async fn general(common: &Common) -> Vec<Finding> {
             "settings",
             Level::Bad,
             exit.message(),
-            "Correct the setting that is named.",
+            "Correct this setting in the configuration, the flags or the environment.",
         )),
     }
     findings
@@ -184,7 +184,7 @@ async fn endpoint(settings: &ModelSettings, findings: &mut Vec<Finding>) {
                 "settings",
                 Level::Bad,
                 exit.message(),
-                "Correct the setting that is named.",
+                "Correct this setting in the configuration, the flags or the environment.",
             ));
             return;
         }
@@ -210,7 +210,7 @@ fn endpoint_works(client: &OpenAi, report: &EditReport, millis: u128) -> Finding
     let used = &report.explanation.model;
     let profile = client.profile();
     let cap = match profile.cap {
-        AnswerCap::None => ", takes no limit for the length of an answer",
+        AnswerCap::None => ", does not accept a limit on the length of an answer",
         AnswerCap::MaxTokens | AnswerCap::MaxCompletionTokens => "",
     };
     Finding::ok(
@@ -255,12 +255,12 @@ fn endpoint_fails(refusal: &Refusal) -> Finding {
     } else if detail.contains("context") {
         RAISE_CONTEXT
     } else {
-        "The server does not take a small question as it is sent. Look at what its log says about it."
+        "The server rejects even a small question in the form that is sent. Look for the reason in its log."
     };
     Finding::problem("endpoint", Level::Bad, detail, next)
 }
 
-const RAISE_CONTEXT: &str = "Longer questions get no answer and the call is refused as without a model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
+const RAISE_CONTEXT: &str = "Longer questions get no answer, and then the call is refused as if there were no model. Give the server a context of 16k tokens or more (llama.cpp: -c 16384; Ollama: OLLAMA_CONTEXT_LENGTH=16384; vLLM: --max-model-len 16384).";
 
 /// About the longest question that is sent for a usual call: the windows of a large file.
 const LONG_PROMPT: usize = 36 << 10;
@@ -278,7 +278,10 @@ async fn check_context(client: &OpenAi, settings: &ModelSettings) -> Finding {
         }
         ProbeResult::Fits(_) => {}
         ProbeResult::ContextTooLong(why) | ProbeResult::Failed(why) => {
-            return bad(format!("{} bytes get no answer: {why}", LONG_PROMPT / 4), RAISE_CONTEXT);
+            return bad(
+                format!("a question of {} bytes gets no answer: {why}", LONG_PROMPT / 4),
+                RAISE_CONTEXT,
+            );
         }
         ProbeResult::TimedOut => return bad(slow(LONG_PROMPT / 4, most), SLOW),
     }

@@ -13,7 +13,7 @@ pub(super) async fn findings(settings: &ModelSettings) -> Vec<Finding> {
         Ok(Some(tier)) => tier,
         Ok(None) => return Vec::new(),
         Err(exit) => {
-            let next = "Correct the setting that is named.";
+            let next = "Correct this setting in the configuration or the environment.";
             return vec![Finding::problem("shared", Level::Bad, exit.message(), next)];
         }
     };
@@ -49,11 +49,11 @@ fn found(tier: &Tier, about: &ServerInfo) -> Vec<Finding> {
     let ServerInfo { server, took, max_memory, policy, reads: (hits, misses) } = about;
     let hours = tier.keep.as_secs_f64() / 3600.0;
     let memory = match max_memory {
-        0 => "no limit of memory".to_owned(),
+        0 => "no memory limit".to_owned(),
         bytes => format!("{} MiB, {policy}", bytes >> 20),
     };
     let detail = format!(
-        "{server} at {}, {:.1} ms a request, values sealed, kept for {} h{}; {memory}; {hits} reads of all its clients found something, {misses} did not",
+        "{server} at {}, {:.1} ms a request, values sealed, kept for {} h{}; {memory}; of the reads of all its clients, {hits} found something and {misses} did not",
         tier.values.address(),
         took.as_secs_f64() * 1000.0,
         (hours * 10.0).round() / 10.0,

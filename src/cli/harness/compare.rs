@@ -29,7 +29,7 @@ pub(crate) struct CompareArgs {
     /// Where the tools are installed and run; nothing else of this machine is touched.
     #[arg(long, value_name = "DIR")]
     scratch: Option<PathBuf>,
-    /// Only cases whose path, family, cause or language holds this.
+    /// Only cases whose path, family, cause or language contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// Also write the results as JSON, for the report.
@@ -51,7 +51,7 @@ pub(crate) struct ReportArgs {
     /// What `harness compare --out` wrote.
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// Only cases whose path, family, cause or language holds this.
+    /// Only cases whose path, family, cause or language contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn compare(common: &Common, args: &CompareArgs) -> Exit {
     if let Some(name) = args.tools.iter().find(|name| !known(name)) {
         let ids: Vec<_> = RIVALS.iter().map(|rival| rival.id).collect();
         return Exit::usage(format!(
-            "there is no adapter for `{name}`; there are {}",
+            "there is no adapter for `{name}`; use one of: {}",
             ids.join(", ")
         ));
     }

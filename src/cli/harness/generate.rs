@@ -20,10 +20,10 @@ pub(crate) struct GenerateArgs {
     /// Where the cases go; a name that ends in .pack.jsonl makes one file of all.
     #[arg(long, value_name = "PATH", default_value = "fixtures/generated")]
     out: PathBuf,
-    /// Only these ways or families, by the start of their name.
+    /// Only these kinds of mistake, or families of them, by the start of their name.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     ways: Vec<String>,
-    /// Cases of each way, at most.
+    /// At most this many cases of each kind.
     #[arg(long, default_value_t = 3, value_name = "N")]
     max: usize,
     /// Use only so many of the real edits, which keeps a pack small.

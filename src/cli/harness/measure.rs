@@ -28,10 +28,10 @@ use crate::harness::shard::{AnyPart, Part, Shard, gather};
 pub(crate) struct MeasureArgs {
     #[command(flatten)]
     source: CorpusArgs,
-    /// Only these ways or families, by the start of their name.
+    /// Only these kinds of mistake, or families of them, by the start of their name.
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     ways: Vec<String>,
-    /// Cases of each way, at most.
+    /// At most this many cases of each kind.
     #[arg(long, default_value_t = 100, value_name = "N")]
     max: usize,
     /// Only this part of the cases, such as 2/4, as JSON for `harness merge`.

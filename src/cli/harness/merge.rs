@@ -15,7 +15,7 @@ pub(crate) struct MergeArgs {
     /// be there twice.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Also write the page of a measurement; of the cases it shows those that were not decided as
+    /// Also write the page of a measurement, which shows the cases that were not decided as
     /// wanted.
     #[arg(long, value_name = "PAGE")]
     html: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub(crate) fn run(common: &Common, args: &MergeArgs) -> Exit {
             Ok(AnyPart::Compare(part)) => compared.push(part),
             Err(error) => {
                 return Exit::usage(format!(
-                    "{} is no part as this version prints it with --shard: {error}",
+                    "{} is not a part that this version printed with --shard: {error}",
                     file.display()
                 ));
             }
@@ -42,11 +42,11 @@ pub(crate) fn run(common: &Common, args: &MergeArgs) -> Exit {
     }
     let kinds = [measured.is_empty(), mined.is_empty(), compared.is_empty()];
     if kinds.iter().filter(|is_empty| !**is_empty).count() > 1 {
-        return Exit::usage("the parts cannot be merged: they are of different commands");
+        return Exit::usage("the parts cannot be merged: they come from different commands");
     }
     if args.html.is_some() && measured.is_empty() {
         return Exit::usage(
-            "--html makes the page of `harness measure`; these parts are of another command",
+            "--html makes the page of `harness measure`; these parts come from another command",
         );
     }
     let result = if !mined.is_empty() {

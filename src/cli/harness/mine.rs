@@ -30,7 +30,7 @@ pub(crate) struct MineArgs {
     /// A transcript, a database of opencode, or a folder of them; by default the folders in which
     /// the clients keep theirs.
     path: Option<PathBuf>,
-    /// Whose transcripts: claude, codex, gemini, opencode or aider. Told by their shape otherwise.
+    /// Whose transcripts: claude, codex, gemini, opencode or aider. By default told by their form.
     #[arg(long, value_parser = client)]
     client: Option<Client>,
     /// Turn the failures into cases below this folder; secrets and home folders are removed.
@@ -264,7 +264,7 @@ fn as_text(mined: &MineSummary) -> String {
     }
     let _ = writeln!(
         out,
-        "right: restitch's result equals that of the agent's own next edit; blanks: but for white space; other: it does not; unknown: nothing to compare it with"
+        "right: the result equals that of the agent's next edit; blanks: it does but for white space; other: it differs; unknown: there is nothing to compare it with"
     );
     let _ = writeln!(out, "\nwhy they failed, and what restitch makes of them:");
     let mut groups: BTreeMap<(&str, String), usize> = BTreeMap::new();
@@ -286,7 +286,7 @@ fn as_text(mined: &MineSummary) -> String {
     let shown = count(&|f| is_from(f, Provenance::ErrorExcerpt));
     let _ = writeln!(
         out,
-        "\n{} failed; the file before is known for {known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {shown} in part from the error)",
+        "\n{} failed; the file as it was before the edit is known for {known} ({recorded} recorded, {reconstructed} reconstructed, {} from git, {shown} in part from the error)",
         failed.len(),
         known - recorded - reconstructed - shown
     );
@@ -314,7 +314,7 @@ fn as_text(mined: &MineSummary) -> String {
         failed.len() - cost.changed_later
     );
     if *skipped > 0 {
-        let _ = write!(out, "\n{skipped} lines were not understood and left out");
+        let _ = write!(out, "\n{skipped} lines were not understood and were left out");
     }
     for (path, why) in unread {
         let _ = write!(out, "\n{path} {why}");

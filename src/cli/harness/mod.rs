@@ -78,7 +78,7 @@ struct RowsArgs {
     /// Also write a row of JSON for each case, which `python -m restitch_edit.parquet` reads.
     #[arg(long, value_name = "FILE")]
     rows: Option<PathBuf>,
-    /// With the texts of each case in its row.
+    /// Include the texts of each case in its row.
     #[arg(long, requires = "rows")]
     texts: bool,
 }

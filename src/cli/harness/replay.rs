@@ -15,7 +15,7 @@ use crate::harness::replay::{FailedEdit, ReplayOutcome, ReplayedEdit, replay, ta
 /// that the agent sent next, or null.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArgs {
-    /// The failed edits.
+    /// The failed edits: JSON lines with `id`, `file`, `before`, `old_str`, `new_str` and `retry`.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

@@ -29,7 +29,7 @@ pub(crate) struct RunArgs {
     /// The folder with the cases.
     #[arg(default_value = "fixtures")]
     dir: PathBuf,
-    /// Only cases whose path, family, cause or language holds this.
+    /// Only cases whose path, family, cause or language contains this.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// Only a part, for example 2/4 for the second of four.
@@ -96,7 +96,7 @@ pub(crate) fn run(common: &Common, args: RunArgs) -> Exit {
         if args.filter.is_none() && args.shard.is_none() { Scope::Whole } else { Scope::Part };
     let entries = select(entries, args.filter.as_deref(), args.shard);
     if entries.is_empty() {
-        return Exit::usage("the filter leaves no case");
+        return Exit::usage("no case matches the filter");
     }
     let start = Instant::now();
     let mut seen = judge_all(entries);
@@ -323,7 +323,7 @@ fn as_text(
         let _ = writeln!(out, "\n{fresh} cases are new to the baseline");
     }
     if !changes.is_empty() && !changes.iter().any(Difference::is_regression) && !args.bless {
-        let _ = writeln!(out, "no loss; `restitch harness bless` takes the changes over");
+        let _ = writeln!(out, "nothing got worse; `restitch harness bless` records the changes");
     }
     let promote = seen.iter().filter(|case| case.outcome == RunOutcome::FixedFailure).count();
     let mut last = score.last_line_with(promote);

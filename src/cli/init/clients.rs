@@ -155,7 +155,7 @@ pub(crate) fn client(name: &str, folder: &Path) -> Option<Client> {
             files: vec![plain_server(".amp/settings.json", "amp.mcpServers")],
             permission_files: Vec::new(),
             without: "",
-            note: "Amp asks for a server of the workspace once. Written from its documentation, not tried.",
+            note: "Amp asks once before it starts a server of the workspace. Written from its documentation, not tried.",
         },
         "crush" => Client {
             name: "crush",
@@ -219,7 +219,7 @@ fn goose() -> Client {
         files: vec![home(".config/goose", None, ("config.yaml", Content::Yaml(text)))],
         permission_files: Vec::new(),
         without: "",
-        note: "Goose edits without a question in its mode `auto`, which is its default. Written from its documentation, not tried.",
+        note: "Goose edits without asking in its mode `auto`, the default. Written from its documentation, not tried.",
     }
 }
 
@@ -278,7 +278,7 @@ fn claude(folder: &str) -> Client {
             ),
         ],
         without: "Claude Code asks before each edit, and when run non-interactively (`claude -p`) it does not edit; in a folder that is not trusted it ignores the project's permissions",
-        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in one below it, it does not read the project's permissions.",
+        note: "Claude Code looks for old_string before any hook runs, so only the MCP tool `edit` can rescue a text that is not found. To send every edit there, add \"permissions\": {\"deny\": [\"Edit\"]} to .claude/settings.json. Start Claude Code in the project's folder: in a subfolder, it does not read the project's permissions.",
     }
 }
 
@@ -384,7 +384,7 @@ fn qwen(folder: &str) -> Client {
             home(".qwen", None, ("mcpApprovals.json", Content::Json(approval))),
         ],
         without: "Qwen Code does not start a project's server before it is approved, and asks before each edit; when run non-interactively (`qwen -p`) it does not edit",
-        note: "After a change of the server's configuration: qwen mcp approve restitch.",
+        note: "After a change to the server's configuration, run: qwen mcp approve restitch.",
     }
 }
 

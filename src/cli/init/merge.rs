@@ -122,7 +122,7 @@ impl Content {
             Self::Yaml(ours) if text.contains(ours.as_str()) => Ok(text.to_owned()),
             Self::Yaml(_) => Err(Refusal::new(
                 EditCode::InvalidArguments,
-                "it is YAML with something in it, which is not merged here",
+                "it is a YAML file that is not empty, and restitch does not merge YAML",
             )
             .hint("Merge it by hand.")),
             // A file of ours is brought up to date.
@@ -133,7 +133,7 @@ impl Content {
 
 fn not_toml(error: &toml::de::Error) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, format!("the TOML does not parse: {error}"))
-        .hint("Mend it, or merge by hand.")
+        .hint("Correct it, or merge by hand.")
 }
 
 /// Adds a table, or to the table that is there the lines whose keys it lacks.

@@ -94,7 +94,7 @@ pub(super) fn no_client(name: &str) -> Exit {
 /// What was left out, and why it matters.
 fn without_permission(client: &Client, mark: &str) -> String {
     let mut out = format!(
-        "{mark}Not included, since it is for you to agree to: {}. --allow-edits adds:\n",
+        "{mark}As set up so far, {}. If you want to change that, --allow-edits adds:\n",
         client.without
     );
     for file in &client.permission_files {

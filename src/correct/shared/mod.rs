@@ -257,7 +257,7 @@ impl<C> Shared<C> {
                     None => {
                         if counts.unsealed.fetch_add(1, Ordering::Relaxed) == 0 {
                             tracing::warn!(
-                                "the shared cache has a value that was not sealed with the secret; it is not used. Look who else writes to that server"
+                                "the shared cache has a value that was not sealed with the secret; it is not used. Find out who else writes to that server"
                             );
                         }
                         self.client.replace(name, bytes, Some((&lease, LEASE))).await
@@ -335,7 +335,7 @@ impl<C: Corrector> Corrector for Shared<C> {
                     Ok(reply)
                 }
                 Lookup::Rejected => Err(CorrectorError::Skipped(
-                    "the answer to the same question of another process did not pass the checks a moment ago".into(),
+                    "another process asked the same question a moment ago, and the answer did not pass the checks".into(),
                 )),
                 Lookup::TooLate => Err(CorrectorError::Timeout),
                 Lookup::Leased(lease) => self.ask(name, Some(lease), ask, budget).await,

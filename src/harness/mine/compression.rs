@@ -87,7 +87,7 @@ fn read_zstd(source: &mut BufReader<impl Read>, limit: u64, out: &mut Vec<u8>) -
         let (stored, computed) =
             (decoder.get_checksum_from_data(), decoder.get_calculated_checksum());
         if stored.is_some() && stored != computed {
-            return Err(io::Error::other("its checksum is another"));
+            return Err(io::Error::other("its checksum does not match"));
         }
     }
     Ok(())

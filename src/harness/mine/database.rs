@@ -60,7 +60,7 @@ enum DatabaseError {
     Database(#[from] rusqlite::Error),
     #[error("cannot read {path}: {error}", path = .0.display(), error = .1)]
     File(PathBuf, std::io::Error),
-    #[error("is no database of opencode: it has no table `part`")]
+    #[error("is not a database of opencode: it has no table `part`")]
     Foreign,
     #[error("was written to while it was read, {ATTEMPTS} times; close opencode and mine again")]
     Changing,

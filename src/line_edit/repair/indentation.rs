@@ -44,9 +44,7 @@ pub(super) fn restore_copied_indentation(
     edits[at].lines.clone_from(lines);
     log.record(
         Rewrite::RestoreIndent,
-        format!(
-            "edit {number}: put its lines at the indentation that the copied ones have in the file"
-        ),
+        format!("edit {number}: re-indented its lines to match the same lines in the file"),
     );
 }
 
@@ -117,7 +115,7 @@ pub(super) fn restore_free_indentation(
     }
     log.record(
         Rewrite::RestoreIndent,
-        format!("edit {number}: put back the indentation of the lines it replaces"),
+        format!("edit {number}: gave its lines the indentation of those that they replace"),
     );
 }
 

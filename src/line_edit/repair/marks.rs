@@ -107,7 +107,7 @@ pub(super) fn strip_line_prefixes(edit: &mut LocatedEdit, file: &Snapshot, log: 
     edit.lines = edit.lines.iter().map(strip).collect();
     log.record(
         Rewrite::LinePrefixes,
-        format!("edit {}: dropped the line prefixes of its lines", edit.number),
+        format!("edit {}: dropped the line number prefixes of its lines", edit.number),
     );
 }
 

@@ -39,7 +39,7 @@ pub(super) fn unescape_lines(
             let what = if edit.lines.len() > count {
                 format!("split at literal \\n into {} lines", edit.lines.len())
             } else {
-                "undid escapes outside of literals".to_owned()
+                "undid escapes outside string literals".to_owned()
             };
             let rewrite = if edit.lines.len() > count {
                 Rewrite::ExpandMergedLines

@@ -93,7 +93,8 @@ pub(super) fn repair_by_structure(
         return;
     }
     log.warnings.push(
-        "the file was well formed before this call and is not now: check brackets, quotes and indentation".to_owned(),
+        "this call broke the structure of the file: check brackets, quotes and indentation"
+            .to_owned(),
     );
 }
 
@@ -146,7 +147,7 @@ fn repair_one(
         edits[at].lines = lines;
         log.record(
             Rewrite::RestoreIndent,
-            format!("edit {}: gave its lines the indentation of the place; as sent, the file would not be well formed", edits[at].number),
+            format!("edit {}: gave its lines the indentation of the lines around them; as sent, they would have broken the syntax", edits[at].number),
         );
     }
 }

@@ -384,10 +384,10 @@ fn suggest_alternative(tool: &str, failure: &Failure) -> String {
         (1, _) => format!("Call read_file{lines} and copy the text to replace from its answer."),
         (2, "hashline_edit") => "Go another way: use edit_lines with line numbers from a fresh read_file.".into(),
         (2, _) => format!(
-            "Go another way: call read_file{lines} with style hashline, then hashline_edit with those anchors."
+            "Go another way: call read_file{lines} in style hashline, then hashline_edit with those anchors."
         ),
         (3, _) => "Go another way: use edit_lines with line numbers from a fresh read_file.".into(),
-        (_, _) => "Leave this edit, and go on with another part of the task or tell the user what blocks you.".into(),
+        (_, _) => "Give up this edit: go on with another part of the task, or tell the user what blocks you.".into(),
     }
 }
 

@@ -96,8 +96,8 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         id: "unresolved_edit",
         moment: Moment::Complete,
-        error: "BLOCKED: The last edit of a file was refused, and nothing was written to it since:",
-        hint: "Send the edit again as its refusal says; or, if it is not needed after all, read the file to see that it is right, then complete.",
+        error: "BLOCKED: The last edit of a file was refused, and nothing has been written since:",
+        hint: "Correct the edit as its refusal says and send it again. If it is not needed after all, read the file to check that it is right, then complete.",
         broken: |guard, _| !guard.unresolved.is_empty(),
     },
     Rule {

@@ -395,7 +395,7 @@ fn check_new_name(path: &WorkPath) -> Result<(), Refusal> {
     let Some(why) = crate::store::protect::unportable_reason(path.as_str()) else { return Ok(()) };
     Err(Refusal::new(EditCode::InvalidPath, format!("the new name `{path}` {why}"))
         .at(path.as_str())
-        .hint("Choose a name that every system can hold."))
+        .hint("Choose a name that is valid on every operating system."))
 }
 
 pub(super) fn too_contended(path: &WorkPath) -> Refusal {

@@ -110,7 +110,7 @@ impl Objects {
     /// Opens what a URL names. `settings` are those of the user's configuration; they come
     /// before the environment.
     pub(super) fn open(url: &str, settings: &BTreeMap<String, String>) -> Result<Self, String> {
-        let (scheme, rest) = url.split_once("://").ok_or("it is no URL")?;
+        let (scheme, rest) = url.split_once("://").ok_or("it is not a URL")?;
         let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
         let prefix = prefix.trim_matches('/').to_owned();
         if prefix.split('/').any(|part| part == "." || part == "..") {
@@ -124,7 +124,7 @@ impl Objects {
         let address = format!("{scheme}://{bucket}");
         let describe_error = |error: Error| describe(&error);
         let unknown = |key: &String| {
-            format!("[object_store] {key} in the configuration is no setting of {scheme}")
+            format!("[object_store] {key} in the configuration is not a setting of {scheme}")
         };
         macro_rules! configured {
             ($builder:expr) => {{
@@ -171,7 +171,7 @@ impl Objects {
             }
             _ => {
                 return Err(format!(
-                    "`{scheme}` is no storage that is known; use s3, gs, az, abfss, file or memory"
+                    "`{scheme}` is not a known storage; use s3, gs, az, abfss, file or memory"
                 ));
             }
         })
@@ -192,7 +192,7 @@ impl Objects {
             refuse_links(folder, key)?;
         }
         Path::parse(full).map_err(|error| StorageError {
-            text: format!("it is no name for an object: {error}"),
+            text: format!("it is not a valid name of an object: {error}"),
             may_have_applied: false,
             hint: "Give another path.",
             too_large: None,

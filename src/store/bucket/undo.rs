@@ -233,7 +233,9 @@ impl Bucket {
                     EditCode::NoChange,
                     format!("there is nothing to undo among the last {MAX_LOGGED} commits"),
                 )
-                .hint("restitch log lists what was done; name a revision to undo an undo."));
+                .hint(
+                    "restitch log lists what was done; to take back an undo, give its revision.",
+                ));
             };
             let since = self.commits_since(&found.entry).await.map_err(failed)?;
             return Ok((found, since));

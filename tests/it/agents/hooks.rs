@@ -213,7 +213,7 @@ async fn permissions_are_asked_for_and_checked() {
     ] {
         let written = run(&["init", client, "--write"]).await;
         assert_eq!(written.code, 0, "{}", written.stdout);
-        assert!(written.stdout.contains("for you to agree to"), "{}", written.stdout);
+        assert!(written.stdout.contains("As set up so far"), "{}", written.stdout);
         assert!(written.stdout.contains(permission), "{}", written.stdout);
         let text = std::fs::read_to_string(root.join(file)).expect("file");
         assert!(!text.contains(permission), "{text}");
@@ -228,7 +228,7 @@ async fn permissions_are_asked_for_and_checked() {
         let project = root.canonicalize().expect("root");
         assert!(text.contains(&project.display().to_string()), "{text}");
         let well = run(&["doctor", "--client", client]).await;
-        assert!(well.stdout.contains("edits a file"), "{}", well.stdout);
+        assert!(well.stdout.contains("edited a test file"), "{}", well.stdout);
         assert!(!well.stdout.contains("bad   permission"), "{}", well.stdout);
     }
     let unknown = run(&["doctor", "--client", "no-such-client"]).await;

@@ -204,7 +204,7 @@ fn a_name_of_nothing_is_found() {
     let known = [
         "docs::claims::a_name_of_nothing_is_found",
         "notebook::outputs_go_only_if_asked",
-        "unit matching::place::tests::overlapping_occurrences_are_all_found",
+        "unit matching::candidate::tests::overlapping_occurrences_are_all_found",
         "fixtures refuse",
         "fixtures one-tab-few",
         "python test_api.py::test_counts",

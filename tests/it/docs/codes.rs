@@ -101,7 +101,7 @@ fn entries() -> Vec<Entry> {
             EditCode::Conflict,
             "Nothing was written. Send the same call again.",
             Text(
-                "EDIT_CONFLICT: `PATH` changed while the edit was decided\nNext: Nothing was written. Send the same call again.",
+                "EDIT_CONFLICT: `PATH` was changed where the edit goes, after it was read (REASON)\nNext: Nothing was written. Send the same call again.",
             ),
         ),
         entry(
@@ -127,7 +127,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::TooLarge,
-            "Split the call. [Limits](../limits.md) has every bound.",
+            "Send less in one call, or use another tool for a large file. [Limits](../limits.md) has every bound.",
             Call("search", || json!({ "keyword": "x".repeat(1001) })),
         ),
         entry(
@@ -152,7 +152,7 @@ fn entries() -> Vec<Entry> {
             EditCode::Syntax,
             "Quote the place as the file has it, and check the brackets of `new_str`.",
             Text(
-                "EDIT_SYNTAX: old_str is at line LINE with other indentation, and new_str there would leave brackets or literals unclosed\nNext: Read around line LINE, quote it as the file has it, and check the brackets of new_str.",
+                "EDIT_SYNTAX: old_str is at line LINE with different indentation, and new_str there would leave brackets or literals unclosed\nNext: Read around line LINE, quote it as the file has it, and check the brackets of new_str.",
             ),
         ),
         entry(

@@ -524,7 +524,7 @@ async fn a_file_that_comes_apart_is_said_and_never_half_mended() {
     let call =
         json!({ "path": "a.py", "start_line": 2, "end_line": 2, "new_content": "    a = (1" });
     let report = session.ok("edit_lines", call).await;
-    assert!(warnings(&report).contains("was well formed before"), "{report}");
+    assert!(warnings(&report).contains("broke the structure of the file"), "{report}");
     assert!(session.text("a.py").contains("    a = (1\n"));
     // Two edits that are only right together are left alone.
     let session = Session::new(&[("a.js", JS)]);

@@ -144,7 +144,7 @@ fn seed_000_4_the_prompts_guide_safe_editing() {
         "One call for all edits",
         "the version that you last saw",
         "bottom up",
-        "Verify by the answer",
+        "Check the answer",
     ] {
         assert!(text.contains(words), "{words}");
     }
@@ -388,7 +388,7 @@ fn seed_003_the_prompt_has_the_rules_the_examples_and_the_bad_pattern() {
         "they are there twice",
         "Read first",
         "One call for all edits",
-        "Verify by the answer",
+        "Check the answer",
         "BAD:",
         "`null` or `[]`",
         "Never make one up",

@@ -38,8 +38,8 @@ fn what_the_server_is_like() {
         "ms a request, values sealed, kept for 2 h",
         "at most 500 model calls a minute in all",
         "at most 60 model calls a minute for each key",
-        "no limit of memory",
-        "reads of all its clients found something",
+        "no memory limit",
+        "found something and",
     ] {
         let part = if detail.starts_with("valkey") {
             part.replace("redis ", "valkey ")

@@ -223,7 +223,7 @@ fn wrong_settings_are_told_before_anything_is_sent() {
     for (url, secret, config, words) in [
         (url, None, "", "there is no secret to seal them with; set RESTITCH_SHARED_SECRET"),
         (url, Some("short"), "", "shorter than 32 characters"),
-        ("http://x:hunter2@y", Some(SECRET), "", "no address of a Redis server"),
+        ("http://x:hunter2@y", Some(SECRET), "", "not an address of a Redis server"),
         (url, Some(SECRET), "[shared]\nkeep = 0.1\n", "shared.keep is 0.1"),
         (url, Some(SECRET), "[shared]\ntimeout = 0\n", "shared.timeout is 0"),
         (url, Some(SECRET), "[shared]\ncalls_per_minute = 0\n", "line 2"),

@@ -134,7 +134,7 @@ async fn an_outcome_that_does_not_parse_is_taken_away() {
     assert!(reply.ok, "{}", reply.message);
     let after = "root:\n        a: 1\n        c: 3\n        b: 2\n";
     assert_eq!(text(&tools, "f.yaml").await, after);
-    let why = "1 other reading of the call would bring a syntax error at line";
+    let why = "1 other reading of the call would cause a syntax error at line";
     assert!(reply.message.contains(why), "{}", reply.message);
 }
 
@@ -183,7 +183,7 @@ async fn a_reading_that_breaks_what_the_call_does_not_is_refused() {
         for reply in [one, several] {
             assert_eq!(reply.code, refused.then_some(EditCode::Syntax), "{}", reply.message);
             if refused {
-                let why = "old_str is, by `indentation`, at line 2, and new_str fitted to it would bring a syntax error at line 3: forbidden";
+                let why = "old_str matches (by `indentation`) at line 2, but new_str fitted to it would cause a syntax error at line 3: forbidden";
                 assert!(reply.message.contains(why), "{}", reply.message);
             }
         }
@@ -221,7 +221,8 @@ async fn what_a_model_places_is_vetted() {
         let tools = Toolbox::new(engine.syntax(Forbids(forbidden), SyntaxMode::Veto).build());
         let reply = edit(&tools, "lib.rs", old, new).await;
         assert_eq!(reply.code, refused.then_some(EditCode::Syntax), "{}", reply.message);
-        let words = if refused { "as a model corrected it" } else { "new syntax error at line 3" };
+        let words =
+            if refused { "(as corrected by a model)" } else { "new syntax error at line 3" };
         assert!(reply.message.contains(words), "{}", reply.message);
         assert_eq!(text(&tools, "lib.rs").await == file, refused);
     }
