@@ -72,7 +72,13 @@ impl Engine {
         let at_target = |refusal: Refusal| name_end("to", refusal).at(request.to.as_str());
         let source = self.snapshot(&request.from).await.map_err(at_source)?;
         let (span, mut explanation) = self
-            .place(&request.from, &source, &request.first, &request.last, &request.from_snapshot)
+            .find_lines(
+                &request.from,
+                &source,
+                &request.first,
+                &request.last,
+                &request.from_snapshot,
+            )
             .await
             .map_err(at_source)?;
         if span.end < span.start {
@@ -179,7 +185,7 @@ impl Engine {
     }
 
     /// The lines that a caller names, as they are numbered now.
-    async fn place(
+    async fn find_lines(
         &self,
         path: &WorkPath,
         current: &Snapshot,
@@ -213,7 +219,7 @@ impl Engine {
         if is_number && at.line == 0 || is_number && total == 0 && is_top(request) {
             return Ok((0, Explanation::plain(Rung::Exact)));
         }
-        let placed = self.place(&request.to, target, at, at, snapshot).await;
+        let placed = self.find_lines(&request.to, target, at, at, snapshot).await;
         let (span, explanation) = match placed {
             // One past the last line is not a line, but lines can be put before it.
             Err(refusal)

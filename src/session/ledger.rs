@@ -222,7 +222,7 @@ impl Ledger {
         if self.fill_in_edit(path, before, after, &map, call) {
             return;
         }
-        // Where the file had changed under us, that version comes between.
+        // If another program changed the file in between, that version is recorded, too.
         self.record_shown(path, before, &[], call);
         let mut state = self.state();
         let reported = state.reported_by(call);
@@ -250,8 +250,8 @@ impl Ledger {
         state.evict();
     }
 
-    /// Calls that run at once may note their edits in another order than they were made in:
-    /// then the step goes between two versions that are there already.
+    /// Concurrent calls may record their edits in another order than they were made in: then both
+    /// versions are recorded already, and only the line map between them is added.
     fn fill_in_edit(
         &self,
         path: &WorkPath,
@@ -312,7 +312,7 @@ impl Ledger {
         files
     }
 
-    /// Which of these lines of the present file the caller does not know. `None` when
+    /// The lines among these of the current file that the caller does not know. `None` when
     /// nothing of the file was read.
     pub fn unseen_lines(
         &self,
@@ -465,7 +465,7 @@ impl LedgerState {
         }
     }
 
-    /// Forgets versions: of a file with too many the second oldest, then the oldest of the
+    /// Drops versions: of a file with too many the second oldest, then the oldest of the
     /// file that was not touched for longest.
     fn evict(&mut self) {
         for file in self.files.values_mut() {

@@ -36,7 +36,7 @@ use crate::text::Content;
 #[derive(Debug)]
 pub(super) struct CommitEdit {
     pub(super) edit: VerifiedEdit,
-    /// For a file that is made again: what it was like.
+    /// For a file that is restored: its metadata.
     pub(super) metadata: Option<Metadata>,
     /// Folders to remove afterwards if they are empty, outermost first.
     pub(super) folders: Vec<PathBuf>,
@@ -57,12 +57,12 @@ pub(super) struct CommitContext<'a> {
     pub(super) abandoned: &'a AtomicBool,
 }
 
-/// One file of the commit on its way.
+/// One file of a running commit.
 pub(super) struct Job<'a> {
     pub(super) index: usize,
     pub(super) planned: &'a CommitEdit,
-    /// The metadata of a new file that takes the place of another.
-    pub(super) metadata_from: Option<Metadata>,
+    /// The metadata that a new file takes over from the file that it replaces.
+    pub(super) inherited_metadata: Option<Metadata>,
     pub(super) edit: VerifiedEdit,
     pub(super) target: Target,
     pub(super) created_folders: CreatedFolders,
@@ -81,7 +81,7 @@ impl Job<'_> {
     }
 }
 
-/// The file as it was found, locked.
+/// The file as it was found, with its lock.
 pub(super) struct LockedFile {
     pub(super) file: File,
     pub(super) bytes: Content,
@@ -89,7 +89,7 @@ pub(super) struct LockedFile {
     pub(super) link_count: u64,
 }
 
-/// Folders that were made for a new file; gone again unless the commit goes through.
+/// Folders that were created for a new file; removed when dropped unless the commit succeeds.
 #[derive(Debug, Default)]
 pub(super) struct CreatedFolders {
     pub(super) folders: Vec<CreatedFolder>,
@@ -252,7 +252,7 @@ impl Disk {
         Ok(Job {
             index,
             planned,
-            metadata_from: planned.metadata.clone(),
+            inherited_metadata: planned.metadata.clone(),
             edit,
             target,
             created_folders,
@@ -492,9 +492,9 @@ fn inherit_metadata_on_move(jobs: &mut [Job<'_>]) {
     let mut created: Vec<&mut Job<'_>> =
         jobs.iter_mut().filter(|job| job.edit.base().is_none()).collect();
     if let [one] = created.as_mut_slice()
-        && one.metadata_from.is_none()
+        && one.inherited_metadata.is_none()
     {
-        one.metadata_from = metadata;
+        one.inherited_metadata = metadata;
     }
 }
 

@@ -55,7 +55,7 @@ impl Disk {
         }
         if job.edit.base().is_none() || job.held.is_none() {
             self.sweep_folder(&job.target);
-            let temp = TempFile::write(&job.target, &after, job.metadata_from.as_ref());
+            let temp = TempFile::write(&job.target, &after, job.inherited_metadata.as_ref());
             let temp = match temp {
                 Ok(temp) => temp,
                 Err(TempFileError::Io(error)) => {

@@ -19,7 +19,8 @@ struct RequestRecord {
     #[serde(rename = "asks")]
     request_digest: Option<ContentHash>,
     /// The key of the record of its commit.
-    entry: Option<String>,
+    #[serde(rename = "entry")]
+    record_key: Option<String>,
     answer: Option<String>,
 }
 
@@ -49,12 +50,12 @@ impl Bucket {
     pub(super) async fn record_request(
         &self,
         request: &RequestId,
-        entry: &str,
+        record_key: &str,
     ) -> Result<(), StorageError> {
-        let entry = Some(entry.to_owned());
+        let record_key = Some(record_key.to_owned());
         self.store_request(
             request,
-            &RequestRecord { request_digest: request.digest(), entry, answer: None },
+            &RequestRecord { request_digest: request.digest(), record_key, answer: None },
         )
         .await
     }
@@ -68,19 +69,19 @@ impl Bucket {
         let known =
             self.load_request(request).await.map_err(|error| lookup_failed(request, &error))?;
         let Some(known) = known else { return Ok(None) };
-        let Some((entry, files)) = self.applied_commit(&known).await else { return Ok(None) };
+        let Some((record, files)) = self.applied_commit(&known).await else { return Ok(None) };
         let is_same = match (known.request_digest, request.digest()) {
             (Some(then), Some(now)) => then == now,
             // The request was not noted; the files of the commit tell what it was.
             _ => {
-                entry.files.len() == batch.len()
+                record.files.len() == batch.len()
                     && batch.iter().all(|edit| {
-                        entry.files.iter().any(|file| file.path == edit.path().as_str())
+                        record.files.iter().any(|file| file.path == edit.path().as_str())
                     })
             }
         };
         match is_same {
-            true => Ok(Some(self.recorded(&entry, files))),
+            true => Ok(Some(self.recorded(&record, files))),
             false => Err(request.reuse_refusal()),
         }
     }
@@ -90,21 +91,21 @@ impl Bucket {
         &self,
         known: &RequestRecord,
     ) -> Option<(CommitRecord, Vec<FileVersions>)> {
-        let found = self.objects.get(known.entry.as_ref()?, u64::MAX).await.ok()??;
-        let (entry, files) = history::decode(&found.bytes)?;
-        let done = match entry.state {
+        let found = self.objects.get(known.record_key.as_ref()?, u64::MAX).await.ok()??;
+        let (record, files) = history::decode(&found.bytes)?;
+        let done = match record.state {
             CommitState::Done => true,
             CommitState::Open | CommitState::TakenBack => false,
             CommitState::Single => {
-                let past = self.commits_since(&entry).await.ok()?;
-                past.iter().any(|commit| commit.entry == entry && commit.was_applied)
+                let past = self.commits_since(&record).await.ok()?;
+                past.iter().any(|commit| commit.record == record && commit.was_applied)
             }
         };
-        done.then_some((entry, files))
+        done.then_some((record, files))
     }
 
-    fn recorded(&self, entry: &CommitRecord, files: Vec<FileVersions>) -> Vec<Committed> {
-        let restored = entry.files.iter().zip(files).filter_map(|(file, bytes)| {
+    fn recorded(&self, record: &CommitRecord, files: Vec<FileVersions>) -> Vec<Committed> {
+        let restored = record.files.iter().zip(files).filter_map(|(file, bytes)| {
             let path = WorkPath::parse(&file.path, &self.root).ok()?;
             let after = match bytes.after {
                 Some(bytes) => After::Content(bytes.into()),
@@ -118,9 +119,9 @@ impl Bucket {
             .map(|edit| Committed {
                 warnings: vec![format!(
                     "this very change was already committed as revision {}; nothing was written again",
-                    entry.revision
+                    record.revision
                 )],
-                ..committed(edit, entry.revision, self.durability())
+                ..committed(edit, record.revision, self.durability())
             })
             .collect()
     }
@@ -144,8 +145,8 @@ impl Bucket {
         }
         match self.applied_commit(&known).await {
             None => RequestStatus::Unknown,
-            Some((entry, files)) if is_same => {
-                RequestStatus::Committed(self.recorded(&entry, files))
+            Some((record, files)) if is_same => {
+                RequestStatus::Committed(self.recorded(&record, files))
             }
             Some(_) => RequestStatus::OtherRequest,
         }

@@ -19,7 +19,7 @@ use crate::text::{ContentHash, Snapshot};
 /// How many commits the log shows, and the search for the last edit looks through.
 const MAX_LOGGED: usize = 200;
 
-/// Pages of the record that are looked through for a named revision.
+/// Pages of keys that are searched for a named revision.
 const MAX_PAGES: usize = 50;
 
 /// Requests at the same time.
@@ -28,13 +28,13 @@ const CONCURRENT_REQUESTS: usize = 16;
 /// A recorded commit, and whether it was applied.
 #[derive(Debug, Clone)]
 pub(super) struct LoggedCommit {
-    pub(super) entry: CommitRecord,
+    pub(super) record: CommitRecord,
     pub(super) was_applied: bool,
     key: String,
 }
 
 impl Bucket {
-    /// Keys of the record, newest first: the newest page, or all since a revision.
+    /// Keys of the records, newest first: the newest page, or all since a revision.
     async fn list_keys(&self, since: Option<u64>) -> Result<Vec<String>, StorageError> {
         let folder = format!("{RESERVED_FOLDER}/history");
         let mut keys: Vec<String> = Vec::new();
@@ -56,7 +56,7 @@ impl Bucket {
         Ok(keys)
     }
 
-    /// The heads of these entries, in order. Some are gone by now, or no record.
+    /// The heads of these records, in order, without those that are gone by now or cannot be read.
     async fn read_heads(
         &self,
         keys: Vec<String>,
@@ -73,7 +73,7 @@ impl Bucket {
                     None => return Ok(None),
                 },
             };
-            Ok(history::decode_head(&bytes).map(|entry| (key, entry)))
+            Ok(history::decode_head(&bytes).map(|record| (key, record)))
         });
         let heads: Vec<Option<_>> = heads.buffered(CONCURRENT_REQUESTS).try_collect().await?;
         Ok(heads.into_iter().flatten().collect())
@@ -85,20 +85,20 @@ impl Bucket {
         heads: Vec<(String, CommitRecord)>,
     ) -> Result<Vec<LoggedCommit>, StorageError> {
         let mut files: HashMap<String, Vec<(u64, FileRecord)>> = HashMap::new();
-        for (_, entry) in &heads {
-            for file in &entry.files {
-                files.entry(file.path.clone()).or_default().push((entry.revision, file.clone()));
+        for (_, record) in &heads {
+            for file in &record.files {
+                files.entry(file.path.clone()).or_default().push((record.revision, file.clone()));
             }
         }
-        let single = heads.iter().filter(|(_, entry)| entry.state == CommitState::Single);
+        let single = heads.iter().filter(|(_, record)| record.state == CommitState::Single);
         let paths: HashSet<String> = single
-            .flat_map(|(_, entry)| entry.files.iter().map(|file| file.path.clone()))
+            .flat_map(|(_, record)| record.files.iter().map(|file| file.path.clone()))
             .collect();
         let current_files = stream::iter(paths).map(|path| async move {
             let object = self.objects.get(&path, self.options.max_bytes).await;
             let now = match object {
                 Ok(found) => found.into(),
-                // What is too large now was changed by others.
+                // A file that is too large now was changed by another program.
                 Err(error) if error.too_large.is_some() => CurrentFile::default(),
                 Err(error) => return Err(error),
             };
@@ -110,18 +110,18 @@ impl Bucket {
             .iter()
             .map(|(path, now)| (path, Lineage::of(now, files.get(path).map_or(&[], Vec::as_slice))))
             .collect();
-        let was_applied = |entry: &CommitRecord| match entry.state {
+        let was_applied = |record: &CommitRecord| match record.state {
             CommitState::Done => true,
             CommitState::Open | CommitState::TakenBack => false,
-            CommitState::Single => entry.files.iter().all(|file| {
+            CommitState::Single => record.files.iter().all(|file| {
                 lineages
                     .get(&file.path)
-                    .is_none_or(|lineage| lineage.contains(entry.revision, file))
+                    .is_none_or(|lineage| lineage.contains(record.revision, file))
             }),
         };
-        let logged = |(key, entry): (String, CommitRecord)| LoggedCommit {
-            was_applied: was_applied(&entry),
-            entry,
+        let logged = |(key, record): (String, CommitRecord)| LoggedCommit {
+            was_applied: was_applied(&record),
+            record,
             key,
         };
         Ok(heads.into_iter().map(logged).collect())
@@ -130,13 +130,13 @@ impl Bucket {
     /// A commit, and those of the same files since, newest first.
     pub(super) async fn commits_since(
         &self,
-        entry: &CommitRecord,
+        record: &CommitRecord,
     ) -> Result<Vec<LoggedCommit>, StorageError> {
-        let mut keys = self.list_keys(Some(entry.revision)).await?;
-        keys.retain(|key| entry.files.iter().any(|file| history::may_concern(key, &file.path)));
+        let mut keys = self.list_keys(Some(record.revision)).await?;
+        keys.retain(|key| record.files.iter().any(|file| history::may_concern(key, &file.path)));
         let mut heads = self.read_heads(keys).await?;
         heads.retain(|(_, other)| {
-            other.files.iter().any(|file| entry.files.iter().any(|own| own.path == file.path))
+            other.files.iter().any(|file| record.files.iter().any(|own| own.path == file.path))
         });
         self.judge(heads).await
     }
@@ -152,13 +152,13 @@ impl Bucket {
         self.recover_if_due().await;
         let newest = self.recent_commits().await.map_err(|error| not_read(&error))?;
         let undone_by = undone_by(&newest);
-        let revision = |LoggedCommit { entry, was_applied, .. }: LoggedCommit| Revision {
-            revision: entry.revision,
-            unix_millis: entry.unix_millis,
-            undoes: entry.undoes,
-            undone_by: undone_by.get(&entry.revision).copied(),
+        let revision = |LoggedCommit { record, was_applied, .. }: LoggedCommit| Revision {
+            revision: record.revision,
+            unix_millis: record.unix_millis,
+            undoes: record.undoes,
+            undone_by: undone_by.get(&record.revision).copied(),
             interrupted: !was_applied,
-            files: entry
+            files: record
                 .files
                 .into_iter()
                 .map(|file| RevisionFile {
@@ -179,37 +179,37 @@ impl Bucket {
         self.recover_if_due().await;
         let mut attempts = 0;
         loop {
-            let (entry, since) = self.find_commit(revision).await?;
-            let found = self.objects.get(&entry.key, u64::MAX).await;
+            let (logged, since) = self.find_commit(revision).await?;
+            let found = self.objects.get(&logged.key, u64::MAX).await;
             let found = found.map_err(|error| not_read(&error))?;
             let Some((_, files)) = found.and_then(|object| history::decode(&object.bytes)) else {
                 return Err(not_read(&StorageError {
                     text: format!(
                         "the entry of revision {} is damaged or gone",
-                        entry.entry.revision
+                        logged.record.revision
                     ),
                     may_have_applied: false,
                     hint: "Edit the file instead.",
                     too_large: None,
                 }));
             };
-            let entry = entry.entry;
+            let record = logged.record;
             let mut batch = Vec::new();
-            for (file, bytes) in entry.files.iter().zip(files) {
-                batch.push(self.undo_file(&entry, file, bytes, &since).await?);
+            for (file, bytes) in record.files.iter().zip(files) {
+                batch.push(self.undo_file(&record, file, bytes, &since).await?);
             }
             if mode == UndoMode::DryRun {
                 let committed =
                     batch.into_iter().map(|edit| committed(edit, 0, Durability::DryRun)).collect();
-                return Ok(Undone { revision: entry.revision, committed });
+                return Ok(Undone { revision: record.revision, committed });
             }
             attempts += 1;
-            let undoes = Some(entry.revision);
+            let undoes = Some(record.revision);
             match self.commit_edits(batch, CommitContext { request: None, undoes }).await {
                 // The file changed between our look and the write: look again.
                 Err(refusal) if refusal.code == EditCode::Conflict && attempts < 4 => {}
                 Err(refusal) => return Err(refusal),
-                Ok(committed) => return Ok(Undone { revision: entry.revision, committed }),
+                Ok(committed) => return Ok(Undone { revision: record.revision, committed }),
             }
         }
     }
@@ -225,8 +225,8 @@ impl Bucket {
             let undone_by = undone_by(&newest);
             let in_effect = |one: &&LoggedCommit| {
                 one.was_applied
-                    && one.entry.undoes.is_none()
-                    && !undone_by.contains_key(&one.entry.revision)
+                    && one.record.undoes.is_none()
+                    && !undone_by.contains_key(&one.record.revision)
             };
             let Some(found) = newest.iter().find(in_effect).cloned() else {
                 return Err(Refusal::new(
@@ -237,7 +237,7 @@ impl Bucket {
                     "restitch log lists what was done; to take back an undo, give its revision.",
                 ));
             };
-            let since = self.commits_since(&found.entry).await.map_err(failed)?;
+            let since = self.commits_since(&found.record).await.map_err(failed)?;
             return Ok((found, since));
         };
         let keys = self.list_keys(Some(wanted)).await.map_err(failed)?;
@@ -253,8 +253,8 @@ impl Bucket {
             )
             .hint("restitch log lists the revisions that can be undone; old ones may have been removed from the bucket.")
         };
-        let (_, entry) = found.ok_or_else(missing)?;
-        let since = self.commits_since(&entry).await.map_err(failed)?;
+        let (_, record) = found.ok_or_else(missing)?;
+        let since = self.commits_since(&record).await.map_err(failed)?;
         if let Some(by) = undone_by(&since).get(&wanted) {
             return Err(Refusal::new(
                 EditCode::NoChange,
@@ -262,13 +262,13 @@ impl Bucket {
             )
             .hint(format!("To bring it back, undo revision {by}.")));
         }
-        let own = since.iter().find(|one| one.entry.revision == wanted).cloned();
+        let own = since.iter().find(|one| one.record.revision == wanted).cloned();
         Ok((own.ok_or_else(missing)?, since))
     }
 
     async fn undo_file(
         &self,
-        entry: &CommitRecord,
+        record: &CommitRecord,
         file: &FileRecord,
         recorded: FileVersions,
         since: &[LoggedCommit],
@@ -282,12 +282,12 @@ impl Bucket {
         let later: Vec<&LoggedCommit> = since
             .iter()
             .rev()
-            .filter(|one| one.was_applied && one.entry.revision > entry.revision)
-            .filter(|one| one.entry.files.iter().any(|other| other.path == file.path))
+            .filter(|one| one.was_applied && one.record.revision > record.revision)
+            .filter(|one| one.record.files.iter().any(|other| other.path == file.path))
             .collect();
         let first_later = later
             .first()
-            .map_or(VersionSource::External, |one| VersionSource::Revision(one.entry.revision));
+            .map_or(VersionSource::External, |one| VersionSource::Revision(one.record.revision));
         let restored = |before: Option<Vec<u8>>, after: Option<Vec<u8>>| {
             let after = match after {
                 Some(bytes) => After::Content(bytes.into()),
@@ -301,16 +301,16 @@ impl Bucket {
         }
         let (Some(before), Some(after), Some(bytes)) = (recorded.before, recorded.after, now.bytes)
         else {
-            return Err(first_later.conflict(entry.revision, &path));
+            return Err(first_later.conflict(record.revision, &path));
         };
         let versions = self.versions_since(&file.path, &after, &later, &bytes).await;
-        let versions = versions.ok_or_else(|| first_later.conflict(entry.revision, &path))?;
+        let versions = versions.ok_or_else(|| first_later.conflict(record.revision, &path))?;
         let taken = revert_change(&before, &after, &versions)
-            .map_err(|maker| maker.conflict(entry.revision, &path))?;
+            .map_err(|maker| maker.conflict(record.revision, &path))?;
         Ok(restored(Some(bytes), Some(taken)))
     }
 
-    /// Every version after `from`, oldest first; `None` where one is not on record.
+    /// Every version after `from`, oldest first; `None` where one is not recorded.
     async fn versions_since(
         &self,
         path: &str,
@@ -321,7 +321,7 @@ impl Bucket {
         let mut at = from.to_vec();
         let mut versions = Vec::new();
         for one in later {
-            let FileVersions { before, after } = self.recorded_versions_of(&one.key, path).await?;
+            let FileVersions { before, after } = self.file_versions(&one.key, path).await?;
             let (before, after) = (before?, after?);
             if before != at {
                 versions.push(LaterVersion { bytes: before, source: VersionSource::External });
@@ -329,7 +329,7 @@ impl Bucket {
             at.clone_from(&after);
             versions.push(LaterVersion {
                 bytes: after,
-                source: VersionSource::Revision(one.entry.revision),
+                source: VersionSource::Revision(one.record.revision),
             });
         }
         if at != now {
@@ -338,11 +338,11 @@ impl Bucket {
         Some(versions)
     }
 
-    /// What an entry keeps of one file.
-    async fn recorded_versions_of(&self, key: &str, path: &str) -> Option<FileVersions> {
+    /// The versions of one file that a record holds.
+    async fn file_versions(&self, key: &str, path: &str) -> Option<FileVersions> {
         let found = self.objects.get(key, u64::MAX).await.ok()??;
-        let (entry, files) = history::decode(&found.bytes)?;
-        let mut pairs = entry.files.into_iter().zip(files);
+        let (record, files) = history::decode(&found.bytes)?;
+        let mut pairs = record.files.into_iter().zip(files);
         pairs.find(|(file, _)| file.path == path).map(|(_, bytes)| bytes)
     }
 
@@ -360,7 +360,7 @@ impl Bucket {
         keys.retain(|key| history::may_concern(key, path.as_str()));
         keys.truncate(MAX_VERSIONS);
         let found = stream::iter(keys)
-            .map(|key| async move { self.recorded_versions_of(&key, path.as_str()).await })
+            .map(|key| async move { self.file_versions(&key, path.as_str()).await })
             .buffered(CONCURRENT_REQUESTS);
         let mut found: Vec<FileVersions> = found.filter_map(std::future::ready).collect().await;
         found.reverse();
@@ -398,8 +398,8 @@ impl Lineage {
         while let Some(revision) = at {
             revisions.insert(revision);
             oldest = Some(revision);
-            let entry = files.iter().find(|(of, _)| *of == revision);
-            at = entry.and_then(|(_, file)| file.base);
+            let commit = files.iter().find(|(of, _)| *of == revision);
+            at = commit.and_then(|(_, file)| file.base);
         }
         // The version that a later commit was based on did exist.
         revisions.extend(files.iter().filter_map(|(_, file)| file.base));
@@ -420,8 +420,8 @@ impl Lineage {
 
 /// Which revisions are undone, and by which.
 fn undone_by(newest_first: &[LoggedCommit]) -> HashMap<u64, u64> {
-    let done = newest_first.iter().filter(|one| one.was_applied).map(|one| &one.entry);
-    revert::undone_by(done.map(|entry| (entry.revision, entry.undoes)))
+    let done = newest_first.iter().filter(|one| one.was_applied).map(|one| &one.record);
+    revert::undone_by(done.map(|record| (record.revision, record.undoes)))
 }
 
 fn not_read(error: &StorageError) -> Refusal {
