@@ -74,3 +74,9 @@ pub mod internals;
 
 pub use apply::{Applied, Applier, apply, apply_bytes, apply_many, apply_text};
 pub use edit::{EditRequest, Expected, Refusal};
+
+/// The Rust examples of README and the book, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+#[doc = include_str!("../docs/guide/library.md")]
+struct Examples;

@@ -20,7 +20,7 @@ const OPEN: &str = "<!-- shown by:";
 const REQUIRED: &[&str] = &["README.md"];
 
 /// Sections that only explain, or that say where to read on.
-const WITHOUT_CLAIMS: &[(&str, &str)] = &[("README.md", "Documentation"), ("README.md", "Licence")];
+const WITHOUT_CLAIMS: &[(&str, &str)] = &[("README.md", "Documentation")];
 
 /// Files of a folder and of those below it.
 fn files(folder: &Path) -> Vec<PathBuf> {
