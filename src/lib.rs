@@ -79,4 +79,5 @@ pub use edit::{EditRequest, Expected, Refusal};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../docs/guide/library.md")]
+#[cfg_attr(feature = "syntax", doc = include_str!("../docs/guide/syntax.md"))]
 struct Examples;

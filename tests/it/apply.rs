@@ -90,6 +90,26 @@ fn text_in_text_out_without_a_folder_or_state() {
 }
 
 #[test]
+fn texts_come_from_a_file_or_from_stdin_and_a_dry_run_writes_nothing() {
+    let folder = tempfile::tempdir().expect("folder");
+    let root = folder.path().display().to_string();
+    std::fs::write(folder.path().join("a.txt"), "one\ntwo\n").expect("file");
+    let text = || std::fs::read_to_string(folder.path().join("a.txt")).expect("file");
+    std::fs::write(folder.path().join("old"), "one\ntwo\n").expect("old");
+    let old = format!("@{root}/old");
+    let edit = ["--root", &root, "edit", "a.txt", "--old", &old, "--new", "-"];
+    let dry = run(&[&edit[..], &["--dry-run"]].concat(), b"1\n2\n");
+    assert_eq!((dry.status.code(), text().as_str()), (Some(0), "one\ntwo\n"));
+    assert!(String::from_utf8_lossy(&dry.stdout).contains("<<2>>2"), "{dry:?}");
+    assert_eq!(run(&edit, b"1\n2\n").status.code(), Some(0));
+    assert_eq!(text(), "1\n2\n");
+    let missing = ["--root", &root, "edit", "a.txt", "--old", "@/no/such/file", "--new", "x"];
+    let refused = run(&missing, b"");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("/no/such/file"), "{refused:?}");
+}
+
+#[test]
 fn batch_decides_on_a_text() {
     let asked = [
         json!({ "id": 1, "arguments": { "text": "f(a, b)\n", "path": "x.py", "old_str": "f(a,b)", "new_str": "g(a,b)" } }),

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::{Value, json};
+
 pub(super) fn restitch(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_restitch"))
         .args(["harness"])
@@ -101,9 +103,13 @@ fn a_loss_against_the_baseline_fails_the_run_until_it_is_blessed() {
     assert_eq!(restitch(&["bless", &dir]).status.code(), Some(0));
     assert!(root.path().join("baseline.json").is_file());
     write(&good.join("new.txt"), "five");
-    let run = restitch(&["run", &dir]);
+    let report = root.path().join("junit.xml");
+    let run = restitch(&["run", &dir, "--junit", &report.to_string_lossy(), "--annotations"]);
     assert_eq!(run.status.code(), Some(1));
     assert!(text(&run.stdout).contains("LOSS right → wrong  good"), "{}", text(&run.stdout));
+    assert!(text(&run.stderr).contains("::error "), "{}", text(&run.stderr));
+    let report = std::fs::read_to_string(&report).expect("the report");
+    assert!(report.contains("tests=\"1\" failures=\"1\""), "{report}");
     assert_eq!(restitch(&["bless", &dir]).status.code(), Some(0));
     assert_eq!(std::fs::read(good.join("after/a.txt")).expect("after"), b"one\nfive\n");
     assert_eq!(restitch(&["run", &dir]).status.code(), Some(0));
@@ -185,8 +191,26 @@ fn a_git_history_gives_cases() {
     );
 }
 
+/// Every file below a folder, with its bytes.
+fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut open = vec![folder.to_owned()];
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(folder).expect("folder") {
+            let path = entry.expect("entry").path();
+            match path.is_dir() {
+                true => open.push(path),
+                false => found.push((path.clone(), std::fs::read(&path).expect("file"))),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
 #[test]
 fn every_clients_transcripts_are_mined_broken_lines_included() {
+    let before = contents(Path::new(&transcripts("")));
     for (client, failed, recovered, skipped) in
         [("claude", 4, 2, 2), ("codex", 1, 1, 1), ("gemini", 1, 1, 1), ("opencode", 2, 2, 1)]
     {
@@ -207,6 +231,10 @@ fn every_clients_transcripts_are_mined_broken_lines_included() {
         assert!(failures.iter().all(|f| f["agrees_with_retry"] != false), "{client}");
         assert!(failures.iter().any(|f| f["agrees_with_retry"] == true), "{client}");
     }
+    assert!(
+        before.len() > 4 && contents(Path::new(&transcripts(""))) == before,
+        "no one writes there"
+    );
 }
 
 #[test]
@@ -373,4 +401,55 @@ fn a_failed_call_of_several_edits_becomes_a_multi_edit_case() {
         std::fs::read_to_string(after.expect("one was applied")).expect("file"),
         "fn a() {\n\tone(11);\n\tone(12);\n}\n\nfn b() {\n\ttwo(22);\n}\n"
     );
+}
+
+/// What the agent's own next edit says of restitch's result.
+#[test]
+fn a_result_is_compared_with_the_agents_next_edit() {
+    let root = tempfile::tempdir().expect("folder");
+    let call = |id: &str, name: &str, input: Value| {
+        json!({"type": "assistant", "sessionId": "s", "message": {"content": [
+            {"type": "tool_use", "id": id, "name": name, "input": input}]}})
+    };
+    let result = |id: &str, failed: bool, detail: Value| {
+        json!({"type": "user", "sessionId": "s", "toolUseResult": detail, "message": {"content": [
+            {"type": "tool_result", "tool_use_id": id, "is_error": failed, "content": "String to replace not found in file."}]}})
+    };
+    let file = json!({"file": {"content": "fn a() {\n\tone(1);\n}\n", "startLine": 1, "numLines": 3, "totalLines": 3}});
+    let edit = |old: &str, new: &str| json!({"file_path": "/p/a.rs", "old_string": old, "new_string": new});
+    for (ending, is_read, old, next) in [
+        (json!("right"), true, "    one(1);", Some("\tone(2);")),
+        (json!("right but for blanks"), true, "    one(1);", Some("\t\tone(2);")),
+        (json!("other bytes"), true, "    one(1);", Some("\tone(3);")),
+        (json!("applied, truth unknown"), true, "    one(1);", None),
+        (json!("refused"), true, "    three(1);", None),
+        (Value::Null, false, "    one(1);", None),
+    ] {
+        let mut lines = Vec::new();
+        if is_read {
+            lines.push(call("t1", "Read", json!({"file_path": "/p/a.rs"})));
+            lines.push(result("t1", false, file.clone()));
+        }
+        lines.push(call("t2", "Edit", edit(old, &old.replace('1', "2"))));
+        lines.push(result("t2", true, Value::Null));
+        if let Some(next) = next {
+            // Of a call of another form it is not asked whether it has the same intention.
+            let mut input = edit("\tone(1);", next);
+            input["replace_all"] = (ending == "other bytes").into();
+            lines.push(call("t3", "Edit", input));
+            lines.push(result("t3", false, Value::Null));
+        }
+        let session: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let path = root.path().join("session.jsonl");
+        write(&path, &session);
+        let run = Command::new(env!("CARGO_BIN_EXE_restitch"))
+            .args(["--json", "harness", "mine", &path.to_string_lossy()])
+            .output()
+            .expect("the binary runs");
+        let said: Value = serde_json::from_slice(&run.stdout).expect("JSON");
+        let failures = said["failures"].as_array().expect("list");
+        assert_eq!(failures.len(), 1, "{ending}: {said}");
+        assert_eq!(failures[0]["ending"], ending, "{said}");
+        assert_eq!(failures[0]["file_known"], is_read, "{said}");
+    }
 }

@@ -219,7 +219,9 @@ async fn permissions_are_asked_for_and_checked() {
         assert!(!text.contains(permission), "{text}");
         let doubts = run(&["doctor", "--client", client]).await;
         assert_eq!(doubts.code, 3, "{}", doubts.stdout);
-        assert!(doubts.stdout.contains("--allow-edits"), "{}", doubts.stdout);
+        for words in ["--allow-edits", "bad   permission", "ok    edit"] {
+            assert!(doubts.stdout.contains(words), "{client}, {words}: {}", doubts.stdout);
+        }
         let agreed = run(&["init", client, "--write", "--allow-edits"]).await;
         assert_eq!(agreed.code, 0, "{}", agreed.stdout);
         let text = std::fs::read_to_string(root.join(file)).expect("file");

@@ -221,39 +221,53 @@ fn metrics_and_probes_tell_what_they_should_and_no_more() {
     }
 }
 
-/// A call that is under way at SIGTERM is answered; new ones are sent away; then the process
-/// ends with 0.
-#[test]
-fn the_end_waits_for_calls_under_way() {
-    let (temp, config) = world();
-    // A formatter that takes its time holds the call, and says when it has begun.
-    let begun = temp.path().join("begun");
-    let program = format!("touch {}; cat; sleep 2", begun.display());
-    let config =
-        format!("{config}[format.python]\ncommand = [\"/bin/sh\", \"-c\", \"{program}\"]\n");
-    fs::write(temp.path().join("app/a.py"), "x = 1\n").expect("file");
-    let mut server = Server::start(temp.path(), &config);
+/// A server with a call under way: its formatter takes so many seconds, and says when it begins.
+fn under_way(temp: &Path, config: &str, seconds: u32) -> (Server, String, TcpStream) {
+    let begun = temp.join("begun");
+    let program = format!("touch {}; cat; sleep {seconds}", begun.display());
+    let config = format!(
+        "{config}[format.python]\ncommand = [\"/bin/sh\", \"-c\", \"{program}\"]\ntimeout = 60\n"
+    );
+    fs::write(temp.join("app/a.py"), "x = 1\n").expect("file");
+    let server = Server::start(temp, &config);
     let head = server.session("/mcp", ALPHA).expect("session");
-    let slow = json!({ "path": "a.py", "old_str": "x = 1", "new_str": "x = 2" });
-    let under_way = server.send("POST /mcp", &head, &call("edit_file", &slow));
+    let stream = server.send("POST /mcp", &head, &call("edit_file", &slow()));
     let start = Instant::now();
     while !begun.exists() {
         assert!(start.elapsed() < Duration::from_secs(30), "the formatter never begins");
         std::thread::sleep(Duration::from_millis(10));
     }
-    let killed = Command::new("/bin/kill").arg(server.child.id().to_string()).status();
-    assert!(
-        killed
-            .or_else(|_| Command::new("kill").arg(server.child.id().to_string()).status())
-            .is_ok()
-    );
+    (server, head, stream)
+}
+
+fn slow() -> Value {
+    json!({ "path": "a.py", "old_str": "x = 1", "new_str": "x = 2" })
+}
+
+/// Sends SIGTERM, and waits until the server says that it stops.
+fn stop(server: &Server) {
+    terminate(server);
     let start = Instant::now();
     while server.get("/readyz", None).0 != 503 {
         assert!(start.elapsed() < Duration::from_secs(10), "it never says that it goes down");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+fn terminate(server: &Server) {
+    let process = rustix::process::Pid::from_child(&server.child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).expect("signal");
+}
+
+/// A call that is under way at SIGTERM is answered; new ones are sent away; then the process
+/// ends with 0.
+#[test]
+fn the_end_waits_for_calls_under_way() {
+    let (temp, config) = world();
+    let (mut server, head, under_way) = under_way(temp.path(), &config, 2);
+    stop(&server);
     assert_eq!(server.get("/healthz", None).0, 200, "it is still well");
-    let (status, head, _) = server.ask("POST /mcp", &head, &call("edit_file", &slow));
+    let (status, head, _) = server.ask("POST /mcp", &head, &call("edit_file", &slow()));
     assert_eq!(
         (status, head.to_ascii_lowercase().contains("retry-after: 1")),
         (503, true),
@@ -264,6 +278,26 @@ fn the_end_waits_for_calls_under_way() {
     assert!(body.contains("\"isError\":false"), "{body}");
     assert_eq!(fs::read_to_string(temp.path().join("app/a.py")).expect("file"), "x = 2\n");
     assert_eq!(server.child.wait().expect("ends").code(), Some(0));
+}
+
+/// It waits as long as `drain` says, and no longer than until the second signal.
+#[test]
+fn the_end_waits_no_longer_than_told() {
+    let (temp, config) = world();
+    let short = config.replace("drain = 20", "drain = 1");
+    let (mut server, _, _stream) = under_way(temp.path(), &short, 20);
+    let start = Instant::now();
+    stop(&server);
+    assert_eq!(server.child.wait().expect("ends").code(), Some(3), "calls are still running");
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+
+    let (temp, config) = world();
+    let (mut server, _, _stream) = under_way(temp.path(), &config, 20);
+    let start = Instant::now();
+    stop(&server);
+    terminate(&server);
+    server.child.wait().expect("ends");
+    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[test]

@@ -64,6 +64,13 @@ fn few_tools_are_offered_and_chosen_ones_are_all_there_is() {
     let mut chosen =
         Session::with(binary(dir.path()), &["--tools", "edit_file,hashline_edit"], json!({}));
     assert_eq!(names(&chosen.list_tools()), ["edit_file", "hashline_edit"]);
+    let more = &["--tools", "default,hashline_edit"];
+    let mut session = Session::with(binary(dir.path()), more, json!({}));
+    let listed = session.list_tools();
+    for tool in ["edit_file", "multi_edit", "read_file", "search", "undo", "hashline_edit"] {
+        assert!(names(&listed).contains(&tool), "{tool}: {:?}", names(&listed));
+    }
+    assert_eq!(names(&listed).len(), 6);
     let (text, answer) = chosen.answer("read_file", json!({"path": "a.txt"}));
     assert_eq!(answer["isError"], true);
     assert!(text.contains("Use one of: edit_file, hashline_edit."), "{text}");

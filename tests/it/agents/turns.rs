@@ -189,6 +189,13 @@ fn a_guarded_mcp_session_is_told_to_explore_and_sent_back_without_a_change() {
         assert!(said.contains(words), "{said}");
     }
     let mut session = Session::with(binary(dir.path()), &["--guard"], json!({}));
+    let early = json!({ "path": "f", "old_str": "line 1\n", "new_str": "one\n" });
+    let (refused, answer) = session.answer("edit_file", early);
+    assert!(
+        answer["isError"] == true && refused.contains("explore the codebase first"),
+        "{refused}"
+    );
+    assert_eq!(text(dir.path()), numbered(5));
     session.answer("list_files", json!({}));
     let claim = json!({ "summary": "I fixed the bug" });
     let (first, answer) = session.answer("task_complete", claim.clone());

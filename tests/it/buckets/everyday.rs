@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use super::proxy::Fault;
+use super::proxy::{Fault, exchange};
 use super::{Bucket, count};
 
 #[test]
@@ -159,6 +159,24 @@ fn an_edit_costs_three_requests() {
     let seen = bucket.proxy.seen();
     println!("requests to the object store: {} for {edits} edits", seen.len());
     assert_eq!(seen.len(), 3 * edits, "{seen:#?}");
+}
+
+/// What a web server or another program reads off an object beside its bytes.
+#[test]
+fn content_type_and_metadata_stay() {
+    let Some(bucket) = Bucket::start("content_type_and_metadata_stay") else { return };
+    let lines =
+        "Content-Type: text/x-python\r\nCache-Control: max-age=60\r\nx-amz-meta-owner: me\r\n";
+    exchange(bucket.proxy.server, "PUT", "/work/w/a.py", lines, b"n = 0\n");
+    assert_eq!(bucket.batch("w").edit("a.py", "n = 0", "n = 1")["ok"], true);
+    let (head, body) = exchange(bucket.proxy.server, "GET", "/work/w/a.py", "", b"");
+    assert_eq!(body, b"n = 1\n");
+    let head = head.to_ascii_lowercase();
+    for line in ["content-type: text/x-python", "cache-control: max-age=60", "x-amz-meta-owner: me"]
+    {
+        assert!(head.contains(line), "{line}: {head}");
+    }
+    assert!(head.contains("x-amz-meta-restitchrevision: "), "{head}");
 }
 
 #[test]

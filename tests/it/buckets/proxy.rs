@@ -149,13 +149,24 @@ const SIGNED: &str = "Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/u
 
 /// One request, straight to the server.
 pub(super) fn request(server: u16, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
+    let (head, body) = exchange(server, method, path, "", body);
+    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("a status");
+    (status, body)
+}
+
+/// The same with head lines of its own, for the head of the answer and its body.
+pub(super) fn exchange(
+    server: u16,
+    method: &str,
+    path: &str,
+    lines: &str,
+    body: &[u8],
+) -> (String, Vec<u8>) {
     let mut stream = TcpStream::connect(("127.0.0.1", server)).expect("the server");
     let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{server}\r\nContent-Length: {}\r\nConnection: close\r\n{SIGNED}\r\n\r\n",
+        "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{server}\r\nContent-Length: {}\r\nConnection: close\r\n{lines}{SIGNED}\r\n\r\n",
         body.len()
     );
     stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body)).expect("sends");
-    let (head, body) = read_message(&mut stream, Side::Answer).expect("an answer");
-    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).expect("a status");
-    (status, body)
+    read_message(&mut stream, Side::Answer).expect("an answer")
 }

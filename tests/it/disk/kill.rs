@@ -456,6 +456,35 @@ fn a_single_fault_never_makes_the_answer_contradict_the_disk() {
     assert!(refused > 0);
 }
 
+/// After the swap the file is read again, and a fault there is told with the edit.
+#[test]
+fn the_file_is_read_back_after_it_was_written() {
+    if !has("strace") {
+        return skip("faults in reading back", "strace is not installed");
+    }
+    let plain = scenarios().into_iter().next().expect("the plain one");
+    let new = new_bytes(&plain.old, plain.arguments);
+    let mut told = 0;
+    for call in ["read", "pread64"] {
+        for when in 1..300 {
+            let work = Sandbox::in_memory();
+            fs::write(work.file("f"), &plain.old).expect("file");
+            let log = work.outside().join("trace");
+            let inject = format!("inject={call}:error=EIO:when={when}");
+            let output = strace(&work, &plain, &log, &inject).output().expect("strace");
+            if !fs::read_to_string(&log).expect("trace").contains("INJECTED") {
+                break;
+            }
+            let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+            if answer.contains("could not be read back") {
+                told += 1;
+                assert_eq!(look(&work, plain.path).as_ref(), Some(&new), "{answer}");
+            }
+        }
+    }
+    assert!(told > 0, "no read after the write");
+}
+
 #[test]
 fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
     let runs = count(10, 200);
@@ -487,10 +516,16 @@ fn a_signal_lets_a_commit_finish_and_leaves_no_temp() {
         assert!(replies.next().is_some(), "it started");
         std::thread::sleep(Duration::from_micros(n as u64 * 1_618 % 9_000));
         let pid = rustix::process::Pid::from_child(&child);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("signal");
+        let signals = [
+            (rustix::process::Signal::TERM, 15),
+            (rustix::process::Signal::INT, 2),
+            (rustix::process::Signal::HUP, 1),
+        ];
+        let (signal, number) = signals[n % signals.len()];
+        rustix::process::kill_process(pid, signal).expect("signal");
         let acknowledged = 1 + replies.map_while(Result::ok).count() as u64;
         let status = child.wait().expect("end");
-        assert_eq!(status.code(), Some(128 + 15), "ends by the signal's code");
+        assert_eq!(status.code(), Some(128 + number), "ends by the signal's code");
         let text = fs::read_to_string(work.file("f")).expect("file");
         value = text.trim_start_matches("n ").trim().parse().expect("whole");
         assert!(acknowledged <= value - from, "an acknowledged edit is not there");

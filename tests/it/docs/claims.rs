@@ -17,10 +17,11 @@ use super::{pages, repo, text_of};
 const OPEN: &str = "<!-- shown by:";
 
 /// Pages of which each section needs a comment. A folder stands for all its pages.
-const REQUIRED: &[&str] = &["README.md"];
+const REQUIRED: &[&str] = &["README.md", "docs/guide"];
 
 /// Sections that only explain, or that say where to read on.
-const WITHOUT_CLAIMS: &[(&str, &str)] = &[("README.md", "Documentation")];
+const WITHOUT_CLAIMS: &[(&str, &str)] =
+    &[("README.md", "Documentation"), ("docs/guide/many-machines.md", "Tests")];
 
 /// Files of a folder and of those below it.
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -199,12 +200,47 @@ fn every_section_names_its_tests_or_is_known_to_claim_nothing() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// The paths of all tests of `tests/it`, and of its other functions.
+fn functions() -> Vec<String> {
+    let root = repo("tests/it");
+    let mut found = Vec::new();
+    for file in files(&root).iter().filter(|file| file.extension().is_some_and(|e| e == "rs")) {
+        let module = file.strip_prefix(&root).expect("below").with_extension("");
+        let module = module.to_string_lossy().replace(['/', '\\'], "::");
+        let source = fs::read_to_string(file).expect("source");
+        let names = source.split("fn ").skip(1).filter_map(|rest| rest.split('(').next());
+        found.extend(names.map(|name| format!("{}::{name}", module.trim_end_matches("::mod"))));
+    }
+    found
+}
+
+#[test]
+fn each_command_on_a_page_runs_some_test() {
+    let functions = functions();
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for page in all_pages() {
+        let text = text_of(&page);
+        for (at, option) in text.match_indices("--test it ") {
+            let word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == ':';
+            let rest = &text[at + option.len()..];
+            let filter = &rest[..rest.find(|c| !word(c)).unwrap_or(rest.len())];
+            count += 1;
+            if !functions.iter().any(|function| function.contains(filter)) {
+                wrong.push(format!("{page}: no test is named like `{filter}`"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(count > 5, "only {count} commands were seen");
+}
+
 #[test]
 fn a_name_of_nothing_is_found() {
     let known = [
         "docs::claims::a_name_of_nothing_is_found",
         "notebook::outputs_go_only_if_asked",
-        "unit matching::candidate::tests::overlapping_occurrences_are_all_found",
+        "unit cli::help::tests::every_command_is_in_one_group_and_has_an_example",
         "fixtures refuse",
         "fixtures one-tab-few",
         "python test_api.py::test_counts",
@@ -218,7 +254,7 @@ fn a_name_of_nothing_is_found() {
         "docs::claims::exists",
         "docs::claims::no_such_test",
         "docs::no_such_file::a_name_of_nothing_is_found",
-        "unit no_such_module::tests::overlapping_occurrences_are_all_found",
+        "unit no_such_module::tests::every_command_is_in_one_group_and_has_an_example",
         "fixtures no-such-case",
         "python test_api.py::test_nothing",
         "node pure.mjs: no such test",

@@ -9,6 +9,8 @@ mod codes;
 mod compose;
 mod evidence;
 mod examples;
+#[cfg(unix)]
+mod facts;
 mod links;
 #[cfg(unix)]
 mod sessions;

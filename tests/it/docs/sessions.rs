@@ -78,3 +78,32 @@ fn sessions_show_what_happens() {
     }
     assert!(count >= 4, "only {count} commands were run");
 }
+
+#[test]
+fn the_demo_repairs_ten_edits_and_refuses_four() {
+    let shown = run(&Project::new(), "restitch demo");
+    assert!(shown.contains("\n10 repaired, 4 refused."), "{shown}");
+    for page in ["README.md", "docs/guide/install.md"] {
+        let text = text_of(page).replace('\n', " ");
+        let words = "demo` shows ten repaired edits and four refused ones";
+        assert!(text.contains(words), "{page} does not say {words}");
+    }
+}
+
+#[test]
+fn doctor_shows_root_state_and_model() {
+    let project = Project::new();
+    let shown = run(&project, "restitch doctor");
+    let state = project.0.path().canonicalize().expect("temp").join("state");
+    for line in [
+        "ok    root: ",
+        &format!("ok    state: {}", state.display()),
+        "ok    model: none is configured",
+    ] {
+        assert!(shown.lines().any(|shown| shown.starts_with(line)), "{line}: {shown}");
+    }
+    // A problem is marked, and the exit code says so, too.
+    fs::write(project.root().join("file"), "").expect("file");
+    let shown = run(&project, "RESTITCH_STATE_DIR=$PWD/file restitch doctor; echo ended with $?");
+    assert!(shown.contains("\nbad   state: ") && shown.ends_with("ended with 3\n"), "{shown}");
+}

@@ -26,8 +26,12 @@ impl Drop for Server {
 
 impl Server {
     fn start(sandbox: &Sandbox) -> Self {
-        let mut child =
-            sandbox.restitch(&["mcp", "--http", "127.0.0.1:0"]).spawn().expect("starts");
+        Self::with(sandbox, &[])
+    }
+
+    fn with(sandbox: &Sandbox, more: &[&str]) -> Self {
+        let arguments = [&["mcp", "--http", "127.0.0.1:0"], more].concat();
+        let mut child = sandbox.restitch(&arguments).spawn().expect("starts");
         let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
         let mut after = |start: &str| {
             let line = lines.find_map(|line| line.ok()?.strip_prefix(start).map(str::to_owned));
@@ -180,4 +184,38 @@ fn a_token_that_others_can_read_is_refused() {
     assert_eq!(out.status.code(), Some(2));
     let text = String::from_utf8_lossy(&out.stderr).into_owned();
     assert!(text.contains("others can read") && text.contains("chmod 600"), "{text}");
+}
+
+/// A proxy in front asks under the name that its clients use.
+#[test]
+fn a_host_and_an_origin_that_are_allowed_get_in() {
+    let sandbox = Sandbox::new();
+    let more = ["--allow-host", "edits.example.com", "--allow-origin", "https://app.example.com"];
+    let server = Server::with(&sandbox, &more);
+    let from = |host: &str, origin: &str| {
+        let head = format!("{}origin: {origin}\r\n", server.head(host));
+        server.ask(&head, &hello()).0
+    };
+    assert_eq!(from("edits.example.com", "https://app.example.com"), 200);
+    assert_eq!(from("edits.example.com", "https://other.example.com"), 403);
+    assert_eq!(from("other.example.com", "https://app.example.com"), 403);
+}
+
+#[test]
+fn a_token_file_that_is_missing_is_made_for_its_owner_only() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.above().join("token");
+    let name = file.to_str().expect("path");
+    let mut child = sandbox
+        .restitch(&["mcp", "--http", "127.0.0.1:0", "--token-file", name])
+        .spawn()
+        .expect("starts");
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().expect("piped")).read_line(&mut line).expect("a line");
+    let address = line.trim().trim_start_matches("listening on http://").trim_end_matches("/mcp");
+    let token = std::fs::read_to_string(&file).expect("token").trim().to_owned();
+    let server = Server { child, address: address.parse().expect("an address"), token };
+    let mode = std::fs::metadata(&file).expect("token").permissions().mode() & 0o777;
+    assert_eq!((mode, server.token.len() >= 32), (0o600, true));
+    assert_eq!(server.ask(&server.head("localhost"), &hello()).0, 200);
 }

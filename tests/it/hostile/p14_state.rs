@@ -112,6 +112,55 @@ fn without_a_home_it_is_said_that_undo_is_off() {
 }
 
 #[test]
+fn without_a_variable_the_history_is_below_the_home_and_for_its_owner_only() {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "one\n");
+    let home = sandbox.above().join("home");
+    fs::create_dir(&home).expect("home");
+    let mut command = sandbox.restitch(&["edit", "f", "--old", "one", "--new", "two"]);
+    command.env_remove("RESTITCH_STATE_DIR").env_remove("XDG_STATE_HOME").env("HOME", &home);
+    assert_eq!(super::finish(command, b"").status.code(), Some(0));
+    let state = home.join(".local/state/restitch");
+    assert_eq!(fs::metadata(&state).expect("state").permissions().mode() & 0o777, 0o700);
+    assert!(names_below(&state).iter().any(|name| name.ends_with("/log")));
+}
+
+#[test]
+fn a_root_keeps_at_most_10000_commits() {
+    const MOST: usize = 10_000;
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "0\n");
+    let options = DiskOptions { state: Some(sandbox.state()), ..DiskOptions::default() };
+    let store = DiskStore::open_with(&sandbox.root(), options).expect("store");
+    let text = |n: usize| format!("{n}\n").into_bytes();
+    let commit = |n: usize| {
+        let edit = whole_file_edit(&work_path("f"), Some(&text(n)), &text(n + 1));
+        block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit")[0].revision
+    };
+    assert_eq!(commit(0), 1);
+    // As many commits as would take minutes: the first one's lines with other numbers.
+    let log = names_below(&sandbox.state()).into_iter().find(|name| name.ends_with("/log"));
+    let log = log.expect("log");
+    let one = fs::read_to_string(&log).expect("log");
+    assert!(one.contains("\"revision\":1,") && one.trim_end().ends_with(":1}"), "{one}");
+    let all: String = (1..=MOST + 100)
+        .map(|n| {
+            let one = one.replace("\"revision\":1,", &format!("\"revision\":{n},"));
+            format!("{}:{n}}}\n", one.trim_end().trim_end_matches(":1}"))
+        })
+        .collect();
+    fs::write(&log, all).expect("log");
+    // It is looked at every now and then.
+    for n in 1..70 {
+        commit(n);
+    }
+    let kept = block_on(store.log()).expect("log").len();
+    println!("{} commits, {kept} of them kept", MOST + 169);
+    assert!(kept <= MOST + 64 && kept >= MOST - 64, "{kept}");
+    block_on(store.undo(None, UndoMode::Write)).expect("the newest can be undone");
+}
+
+#[test]
 fn a_journal_whose_root_is_gone_is_set_aside() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "one\n");

@@ -102,6 +102,24 @@ fn r9_the_second_identical_call_costs_no_request() {
     assert_eq!(server.seen().len(), 2);
 }
 
+#[test]
+fn with_answers_on_the_disk_the_next_process_asks_nothing() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let config = bench.state.path().join("my.toml");
+    for (section, asked) in [("", [2, 4]), ("[model]\ndisk_cache = true\n", [6, 6])] {
+        std::fs::write(&config, section).expect("written");
+        for asked in asked {
+            bench.put("lib.rs", FILE);
+            let config = config.clone();
+            bench.edit_with(&server, "lib.rs", OLD, NEW, |command| {
+                command.arg("--config").arg(config)
+            });
+            assert_eq!((bench.read("lib.rs"), server.seen().len()), (after(), asked), "{section}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn fifty_concurrent_identical_misses_cost_one_request_an_ask() {
     let bench = Bench::with("lib.rs", FILE);

@@ -3,6 +3,8 @@
 
 mod adversarial;
 mod broken;
+#[cfg(unix)]
+mod budget;
 mod figures;
 mod mine;
 mod prompt;

@@ -113,15 +113,9 @@ fn an_old_answer_under_its_own_name_is_checked_again() {
     assert_eq!((sandbox.text(), model.seen().len()), (edited(&["bonus"]), 2));
 }
 
-/// Nothing of the code, the paths or the keys is on the server, nor goes over the line.
-#[test]
-fn nothing_there_can_be_read() {
-    let Some(redis) = Redis::start("nothing_there_can_be_read") else { return };
-    let (model, url) = (good_model(), redis.url());
-    let sandbox = Sandbox::new();
-    let limits =
-        "[shared]\ntimeout = 30\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 1000\n";
-    let mut command = sandbox.configured(&model, &url, limits);
+/// What the server is sent while something is done, as it shows that itself: a line for each
+/// command.
+fn watched(redis: &Redis, work: impl FnOnce()) -> Vec<u8> {
     let end = "the-end-of-the-test";
     let mut line = UnixStream::connect(redis.folder.path().join("socket")).expect("connected");
     line.write_all(b"MONITOR\r\n").expect("sent");
@@ -137,10 +131,44 @@ fn nothing_there_can_be_read() {
         }
         sent
     });
-    wait_for(edit(&mut command, "mortgage").spawn().expect("starts"));
-    assert_eq!(sandbox.text(), edited(&["mortgage"]));
+    work();
     redis.set(end, b"1");
-    let sent = monitor.join().expect("watched");
+    monitor.join().expect("watched")
+}
+
+/// An edit is two questions here.
+#[test]
+fn a_question_costs_three_requests_and_a_kept_answer_one() {
+    let test = "a_question_costs_three_requests_and_a_kept_answer_one";
+    let Some(redis) = Redis::start(test) else { return };
+    let (model, url) = (good_model(), redis.url());
+    for requests in [3, 1] {
+        let sent = watched(&redis, || {
+            let sandbox = Sandbox::new();
+            sandbox.edit(&model, Some(&url), "pension");
+            assert_eq!(sandbox.text(), edited(&["pension"]));
+        });
+        let sent = String::from_utf8_lossy(&sent).into_owned();
+        // Not those that a script makes inside the server.
+        let own = sent.lines().filter(|line| !line.contains(" lua] "));
+        let own = own.filter(|line| line.contains("\"restitch:"));
+        assert_eq!(own.count(), 2 * requests, "{sent}");
+    }
+}
+
+/// Nothing of the code, the paths or the keys is on the server, nor goes over the line.
+#[test]
+fn nothing_there_can_be_read() {
+    let Some(redis) = Redis::start("nothing_there_can_be_read") else { return };
+    let (model, url) = (good_model(), redis.url());
+    let sandbox = Sandbox::new();
+    let limits =
+        "[shared]\ntimeout = 30\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 1000\n";
+    let mut command = sandbox.configured(&model, &url, limits);
+    let sent = watched(&redis, || {
+        wait_for(edit(&mut command, "mortgage").spawn().expect("starts"));
+    });
+    assert_eq!(sandbox.text(), edited(&["mortgage"]));
     let mut there: Vec<u8> = redis.keys("*").concat().into_bytes();
     redis.keys("answer").iter().for_each(|key| there.extend(redis.get(key)));
     assert_eq!(redis.keys("calls").len() + redis.keys("calls-of-key").len(), 2);
