@@ -79,7 +79,7 @@ async fn in_a_folder() {
 async fn what_cannot_be_opened_is_told_by_name() {
     for (url, why) in [
         ("s3://", "names no bucket"),
-        ("ftp://host/a", "no storage that is known"),
+        ("ftp://host/a", "is not a known storage"),
         ("s3://bucket/a/../b", "`..`"),
         ("file:///nowhere-of-restitch/at/all", "No such file"),
     ] {

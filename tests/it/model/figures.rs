@@ -106,7 +106,9 @@ fn r9_the_second_identical_call_costs_no_request() {
 fn with_answers_on_the_disk_the_next_process_asks_nothing() {
     let bench = Bench::with("lib.rs", FILE);
     let server = server();
-    let config = bench.state.path().join("my.toml");
+    // Not in the state folder, which is not taken when it has the files of others.
+    let folder = tempfile::tempdir().expect("folder");
+    let config = folder.path().join("my.toml");
     for (section, asked) in [("", [2, 4]), ("[model]\ndisk_cache = true\n", [6, 6])] {
         std::fs::write(&config, section).expect("written");
         for asked in asked {

@@ -125,7 +125,7 @@ async fn numbers_and_anchors_are_carried_over_own_edits() {
     let call = json!({ "from": { "path": "a.txt", "start_line": 2, "snapshot": snapshot }, "to": { "after_line": 5, "snapshot": snapshot } });
     let reply = session.ok(call).await;
     assert_eq!(session.text("a.txt").as_deref(), Some("zero\none\nthree\nfour\nfive\ntwo\n"));
-    assert!(reply.message.contains("what was line 2 is line 3 now"), "{}", reply.message);
+    assert!(reply.message.contains("what was line 2 is now line 3"), "{}", reply.message);
     let call = json!({ "from": { "path": "a.txt", "start_line": anchor(3), "end_line": anchor(4) }, "to": { "anchor": anchor(1) } });
     let reply = session.call("move_lines", call).await;
     assert_eq!(reply.code, Some(EditCode::NoChange), "they stand there: {}", reply.message);
