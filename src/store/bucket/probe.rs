@@ -145,20 +145,20 @@ mod tests {
         let state = tempfile::tempdir().expect("folder");
         let options =
             BucketOptions { state: Some(state.path().into()), ..BucketOptions::default() };
-        let memory = Memory::new("s3://bucket/one", &options);
-        assert!(!memory.is_fresh());
-        memory.remember();
-        assert!(memory.is_fresh());
-        assert!(Memory::new("s3://bucket/two", &options).is_fresh(), "it is of the bucket");
-        assert!(!Memory::new("s3://other/one", &options).is_fresh());
+        let cache = ProbeCache::new("s3://bucket/one", &options);
+        assert!(!cache.is_fresh());
+        cache.record_success();
+        assert!(cache.is_fresh());
+        assert!(ProbeCache::new("s3://bucket/two", &options).is_fresh(), "it is of the bucket");
+        assert!(!ProbeCache::new("s3://other/one", &options).is_fresh());
         let age = |by: u64| {
-            let known = BTreeMap::from([(memory.name.clone(), millis() - by)]);
-            let file = memory.file.as_ref().expect("a file");
+            let known = BTreeMap::from([(cache.name.clone(), millis() - by)]);
+            let file = cache.file.as_ref().expect("a file");
             fs::write(file, serde_json::to_string(&known).expect("JSON")).expect("written");
         };
         age(DAY - 60_000);
-        assert!(memory.is_fresh());
+        assert!(cache.is_fresh());
         age(DAY);
-        assert!(!memory.is_fresh());
+        assert!(!cache.is_fresh());
     }
 }
