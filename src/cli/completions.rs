@@ -1,13 +1,16 @@
 //! `restitch completions` and `restitch man`
 
-use std::io;
+use std::io::Write as _;
 
 use super::args::{CompletionsArgs, ManArgs};
 use super::exit::Exit;
-use super::help;
+use super::{help, out};
 
 pub(crate) fn run(args: &CompletionsArgs) -> Exit {
-    clap_complete::generate(args.shell, &mut help::command(), "restitch", &mut io::stdout().lock());
+    // By way of memory: the generator panics where the pipe is closed.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut help::command(), "restitch", &mut script);
+    let _ = out::stdout().write_all(&script);
     Exit::Done
 }
 

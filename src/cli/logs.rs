@@ -1,4 +1,4 @@
-//! Logs on stderr, by `RESTITCH_LOG` (as `info`, `restitch::resolve=debug`). Only events
+//! Logs on stderr, by `RESTITCH_LOG` (as `info`, `restitch::correct=debug`). Only events
 //! of this crate: what libraries log may hold headers or bodies.
 
 use tracing_subscriber::filter::{EnvFilter, FilterExt as _, filter_fn};

@@ -386,18 +386,7 @@ impl EditReport {
         let mut last = 0;
         for (at, v) in self.verifications.iter().enumerate() {
             if at > 0 && out.len() > MAX_EDITS_TEXT {
-                let rest = &self.spans[at..];
-                let ranges = rest.iter().take(12).map(|span| {
-                    let (start, end) = (span.after.start_line, span.after.end_line);
-                    format!("{}-{}", start.max(1), end.max(start))
-                });
-                let ranges: Vec<String> = ranges.collect();
-                out.push_str(&format!(
-                    "\n… {} not shown; to check them, read ranges {}",
-                    pluralize(rest.len(), "edit"),
-                    ranges.join(", ")
-                ));
-                return;
+                return self.push_unshown(out, at);
             }
             if originals == OriginalLines::Shown {
                 push_originals(out, v);
@@ -416,6 +405,31 @@ impl EditReport {
             last = shown.last().and_then(|line| number_of(line)).unwrap_or(last);
             push_lines(out, shown.into_iter(), 160);
         }
+        if self.spans.len() > self.verifications.len() {
+            self.push_unshown(out, self.verifications.len());
+        }
+    }
+
+    /// How many edits are not shown, and where the first of them are.
+    fn push_unshown(&self, out: &mut String, from: usize) {
+        let rest = &self.spans[from..];
+        let mut ranges: Vec<String> = Vec::new();
+        for span in rest {
+            let (start, end) = (span.after.start_line, span.after.end_line);
+            let range = format!("{}-{}", start.max(1), end.max(start));
+            if ranges.last() == Some(&range) {
+                continue;
+            }
+            if ranges.len() == 12 {
+                break;
+            }
+            ranges.push(range);
+        }
+        out.push_str(&format!(
+            "\n… {} not shown; to check them, read ranges {}",
+            pluralize(rest.len(), "edit"),
+            ranges.join(", ")
+        ));
     }
 
     /// How lines moved, and the warnings.

@@ -453,3 +453,45 @@ fn a_result_is_compared_with_the_agents_next_edit() {
         assert_eq!(failures[0]["file_known"], is_read, "{said}");
     }
 }
+
+/// Without a model, and with one that answers from the agent's next call.
+#[test]
+fn failed_edits_are_replayed_without_a_model_and_with_one_that_knows() {
+    let file = "use crate::Item;\n\npub fn total_price(items: &[Item], tax: f64) -> f64 {\n    sum(items) * tax\n}\n\npub fn count(items: &[Item]) -> usize {\n    items.len()\n}\n";
+    let case = |id: &str, old: &str, new: &str, next: [&str; 2]| {
+        let retry = serde_json::json!({ "old_str": next[0], "new_str": next[1] });
+        let case = serde_json::json!({ "id": id, "file": "lib.rs", "before": file, "old_str": old, "new_str": new, "retry": retry });
+        format!("{case}\n")
+    };
+    let cases = [
+        case(
+            "lenient",
+            "        items.len()\n",
+            "        items.len() + 1\n",
+            ["    items.len()", "    items.len() + 1"],
+        ),
+        case(
+            "asked",
+            "pub fn total(items: &[Item]) -> f64 {",
+            "pub fn total(items: &[Item], discount: f64) -> f64 {",
+            [
+                "pub fn total_price(items: &[Item], tax: f64) -> f64 {",
+                "pub fn total_price(items: &[Item], tax: f64, discount: f64) -> f64 {",
+            ],
+        ),
+    ];
+    let root = tempfile::tempdir().expect("folder");
+    let list = root.path().join("failed.jsonl");
+    write(&list, &cases.concat());
+    let run = restitch(&["replay", &list.to_string_lossy(), "--json"]);
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
+    let said: serde_json::Value = serde_json::from_slice(&run.stdout).expect("JSON");
+    let [lenient, asked] = &said["cases"].as_array().expect("cases")[..] else { panic!("{said}") };
+    assert_eq!(lenient["without_model"]["ending"], "right", "{lenient}");
+    assert!(lenient["with_model"].is_null(), "{lenient}");
+    assert_eq!(asked["without_model"]["ending"], "refused", "{asked}");
+    assert_eq!(asked["with_model"]["ending"], "right", "{asked}");
+    assert_eq!(asked["with_model"]["asked"], serde_json::json!(["correct_old"]), "{asked}");
+    write(&list, "{}\n");
+    assert_eq!(restitch(&["replay", &list.to_string_lossy()]).status.code(), Some(2));
+}

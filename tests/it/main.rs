@@ -11,6 +11,7 @@ mod agents;
 mod apply;
 #[cfg(all(unix, feature = "object-store"))]
 mod buckets;
+mod commands;
 mod disk;
 mod docs;
 mod format;
@@ -56,6 +57,7 @@ fn areas_for_posix() {
         include_str!("hostile/p08_ignore_files.rs"),
         include_str!("hostile/p10_http.rs"),
         include_str!("hostile/p14_state.rs"),
+        include_str!("hostile/p16_bounds.rs"),
         include_str!("hostile/storm.rs"),
         include_str!("report_page.rs"),
     ];

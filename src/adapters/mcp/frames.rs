@@ -539,4 +539,42 @@ mod tests {
         ];
         assert_eq!(answers, wanted);
     }
+
+    /// While calls wait, no more is read than the bound; once they are let in, the rest is.
+    #[tokio::test]
+    async fn no_more_is_read_than_the_bytes_that_may_wait() {
+        const CALL: usize = 5 << 20;
+        const CALLS: usize = 20;
+        let (mut client, from) = tokio::io::duplex(1 << 16);
+        let (to, mut calls) = tokio::io::duplex(1 << 16);
+        let (back, _refused) = mpsc::channel(16);
+        let reader = tokio::spawn(let_in(from, to, back, Traffic::new(None), CALL * 2));
+        let (tell, mut taken) = watch::channel(0);
+        let writer = tokio::spawn(async move {
+            for id in 0..CALLS {
+                let call = format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"x":"{}"}}}}"#,
+                    "x".repeat(CALL)
+                );
+                let line = format!("{call}\n");
+                tokio::io::AsyncWriteExt::write_all(&mut client, line.as_bytes())
+                    .await
+                    .expect("sent");
+                tell.send_replace(id + 1);
+            }
+        });
+        // Nothing is taken off the other side: after a while no further call is read.
+        while tokio::time::timeout(Duration::from_secs(2), taken.changed()).await.is_ok() {}
+        let most = MOST_WAITING / CALL + 2;
+        assert!((most - 3..=most).contains(&*taken.borrow()), "{} calls", *taken.borrow());
+        let mut bytes = 0;
+        let mut piece = vec![0; 1 << 20];
+        while bytes < CALL * CALLS {
+            let read = tokio::io::AsyncReadExt::read(&mut calls, &mut piece).await.expect("read");
+            assert!(read > 0, "closed after {bytes} bytes");
+            bytes += read;
+        }
+        writer.await.expect("all were taken");
+        reader.abort();
+    }
 }

@@ -17,7 +17,19 @@ use super::{pages, repo, text_of};
 const OPEN: &str = "<!-- shown by:";
 
 /// Pages of which each section needs a comment. A folder stands for all its pages.
-const REQUIRED: &[&str] = &["README.md", "docs/guide"];
+const REQUIRED: &[&str] = &[
+    "README.md",
+    "SECURITY.md",
+    "bindings",
+    "docs/bindings.md",
+    "docs/contributing",
+    "docs/design",
+    "docs/evidence",
+    "docs/guide",
+    "docs/limits.md",
+    "docs/reference",
+    "docs/threat-model.md",
+];
 
 /// Sections that only explain, or that say where to read on.
 const WITHOUT_CLAIMS: &[(&str, &str)] =
@@ -152,7 +164,8 @@ fn sections(text: &str) -> Vec<(String, bool)> {
 
 fn all_pages() -> Vec<String> {
     let bindings = ["node", "python", "wasm"].map(|name| format!("bindings/{name}/README.md"));
-    pages().into_iter().chain(["README.md".to_owned()]).chain(bindings).collect()
+    let others = ["README.md", "SECURITY.md"].map(str::to_owned);
+    pages().into_iter().chain(others).chain(bindings).collect()
 }
 
 fn is_required(page: &str) -> bool {

@@ -21,12 +21,44 @@ struct Entry {
     shown: Shown,
 }
 
+/// What shows that a code means what the page says; the message itself is shown by the test
+/// below, where a call brings it about.
+const TESTS: &[(EditCode, &str)] = &[
+    (EditCode::ReadError, "disk::undo::a_small_change_is_undone_by_either_version_and_the_change"),
+    (
+        EditCode::WriteError,
+        "disk::kinds::read_only_files_are_refused_and_untouched, disk::kinds::a_full_file_system_leaves_the_old_file",
+    ),
+    (
+        EditCode::Conflict,
+        "disk::undo::a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict",
+    ),
+    (EditCode::NoOccurrence, "matching::bounds::a_stale_line_in_a_long_call_is_named"),
+    (
+        EditCode::OccurrenceMismatch,
+        "matching::seed_004::r7_expected_replacements_hold_for_the_final_reading, commands::the_options_of_edit_do_what_they_say",
+    ),
+    (
+        EditCode::StaleAnchor,
+        "reading::seeds::seed_002_1_affected_ranges_are_identified_on_a_mismatch",
+    ),
+    (
+        EditCode::Blocked,
+        "disk::paths::protected_files_are_refused_through_links_and_allowed_when_asked_for, unit session::guard::tests::completion_without_exploration_is_blocked_in_the_known_form",
+    ),
+    (
+        EditCode::Unencodable,
+        "hostile::p04_encodings::a_character_is_written_in_the_files_encoding_or_not_at_all",
+    ),
+];
+
 /// Where the message on the page comes from.
 enum Shown {
     /// A call that is refused with it, made by the real program.
     Call(&'static str, fn() -> Value),
-    /// A message as the source has it: no single call brings it about.
-    Text(&'static str),
+    /// A message that no single call brings about, with the file of the source that has it, and
+    /// its words there.
+    Text(&'static str, &'static str, &'static str),
 }
 
 use Shown::{Call, Text};
@@ -82,7 +114,11 @@ fn entries() -> Vec<Entry> {
         entry(
             EditCode::ReadError,
             "This is a fault, not a mistake in the call. Check permissions and the disk.",
-            Text("EDIT_FILE_READ_ERROR: cannot read `PATH`: ERROR"),
+            Text(
+                "EDIT_FILE_READ_ERROR: cannot read `PATH`: ERROR",
+                "src/store/refusals.rs",
+                "cannot read `{path}`: {error}",
+            ),
         ),
         entry(
             EditCode::WriteError,
@@ -102,6 +138,8 @@ fn entries() -> Vec<Entry> {
             "Nothing was written. Send the same call again.",
             Text(
                 "EDIT_CONFLICT: `PATH` was changed where the edit goes, after it was read (REASON)\nNext: Nothing was written. Send the same call again.",
+                "src/store/commit.rs",
+                "was changed where the edit goes, after it was read",
             ),
         ),
         entry(
@@ -151,8 +189,9 @@ fn entries() -> Vec<Entry> {
         entry(
             EditCode::Syntax,
             "Quote the place as the file has it, and check the brackets of `new_str`.",
-            Text(
-                "EDIT_SYNTAX: old_str is at line LINE with different indentation, and new_str there would leave brackets or literals unclosed\nNext: Read around line LINE, quote it as the file has it, and check the brackets of new_str.",
+            Call(
+                "edit_file",
+                || json!({ "path": "call.js", "old_str": "f(a, b)", "new_str": "f(a, b) // checked" }),
             ),
         ),
         entry(
@@ -180,6 +219,7 @@ fn fill(root: &Path) {
     let files: &[(&str, &[u8])] = &[
         ("server.go", GO.as_bytes()),
         ("area.py", PYTHON.as_bytes()),
+        ("call.js", b"g(f( a,b ));\n"),
         ("f.go", b"func f() {\n\t\ta()\n\t\tb()\n}\n"),
         ("ports.ini", b"[a]\nport = 80\n[b]\nport = 80\n"),
         ("logo.png", b"\x89PNG\r\n\0\0"),
@@ -210,6 +250,8 @@ fn sentences(message: &str) -> usize {
     own.map(|(_, line)| 1 + line.matches(". ").count()).sum()
 }
 
+const THIS: &str = "docs::codes::every_code_has_its_meaning_its_message_and_what_to_do";
+
 #[test]
 #[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 fn every_code_has_its_meaning_its_message_and_what_to_do() {
@@ -220,7 +262,7 @@ fn every_code_has_its_meaning_its_message_and_what_to_do() {
         .iter()
         .filter_map(|entry| match &entry.shown {
             Call(tool, arguments) => Some((*tool, arguments())),
-            Text(_) => None,
+            Text(..) => None,
         })
         .collect();
     let answers = messages(&calls);
@@ -232,13 +274,19 @@ fn every_code_has_its_meaning_its_message_and_what_to_do() {
         let code = entry.code;
         let message = match entry.shown {
             Call(..) => answers.next().expect("an answer"),
-            Text(text) => text.to_owned(),
+            Text(text, file, words) => {
+                assert!(text_of(file).contains(words), "{file} has no `{words}`");
+                text.to_owned()
+            }
         };
         assert!(message.starts_with(&format!("{code}: ")), "{code}: {message}");
         assert!(sentences(&message) <= 4, "{code} takes more than four sentences: {message}");
         let meaning = comment(&source, &format!("{code:?}"));
+        let others = TESTS.iter().filter(|(other, _)| *other == code).map(|(_, tests)| *tests);
+        let own = matches!(entry.shown, Call(..)).then_some(THIS);
+        let tests = own.into_iter().chain(others).collect::<Vec<_>>().join(", ");
         page.push_str(&format!(
-            "## {code}\n\n{meaning}\n\n```text\n{}\n```\n\n{}\n\n",
+            "## {code}\n\n{meaning}\n\n```text\n{}\n```\n\n{} <!-- shown by: {tests} -->\n\n",
             message.trim_end(),
             entry.next
         ));

@@ -124,3 +124,32 @@ fn readme_and_changelog_stay_short() {
         assert!(lines <= most, "{page} has {lines} lines; {most} are enough");
     }
 }
+
+/// Paths of the repository that the pages for contributors name.
+fn paths(text: &str) -> Vec<&str> {
+    let inline = text.split('`').enumerate().filter(|(at, _)| at % 2 == 1).map(|(_, part)| part);
+    let is_path = |part: &&str| {
+        let known = ["src/", "tests/", "scripts/", "prompts/", "fixtures/", ".ci/", "bindings/"];
+        known.iter().any(|start| part.starts_with(start))
+    };
+    inline.flat_map(|part| part.split([' ', ';', ','])).filter(is_path).collect()
+}
+
+#[test]
+fn every_path_that_contributors_are_told_is_there() {
+    let mut count = 0;
+    let mut wrong = Vec::new();
+    for page in pages().iter().filter(|page| page.starts_with("docs/contributing/")) {
+        // Fenced blocks are drawings.
+        let text: String = text_of(page).split("```").step_by(2).collect();
+        for path in paths(&text) {
+            count += 1;
+            if !repo(path).exists() {
+                wrong.push(format!("{page}: there is no {path}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(count > 30, "only {count} paths were seen");
+    assert_eq!(paths("in `src/a.rs` and `src/b c` and `x/y`"), ["src/a.rs", "src/b"]);
+}

@@ -11,6 +11,7 @@ mod evidence;
 mod examples;
 #[cfg(unix)]
 mod facts;
+mod limits;
 mod links;
 #[cfg(unix)]
 mod sessions;

@@ -24,6 +24,8 @@ mod p13_terminal;
 mod p14_state;
 mod p15_init;
 #[cfg(unix)]
+mod p16_bounds;
+#[cfg(unix)]
 mod storm;
 
 use std::fs;

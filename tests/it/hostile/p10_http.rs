@@ -219,3 +219,56 @@ fn a_token_file_that_is_missing_is_made_for_its_owner_only() {
     assert_eq!((mode, server.token.len() >= 32), (0o600, true));
     assert_eq!(server.ask(&server.head("localhost"), &hello()).0, 200);
 }
+
+/// What comes until the server closes, and when.
+fn until_closed(mut stream: TcpStream) -> (String, Duration) {
+    let start = Instant::now();
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("timeout");
+    let mut answer = Vec::new();
+    let mut piece = [0; 1024];
+    while let Ok(count @ 1..) = stream.read(&mut piece) {
+        answer.extend_from_slice(&piece[..count]);
+    }
+    (String::from_utf8_lossy(&answer).into_owned(), start.elapsed())
+}
+
+#[test]
+fn a_request_that_does_not_end_is_closed() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox);
+    let mut half = TcpStream::connect(server.address).expect("connects");
+    half.write_all(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx").expect("sends");
+    let head = std::thread::spawn(move || until_closed(half));
+    let body = crate::disk::is_long_run().then(|| {
+        let mut stream = TcpStream::connect(server.address).expect("connects");
+        let head = server.head("localhost");
+        let text = format!("POST /mcp HTTP/1.1\r\n{head}content-length: 100\r\n\r\n{{\"x\":");
+        stream.write_all(text.as_bytes()).expect("sends");
+        std::thread::spawn(move || until_closed(stream))
+    });
+    let (_, took) = head.join().expect("ends");
+    println!("half a head was closed after {took:?}");
+    assert!((8..25).contains(&took.as_secs()), "{took:?}");
+    let Some(body) = body else {
+        return crate::disk::skip("half a body", "it takes 30 s: RESTITCH_LONG=1");
+    };
+    let (answer, took) = body.join().expect("ends");
+    println!("half a body was answered after {took:?}");
+    assert!(answer.starts_with("HTTP/1.1 408") && took.as_secs() >= 28, "{took:?}: {answer}");
+}
+
+#[test]
+fn sessions_that_are_idle_for_five_minutes_make_room() {
+    if !crate::disk::is_long_run() {
+        return crate::disk::skip("idle sessions", "it takes five minutes: RESTITCH_LONG=1");
+    }
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox);
+    let begin = || server.ask(&server.head("localhost"), &hello()).0;
+    assert!((0..64).all(|_| begin() == 200));
+    assert_eq!(begin(), 503);
+    std::thread::sleep(Duration::from_secs(290));
+    assert_eq!(begin(), 503, "before that they stay");
+    std::thread::sleep(Duration::from_secs(15));
+    assert_eq!(begin(), 200);
+}

@@ -208,3 +208,55 @@ fn a_clock_that_jumps_drops_nothing() {
     let revisions = block_on(store.log()).expect("log");
     assert_eq!(revisions.len(), 130, "nothing was dropped");
 }
+
+/// A log with many commits of the past, made of the first real one: when each was made.
+fn forge(log: &str, times: impl Iterator<Item = u64>) -> String {
+    let first = log.lines().next().expect("a commit");
+    let mut entry: serde_json::Value = serde_json::from_str(first).expect("JSON");
+    let lines = times.zip(1..).map(|(millis, revision): (u64, u64)| {
+        entry["begin"]["revision"] = revision.into();
+        entry["begin"]["unix_millis"] = millis.into();
+        format!("{entry}\n{}\n", json!({ "done": revision }))
+    });
+    lines.collect()
+}
+
+/// The oldest revision that is left of forged ones, after some real commits.
+fn oldest_after(times: impl Fn(u64) -> Vec<u64>) -> (u64, usize) {
+    let sandbox = Sandbox::new();
+    sandbox.write("f", "0\n");
+    let options = DiskOptions { state: Some(sandbox.state()), ..DiskOptions::default() };
+    let store = DiskStore::open_with(&sandbox.root(), options.clone()).expect("store");
+    let text = |n: usize| format!("{n}\n").into_bytes();
+    let commit = |store: &DiskStore, n: usize| {
+        let edit = whole_file_edit(&work_path("f"), Some(&text(n)), &text(n + 1));
+        block_on(store.commit(vec![edit], CommitOptions::default())).expect("commit");
+    };
+    commit(&store, 0);
+    let log = names_below(&sandbox.state()).into_iter().find(|name| name.ends_with("/log"));
+    let log = log.expect("log");
+    let now_millis = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let times = times(u64::try_from(now_millis.expect("time").as_millis()).expect("small"));
+    let forged = forge(&fs::read_to_string(&log).expect("log"), times.into_iter());
+    drop(store);
+    fs::write(&log, forged).expect("log");
+    let store = DiskStore::open_with(&sandbox.root(), options).expect("store");
+    // What is too old is looked for every 64 commits.
+    for n in 1..66 {
+        commit(&store, n);
+    }
+    let left = block_on(store.log()).expect("log");
+    block_on(store.undo(None, UndoMode::Apply)).expect("the newest can be undone");
+    (left.iter().map(|revision| revision.revision).min().expect("some"), left.len())
+}
+
+const DAY: u64 = 24 * 3600 * 1000;
+
+#[test]
+fn commits_that_are_too_old_are_deleted() {
+    // One a day, until three weeks ago: those that are older than 30 days, and have 30 days with
+    // commits after them.
+    let (oldest, left) = oldest_after(|now| (0..80).map(|n| now - (100 - n) * DAY).collect());
+    println!("of 80 daily commits those from revision {oldest} on are left: {left} in all");
+    assert!((51..=53).contains(&oldest), "{oldest}");
+}

@@ -62,6 +62,8 @@ const INDENTATION: &[Row] = rows! {
     a_depth_that_old_str_has_not: "def f():\n    if a:\n        pass\n", "def f():\n  if a:\n    pass", "def f():\n  for b in a:\n    if b:\n      return 1" => After("indentation", "def f():\n    for b in a:\n        if b:\n            return 1\n");
     new_lines_at_the_files_depth: "f {\n\t\ta();\n\t\tb();\n}\n", "\ta();\n\tb();\n", "\ta();\n\t\tnew();\n\tb();\n" => Refused(EditCode::Ambiguous);
     wrapped_in_a_block: "f {\n\t\ta();\n\t\tb();\n}\n", "\ta();\n\tb();\n", "\tif x {\n\t\ta();\n\t\tb();\n\t}\n" => After("indentation", "f {\n\t\tif x {\n\t\t\ta();\n\t\t\tb();\n\t\t}\n}\n");
+    no_line_is_kept_and_new_str_is_at_the_files_depth: "f {\n\t\ta();\n\t\tb();\n}\n", "\ta();\n\tb();\n", "\t\tc();\n\t\td();\n" => After("indentation", "f {\n\t\tc();\n\t\td();\n}\n");
+    no_line_is_kept_and_new_str_is_not_at_the_files_depth: "f {\n\t\ta();\n\t\tb();\n}\n", "\ta();\n\tb();\n", "\tc();\n\td();\n" => After("indentation", "f {\n\t\tc();\n\t\td();\n}\n");
     twins_at_two_depths: "a {\n\tx();\n\ty();\n}\nb {\n\t\t\tx();\n\t\t\ty();\n}\n", "\t\tx();\n\t\ty();\n", "\t\tx();\n\t\tz();\n" => Refused(EditCode::OccurrenceMismatch);
 };
 

@@ -13,6 +13,7 @@ mod real;
 mod rules;
 mod safety;
 pub(crate) mod server;
+mod settings;
 mod visible;
 mod wire;
 

@@ -81,15 +81,23 @@ fn a_spoiled_bucket_is_a_full_one() {
     });
 }
 
+/// The limit is that of one key, or of all.
+const OF_A_KEY: &str = "calls_per_minute = 1000\ncalls_per_minute_per_key = 30\n";
+const OF_ALL: &str = "calls_per_minute = 30\ncalls_per_minute_per_key = 1000\n";
+
 /// Processes that ask different questions, each within its own budget of time.
-fn storm(shared: &str, processes: usize) -> (Vec<Instant>, Vec<Value>, Instant, String) {
+fn storm(
+    shared: &str,
+    processes: usize,
+    limits: &str,
+) -> (Vec<Instant>, Vec<Value>, Instant, String) {
     let arrivals: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let log = arrivals.clone();
     let model = ModelServer::start(move |seen, _| {
         log.lock().expect("log").push(Instant::now());
         good(seen)
     });
-    let config = "[shared]\ntimeout = 30\ncalls_per_minute = 1000\ncalls_per_minute_per_key = 30\n";
+    let config = format!("[shared]\ntimeout = 30\n{limits}");
     let sandboxes: Vec<Sandbox> = (0..processes)
         .map(|number| {
             let sandbox = Sandbox::new();
@@ -103,7 +111,7 @@ fn storm(shared: &str, processes: usize) -> (Vec<Instant>, Vec<Value>, Instant, 
         let running: Vec<_> = sandboxes
             .iter()
             .map(|sandbox| {
-                let command = sandbox.configured(&model, shared, config);
+                let command = sandbox.configured(&model, shared, &config);
                 scope.spawn(move || sandbox.batch(command, &WORDS[..count(2, 12)]))
             })
             .collect();
@@ -118,15 +126,23 @@ fn storm(shared: &str, processes: usize) -> (Vec<Instant>, Vec<Value>, Instant, 
 
 #[test]
 fn a_fleet_does_not_run_over_its_limit() {
-    let Some(redis) = Redis::start("a_fleet_does_not_run_over_its_limit") else { return };
-    let (arrivals, replies, start, _) = storm(&redis.url(), 4);
+    for (limits, whose) in [(OF_A_KEY, "of one key"), (OF_ALL, "of all")] {
+        let Some(redis) = Redis::start("a_fleet_does_not_run_over_its_limit") else { return };
+        is_held_to(&storm(&redis.url(), 4, limits), whose);
+    }
+}
+
+/// No more requests than 30 a minute, and what was held back went on without the model.
+fn is_held_to(storm: &(Vec<Instant>, Vec<Value>, Instant, String), whose: &str) {
+    let (arrivals, replies, start, _) = storm;
+    let start = *start;
     let bucket = bucket(30);
     for (at, by) in arrivals.iter().enumerate() {
         assert!((at + 1) as f64 <= most(&bucket, start, *by), "{} by {:?}", at + 1, *by - start);
     }
     let (done, held): (Vec<_>, Vec<_>) = replies.iter().partition(|reply| reply["ok"] == true);
     println!(
-        "4 processes, 30 requests a minute of one key ({} at once): {} requests in {:.1} s, {} edits made, {} went on without the model",
+        "4 processes, 30 requests a minute {whose} ({} at once): {} requests in {:.1} s, {} edits made, {} went on without the model",
         bucket.capacity,
         arrivals.len(),
         start.elapsed().as_secs_f64(),
@@ -145,7 +161,7 @@ fn a_fleet_does_not_run_over_its_limit() {
 /// While the server is away, each process keeps to the limit by itself.
 #[test]
 fn without_the_server_each_process_keeps_to_the_limit() {
-    let (arrivals, replies, start, log) = storm("redis://127.0.0.1:1", 2);
+    let (arrivals, replies, start, log) = storm("redis://127.0.0.1:1", 2, OF_A_KEY);
     let bucket = bucket(30);
     for (at, by) in arrivals.iter().enumerate() {
         let most = 2.0 * most(&bucket, start, *by);

@@ -1,0 +1,240 @@
+//! The command line, command by command: what its page in the reference says.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A folder with a file of two functions that look alike, and a state folder beside it.
+struct Project(tempfile::TempDir);
+
+const TWINS: &str = "class A:\n    def f(self):\n        return 1\n\n\nclass B:\n    def f(self):\n        return 1\n";
+
+impl Project {
+    fn new() -> Self {
+        let project = Self(tempfile::tempdir().expect("folder"));
+        fs::create_dir(project.root()).expect("root");
+        project.put("a.py", TWINS);
+        project
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.0.path().join("root")
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.root().join(name), text).expect("written");
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.root().join(name)).expect("file")
+    }
+
+    /// The binary in the folder, with nothing of this process's environment that matters.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+        command
+            .args(arguments)
+            .current_dir(self.root())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.0.path().join("home"))
+            .env("RESTITCH_STATE_DIR", self.0.path().join("state"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str], input: &str) -> (Option<i32>, String, String) {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("starts");
+        // A command that reads no input may have ended by then.
+        let _ =
+            std::io::Write::write_all(&mut child.stdin.take().expect("piped"), input.as_bytes());
+        said(&child.wait_with_output().expect("ends"))
+    }
+}
+
+fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn the_options_of_edit_do_what_they_say() {
+    let both = TWINS.replace("return 1", "return 2");
+    let second = both.replacen("return 2", "return 1", 1);
+    for (options, after) in [
+        (&["--expect", "2"][..], both.as_str()),
+        (&["--all"], &both),
+        (&["--near", "8"], &second),
+        (&["--within", "class B"], &second),
+        (&["--all", "--dry-run"], TWINS),
+        (&["--expect", "3"], TWINS),
+        (&[], TWINS),
+    ] {
+        let project = Project::new();
+        let call = ["edit", "a.py", "--old", "return 1", "--new", "return 2"];
+        let (code, out, _) = project.run(&[&call[..], options].concat(), "");
+        assert_eq!(project.text("a.py"), after, "{options:?}: {out}");
+        let is_refused = after == TWINS && !options.contains(&"--dry-run");
+        assert_eq!(code, Some(i32::from(is_refused)), "{options:?}: {out}");
+        assert_eq!(is_refused, out.starts_with("EDIT_EXPECTED_OCCURRENCE_MISMATCH"), "{out}");
+    }
+    // Texts from a file and from stdin.
+    let project = Project::new();
+    project.put("old", "class A:");
+    let call = ["edit", "a.py", "--old", "@old", "--new", "-", "--quiet"];
+    assert_eq!(project.run(&call, "class C:"), (Some(0), String::new(), String::new()));
+    assert_eq!(project.text("a.py"), TWINS.replace("class A:", "class C:"));
+}
+
+#[test]
+#[cfg_attr(windows, ignore = "a read-only file is another thing there")]
+fn the_exit_code_says_what_happened() {
+    let project = Project::new();
+    project.put("locked", "one\n");
+    let locked = project.root().join("locked");
+    let mut rights = fs::metadata(&locked).expect("file").permissions();
+    rights.set_readonly(true);
+    fs::set_permissions(&locked, rights).expect("read-only");
+    for (arguments, code) in [
+        (&["edit", "a.py", "--old", "class A", "--new", "class C"][..], 0),
+        (&["edit", "a.py", "--old", "class X", "--new", "class Y"], 1),
+        (&["edit", "a.py", "--old", "class X"], 2),
+        (&["--root", "missing", "log"], 2),
+        (&["edit", "locked", "--old", "one", "--new", "two"], 3),
+        (&["--base-url", "http://127.0.0.1:1/v1", "doctor"], 3),
+        (&[], 0),
+    ] {
+        let (ended, out, err) = project.run(arguments, "");
+        assert_eq!(ended, Some(code), "{arguments:?}: {out}{err}");
+    }
+    let (_, out, err) = project.run(&[], "");
+    assert!(format!("{out}{err}").contains("Usage: restitch"), "{out}{err}");
+}
+
+#[test]
+fn a_patch_of_any_form_is_applied_whole_or_not_at_all() {
+    let v4a = |old: &str| {
+        format!(
+            "*** Begin Patch\n*** Update File: a.py\n@@\n-class A:\n+class C:\n*** Update File: b.py\n@@\n-{old}\n+y = 2\n*** End Patch\n"
+        )
+    };
+    let blocks = |old: &str| {
+        format!(
+            "a.py\n<<<<<<< SEARCH\nclass A:\n=======\nclass C:\n>>>>>>> REPLACE\n\nb.py\n<<<<<<< SEARCH\n{old}\n=======\ny = 2\n>>>>>>> REPLACE\n"
+        )
+    };
+    let unified = |old: &str| {
+        format!(
+            "--- a/a.py\n+++ b/a.py\n@@ -1,2 +1,2 @@\n-class A:\n+class C:\n     def f(self):\n--- a/b.py\n+++ b/b.py\n@@ -1 +1 @@\n-{old}\n+y = 2\n"
+        )
+    };
+    for patch in [&v4a as &dyn Fn(&str) -> String, &blocks, &unified] {
+        let project = Project::new();
+        project.put("b.py", "x = 1\n");
+        let (code, out, err) = project.run(&["apply"], &patch("nothing = like(it)"));
+        assert_eq!(code, Some(1), "{out}{err}");
+        assert_eq!(
+            (project.text("a.py").as_str(), project.text("b.py").as_str()),
+            (TWINS, "x = 1\n")
+        );
+        project.put("the.patch", &patch("x = 1"));
+        let (code, out, err) = project.run(&["apply", "the.patch"], "");
+        assert_eq!(code, Some(0), "{out}{err}");
+        assert_eq!(project.text("b.py"), "y = 2\n");
+        assert!(project.text("a.py").starts_with("class C:\n"), "{out}");
+    }
+}
+
+#[test]
+fn files_are_read_searched_and_ranked() {
+    let project = Project::new();
+    project.put("one.txt", "alpha\n");
+    project.put("two.txt", "nothing\nalpha and beta\n");
+    let read = |arguments: &[&str]| project.run(&[&["read", "two.txt"], arguments].concat(), "").1;
+    assert_eq!(read(&[]), "nothing\nalpha and beta\n");
+    assert_eq!(read(&["--offset", "2", "--style", "numbered"]).trim_end(), "<<2>>alpha and beta");
+    assert!(read(&["--ranges", "2-2", "--style", "hashline"]).starts_with("2#"));
+    let (code, out, _) = project.run(&["search", "class"], "");
+    assert_eq!(code, Some(0));
+    assert!(out.contains("a.py") && out.contains("class B:") && !out.contains("one.txt"), "{out}");
+    let (_, out, _) = project.run(&["search", "alpha", "beta"], "");
+    let places = ["two.txt", "one.txt"].map(|name| out.find(name));
+    assert!(places[0].is_some() && places[0] < places[1], "more terms come first: {out}");
+}
+
+#[test]
+#[cfg_attr(windows, ignore = "on Windows what is past is known to one process only")]
+fn the_log_is_newest_first_and_any_revision_is_taken_back() {
+    let project = Project::new();
+    for (old, new) in [("class A", "class C"), ("class B", "class D")] {
+        let (code, out, _) = project.run(&["edit", "a.py", "--old", old, "--new", new], "");
+        assert_eq!(code, Some(0), "{out}");
+    }
+    let (_, log, _) = project.run(&["log"], "");
+    let numbers: Vec<&str> =
+        log.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(numbers, ["2", "1"], "{log}");
+    assert_eq!(project.run(&["undo", "1"], "").0, Some(0));
+    assert_eq!(project.text("a.py"), TWINS.replace("class B", "class D"));
+    assert_eq!(project.run(&["undo", "2"], "").0, Some(0));
+    assert_eq!(project.text("a.py"), TWINS);
+}
+
+#[test]
+fn the_faster_way_to_write_promises_less() {
+    for (options, wanted) in [(&[][..], "durable"), (&["--durability", "rename"], "unknown")] {
+        let project = Project::new();
+        let call = ["--json", "edit", "a.py", "--old", "class A", "--new", "class C"];
+        let (_, out, _) = project.run(&[&call[..], options].concat(), "");
+        let reply: Value = serde_json::from_str(&out).expect("JSON");
+        assert_eq!(reply["report"]["durability"], wanted, "{reply}");
+    }
+}
+
+#[test]
+fn declarations_completions_manual_and_demo_are_printed() {
+    let project = Project::new();
+    for format in ["openai", "openai-responses", "anthropic", "gemini", "mcp"] {
+        let (code, out, _) = project.run(&["schema", format], "");
+        assert_eq!(code, Some(0), "{format}");
+        let declared: Value = serde_json::from_str(&out).expect("JSON");
+        assert!(declared.to_string().contains("\"edit_file\""), "{format}: {declared}");
+    }
+    assert_eq!(project.run(&["schema", "soap"], "").0, Some(2));
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let (code, out, _) = project.run(&["completions", shell], "");
+        assert!(code == Some(0) && out.contains("restitch"), "{shell}: {out}");
+    }
+    assert_eq!(project.run(&["man", "pages"], "").0, Some(0));
+    let page = |name: &str| project.root().join("pages").join(name).exists();
+    assert!(page("restitch.1") && page("restitch-edit.1"));
+    let before = listing(&project.root());
+    let (code, out, _) = project.run(&["demo"], "");
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("repaired by") && out.contains("refused") && out.contains("@@"), "{out}");
+    assert_eq!(listing(&project.root()), before, "the demo has a folder of its own");
+}
+
+fn listing(folder: &Path) -> Vec<String> {
+    let mut names = crate::disk::names_below(folder);
+    names.sort();
+    names
+}
+
+/// Whoever reads only the first lines closes the pipe.
+#[test]
+#[cfg(unix)]
+fn a_closed_pipe_is_no_panic() {
+    let project = Project::new();
+    for arguments in [&["completions", "bash"][..], &["schema", "mcp"], &["demo"], &["--help"]] {
+        let mut command = project.command(arguments);
+        let (reader, writer) = std::io::pipe().expect("pipe");
+        drop(reader);
+        let output = command.stdout(writer).stderr(Stdio::piped()).output().expect("ends");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(!text.contains("panicked"), "{arguments:?}: {text}");
+    }
+}

@@ -1,0 +1,143 @@
+//! The page of limits: each number is the one in the code.
+
+use super::text_of;
+
+/// A row by the beginning of its first cell, a number that it names, and where the code has it:
+/// a file of `src`, and what it says, without the constant's name.
+struct Bound(&'static str, &'static str, &'static str, &'static str);
+
+const BOUNDS: &[Bound] = &[
+    Bound("a file that is read", "256 MiB", "store/options.rs", "max_bytes: 256 << 20"),
+    Bound("a path", "4,096", "edit/path.rs", "raw.len() > 4096"),
+    Bound("edits or operations", "1,000", "engine/limits.rs", ": usize = 1_000;"),
+    Bound("edits of one file", "4 GiB", "engine/limits.rs", ": usize = 4 << 30;"),
+    Bound("work to match", "1.5 billion", "matching/budget.rs", ": u64 = 1_500_000_000;"),
+    Bound("pairs of lines", "200,000", "matching/nearest.rs", ": usize = 200_000;"),
+    Bound("lines of `old_str`", "20,000", "matching/nearest.rs", ": usize = 20_000;"),
+    Bound("lines that one search", "400,000", "matching/nearest.rs", ": usize = 400_000;"),
+    Bound("table cells", "4,000,000", "matching/diff.rs", ": usize = 250_000;"),
+    Bound("table cells", "4,000,000", "matching/diff.rs", "usize = 16 * "),
+    Bound("placeholders", "32", "matching/elide.rs", ": usize = 32;"),
+    Bound("combining marks", "30", "matching/fold.rs", ": usize = 30;"),
+    Bound("places that one", "100,000", "engine/limits.rs", ": usize = 100_000;"),
+    Bound("a keyword", "1,000", "search/query.rs", ": usize = 1_000;"),
+    Bound("terms of one", "64", "search/query.rs", ": usize = 64;"),
+    Bound("a text in a reply", "1 MiB", "tools/reply.rs", ": usize = 1 << 20;"),
+    Bound("a list in a reply", "10,000", "tools/reply.rs", ": usize = 10_000;"),
+    Bound("a file that is parsed", "1 MiB", "adapters/syntax/mod.rs", ": usize = 1 << 20;"),
+    Bound(
+        "a file that is parsed",
+        "500 ms",
+        "adapters/syntax/mod.rs",
+        ": Duration = Duration::from_millis(500);",
+    ),
+    Bound("a formatter", "10 s", "adapters/formatter.rs", ": Duration = Duration::from_secs(10);"),
+    Bound("a formatter", "four times", "adapters/formatter.rs", ": u64 = 4;"),
+    Bound("a formatter", "1 MiB", "adapters/formatter.rs", ": u64 = 1 << 20;"),
+    Bound("files in one `check`", "1,000", "tools/check.rs", ": usize = 1_000;"),
+    Bound("text of one `read_file`", "256 KiB", "reading/mod.rs", "text: 256 << 10"),
+    Bound("text of one `read_file`", "2,000", "reading/mod.rs", "line: 2000"),
+    Bound("text of an edit's answer", "1,500", "edit/report.rs", ": usize = 1_500;"),
+    Bound("edits of one call that", "100", "edit/report.rs", ": usize = 100;"),
+    Bound("a search for a model", "50 files", "search/mod.rs", ": usize = 50;"),
+    Bound("a search for a model", "20 hits", "search/mod.rs", ": usize = 20;"),
+    Bound("a search for a model", "300 hits", "search/mod.rs", ": usize = 300;"),
+    Bound("a search for a model", "200 characters", "search/mod.rs", ": usize = 200;"),
+    Bound("a search for a model", "20 lines", "search/mod.rs", ": usize = 20;"),
+    Bound("a list of files", "2,000", "search/mod.rs", ": usize = 2000;"),
+    Bound("versions of one file", "12", "session/ledger.rs", ": usize = 12;"),
+    Bound("versions of one file", "64 MiB", "session/ledger.rs", ": usize = 64 << 20;"),
+    Bound("a search in object", "20,000", "engine/object_search.rs", ": usize = 20_000;"),
+    Bound("a search in object", "5,000", "engine/object_search.rs", ": usize = 5_000;"),
+    Bound("a search in object", "4 MiB", "engine/object_search.rs", ": u64 = 4 << 20;"),
+    Bound("a search in object", "64 MiB", "engine/object_search.rs", ": u64 = 64 << 20;"),
+    Bound("a file in object", "64 MiB", "store/bucket/mod.rs", "max_bytes: 64 << 20"),
+    Bound("an ignore file", "1 MiB", "search/ignore_rules.rs", ": u64 = 1 << 20;"),
+    Bound("one rule of", "4,096", "search/ignore_rules.rs", ": usize = 4_096;"),
+    Bound("`.git/config`", "1 MiB", "store/disk.rs", ": u64 = 1 << 20;"),
+    Bound("a line of `batch`", "16 MiB", "cli/batch.rs", ": usize = 16 << 20;"),
+    Bound("a line of `batch`", "16 MiB", "adapters/mcp.rs", ": usize = 16 * 1024 * 1024;"),
+    Bound("pending calls", "64", "adapters/mcp/frames.rs", ": usize = 64;"),
+    Bound("bytes of pending", "64 MiB", "adapters/mcp/frames.rs", ": usize = 64 << 20;"),
+    Bound("calls that an MCP", "at least 4", "adapters/mcp/workers.rs", ": usize = 4;"),
+    Bound("calls that an MCP", "twice", "adapters/mcp/workers.rs", ".max(2 * processors)"),
+    Bound(
+        "wait for each pending",
+        "2 s",
+        "adapters/mcp/frames.rs",
+        ": Duration = Duration::from_secs(2);",
+    ),
+    Bound("HTTP connections", "128", "adapters/mcp/connections.rs", ": usize = 128;"),
+    Bound(
+        "HTTP: time until the head",
+        "10 s",
+        "adapters/mcp/connections.rs",
+        ": Duration = Duration::from_secs(10);",
+    ),
+    Bound(
+        "HTTP: time until the body",
+        "30 s",
+        "adapters/mcp/http.rs",
+        ": Duration = Duration::from_secs(30);",
+    ),
+    Bound("HTTP sessions", "64", "adapters/mcp/http.rs", ": usize = 64;"),
+    Bound("history and", "512 MiB", "store/options.rs", "bytes: 512 << 20"),
+    Bound("commits of one root", "10,000", "store/prune.rs", ": usize = 10_000;"),
+    Bound("age of a commit", "30 calendar days", "store/options.rs", "from_secs(30 * 24 * 3600)"),
+    Bound("waiting for another", "30 s", "store/options.rs", "lock_wait: Duration::from_secs(30)"),
+    Bound("a call about which", "48 KiB", "resolve/survey.rs", ": usize = 48 << 10;"),
+    Bound("a call about which", "32 MiB", "resolve/survey.rs", ": usize = 32 << 20;"),
+    Bound("symbolic links", "40", "store/confine.rs", ": usize = 40;"),
+    Bound("an event for", "32 MiB", "cli/hook.rs", ": u64 = 32 << 20;"),
+    Bound(
+        "a request to the server",
+        "0.5 s",
+        "correct/shared/client.rs",
+        "time: Duration::from_millis(500)",
+    ),
+    Bound(
+        "a request to the server",
+        "30 s",
+        "correct/shared/client.rs",
+        "pause: Duration::from_secs(30)",
+    ),
+    Bound("a value read", "2 MiB", "adapters/redis.rs", ": isize = 2 << 20;"),
+    Bound(
+        "wait for another process",
+        "5 s",
+        "correct/shared/mod.rs",
+        ": Duration = Duration::from_secs(5);",
+    ),
+    Bound(
+        "wait for a shared",
+        "5 s",
+        "correct/shared/limits.rs",
+        ": Duration = Duration::from_secs(5);",
+    ),
+    Bound("wait for a shared", "a quarter", "correct/shared/limits.rs", "/ 4);"),
+    Bound(
+        "a correction by",
+        "40 s, 4 requests",
+        "engine/mod.rs",
+        "time: Duration::from_secs(40), requests: 4",
+    ),
+    Bound("a correction by", "1 MiB", "adapters/openai/wire.rs", "body_bytes: 1 << 20"),
+];
+
+#[test]
+fn each_limit_is_the_one_in_the_code() {
+    let page = text_of("docs/limits.md");
+    let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| ")).skip(2).collect();
+    assert!(rows.len() > 40, "{}", rows.len());
+    let is_of = |bound: &Bound, row: &str| row[2..].starts_with(bound.0);
+    for Bound(start, number, file, code) in BOUNDS {
+        let mut named = rows.iter().filter(|row| row[2..].starts_with(start));
+        let row = named.next().unwrap_or_else(|| panic!("docs/limits.md has no row `{start}`"));
+        assert!(named.next().is_none(), "docs/limits.md has two rows `{start}`");
+        assert!(row.contains(number), "docs/limits.md has another number than {number}: {row}");
+        assert!(text_of(&format!("src/{file}")).contains(code), "src/{file} has no `{code}`");
+    }
+    let without: Vec<&&str> =
+        rows.iter().filter(|row| !BOUNDS.iter().any(|bound| is_of(bound, row))).collect();
+    assert!(without.is_empty(), "no place in the code is named for {without:#?}");
+}

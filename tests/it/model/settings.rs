@@ -1,0 +1,271 @@
+//! The configuration and the environment, as their pages in the reference describe them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use super::server::{Answer, ModelServer};
+use super::wire::{Bench, restitch};
+use super::*;
+
+fn server() -> ModelServer {
+    ModelServer::answering(&[
+        ("correct_old", json!({ "corrected_target_snippet": CORRECTED_OLD })),
+        ("adjust_new", json!({ "corrected_new_string": ADJUSTED_NEW })),
+    ])
+}
+
+/// A configuration with these lines about the model, which is at the server.
+fn model(server: &ModelServer, lines: &str) -> String {
+    format!("[model]\nbase_url = \"{}\"\n{lines}\n", server.base_url())
+}
+
+/// The model's name in the last request.
+fn asked(server: &ModelServer) -> Value {
+    server.seen().last().expect("asked").body["model"].clone()
+}
+
+/// The call that needs a model.
+const CALL: [&str; 5] = ["lib.rs", "--old", OLD, "--new", NEW];
+
+/// The edit that needs a model, dry, with a configuration of this content.
+fn edit(bench: &Bench, config: &str, change: &dyn Fn(&mut Command)) -> (Value, Output) {
+    call(bench, config, &CALL, change)
+}
+
+/// A dry edit. The configuration is in a folder of its own: a folder with files of others keeps
+/// no state.
+fn call(
+    bench: &Bench,
+    config: &str,
+    arguments: &[&str],
+    change: &dyn Fn(&mut Command),
+) -> (Value, Output) {
+    let folder = tempfile::tempdir().expect("folder");
+    fs::create_dir(folder.path().join("restitch")).expect("folder");
+    fs::write(folder.path().join("restitch/config.toml"), config).expect("written");
+    let mut command = restitch(bench.root.path(), bench.state.path());
+    command.env("XDG_CONFIG_HOME", folder.path()).arg("edit").args(arguments).arg("--dry-run");
+    change(&mut command);
+    let output = command.output().expect("runs");
+    (serde_json::from_slice(&output.stdout).unwrap_or(Value::Null), output)
+}
+
+#[test]
+fn a_flag_goes_before_a_variable_and_a_variable_before_the_file() {
+    let bench = Bench::with("lib.rs", FILE);
+    let (file, variable, flag) = (server(), server(), server());
+    let config = model(&file, "name = \"of-the-file\"");
+    let set = |command: &mut Command| {
+        command.env("OPENAI_BASE_URL", variable.base_url()).env("RESTITCH_MODEL", "of-a-variable");
+    };
+    edit(&bench, &config, &|_| {});
+    assert_eq!(asked(&file), "of-the-file");
+    edit(&bench, &config, &set);
+    assert_eq!(asked(&variable), "of-a-variable");
+    edit(&bench, &config, &|command| {
+        set(command);
+        command.args(["--model", "of-a-flag", "--base-url", &flag.base_url()]);
+    });
+    assert_eq!(asked(&flag), "of-a-flag");
+    assert_eq!([&file, &variable, &flag].map(|server| server.seen().len()), [2, 2, 2]);
+}
+
+#[test]
+fn the_file_is_looked_for_in_the_order_of_the_page() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let beside = tempfile::tempdir().expect("folder");
+    let put = |name: &str| -> PathBuf {
+        let path = beside.path().join(name);
+        fs::create_dir_all(path.parent().expect("folder")).expect("folder");
+        fs::write(&path, model(&server, &format!("name = \"{name}\""))).expect("written");
+        path
+    };
+    let (flag, variable) = (put("flag.toml"), put("variable.toml"));
+    put("xdg/restitch/config.toml");
+    put("home/.config/restitch/config.toml");
+    let run = |change: &dyn Fn(&mut Command)| {
+        let mut command = restitch(bench.root.path(), bench.state.path());
+        command.env_remove("XDG_CONFIG_HOME").env("HOME", beside.path().join("home"));
+        command.args(["edit", "lib.rs", "--old", OLD, "--new", NEW, "--dry-run"]);
+        change(&mut command);
+        command.output().expect("runs");
+        asked(&server)
+    };
+    let xdg = |command: &mut Command| _ = command.env("XDG_CONFIG_HOME", beside.path().join("xdg"));
+    let named = |command: &mut Command| _ = command.env("RESTITCH_CONFIG", &variable);
+    assert_eq!(run(&|_| {}), "home/.config/restitch/config.toml");
+    assert_eq!(run(&xdg), "xdg/restitch/config.toml");
+    assert_eq!(run(&|command| (xdg(command), named(command)).0), "variable.toml");
+    let all = |command: &mut Command| {
+        xdg(command);
+        named(command);
+        command.arg("--config").arg(&flag);
+    };
+    assert_eq!(run(&all), "flag.toml");
+}
+
+#[test]
+fn an_unknown_key_or_value_is_named_with_its_line() {
+    let bench = Bench::with("lib.rs", FILE);
+    for (config, line, word) in [
+        ("[modell]\n", 1, "modell"),
+        ("[model]\nnaem = \"x\"\n", 2, "naem"),
+        ("[syntax]\nmod = \"off\"\n", 2, "mod"),
+        ("[format.rust]\ncomand = [\"rustfmt\"]\n", 2, "comand"),
+        ("[server]\ndrian = 3\n", 2, "drian"),
+        ("[[server.access]]\nname = \"a\"\nroots = {}\ntool = []\n", 4, "tool"),
+        ("[shared]\nurll = \"x\"\n", 2, "urll"),
+        ("[syntax]\nmode = \"loud\"\n", 2, "loud"),
+        ("[model]\nadjust = \"guess\"\n", 2, "guess"),
+        ("[model]\nchoose = \"guess\"\n", 2, "guess"),
+    ] {
+        let (_, output) = edit(&bench, config, &|_| {});
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{config}: {text}");
+        assert!(
+            text.contains(&format!("line {line}: ")) && text.contains(word),
+            "{config}: {text}"
+        );
+    }
+    // Seconds up to ten minutes.
+    let server = server();
+    for key in ["timeout", "first_byte_timeout"] {
+        let (_, output) = edit(&bench, &model(&server, &format!("{key} = 601")), &|_| {});
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{key}: {text}");
+        assert!(text.contains("give seconds up to 600"), "{key}: {text}");
+        let (reply, _) = edit(&bench, &model(&server, &format!("{key} = 600")), &|_| {});
+        assert_eq!(reply["ok"], true, "{key}: {reply}");
+    }
+    let slow = "[format.rust]\ncommand = [\"rustfmt\"]\ntimeout = 601\n";
+    assert_eq!(edit(&bench, slow, &|_| {}).1.status.code(), Some(2));
+}
+
+#[test]
+fn the_key_comes_from_a_variable_or_from_the_file() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    for (lines, header) in [
+        ("api_key_env = \"MY_KEY\"", "Bearer of-my-variable"),
+        ("api_key = \"of-the-file\"", "Bearer of-the-file"),
+        ("api_key_env = \"MY_KEY\"\napi_key = \"of-the-file\"", "Bearer of-my-variable"),
+    ] {
+        edit(&bench, &model(&server, lines), &|command| {
+            command.env("MY_KEY", "of-my-variable");
+        });
+        let seen = server.seen();
+        let last = seen.last().expect("asked");
+        assert_eq!(last.header("authorization"), Some(header), "{lines}");
+    }
+}
+
+#[test]
+fn the_model_is_switched_off_and_told_what_it_may_decide() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let kinds = |lines: &str| -> Vec<&'static str> {
+        let before = server.seen().len();
+        edit(&bench, &model(&server, lines), &|_| {});
+        server.seen()[before..].iter().map(|seen| seen.kind()).collect()
+    };
+    assert_eq!(kinds(""), ["correct_old", "adjust_new"]);
+    assert_eq!(kinds("enabled = true"), ["correct_old", "adjust_new"]);
+    assert_eq!(kinds("enabled = false"), [""; 0]);
+    assert_eq!(kinds("adjust = \"model\""), ["correct_old", "adjust_new"]);
+    assert_eq!(kinds("adjust = \"merge\""), ["correct_old"]);
+
+    // A call with two possible results.
+    bench.put("f.go", "func f() {\n\t\ta()\n\t\tb()\n}\n");
+    let choose = |lines: &str| {
+        let server = ModelServer::start(|_, _| Answer::Content("{}".into()));
+        let config = model(&server, lines);
+        let arguments = ["f.go", "--old", "\ta()\n\tb()\n", "--new", "\ta()\n\t\tnew()\n\tb()\n"];
+        let (reply, _) = call(&bench, &config, &arguments, &|_| {});
+        assert_eq!(reply["code"], "EDIT_AMBIGUOUS", "{reply}");
+        server.seen().iter().any(|seen| seen.kind() == "choose")
+    };
+    assert!(choose(""));
+    assert!(choose("choose = \"model\""));
+    assert!(!choose("choose = \"off\""));
+}
+
+#[test]
+fn prompts_are_replaced_and_more_files_are_never_sent() {
+    let bench = Bench::with("lib.rs", FILE);
+    let server = server();
+    let folder = tempfile::tempdir().expect("folder");
+    let path = |folder: &Path| folder.display().to_string();
+    let prompts = Path::new(env!("CARGO_MANIFEST_DIR")).join("prompts");
+    let text = fs::read_to_string(prompts.join("correct_old.md")).expect("prompt");
+    let text = text.replacen("# system\n", "# system\nThese are my own words.\n", 1);
+    fs::write(folder.path().join("correct_old.md"), text).expect("written");
+    edit(&bench, &model(&server, &format!("prompts = '{}'", path(folder.path()))), &|_| {});
+    let told = server.seen()[0].body.to_string();
+    assert!(told.contains("These are my own words."), "{told}");
+
+    let before = server.seen().len();
+    let (reply, _) = edit(&bench, &model(&server, "never_send = [\"lib.rs\"]"), &|_| {});
+    assert_eq!(reply["report"]["attempts"][0]["outcome"], "skipped", "{reply}");
+    assert_eq!(server.seen().len(), before);
+}
+
+/// What is too large for a question: a call of more than 48 KiB, a file of more than 32 MiB.
+#[test]
+fn a_large_call_and_a_large_file_ask_nothing() {
+    let long = EditRequest::new(format!("{OLD}{}", " // why".repeat(8 << 10)), NEW);
+    let large = format!("{}{FILE}", format!("// {}\n", "x".repeat(1 << 20)).repeat(33));
+    for (request, file, why) in [
+        (&long, FILE, "too long to be sent"),
+        (&request(), large.as_str(), "too large to be searched"),
+    ] {
+        let Step::Refused(refusal) = start(request, file) else { panic!("{why}") };
+        assert_eq!(refusal.attempts[0].outcome, "skipped", "{refusal}");
+        assert!(refusal.attempts[0].detail.contains(why), "{}", refusal.attempts[0].detail);
+    }
+    assert!(matches!(start(&request(), FILE), Step::Ask(_)));
+}
+
+/// The state folder: what the variable names, then XDG's, then the one in the home folder.
+#[test]
+#[cfg_attr(windows, ignore = "Windows has folders of its own for it")]
+fn the_state_folder_is_found_in_the_order_of_the_page() {
+    let home = tempfile::tempdir().expect("folder");
+    let bench = Bench::with("f", "0");
+    let places = ["named", "xdg/restitch", ".local/state/restitch"].map(|at| home.path().join(at));
+    for (number, wanted) in places.iter().enumerate() {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_restitch"));
+        command.env_clear().env("HOME", home.path()).arg("--root").arg(bench.root.path());
+        if number < 2 {
+            command.env("XDG_STATE_HOME", home.path().join("xdg"));
+        }
+        if number < 1 {
+            command.env("RESTITCH_STATE_DIR", wanted);
+        }
+        let (old, new) = (number.to_string(), (number + 1).to_string());
+        let output = command.args(["edit", "f", "--old", &old, "--new", &new]).output();
+        assert!(output.expect("runs").status.success());
+        for (at, place) in places.iter().enumerate() {
+            assert_eq!(place.join("history").is_dir(), at <= number, "{}: {place:?}", number);
+        }
+    }
+}
+
+#[test]
+fn logs_are_filtered_by_module() {
+    let logs = |filter: &str| {
+        let bench = Bench::with("lib.rs", FILE);
+        let server = server();
+        let (_, output) = bench
+            .edit_with(&server, "lib.rs", OLD, NEW, |command| command.env("RESTITCH_LOG", filter));
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let from = |module: &str| text.lines().any(|line| line.contains(&format!(" {module}")));
+        (from("restitch::correct"), from("restitch::engine"))
+    };
+    assert_eq!(logs("debug"), (true, true));
+    assert_eq!(logs("restitch::correct=debug"), (true, false));
+    assert_eq!(logs("restitch::engine=debug"), (false, true));
+}
