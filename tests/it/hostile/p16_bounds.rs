@@ -92,7 +92,7 @@ fn what_is_found_is_cut_and_counted() {
     says(list, "5 more");
     assert_eq!(binary["report"]["files"][0]["path"], "b/x.bin", "{binary}");
     assert_eq!(checked["report"]["checked"], 1_000);
-    says(checked, "more files than were looked at");
+    says(checked, "more files than were checked");
 }
 
 #[test]

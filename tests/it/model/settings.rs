@@ -137,7 +137,7 @@ fn an_unknown_key_or_value_is_named_with_its_line() {
         let (_, output) = edit(&bench, &model(&server, &format!("{key} = 601")), &|_| {});
         let text = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{key}: {text}");
-        assert!(text.contains("give seconds up to 600"), "{key}: {text}");
+        assert!(text.contains("up to 600"), "{key}: {text}");
         let (reply, _) = edit(&bench, &model(&server, &format!("{key} = 600")), &|_| {});
         assert_eq!(reply["ok"], true, "{key}: {reply}");
     }
