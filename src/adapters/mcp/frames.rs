@@ -553,7 +553,7 @@ mod tests {
         let writer = tokio::spawn(async move {
             for id in 0..CALLS {
                 let call = format!(
-                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"x":"{}"}}}}"#,
+                    r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"t","arguments":{{"x":"{}"}}}}}}"#,
                     "x".repeat(CALL)
                 );
                 let line = format!("{call}\n");
