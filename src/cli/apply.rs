@@ -18,7 +18,7 @@ pub(crate) async fn run(common: &Common, args: ApplyArgs) -> Exit {
     if let Err(error) = read {
         return Exit::usage(format!("cannot read the patch: {error}"));
     }
-    let toolbox = match settings::toolbox(common) {
+    let toolbox = match settings::toolbox_for_one_edit(common) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };

@@ -121,10 +121,15 @@ async fn handle_line(
         ..CallOptions::default()
     };
     let tool = envelope.tool.as_deref().unwrap_or("edit_file");
-    if tool == "edit_file" && tools::has_inline_text(&arguments) {
-        let span = spans::call("edit_file", None);
+    // The last four edit only files, and refuse a `text`.
+    const EDITING: [&str; 6] =
+        ["edit_file", "multi_edit", "edit_lines", "hashline_edit", "move_lines", "apply_patch"];
+    if let Some(tool) = EDITING.into_iter().find(|name| *name == tool)
+        && tools::has_inline_text(&arguments)
+    {
+        let span = spans::call(tool, None);
         let gate = toolbox.engine().syntax_gate();
-        let reply = span.in_scope(|| tools::edit_text_with(arguments, gate));
+        let reply = span.in_scope(|| tools::edit_text_with(tool, arguments, gate));
         spans::record_reply(&span, &reply);
         return (id, reply, None);
     }

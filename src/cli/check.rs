@@ -18,9 +18,11 @@ pub(crate) async fn run(common: &Common, args: CheckArgs) -> Exit {
         toolbox.call("check", json!({ "paths": args.paths }), &CallOptions::default()).await;
     let text = if common.json { json!(reply).to_string() } else { reply.message.clone() };
     let errors = reply.report["errors"].as_u64().unwrap_or(0);
+    let files = reply.report["files"].as_array();
+    let unread = files.is_some_and(|files| files.iter().any(|file| file.get("code").is_some()));
     match writeln!(super::out::stdout(), "{text}") {
-        // A script asks whether there are any.
-        Ok(()) if reply.ok && errors > 0 => Exit::Refused,
+        // A script asks whether all files are free of errors.
+        Ok(()) if reply.ok && (errors > 0 || unread) => Exit::Refused,
         Ok(()) => Exit::from_reply(&reply),
         Err(error) => Exit::fault(format!("cannot write to stdout: {error}")),
     }

@@ -32,7 +32,7 @@ pub(crate) async fn run(common: &Common, args: EditArgs) -> Exit {
             "--language is only for text from stdin (PATH -); a file's name shows its language",
         );
     }
-    let toolbox = match settings::toolbox(common) {
+    let toolbox = match settings::toolbox_for_one_edit(common) {
         Ok(toolbox) => toolbox,
         Err(exit) => return exit,
     };

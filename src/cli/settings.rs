@@ -46,6 +46,16 @@ pub(crate) fn toolbox(common: &Common) -> Result<Toolbox, Exit> {
     Ok(Toolbox::new(engine).with_dialect(dialect(common)?))
 }
 
+/// The tools for a command that ends after one edit.
+pub(crate) fn toolbox_for_one_edit(common: &Common) -> Result<Toolbox, Exit> {
+    if common.stage {
+        return Err(Exit::usage(
+            "--stage keeps edits in memory until they are committed, and this command ends after one; use --dry-run to see the edit only, or --stage with `agent`, `mcp` or `batch`",
+        ));
+    }
+    toolbox(common)
+}
+
 /// The store that the root names.
 pub(crate) fn store(
     common: &Common,

@@ -128,6 +128,8 @@ pub(super) fn too_many(request: &EditRequest, lines: &[usize], overlapping: bool
     };
     let hint = if wanted == 1 && found > 1 && lines.len() == 1 {
         "Quote more of that line in old_str and new_str so that only one place fits; or, to change all of them, set expected_replacements or replace_all."
+    } else if wanted == 1 && request.near_line.is_some() {
+        "Several places are equally near to near_line. Give the line of one of them, or add lines above or below to old_str and new_str so that only one place fits."
     } else if wanted == 1 {
         "Add lines above or below to old_str and new_str so that only one place fits, or give near_line. To change all of them, set expected_replacements or replace_all."
     } else {
@@ -217,6 +219,9 @@ pub(super) fn breaks(line: usize, rung: Rung) -> Refusal {
     ))
 }
 
+/// Above this, a model is better off with less to quote.
+const MAX_QUOTED_BYTES: usize = 2_000;
+
 /// The place is known, and lines that the call rewrites differ in the file.
 pub(super) fn stale(
     request: &EditRequest,
@@ -239,9 +244,16 @@ pub(super) fn stale(
     let found = nearest::regions(file, &lines, 3);
     let mut refusal = Refusal::new(EditCode::NoOccurrence, message);
     refusal.nearest = found.iter().map(|region| nearest::to_near(file, &lines, region)).collect();
-    let span = refusal.nearest.first().map(|near| near.span().to_string());
-    let span = span.or_else(|| conflicts.first().map(|c| format!("line {}", c.start_line)));
+    let span = refusal.nearest.first().map(|near| near.span());
+    let span = span
+        .or_else(|| conflicts.first().map(|c| LineSpan { start: c.start_line, end: c.start_line }));
     refusal.hint = span.map(|span| {
+        let bytes = |number| file.snapshot.line(number).map_or(0, str::len);
+        if (span.start..=span.end).map(bytes).sum::<usize>() > MAX_QUOTED_BYTES {
+            return format!(
+                "Quote only the part of {span} that changes, exactly as in the file, and send new_str for that part."
+            );
+        }
         format!("Copy {span} of the file exactly into old_str, and send the new text as new_str.")
     });
     refusal.conflicts = conflicts;

@@ -37,8 +37,10 @@ fn locate_hunk(
     let bounds = headers::bounds(snapshot, hunk, from)?;
     if old.is_empty() {
         let after = match bounds.as_slice() {
-            // A line number is a hint, and alone no place.
-            [] if hunk.near_line.is_some_and(|line| line < total) => return Err(no_context()),
+            // A line number is a hint, and alone no place, except at the end of the file.
+            [] if hunk.near_line.is_some_and(|line| line != total && line != total + 1) => {
+                return Err(no_context());
+            }
             [] => total,
             [only] => only.header,
             _ => return Err(headers::ambiguous_header(hunk, &bounds)),
@@ -236,6 +238,7 @@ mod tests {
             ("a\na\n", "-a\n-a\n+b\n", "b\n"),
             ("1\n2\n3\n4\n", "@@\n-1\n+one\n@@\n-4\n+four\n", "one\n2\n3\nfour\n"),
             ("k\n", "@@ k\n+new\n", "k\nnew\n"),
+            ("a\nb\n", "@@ -2,0 +3,1 @@\n+c\n", "a\nb\nc\n"),
         ] {
             assert_eq!(
                 apply(file, body).as_deref().map_err(ToString::to_string),
@@ -255,6 +258,10 @@ mod tests {
         let inside = apply("    call();\n", "-call();\n+done();\n");
         assert!(inside.is_err() || inside.as_deref() == Ok("    done();\n"), "{inside:?}");
         assert!(apply("a\n", "@@ nowhere\n+x\n").is_err());
+        for line in [1, 9] {
+            let bare = apply("a\nb\n", &format!("@@ -{line},3 +{line},4 @@\n+x\n"));
+            assert!(bare.is_err(), "line {line} alone is no place: {bare:?}");
+        }
     }
 
     const TWO: &str = "def a():\n    x = 1\n    return x\n\ndef b():\n    x = 2\n    return x\n\ndef c():\n    x = 3\n    return x\n";

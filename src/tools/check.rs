@@ -50,8 +50,37 @@ struct CheckedFile {
     /// Why nothing can be said of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     why_not: Option<Unchecked>,
+    /// Why it could not be read: the code of a refusal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<EditCode>,
+    /// The refusal in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
     /// Its errors, the first few of them.
     errors: Vec<SyntaxError>,
+}
+
+impl CheckReport {
+    /// Records a file that cannot be read, and keeps the refusal if it is the first.
+    fn not_read(&mut self, path: String, refusal: Refusal, first: &mut Option<Refusal>) {
+        let refusal = refusal.at(path.as_str());
+        self.files.push(CheckedFile {
+            code: Some(refusal.code),
+            reason: Some(refusal.message.clone()),
+            ..CheckedFile::new(path)
+        });
+        first.get_or_insert(refusal);
+    }
+}
+
+impl CheckedFile {
+    fn new(path: String) -> Self {
+        Self { path, why_not: None, code: None, reason: None, errors: Vec::new() }
+    }
+
+    fn is_refused(&self) -> bool {
+        self.code.is_some()
+    }
 }
 
 async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
@@ -61,41 +90,53 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
             .hint("Give at least one file or folder."));
     }
     let mut report = CheckReport { checked: 0, errors: 0, files: Vec::new(), truncated: false };
+    let mut first_refusal = None;
     let mut paths = Vec::new();
     for raw in &arguments.paths {
-        match call.engine.files_below(raw).await? {
-            // A file that is named is told of, whatever its language.
-            None => paths.push((raw.clone(), true)),
-            Some((files, truncated)) => {
+        match call.engine.files_below(raw).await {
+            // A file that is named is reported, whatever its language.
+            Ok(None) => paths.push((raw.clone(), true)),
+            Ok(Some((files, truncated))) => {
                 report.truncated |= truncated;
                 paths.extend(files.into_iter().map(|file| (file, false)));
             }
+            Err(refusal) => report.not_read(raw.clone(), refusal, &mut first_refusal),
         }
     }
     report.truncated |= paths.len() > MAX_FILES;
     for (raw, named) in paths.into_iter().take(MAX_FILES) {
         // A caller that is gone by now is noticed here, before more is done for it.
         tokio::task::yield_now().await;
-        let path = call.engine.path(&raw)?;
-        let found = match call.engine.check(&path).await {
-            Ok(found) => found,
-            Err(refusal) if named => return Err(refusal.at(path.as_str())),
+        let found = match call.engine.path(&raw) {
+            Ok(path) => call.engine.check(&path).await.map(|found| (path, found)),
+            Err(refusal) => Err(refusal),
+        };
+        let (path, found) = match found {
+            Ok((path, found)) => (path.as_str().to_owned(), found),
+            Err(refusal) if named => {
+                report.not_read(raw, refusal, &mut first_refusal);
+                continue;
+            }
             Err(_) => continue,
         };
-        let path = path.as_str().to_owned();
         match found {
             Ok(errors) => {
                 report.checked += 1;
                 report.errors += errors.len();
                 if !errors.is_empty() {
-                    report.files.push(CheckedFile { path, why_not: None, errors });
+                    report.files.push(CheckedFile { errors, ..CheckedFile::new(path) });
                 }
             }
             Err(Unchecked::UnknownLanguage) if !named => {}
             Err(why) => {
-                report.files.push(CheckedFile { path, why_not: Some(why), errors: Vec::new() });
+                report.files.push(CheckedFile { why_not: Some(why), ..CheckedFile::new(path) });
             }
         }
+    }
+    if let Some(refusal) = first_refusal
+        .filter(|_| report.files.iter().all(CheckedFile::is_refused) && report.checked == 0)
+    {
+        return Err(refusal);
     }
     Ok(ToolReply::answered(message(&report), &report))
 }
@@ -111,6 +152,9 @@ fn message(report: &CheckReport) -> String {
         let path = quote_name(&file.path);
         if let Some(why) = file.why_not {
             let _ = write!(out, "\n{path} was not checked: {why}.");
+        }
+        if let Some(reason) = &file.reason {
+            let _ = write!(out, "\n{path} was not checked: {reason}.");
         }
         for error in &file.errors {
             shown += 1;

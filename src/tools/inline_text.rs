@@ -1,5 +1,7 @@
 //! Edits of a text that the caller sends and gets back: no file, no state, no model.
 
+use std::slice::from_ref;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,6 +37,35 @@ struct Arguments {
     within: Option<String>,
 }
 
+/// Several edits of one text.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct ManyArguments {
+    /// The text to edit.
+    text: String,
+    /// Where it is from: names the language, and is not looked at.
+    path: Option<String>,
+    /// The language, where no path tells.
+    language: Option<String>,
+    /// The edits, each against the text as it is.
+    edits: Vec<InlineEdit>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+struct InlineEdit {
+    /// As for the text; every edit is of that one text.
+    path: Option<String>,
+    /// The text to find.
+    old_str: String,
+    /// The text to put in its place.
+    new_str: String,
+    /// How often old_str occurs; 1 by default.
+    expected_replacements: Option<usize>,
+    /// Replace every occurrence.
+    replace_all: Option<bool>,
+    /// A line near the text; breaks a tie.
+    near_line: Option<usize>,
+}
+
 /// The report of an edit, and the text afterwards.
 #[derive(Debug, Serialize)]
 struct Report {
@@ -51,15 +82,24 @@ pub fn has_inline_text(arguments: &Value) -> bool {
 /// Answers a call of `edit_file` whose arguments have `text`; the answer has it in
 /// `report.text`.
 pub fn edit_text(given: Value) -> ToolReply {
-    edit_text_with(given, &SyntaxGate::built_in())
+    edit_text_with("edit_file", given, &SyntaxGate::built_in())
 }
 
-/// The same, with what a parser has to say.
-pub(crate) fn edit_text_with(given: Value, gate: &SyntaxGate) -> ToolReply {
-    run(given, gate).unwrap_or_else(ToolReply::refused)
+/// Answers a call of `edit_file` or `multi_edit` whose arguments have `text`.
+pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> ToolReply {
+    let edited = match tool {
+        "edit_file" => edit_once(given, gate),
+        "multi_edit" => edit_many(given, gate),
+        _ => Err(Refusal::new(
+            EditCode::InvalidArguments,
+            format!("`{tool}` edits files and takes no `text`"),
+        )
+        .hint("Send `path`, or edit the text with `edit_file` or `multi_edit`.")),
+    };
+    edited.unwrap_or_else(ToolReply::refused)
 }
 
-fn run(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
+fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let given = arguments::normalize("edit_file", &schema::input::<Arguments>(), given)?;
     let Arguments {
         text,
@@ -83,20 +123,53 @@ fn run(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     .request()?;
     call.within = within;
     call.language = language.as_deref().map(parse_language).transpose()?;
-    decide(path.as_deref(), &Snapshot::from_text(text), &call, gate).map(|(_, reply)| reply)
+    let before = Snapshot::from_text(text);
+    decide(path.as_deref(), &before, from_ref(&call), gate).map(|(_, reply)| reply)
 }
 
-/// Decides a call on a text and answers with it.
+fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
+    let given = arguments::normalize("multi_edit", &schema::input::<ManyArguments>(), given)?;
+    let ManyArguments { text, path, language, edits } = parse("multi_edit", &given)?;
+    let language = language.as_deref().map(parse_language).transpose()?;
+    let mut paths = path.iter().chain(edits.iter().filter_map(|edit| edit.path.as_ref()));
+    let path = paths.next().cloned();
+    if let Some(other) = paths.find(|other| Some(*other) != path.as_ref()) {
+        return Err(Refusal::new(
+            EditCode::InvalidArguments,
+            format!("`text` is one text, but an edit names another path, `{other}`"),
+        )
+        .hint("Send one call for each text, or leave `text` out to edit files."));
+    }
+    let calls = edits.into_iter().map(|edit| {
+        let InlineEdit { path, old_str, new_str, expected_replacements, replace_all, near_line } =
+            edit;
+        let call = EditFileArguments {
+            path: path.unwrap_or_default(),
+            old_str,
+            new_str,
+            expected_replacements,
+            replace_all,
+            near_line,
+        }
+        .request()?;
+        Ok(EditRequest { language, ..call })
+    });
+    let calls = calls.collect::<Result<Vec<_>, Refusal>>()?;
+    decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate).map(|(_, reply)| reply)
+}
+
+/// Decides the calls on a text and answers with it.
 fn decide(
     path: Option<&str>,
     before: &Snapshot,
-    call: &EditRequest,
+    calls: &[EditRequest],
     gate: &SyntaxGate,
 ) -> Result<(VerifiedEdit, ToolReply), Refusal> {
     // Without a path the language alone says how the text is parsed.
-    let extension = call.language.and_then(|language| language.extensions.first());
+    let language = calls.first().and_then(|call| call.language);
+    let extension = language.and_then(|language| language.extensions.first());
     let unnamed = extension.map(|extension| format!("text.{extension}"));
-    let edit = decide_edits(path.or(unnamed.as_deref()), before, std::slice::from_ref(call), gate)?;
+    let edit = decide_edits(path.or(unnamed.as_deref()), before, calls, gate)?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
     let report = EditReport::new(&edit);
     Ok((edit, ToolReply::answered(report.text_as_edited(), Report { edit: report, text })))
@@ -110,7 +183,7 @@ pub(crate) fn edit_bytes(
     gate: &SyntaxGate,
 ) -> Result<(Vec<u8>, ToolReply), Refusal> {
     let before = Snapshot::decode(bytes).map_err(crate::apply::not_text)?;
-    let (edit, reply) = decide(None, &before, call, gate)?;
+    let (edit, reply) = decide(None, &before, from_ref(call), gate)?;
     let after = match edit.after() {
         crate::edit::After::Content(content) => content.to_vec(),
         crate::edit::After::Removed => Vec::new(),

@@ -117,6 +117,13 @@ fn batch_decides_on_a_text() {
         json!({ "id": 3, "arguments": { "text": "a\n", "old_str": "b", "new_str": "c" } }),
         json!({ "id": 4, "arguments": { "text": "a\na\n", "old_str": "a", "new_str": "c", "replace_all": "true" } }),
         json!({ "id": 5, "arguments": { "text": "a\n", "old_str": "a", "new_str": "c", "colour": 1 } }),
+        json!({ "id": 6, "tool": "multi_edit", "arguments": { "text": "f(a, b)\nx\n", "path": "x.py",
+            "edits": [{ "old_str": "f(a,b)", "new_str": "g(a,b)" }, { "path": "x.py", "old_str": "x", "new_str": "y" }] } }),
+        json!({ "id": 7, "tool": "multi_edit", "arguments": { "text": "a\nb\n",
+            "edits": [{ "old_str": "a", "new_str": "c" }, { "old_str": "z", "new_str": "y" }] } }),
+        json!({ "id": 8, "tool": "multi_edit", "arguments": { "text": "a\n",
+            "edits": [{ "path": "1", "old_str": "a", "new_str": "b" }, { "path": "2", "old_str": "a", "new_str": "b" }] } }),
+        json!({ "id": 9, "tool": "edit_lines", "arguments": { "text": "a\n", "path": "x", "edits": [] } }),
     ];
     let lines: String = asked.iter().map(|line| format!("{line}\n")).collect();
     let done = run(&["batch"], lines.as_bytes());
@@ -129,6 +136,22 @@ fn batch_decides_on_a_text() {
     assert_eq!(replies[2]["code"], "EDIT_NO_OCCURRENCE_FOUND");
     assert_eq!(replies[3]["report"]["text"], "c\nc\n");
     assert_eq!(replies[4]["code"], "EDIT_INVALID_ARGUMENTS");
+    assert_eq!(replies[5]["report"]["text"], "g(a, b)\ny\n");
+    assert_eq!(replies[6]["code"], "EDIT_NO_OCCURRENCE_FOUND", "all or nothing");
+    assert_eq!(replies[7]["code"], "EDIT_INVALID_ARGUMENTS", "two files have no one text");
+    assert_eq!(replies[8]["code"], "EDIT_INVALID_ARGUMENTS", "it edits files only");
+}
+
+#[test]
+fn what_one_command_stages_would_be_lost() {
+    for command in
+        [&["edit", "--stage", "x", "--old", "a", "--new", "b"][..], &["apply", "--stage"]]
+    {
+        let done = run(command, b"");
+        assert_eq!(done.status.code(), Some(2), "{command:?}");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(said.contains("--dry-run"), "{said}");
+    }
 }
 
 /// Files in a map, as a sandbox or a database would have them.

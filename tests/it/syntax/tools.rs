@@ -40,6 +40,12 @@ fn check_prints_errors_and_names_what_it_cannot_check() {
     let (code, out) = run(root, &["check", "--syntax", "off", "src/bad.py"]);
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("syntax is not checked here"), "{out}");
+    let (code, out) = run(root, &["check", "src/bad.py", "src/none.rs"]);
+    assert_eq!(code, Some(1), "{out}");
+    assert!(out.contains("src/bad.py:1: "), "{out}");
+    assert!(out.contains("src/none.rs was not checked: there is no file"), "{out}");
+    let (code, out) = run(root, &["check", "src/good.rs", "src/none.rs"]);
+    assert_eq!(code, Some(1), "a file that was named is not known to be right: {out}");
     let (code, out) = run(root, &["check", "src/none.rs"]);
     assert_eq!(code, Some(1), "{out}");
     assert!(out.starts_with("EDIT_FILE_NOT_FOUND"), "{out}");
