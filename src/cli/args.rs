@@ -243,12 +243,12 @@ pub(crate) struct McpArgs {
     #[arg(long)]
     pub(crate) structured: bool,
     #[command(flatten)]
-    pub(crate) found: FoundBy,
+    pub(crate) found: RootSearchArgs,
 }
 
 /// How a server or a hook finds its folder when none is named.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct FoundBy {
+pub(crate) struct RootSearchArgs {
     /// The root is the nearest folder, from the current one up, that contains this file: the
     /// client's configuration, as `init` writes it. `--root` and the folder that the client names
     /// take precedence; the git top level and the current folder are the fallbacks.
@@ -332,7 +332,7 @@ pub(crate) struct HookArgs {
     /// The event; taken from the input when left out.
     pub(crate) event: Option<String>,
     #[command(flatten)]
-    pub(crate) found: FoundBy,
+    pub(crate) found: RootSearchArgs,
 }
 
 #[derive(Debug, Args)]

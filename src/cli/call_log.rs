@@ -19,7 +19,7 @@ use crate::engine::{CallRecord, CallRecorder};
 use crate::store::state_folder;
 use crate::text::pluralize;
 
-/// A file of lines is put aside at this size, and the one before it is dropped.
+/// At this size a file is renamed, and the one renamed before it is dropped.
 const MAX_BYTES: u64 = 1 << 20;
 /// A client may call itself anything.
 const MAX_NAME: usize = 60;
@@ -46,8 +46,7 @@ impl CallLog {
         Self { current: state.join("calls.jsonl"), previous: state.join("calls.1.jsonl") }
     }
 
-    /// Notes each call with the model that was there to be asked. Trouble with it is no
-    /// trouble of the call.
+    /// Logs each call with the model that could be asked. If that fails, the call does not.
     pub(crate) fn recorder(self, model: Option<String>) -> CallRecorder {
         let named = std::env::var("RESTITCH_CLIENT").ok().filter(|name| !name.is_empty());
         Arc::new(move |mut note: CallRecord| {
@@ -76,7 +75,7 @@ impl CallLog {
         Ok(())
     }
 
-    /// Puts the full file aside, unless another process was first.
+    /// Renames the full file, unless another process has already done so.
     fn rotate(&self, full: &File) -> io::Result<()> {
         full.lock()?;
         if fs::metadata(&self.current)?.len() > MAX_BYTES {

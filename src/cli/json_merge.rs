@@ -128,7 +128,7 @@ impl Merger<'_> {
         Ok(())
     }
 
-    /// Puts lines behind the last value in an object or a list.
+    /// Adds lines after the last value of an object or a list.
     fn append(
         &self,
         theirs: &JsonNode,

@@ -51,7 +51,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
     let mut options = http_options(args, settings.server.drain()?).map_err(Exit::usage)?;
     let (accesses, token) = match settings.server.access.as_slice() {
         [] => {
-            let (access, shown) = one_access(common, args)?;
+            let (access, shown) = access_from_flags(common, args)?;
             (vec![access], shown)
         }
         many if common.root.is_none()
@@ -85,7 +85,7 @@ async fn http(common: &Common, args: &McpArgs) -> Result<(), Exit> {
 }
 
 /// The root and the token of the flags; the token again where it is to be shown.
-fn one_access(common: &Common, args: &McpArgs) -> Result<(Access, Option<String>), Exit> {
+fn access_from_flags(common: &Common, args: &McpArgs) -> Result<(Access, Option<String>), Exit> {
     let root = Root::find(common.root.as_deref(), args.found.root_of.as_deref(), Path::new("."));
     let server = server(args, toolbox(common, args, &root)?, &root);
     let token = match &args.token_file {

@@ -405,9 +405,9 @@ impl ModelSettings {
         for name in &self.section.never_send {
             secrets = secrets.with_name(name);
         }
-        let tier = self.shared.tier()?;
+        let cache = self.shared.cache()?;
         #[cfg(feature = "redis")]
-        let client = match tier.as_ref().and_then(|tier| tier.gate(client.endpoint())) {
+        let client = match cache.as_ref().and_then(|cache| cache.gate(client.endpoint())) {
             Some(gate) => client.with_gate(gate),
             None => client,
         };
@@ -415,12 +415,12 @@ impl ModelSettings {
         let identity = model.identity();
         let limited = Limited::new(model, Limits::default());
         #[cfg(feature = "redis")]
-        if let Some(tier) = tier {
-            let shared = tier.share(limited, identity.clone());
+        if let Some(cache) = cache {
+            let shared = cache.share(limited, identity.clone());
             return self.with_layers(Cached::new(shared, identity, CacheLimits::default()));
         }
         #[cfg(not(feature = "redis"))]
-        let None = tier;
+        let None = cache;
         self.with_layers(Cached::new(limited, identity, CacheLimits::default()))
     }
 

@@ -61,7 +61,7 @@ mod backend {
 
     /// Nothing is shared by this build.
     #[derive(Debug, Clone)]
-    pub(crate) enum Tier {}
+    pub(crate) enum SharedCache {}
 
     /// There are none.
     pub(crate) fn counts() -> Option<Arc<SharedCounts>> {
@@ -70,7 +70,7 @@ mod backend {
 
     impl SharedSection {
         /// Refuses what this build cannot do.
-        pub(crate) fn tier(&self) -> Result<Option<Tier>, Exit> {
+        pub(crate) fn cache(&self) -> Result<Option<SharedCache>, Exit> {
             // Wrong or missing secrets are for a build that needs them.
             let _ = (self.secret(), self.keep, self.timeout);
             let _ = (self.calls_per_minute, self.calls_per_minute_per_key);
@@ -103,7 +103,7 @@ mod backend {
 
     /// The client of this process for what is shared.
     #[derive(Debug, Clone)]
-    pub(crate) struct Tier {
+    pub(crate) struct SharedCache {
         pub(crate) values: Arc<RedisValues>,
         client: Arc<SharedClient>,
         seal: Arc<Seal>,
@@ -115,19 +115,19 @@ mod backend {
 
     /// All engines of a process have one client, whatever their roots: one connection, one time of
     /// trouble, and counts of the whole.
-    static TIER: OnceLock<Tier> = OnceLock::new();
+    static SHARED_CACHE: OnceLock<SharedCache> = OnceLock::new();
 
     /// The counts of this process, when it shares anything.
     pub(crate) fn counts() -> Option<Arc<SharedCounts>> {
-        TIER.get().map(|tier| tier.client.counts().clone())
+        SHARED_CACHE.get().map(|cache| cache.client.counts().clone())
     }
 
     impl SharedSection {
         /// The client for what is shared; `None` when nothing is. Nothing is sent yet.
-        pub(crate) fn tier(&self) -> Result<Option<Tier>, Exit> {
+        pub(crate) fn cache(&self) -> Result<Option<SharedCache>, Exit> {
             let Some(url) = self.url() else { return Ok(None) };
-            if let Some(tier) = TIER.get() {
-                return Ok(Some(tier.clone()));
+            if let Some(cache) = SHARED_CACHE.get() {
+                return Ok(Some(cache.clone()));
             }
             let Some(secret) = self.secret() else {
                 return Err(Exit::usage(format!(
@@ -149,7 +149,7 @@ mod backend {
                 )));
             }
             let values = Arc::new(values);
-            let tier = Tier {
+            let cache = SharedCache {
                 client: Arc::new(SharedClient::new(values.clone(), options)),
                 values,
                 seal: Arc::new(seal),
@@ -158,11 +158,11 @@ mod backend {
                 each: self.calls_per_minute_per_key,
                 time: options.time,
             };
-            Ok(Some(TIER.get_or_init(|| tier).clone()))
+            Ok(Some(SHARED_CACHE.get_or_init(|| cache).clone()))
         }
     }
 
-    impl Tier {
+    impl SharedCache {
         /// The buckets that a request to this endpoint takes from, each with its limit.
         pub(crate) fn buckets(&self, endpoint: &Endpoint) -> Vec<TokenBucket> {
             let key = endpoint.api_key.as_deref().unwrap_or_default();
@@ -214,5 +214,5 @@ mod backend {
 }
 
 #[cfg(feature = "redis")]
-pub(crate) use backend::Tier;
+pub(crate) use backend::SharedCache;
 pub(crate) use backend::counts;

@@ -15,7 +15,7 @@ use crate::text::LineSpan;
 pub enum EditCode {
     /// `old_str` is not in the file, under any reading.
     NoOccurrence,
-    /// `old_str` is there more or fewer times than expected.
+    /// `old_str` occurs more or fewer times than expected.
     OccurrenceMismatch,
     /// `old_str` and `new_str` are the same, or the edit changes nothing.
     NoChange,
@@ -33,7 +33,7 @@ pub enum EditCode {
     CreateExisting,
     /// The file changed where the edit goes, after it was read.
     Conflict,
-    /// The place is known, and several texts are consistent with the call.
+    /// The place is known, but the call could mean several results there.
     Ambiguous,
     /// A `LINE#ID` anchor does not match the file.
     StaleAnchor,

@@ -100,7 +100,7 @@ wire_names! {
         Model = "model",
         /// A line tool's numbers were mapped across the session's own edits.
         Carried = "carried",
-        /// A line tool's numbers were mapped from the snapshot they were read from.
+        /// A line tool's numbers, read in an older snapshot, were mapped to the file as it is.
         Snapshot = "snapshot",
         /// A new file.
         Create = "create",
@@ -144,7 +144,7 @@ impl Rung {
                 "typographic quotes, dashes and spaces; different Unicode composition (NFC, NFD)"
             }
             Self::Indentation => "lines too deep or too shallow, tabs for spaces",
-            Self::LookAlikesAndIndentation => "both of these",
+            Self::LookAlikesAndIndentation => "both of the two above",
             Self::BlankLines => "blank lines added or left out",
             Self::Spacing => "white space inside lines, outside of string literals",
             Self::Punctuation => "the kind of quotes; `,` or `;` at the end of a line",
@@ -178,7 +178,7 @@ wire_names! {
         OuterBlankLines = "outer_blank_lines",
         /// Line endings changed to the file's.
         LineEndings = "line_endings",
-        /// Trailing whitespace changed to the file's.
+        /// Trailing white space changed to the file's.
         TrailingBlanks = "trailing_blanks",
         /// Look-alikes changed to the file's characters.
         LookAlikes = "look_alikes",
@@ -186,7 +186,7 @@ wire_names! {
         Indentation = "indentation",
         /// Blank lines changed to the file's.
         BlankLines = "blank_lines",
-        /// Whitespace inside lines changed to the file's.
+        /// White space inside lines changed to the file's.
         Spacing = "spacing",
         /// Quotes, and `,` or `;` at line ends, changed to the file's.
         Punctuation = "punctuation",

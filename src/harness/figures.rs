@@ -1,5 +1,5 @@
-//! What the texts cost that a model reads, in bytes and in tokens: each style of a read,
-//! and the answer to one stale anchor against a read of the whole file.
+//! How many bytes and tokens the texts take that a model reads: a file in each style of reading,
+//! and the answer to one stale anchor, compared with a read of the whole file.
 //!
 //! Tokens are estimated as a third of the bytes. OpenAI's `o200k_base` needs 3.0 to 3.6
 //! bytes a token for such texts, so the estimate is on the high side.

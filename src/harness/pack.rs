@@ -1,5 +1,6 @@
 //! Many generated cases in one file, a JSON object a line: the sources once, then the
-//! cases that refer to them. A folder is for reading, a pack is for a thousand.
+//! cases that refer to them. A folder for each case is for people to read; a
+//! pack is for thousands of cases.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -58,7 +59,8 @@ struct CaseLine {
 /// A case of a pack, and why it is known to fail, if it is.
 pub(crate) type PackedCase = (Case, Option<String>);
 
-/// Writes cases; `sources` gives the id of the source and the source of a case.
+/// Writes cases, each with why it is known to fail, if it is; a source that several cases share is
+/// written once.
 pub(crate) fn write<'c>(
     entries: impl Iterator<Item = (&'c Case, Option<&'c str>)>,
 ) -> Result<String, serde_json::Error> {

@@ -107,7 +107,7 @@ pub(crate) struct ReplayedEdit {
 /// The file after the agent's next call, where that has the same intention: its text occurs
 /// once, it is about the same place, and most of what the failed call adds, or else takes
 /// away, is in it.
-pub(crate) fn truth(case: &FailedEdit) -> Option<String> {
+pub(crate) fn file_after_retry(case: &FailedEdit) -> Option<String> {
     let retry = case.retry.as_ref()?;
     let once = case.before.matches(&retry.old_str).count() == 1;
     if !once || retry.old_str == retry.new_str || case.before.contains(&case.old_str) {
@@ -148,7 +148,7 @@ fn words(text: &str) -> Vec<&str> {
 
 /// Replays one case.
 pub(crate) fn replay(case: &FailedEdit) -> ReplayedEdit {
-    let truth = truth(case);
+    let truth = file_after_retry(case);
     let without_model = run(case, truth.as_deref(), Model::Absent, &mut |_| Reply::Declined);
     let with_model = truth
         .as_deref()

@@ -18,7 +18,7 @@ use crate::engine::{CallOptions, Engine};
 use crate::store::canonical;
 use crate::text::Snapshot;
 use crate::tools::ToolReply;
-use patch::PatchTrial;
+use patch::PatchOutcome;
 
 pub(crate) use notes::Notes;
 
@@ -189,7 +189,7 @@ fn parse_edit(tool: &str, given: &Value) -> Option<ClientEdit> {
 }
 
 /// How a call comes out here.
-enum Trial {
+enum TrialOutcome {
     /// The client's own tool does the same.
     Unchanged,
     /// It applies, but only in this form.
@@ -198,7 +198,7 @@ enum Trial {
     Refused(Box<Refusal>),
 }
 
-async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<Trial> {
+async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<TrialOutcome> {
     let path = engine.path(&path_in_root(engine.root(), &edit.path)).ok()?;
     let before = match engine.snapshot(&path).await {
         Ok(before) => before,
@@ -213,13 +213,13 @@ async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<Trial> {
         Err(refusal) => {
             let reply = ToolReply::refused(refusal.clone());
             engine.record_call(edit.tool, Some(refusal.code.as_str()), &reply.report);
-            return Some(Trial::Refused(Box::new(refusal)));
+            return Some(TrialOutcome::Refused(Box::new(refusal)));
         }
     };
     engine.record_call(edit.tool, None, &ToolReply::edited(&report).report);
     let after = layer.snapshot(&path).await.ok()?;
     if apply_like_client(&before, &edit.request).as_deref() == Some(after.text()) {
-        return Some(Trial::Unchanged);
+        return Some(TrialOutcome::Unchanged);
     }
     let (old, new) = exact_edit::between(&before, &after)?;
     let e = &report.explanation;
@@ -227,7 +227,7 @@ async fn try_edit(engine: &Engine, edit: &ClientEdit) -> Option<Trial> {
         true => e.rung.to_string(),
         false => format!("{}: {}", e.rung, e.rewrite_list()),
     };
-    Some(Trial::Rewritten { old, new, how })
+    Some(TrialOutcome::Rewritten { old, new, how })
 }
 
 /// What the clients' own tools do: they take the strings as they are, and read and write a
@@ -292,19 +292,19 @@ async fn before(
 ) -> Option<Value> {
     if tool == "apply_patch" {
         return match patch::try_patch(given, engine).await? {
-            PatchTrial::Unchanged => None,
-            PatchTrial::Rewritten(field, fixed) => {
+            PatchOutcome::Unchanged => None,
+            PatchOutcome::Rewritten(field, fixed) => {
                 let mut input = given.as_object()?.clone();
                 input.insert(field.to_owned(), fixed.into());
                 Some(rewrite(client, event, input, "its lines are now as in the files"))
             }
-            PatchTrial::Refused(refusal) => denial(client, event, &refusal),
+            PatchOutcome::Refused(refusal) => denial(client, event, &refusal),
         };
     }
     let edit = parse_edit(tool, given)?;
     match try_edit(engine, &edit).await? {
-        Trial::Unchanged => None,
-        Trial::Rewritten { old, new, how } => {
+        TrialOutcome::Unchanged => None,
+        TrialOutcome::Rewritten { old, new, how } => {
             let mut input = given.as_object()?.clone();
             input.insert(edit.fields.0.to_owned(), old.into());
             input.insert(edit.fields.1.to_owned(), new.into());
@@ -319,7 +319,7 @@ async fn before(
             }
             Some(rewrite(client, event, input, &how))
         }
-        Trial::Refused(refusal) => denial(client, event, &refusal),
+        TrialOutcome::Refused(refusal) => denial(client, event, &refusal),
     }
 }
 
@@ -386,21 +386,23 @@ const MAX_ADVICE: usize = 4_000;
 async fn advice(tool: &str, given: &Value, engine: &Engine) -> Option<String> {
     let text = if tool == "apply_patch" {
         match patch::try_patch(given, engine).await? {
-            PatchTrial::Unchanged => return None,
-            PatchTrial::Rewritten(_, fixed) => {
+            PatchOutcome::Unchanged => return None,
+            PatchOutcome::Rewritten(_, fixed) => {
                 format!("restitch found where the patch belongs. Send this patch:\n{fixed}")
             }
-            PatchTrial::Refused(refusal) => format!("restitch on the patch: {}", refusal.text()),
+            PatchOutcome::Refused(refusal) => format!("restitch on the patch: {}", refusal.text()),
         }
     } else {
         let edit = parse_edit(tool, given)?;
         let (old_name, new_name) = edit.fields;
         match try_edit(engine, &edit).await? {
-            Trial::Unchanged => return None,
-            Trial::Rewritten { old, new, how } => format!(
+            TrialOutcome::Unchanged => return None,
+            TrialOutcome::Rewritten { old, new, how } => format!(
                 "restitch found the text in another form ({how}). Send the edit again with exactly these.\n{old_name}:\n{old}\n{new_name}:\n{new}"
             ),
-            Trial::Refused(refusal) => format!("restitch on {}: {}", edit.path, refusal.text()),
+            TrialOutcome::Refused(refusal) => {
+                format!("restitch on {}: {}", edit.path, refusal.text())
+            }
         }
     };
     Some(match text.char_indices().nth(MAX_ADVICE) {

@@ -12,7 +12,7 @@ const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
 /// How a patch comes out here.
-pub(super) enum PatchTrial {
+pub(super) enum PatchOutcome {
     /// The client's own reader does the same.
     Unchanged,
     /// It applies, but only in this form: the field that holds it, and its text.
@@ -22,7 +22,7 @@ pub(super) enum PatchTrial {
 }
 
 /// Tries the patch of a call; `None` where it cannot be helped.
-pub(super) async fn try_patch(given: &Value, engine: &Engine) -> Option<PatchTrial> {
+pub(super) async fn try_patch(given: &Value, engine: &Engine) -> Option<PatchOutcome> {
     let field = ["command", "input", "patch", "patchText"]
         .into_iter()
         .find(|name| given.get(name).is_some_and(Value::is_string))?;
@@ -31,15 +31,15 @@ pub(super) async fn try_patch(given: &Value, engine: &Engine) -> Option<PatchTri
     let patch = Patch::parse(text.get(start..end)?, None).ok()?;
     let batch = match prepare_patch(engine, &patch).await {
         Ok(batch) => batch,
-        Err(refusal) => return Some(PatchTrial::Refused(Box::new(refusal))),
+        Err(refusal) => return Some(PatchOutcome::Refused(Box::new(refusal))),
     };
     if batch.iter().all(|edit| {
         matches!(edit.explanation().rung, Rung::Exact | Rung::Create | Rung::Delete | Rung::Move)
     }) {
-        return Some(PatchTrial::Unchanged);
+        return Some(PatchOutcome::Unchanged);
     }
     let fixed = render_patch(&patch, batch, engine).await?;
-    Some(PatchTrial::Rewritten(field, format!("{}{fixed}{}", &text[..start], &text[end..])))
+    Some(PatchOutcome::Rewritten(field, format!("{}{fixed}{}", &text[..start], &text[end..])))
 }
 
 /// The patch in the files' own words.

@@ -187,7 +187,8 @@ fn has_only_lf(text: &str) -> bool {
     text.contains('\n') && !text.contains('\r')
 }
 
-/// `new` with the line ending that the file has around an offset.
+/// `new` with the line ending that the file has near `at`. CRLF becomes LF only if the file has no
+/// other ending than LF.
 pub(super) fn with_file_endings(file: &SourceFile<'_>, at: usize, new: &str) -> String {
     match file.snapshot.ending_near(at) {
         LineEnding::Lf if new.contains("\r\n") && has_only_lf(file.text) => {

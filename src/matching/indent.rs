@@ -261,8 +261,8 @@ impl IndentMap {
         self.rules.is_empty()
     }
 
-    /// The file's indentation for this indentation of the call. `near` is an index of the pairs.
-    /// Where the file has several for it, the nearest above and below must agree.
+    /// The file's indentation for `indent`, an indentation of the call. If the pairs have several
+    /// for it, the nearest ones above and below the pair at index `near` must agree.
     pub(super) fn lookup(&self, indent: &str, near: usize) -> ObservedIndent<'_> {
         budget::spend(self.pairs.len());
         let pairs = self.pairs.iter().enumerate().skip(usize::from(self.first_line_excluded));

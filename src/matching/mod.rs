@@ -143,7 +143,7 @@ impl Explained {
 pub enum Verdict {
     /// One text is meant.
     One(Explained),
-    /// The place is known, and several texts are consistent with the call.
+    /// The place is known, but the call could mean several results there.
     Ambiguous {
         /// Each of them.
         outcomes: Vec<Explained>,

@@ -167,7 +167,7 @@ pub(super) fn omission(placeholder: &str) -> Refusal {
         .hint("Write the code out in full, or narrow old_str and new_str to the lines that change. To delete the code, leave the placeholder out.")
 }
 
-/// The place is known, and several texts are consistent with the call.
+/// The place is known, but the call could mean several results there.
 pub(super) fn ambiguous(line: usize, rung: Rung, count: usize) -> Refusal {
     let place = format!("old_str is at line {line} with different {}", ignored_by(rung));
     let message = match count {

@@ -225,7 +225,7 @@ impl PendingCall {
         self.write_resolved(conflict, &answers)
     }
 
-    /// An answer without the lines above and below the place that it repeats.
+    /// `answer` without first and last lines that only repeat the file above and below the place.
     fn strip_surroundings(&self, place: &Range<usize>, answer: &str) -> String {
         let text = self.snapshot.text();
         let mut lines: Vec<&str> = answer.trim_matches('\n').split('\n').collect();

@@ -505,5 +505,5 @@ fn duplicate_edit(job: &Job<'_>) -> Refusal {
         format!("this commit has two edits of `{path}`, perhaps under different names"),
     )
     .at(path.as_str())
-    .hint("Put all edits of one file together.")
+    .hint("Combine all edits of one file into one.")
 }

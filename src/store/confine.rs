@@ -382,8 +382,8 @@ impl From<io::Error> for OpenError {
 }
 
 impl Target {
-    /// Opens the regular file that is here. Looks before it opens, because opening
-    /// a device or a pipe can have effects or wait.
+    /// Opens the regular file at this target. Checks its kind first, because opening a device or a
+    /// pipe can have effects or block.
     pub(super) fn open(&self, flags: OFlags) -> Result<File, OpenError> {
         let seen = self.folder.stat(&self.name)?;
         if let Some(kind) = describe_kind(FileType::from_raw_mode(seen.st_mode)) {
@@ -397,7 +397,7 @@ impl Target {
             return Err(OpenError::Moved);
         }
         if is_pseudo_file(&file)? {
-            return Err(OpenError::Kind("a file that the kernel makes up"));
+            return Err(OpenError::Kind("a virtual file of the kernel"));
         }
         Ok(file)
     }

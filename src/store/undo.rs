@@ -397,7 +397,7 @@ impl Disk {
         }
     }
 
-    /// Takes back commits of several files that a dead process left in the middle.
+    /// Rolls back commits of several files that a dead process left unfinished.
     pub(super) fn recover_open_commits(&self) {
         let Some(history) = &self.history else { return };
         for (revision, path) in history.open_commits() {

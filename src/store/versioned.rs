@@ -254,19 +254,26 @@ impl<F: VersionedFiles> VersionedStore<F> {
             batch.push(VerifiedEdit::restore(change.path.clone(), before, after, explanation));
         }
         if how == UndoMode::DryRun {
-            let committed = batch.into_iter().map(|edit| committed(edit, 0, Durability::DryRun));
+            let committed =
+                batch.into_iter().map(|edit| into_committed(edit, 0, Durability::DryRun));
             return Ok(Undone { revision, committed: committed.collect() });
         }
         let written = self.write_all(batch).await?;
         let (edits, changes): (Vec<_>, Vec<_>) = written.into_iter().unzip();
         let number = self.record_commit(changes, Some(revision));
-        let committed =
-            edits.into_iter().map(|edit| committed(edit, number, Durability::Unknown)).collect();
+        let committed = edits
+            .into_iter()
+            .map(|edit| into_committed(edit, number, Durability::Unknown))
+            .collect();
         Ok(Undone { revision, committed })
     }
 }
 
-pub(super) fn committed(edit: VerifiedEdit, revision: u64, durability: Durability) -> Committed {
+pub(super) fn into_committed(
+    edit: VerifiedEdit,
+    revision: u64,
+    durability: Durability,
+) -> Committed {
     let method = match (edit.base(), edit.after()) {
         (_, After::Removed) => WriteMethod::Removed,
         (None, _) => WriteMethod::Created,
@@ -330,7 +337,7 @@ impl<F: VersionedFiles> FileStore for VersionedStore<F> {
             let revision = self.record_commit(changes, None);
             Ok(edits
                 .into_iter()
-                .map(|edit| committed(edit, revision, Durability::Unknown))
+                .map(|edit| into_committed(edit, revision, Durability::Unknown))
                 .collect())
         })
     }

@@ -13,7 +13,7 @@ use crate::port::Change;
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 impl Disk {
-    /// Announces every commit from now on.
+    /// A receiver of every commit from now on, those of other processes too, if there is a history.
     pub(super) fn subscribe(self: &Arc<Self>) -> Receiver<Change> {
         let listener = self.changes.subscribe();
         if self.history.is_some() && !self.changes.has_watcher.swap(true, Ordering::AcqRel) {

@@ -188,7 +188,7 @@ mod database {
         drop(foreign);
         let run = mine(&[&other.to_string_lossy()], &[]);
         let said = String::from_utf8_lossy(&run.stderr).into_owned();
-        assert!(said.contains("no database of opencode"), "{said}");
+        assert!(said.contains("is not a database of opencode"), "{said}");
         // Beside a transcript that can be read they are named, and the rest goes on.
         let export = fixtures("opencode/export-ses_01.json");
         fs::copy(export, root.path().join("export.json")).expect("copy");

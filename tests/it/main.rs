@@ -33,6 +33,16 @@ mod syntax;
 #[cfg(windows)]
 mod windows;
 
+/// Whether this process ignores the signal, as jobs in the background and under nohup do. So do
+/// the processes that it starts, by design.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask & (1 << (signal - 1)) != 0
+}
+
 #[cfg(not(feature = "mine"))]
 #[test]
 fn mining_of_databases_and_packed_files() {

@@ -24,9 +24,9 @@ use grammars::Grammar;
 /// Larger texts are not parsed.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The parser tells of its progress every hundred steps. Sound code takes about one report in
-/// sixty bytes; recovery from errors takes more.
-const MAX_REPORTS_A_BYTE: usize = 1;
+/// The parser reports its progress every hundred steps. Valid code takes about one report for
+/// every sixty bytes; recovery from errors takes more.
+const MAX_REPORTS_PER_BYTE: usize = 1;
 const MAX_REPORTS: usize = 2_000;
 
 /// However slow the machine, a parse ends by then.
@@ -189,13 +189,13 @@ fn grammars_for(path: &str) -> Result<&'static [Grammar], Unchecked> {
     }
 }
 
-/// Parses a text within the bounds.
+/// Parses a text within the limits of reports and time.
 fn parse(grammar: &Grammar, text: &str, old: Option<&Tree>) -> Result<Tree, Unchecked> {
     let mut parser = Parser::new();
     if parser.set_language(&grammar.language.into()).is_err() {
         return Err(Unchecked::UnknownLanguage);
     }
-    let max_reports = MAX_REPORTS + text.len() * MAX_REPORTS_A_BYTE;
+    let max_reports = MAX_REPORTS + text.len() * MAX_REPORTS_PER_BYTE;
     let end = Instant::now() + MAX_TIME;
     let mut reports = 0;
     let mut watch = |_: &tree_sitter::ParseState| {

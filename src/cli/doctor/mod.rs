@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::args::{Common, DoctorArgs};
 use super::exit::Exit;
-use super::init::no_client;
+use super::init::unknown_client;
 use super::model::{self, ModelSettings};
 use super::settings;
 use crate::adapters::openai::{AnswerCap, Limitation, OpenAi, WireError};
@@ -61,7 +61,7 @@ pub(crate) async fn run(common: &Common, args: &DoctorArgs) -> Exit {
         None => general(common).await,
         Some(name) => match client::findings(common, name).await {
             Some(findings) => findings,
-            None => return no_client(name),
+            None => return unknown_client(name),
         },
     };
     let bad = findings.iter().any(|finding| finding.outcome == Level::Bad);
@@ -93,7 +93,7 @@ async fn general(common: &Common) -> Vec<Finding> {
             #[cfg(feature = "redis")]
             findings.extend(shared::findings(&settings).await);
             #[cfg(not(feature = "redis"))]
-            if let Err(exit) = settings.shared.tier() {
+            if let Err(exit) = settings.shared.cache() {
                 let next = "Use a build with that feature, or remove the setting.";
                 findings.push(Finding::problem("shared", Level::Bad, exit.message(), next));
             }

@@ -5,12 +5,12 @@ use tokio::time::timeout;
 use super::{Finding, Level};
 use crate::adapters::redis::ServerInfo;
 use crate::cli::model::ModelSettings;
-use crate::cli::shared::Tier;
+use crate::cli::shared::SharedCache;
 
 /// What it takes to use the server, tried once. Nothing where nothing is shared.
 pub(super) async fn findings(settings: &ModelSettings) -> Vec<Finding> {
-    let tier = match settings.shared.tier() {
-        Ok(Some(tier)) => tier,
+    let cache = match settings.shared.cache() {
+        Ok(Some(cache)) => cache,
         Ok(None) => return Vec::new(),
         Err(exit) => {
             let next = "Correct this setting in the configuration or the environment.";
@@ -18,14 +18,14 @@ pub(super) async fn findings(settings: &ModelSettings) -> Vec<Finding> {
         }
     };
     // A connection and three requests; a call has the time for one.
-    let tried = timeout(4 * tier.time, tier.probe()).await;
+    let tried = timeout(4 * cache.time, cache.probe()).await;
     let tried = tried.unwrap_or_else(|_| Err("it does not answer in time".into()));
     match tried {
-        Ok(about) => found(&tier, &about),
+        Ok(about) => found(&cache, &about),
         Err(why) => vec![Finding::problem(
             "shared",
             Level::Warning,
-            format!("{} cannot be used: {why}", tier.values.address()),
+            format!("{} cannot be used: {why}", cache.values.address()),
             next(&why),
         )],
     }
@@ -45,19 +45,19 @@ fn next(why: &str) -> &'static str {
     }
 }
 
-fn found(tier: &Tier, about: &ServerInfo) -> Vec<Finding> {
+fn found(cache: &SharedCache, about: &ServerInfo) -> Vec<Finding> {
     let ServerInfo { server, took, max_memory, policy, reads: (hits, misses) } = about;
-    let hours = tier.keep.as_secs_f64() / 3600.0;
+    let hours = cache.keep.as_secs_f64() / 3600.0;
     let memory = match max_memory {
         0 => "no memory limit".to_owned(),
         bytes => format!("{} MiB, {policy}", bytes >> 20),
     };
     let detail = format!(
         "{server} at {}, {:.1} ms a request, values sealed, kept for {} h{}; {memory}; of the reads of all its clients, {hits} found something and {misses} did not",
-        tier.values.address(),
+        cache.values.address(),
         took.as_secs_f64() * 1000.0,
         (hours * 10.0).round() / 10.0,
-        tier.limits(),
+        cache.limits(),
     );
     let mut findings = vec![Finding::ok("shared", detail)];
     if *max_memory > 0 && policy == "noeviction" {
@@ -68,7 +68,7 @@ fn found(tier: &Tier, about: &ServerInfo) -> Vec<Finding> {
             "Set maxmemory-policy to allkeys-lru, or to volatile-ttl if others keep values there.",
         ));
     }
-    if tier.values.is_unencrypted() {
+    if cache.values.is_unencrypted() {
         findings.push(Finding::problem(
             "shared",
             Level::Warning,

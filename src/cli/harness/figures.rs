@@ -1,4 +1,4 @@
-//! `restitch harness figures`: what the texts cost that a model reads.
+//! `restitch harness figures`: how many bytes and tokens the texts take that a model reads.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::harness::figures::{Cost, reads, stale_anchor, table};
 
 #[derive(Debug, Args)]
 pub(crate) struct FiguresArgs {
-    /// The text whose reads are measured; without it, a module of this program.
+    /// The file to measure the reading of; default: a source file of restitch.
     file: Option<PathBuf>,
 }
 

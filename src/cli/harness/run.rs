@@ -42,8 +42,8 @@ pub(crate) struct RunArgs {
     #[arg(skip)]
     bless: bool,
     /// Rows of the table.
-    #[arg(long, value_enum, default_value_t = By::Cause)]
-    by: By,
+    #[arg(long, value_enum, default_value_t = GroupBy::Cause)]
+    by: GroupBy,
     /// How many unexpected verdicts to show in full.
     #[arg(long, default_value_t = 10, value_name = "N")]
     limit: usize,
@@ -59,7 +59,7 @@ pub(crate) struct RunArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum By {
+enum GroupBy {
     Family,
     Cause,
     Language,
@@ -280,9 +280,9 @@ fn as_text(
         let e = &case.entry;
         let name = |name: &str| if name.is_empty() { "other".to_owned() } else { name.to_owned() };
         match args.by {
-            By::Family => score.add("", &name(&e.family), &case.judged),
-            By::Cause => score.add(&name(&e.family), &name(&e.cause), &case.judged),
-            By::Language => score.add("", &name(&e.language), &case.judged),
+            GroupBy::Family => score.add("", &name(&e.family), &case.judged),
+            GroupBy::Cause => score.add(&name(&e.family), &name(&e.cause), &case.judged),
+            GroupBy::Language => score.add("", &name(&e.language), &case.judged),
         }
     }
     let mut out = String::new();

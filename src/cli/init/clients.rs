@@ -205,7 +205,7 @@ fn cline() -> Client {
         }))],
         permission_files: vec![file(json!({ "autoApprove": all }))],
         without: "Cline asks before each edit",
-        note: "This is the file of Cline's command line; for the extension, paste it under MCP Servers, Configure.",
+        note: "This file is for Cline's CLI; for the extension, paste its content under MCP Servers, Configure.",
     }
 }
 

@@ -102,7 +102,7 @@ impl Content {
         }
     }
 
-    /// In a file that is there already.
+    /// The text of a file that exists already, with this content merged into it.
     pub(crate) fn merged_into(&self, text: &str) -> Result<String, Refusal> {
         match self {
             Self::Json(ours) => json_merge::add_missing(text, ours, indent_of(text)),
@@ -173,7 +173,7 @@ fn missing_keys(ours: &toml::Table, theirs: &toml::Table) -> Vec<String> {
         .collect()
 }
 
-/// Whether `theirs` has everything of `ours`.
+/// Whether everything in `ours` is also in `theirs`.
 fn contains(theirs: &Value, ours: &Value) -> bool {
     match (theirs, ours) {
         (Value::Object(theirs), Value::Object(ours)) => {

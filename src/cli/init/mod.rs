@@ -25,7 +25,7 @@ pub(super) use merge::{Content, pretty};
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
     let Some(mut client) = client(&args.client.to_ascii_lowercase(), &project) else {
-        return no_client(&args.client);
+        return unknown_client(&args.client);
     };
     if args.npx {
         for file in client.files.iter_mut().chain(&mut client.permission_files) {
@@ -87,7 +87,7 @@ pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
 }
 
 /// The end when a client is not known.
-pub(super) fn no_client(name: &str) -> Exit {
+pub(super) fn unknown_client(name: &str) -> Exit {
     Exit::usage(format!("there is no client `{name}`; use one of: {}", CLIENTS.join(", ")))
 }
 

@@ -91,7 +91,7 @@ impl Message {
         }
     }
 
-    /// How many tokens it has, and whether that is worked out from its length.
+    /// How many tokens it has, and whether that is estimated from its length.
     fn tokens(&self) -> (u64, bool) {
         let guess = self.bytes / BYTES_PER_TOKEN;
         let estimated = self.unfinished && guess > self.tokens;

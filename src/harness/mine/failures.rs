@@ -148,7 +148,7 @@ pub fn failures(transcript: &Transcript) -> Vec<Failure> {
 
 /// The file after the agent's next edit, if that has the same intention.
 fn file_after_retry(before: &str, edit: &Replacement, next: &Replacement) -> Option<String> {
-    replay::truth(&replay::FailedEdit {
+    replay::file_after_retry(&replay::FailedEdit {
         id: String::new(),
         file: String::new(),
         before: before.to_owned(),

@@ -1,7 +1,7 @@
 //! One level of escaping too many, in all its partial forms.
 //!
-//! Partial forms are undone only where no backslash of the code's own could be
-//! meant, so those mutations leave out edits that have one.
+//! Partial forms are undone only where no backslash can belong to the code itself,
+//! so those mutations skip edits that contain one.
 
 use super::super::rng::Rng;
 use super::CallDraft;
@@ -33,14 +33,14 @@ fn both(call: &mut CallDraft, from: &str, to: &str) -> Option<()> {
 }
 
 /// Both strings as JSON string bodies: the one form a careless client produces.
-pub(super) fn level(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
+pub(super) fn escape_both(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     call.old = json_body(&call.old);
     call.new = json_body(&call.new);
     Some(())
 }
 
 /// Only `old_str`; the raw line breaks of `new_str` prove that it is not escaped.
-pub(super) fn level_of_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
+pub(super) fn escape_old(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     (call.new.contains('\n') && !call.new.contains('\\')).then_some(())?;
     call.old = json_body(&call.old);
     Some(())

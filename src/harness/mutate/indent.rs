@@ -39,14 +39,14 @@ pub(super) fn indent_unit(text: &str) -> usize {
 }
 
 /// Every line has one tab too few: most of the failures of today's models.
-pub(super) fn tab_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
+pub(super) fn one_tab_too_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     both(call, |line| line.strip_prefix('\t').map(str::to_owned))
 }
 
 /// Context is quoted one tab short, inserted lines are at the file's depth. Certain
 /// only where the inserted lines are at the depth of both kept neighbours and the
 /// line above opens no block, so that one level deeper would make no sense.
-pub(super) fn tab_few_but_new(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
+pub(super) fn one_tab_too_few_in_old(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<()> {
     let first = draft.lines.iter().position(|draft_line| draft_line.role != LineRole::Context)?;
     let last = draft.lines.iter().rposition(|draft_line| draft_line.role != LineRole::Context)?;
     let above = draft.lines.get(first.checked_sub(1)?)?.file.clone()?;
@@ -70,14 +70,14 @@ pub(super) fn tab_few_but_new(draft: &mut EditDraft<'_>, _: &mut Rng) -> Option<
     Some(())
 }
 
-pub(super) fn tab_many(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
+pub(super) fn one_tab_too_many(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     indentations(&call.before()).any(|indentation| indentation.starts_with('\t')).then_some(())?;
     indentations(&call.old).all(|indentation| !indentation.contains(' ')).then_some(())?;
     both(call, |line| Some(format!("\t{line}")))
 }
 
 /// One level of spaces too few.
-pub(super) fn level_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
+pub(super) fn one_level_too_few(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     let unit = indent_unit(&call.before());
     (unit > 0).then_some(())?;
     both(call, |line| line.strip_prefix(&" ".repeat(unit)).map(str::to_owned))

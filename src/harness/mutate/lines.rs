@@ -25,7 +25,7 @@ pub(super) fn trailing_in_file(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
 /// The file has whitespace at the end of the line that is rewritten. The new line may keep
 /// them or not: either is right.
 pub(super) fn trailing_at_change(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let (drop, add) = one_for_one(draft)?;
+    let (drop, add) = single_replacement(draft)?;
     let pad = rng.pick(TRAILING)?;
     draft.lines[drop].change_in_file(|line| format!("{line}{pad}"));
     let with_padding = format!("{}{pad}", draft.lines[add].after.as_ref()?);
@@ -34,7 +34,7 @@ pub(super) fn trailing_at_change(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Op
 }
 
 /// The one removed and the one new line of an edit that has no more of either.
-fn one_for_one(draft: &EditDraft<'_>) -> Option<(usize, usize)> {
+fn single_replacement(draft: &EditDraft<'_>) -> Option<(usize, usize)> {
     let only = |kind| match draft.positions(|draft_line| draft_line.role == kind)[..] {
         [at] => Some(at),
         _ => None,
@@ -234,7 +234,7 @@ fn elide(draft: &mut EditDraft<'_>, from: usize, to: usize, rng: &mut Rng) -> Op
 /// A file with both kinds of line break, in no order; the new line takes the break of
 /// either neighbour.
 pub(super) fn mixed_endings(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
-    let (drop, add) = one_for_one(draft)?;
+    let (drop, add) = single_replacement(draft)?;
     (draft.lines.len() > 3).then_some(())?;
     for draft_line in &mut draft.lines {
         draft_line.ending = if rng.chance(50) { "\r\n" } else { "\n" };

@@ -272,7 +272,7 @@ impl<'e> EditDraft<'e> {
 
     /// The share of the edit's lines that some other place of the file repeats in
     /// the same order, from 0 to 1. Cases for loose readings want this low.
-    pub(crate) fn twin_share(&self) -> f64 {
+    pub(crate) fn repeated_share(&self) -> f64 {
         let edit_lines: Vec<String> = self.file_lines().iter().map(|line| folded(line)).collect();
         let words = edit_lines.iter().filter(|line| !line.is_empty()).count().max(1);
         let best = [&self.head, &self.tail]

@@ -60,7 +60,7 @@ fn misremember(
     (side(|draft_line| &draft_line.old) != side(|draft_line| &draft_line.new)).then_some(())
 }
 
-/// A rewritten line has another number in the file.
+/// A line that the edit rewrites has another number in the file than in `old_str`.
 pub(super) fn other_number(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let number = |line: &str| -> Vec<(usize, usize)> {
         words(line)
@@ -73,7 +73,7 @@ pub(super) fn other_number(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<(
     misremember(draft, at, span, &value)
 }
 
-/// A rewritten line has another name in the file.
+/// A line that the edit rewrites has another name in the file than in `old_str`.
 pub(super) fn other_name(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let (at, span) = removed_word(draft, rng, |line| names(line, 4))?;
     let all: Vec<String> = draft
@@ -86,7 +86,7 @@ pub(super) fn other_name(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()>
     misremember(draft, at, span, &word)
 }
 
-/// A rewritten line has another string in the file.
+/// A line that the edit rewrites has another string in the file than in `old_str`.
 pub(super) fn other_string(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     let in_string = |line: &str| -> Vec<(usize, usize)> {
         names(line, 3)
@@ -123,7 +123,7 @@ pub(super) fn middle_rewritten(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Opti
 }
 
 /// The inner lines are in the file, at another depth; the outer ones are not there.
-pub(super) fn ends_alien(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
+pub(super) fn outer_lines_absent(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(1, 1);
     let last = draft.lines.len().checked_sub(1)?;
     (draft.lines[0].is_context_text() && draft.lines[last].is_context_text()).then_some(())?;
@@ -312,7 +312,8 @@ fn indent_more(text: &str, step: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// Twice, at two depths, and the call shows a third: neither is nearer in kind.
+/// The text is in the file twice, at two depths, and the call has it at a third: neither place
+/// fits better.
 pub(super) fn two_depths(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     let lines = |text: &str| {
         text.lines().filter(|l| !l.trim().is_empty()).map(str::to_owned).collect::<Vec<_>>()
@@ -331,7 +332,7 @@ pub(super) fn two_depths(call: &mut CallDraft, _: &mut Rng) -> Option<()> {
     };
     let (old, new) = (short(&call.old)?, short(&call.new)?);
     append_copy(call, |text| indent_more(text, &step));
-    // The text one level short must not be a part of a line that starts deeper.
+    // The text one level shallower must not occur inside the deeper lines.
     (call.old.lines().count() > 1).then_some(())?;
     (call.old, call.new) = (old, new);
     (!call.before().contains(&call.old)).then_some(())

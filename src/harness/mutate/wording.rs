@@ -168,7 +168,7 @@ pub(super) fn comment_misremembered(draft: &mut EditDraft<'_>, rng: &mut Rng) ->
                 .is_some_and(|l| draft.edit.language.is_comment(l) && names(l, 4).len() > 2)
     };
     let at = *rng.pick(&draft.positions(comment))?;
-    (draft.nonblank_lines() >= 6 && draft.twin_share() < 0.5).then_some(())?;
+    (draft.nonblank_lines() >= 6 && draft.repeated_share() < 0.5).then_some(())?;
     let line = draft.lines[at].file.clone()?;
     let (from, to) = *rng.pick(&names(&line, 4))?;
     let word = rng.pick(COMMENT_WORDS)?;
@@ -181,7 +181,7 @@ pub(super) fn comment_misremembered(draft: &mut EditDraft<'_>, rng: &mut Rng) ->
 /// and only comments and blank lines may differ unseen.
 pub(super) fn context_stale(draft: &mut EditDraft<'_>, rng: &mut Rng) -> Option<()> {
     draft.widen_context(4, 4);
-    (draft.nonblank_lines() >= 8 && draft.twin_share() < 0.4).then_some(())?;
+    (draft.nonblank_lines() >= 8 && draft.repeated_share() < 0.4).then_some(())?;
     let changed: String = draft
         .lines
         .iter()

@@ -128,7 +128,7 @@ fn outcomes_with(
             }
         }
     }
-    // A call that changes something is not read as one that changes nothing.
+    // If some outcome changes the file, those that change nothing are dropped.
     let changes =
         |outcome: &Outcome| file.text[outcome.splice.range.clone()] != *outcome.splice.text;
     if out.iter().any(changes) {

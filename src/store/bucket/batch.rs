@@ -53,7 +53,7 @@ impl Bucket {
                 format!("`{}` is in this commit twice", twice[0]),
             )
             .at(twice[0])
-            .hint("Put all edits of one file together."));
+            .hint("Combine all edits of one file into one."));
         }
         let deadline = Instant::now() + self.options.retry_timeout.min(LEASE / 2);
         let mut backoff = Backoff::until(deadline);

@@ -11,7 +11,7 @@ use super::objects::{ObjectVersion, PutOutcome, StorageError};
 use super::{Bucket, CurrentFile, REMOVAL_GRACE};
 use crate::edit::{After, EditCode, Refusal, VerifiedEdit, WorkPath};
 use crate::port::{Committed, RequestId};
-use crate::store::versioned::{committed, millis, rebase_edit};
+use crate::store::versioned::{into_committed, millis, rebase_edit};
 use crate::text::{ContentHash, quote_name};
 
 /// How long the last step of a removal may take; far less than [`REMOVAL_GRACE`].
@@ -101,7 +101,7 @@ impl Bucket {
         };
         self.announce(revision, &edits);
         let durability = self.durability();
-        let done = edits.into_iter().map(|edit| committed(edit, revision, durability));
+        let done = edits.into_iter().map(|edit| into_committed(edit, revision, durability));
         let mut done: Vec<Committed> = done.collect();
         if let Some(first) = done.first_mut() {
             first.warnings.extend(warnings);

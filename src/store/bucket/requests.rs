@@ -7,7 +7,7 @@ use super::objects::StorageError;
 use super::{Bucket, RESERVED_FOLDER};
 use crate::edit::{After, EditCode, Explanation, Refusal, Rung, VerifiedEdit, WorkPath};
 use crate::port::{Committed, RequestId, RequestStatus};
-use crate::store::versioned::committed;
+use crate::store::versioned::into_committed;
 use crate::text::{ContentHash, Snapshot};
 
 /// A longer answer is not read.
@@ -121,7 +121,7 @@ impl Bucket {
                     "this very change was already committed as revision {}; nothing was written again",
                     record.revision
                 )],
-                ..committed(edit, record.revision, self.durability())
+                ..into_committed(edit, record.revision, self.durability())
             })
             .collect()
     }

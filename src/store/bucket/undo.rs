@@ -13,7 +13,7 @@ use crate::edit::{
 };
 use crate::port::{Revision, RevisionFile, UndoMode, Undone};
 use crate::store::revert::{self, LaterVersion, MAX_VERSIONS, VersionSource, revert_change};
-use crate::store::versioned::committed;
+use crate::store::versioned::into_committed;
 use crate::text::{ContentHash, Snapshot};
 
 /// How many commits the log shows, and the search for the last edit looks through.
@@ -199,8 +199,10 @@ impl Bucket {
                 batch.push(self.undo_file(&record, file, bytes, &since).await?);
             }
             if mode == UndoMode::DryRun {
-                let committed =
-                    batch.into_iter().map(|edit| committed(edit, 0, Durability::DryRun)).collect();
+                let committed = batch
+                    .into_iter()
+                    .map(|edit| into_committed(edit, 0, Durability::DryRun))
+                    .collect();
                 return Ok(Undone { revision: record.revision, committed });
             }
             attempts += 1;

@@ -68,7 +68,7 @@ fn entries() -> Vec<Entry> {
     vec![
         entry(
             EditCode::NoOccurrence,
-            "Quote the nearest place as the message shows it. Where `conflicts` is set the place is known and only the named lines are stale.",
+            "Quote the nearest place as the message shows it. If `conflicts` is set, the place is known, and only the lines that it names are stale.",
             Call(
                 "edit_file",
                 || json!({ "path": "server.go", "old_str": "\t\tif err := c.Last(); err != nil {", "new_str": "\t\tif err := c.Close(); err != nil {" }),
@@ -84,7 +84,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::NoChange,
-            "Go on if the file is right; otherwise send the text that it should have as `new_str`.",
+            "Go on if the file is right; otherwise send, as `new_str`, the text that the file should have.",
             Call(
                 "edit_file",
                 || json!({ "path": "ports.ini", "old_str": "[a]", "new_str": "[a]" }),
@@ -201,7 +201,7 @@ fn entries() -> Vec<Entry> {
         ),
         entry(
             EditCode::Unencodable,
-            "Use characters that the encoding has, name the encoding with `encoding`, or convert the file.",
+            "Use characters that the encoding has, say with `encoding` which encoding the file has, or convert the file.",
             Call(
                 "edit_file",
                 || json!({ "path": "latin.txt", "old_str": "café", "new_str": "café ✓" }),
