@@ -3,6 +3,7 @@
 
 use serde_json::{Map, Value};
 
+use super::init::without_npx;
 use crate::edit::{EditCode, Refusal};
 
 /// A value by its place in the text.
@@ -72,11 +73,28 @@ impl Merger<'_> {
         changes: &mut Changes,
     ) -> Result<(), Refusal> {
         let written = &self.text[theirs.start..theirs.end];
+        let found = serde_json::from_str::<Value>(written).unwrap_or_default();
+        if differs_in_start(&found, ours) {
+            changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
+            return Ok(());
+        }
         match (&theirs.kind, ours) {
             (ValueKind::Object(fields), Value::Object(ours)) => {
                 let mut missing = Map::new();
+                let program = |value: &Value| {
+                    ["command", "cmd"].iter().find_map(|key| value.get(key).cloned())
+                };
+                let is_restarted = program(&without_npx(found.clone()))
+                    .is_some_and(|p| p == "restitch")
+                    && ["command", "cmd"].iter().find_map(|key| ours.get(*key)).cloned()
+                        != program(&found);
                 for (key, value) in ours {
+                    let is_start = matches!(key.as_str(), "command" | "cmd" | "args");
                     match fields.iter().find(|(have, _)| have == key) {
+                        Some((_, field)) if is_restarted && is_start => {
+                            let value = self.pretty(value, depth + 1);
+                            changes.push((field.start..field.end, value));
+                        }
                         Some((_, field)) => {
                             let name = format!("{name}.{key}");
                             self.add(field, value, &name, depth + 1, changes)?;
@@ -89,16 +107,27 @@ impl Merger<'_> {
                 });
                 self.append(theirs, fields.last().map(|(_, last)| last), lines, depth, changes);
             }
+            // The words of a command are one setting, and a list that is there is the user's choice.
+            (ValueKind::Array(items), Value::Array(ours))
+                if !items.is_empty() && is_command_line(ours) => {}
             (ValueKind::Array(items), Value::Array(ours)) => {
-                let have = |value: &Value| {
-                    items.iter().any(|item| {
-                        serde_json::from_str::<Value>(&self.text[item.start..item.end])
-                            .is_ok_and(|item| item == *value)
-                    })
+                let parse = |item: &JsonNode| {
+                    serde_json::from_str::<Value>(&self.text[item.start..item.end])
+                        .unwrap_or_default()
                 };
-                let missing = ours.iter().filter(|value| !have(value));
-                let lines = missing.map(|value| self.pretty(value, depth + 1));
-                self.append(theirs, items.last(), lines, depth, changes);
+                let mut missing = Vec::new();
+                for value in ours {
+                    if items.iter().any(|item| parse(item) == *value) {
+                        continue;
+                    }
+                    match items.iter().find(|item| differs_in_start(&parse(item), value)) {
+                        Some(item) => {
+                            changes.push((item.start..item.end, self.pretty(value, depth + 1)));
+                        }
+                        None => missing.push(self.pretty(value, depth + 1)),
+                    }
+                }
+                self.append(theirs, items.last(), missing.into_iter(), depth, changes);
             }
             (ValueKind::Other, _) if written == "null" => {
                 changes.push((theirs.start..theirs.end, self.pretty(ours, depth)));
@@ -156,6 +185,19 @@ impl Merger<'_> {
         let text = super::init::pretty(value, self.indent);
         text.trim_end().replace('\n', &format!("\n{}", self.indent.repeat(depth)))
     }
+}
+
+/// Whether two values differ only in how they start restitch: installed, or by npx.
+fn differs_in_start(theirs: &Value, ours: &Value) -> bool {
+    theirs != ours && without_npx(theirs.clone()) == without_npx(ours.clone())
+}
+
+/// Whether the list is how restitch is started.
+fn is_command_line(list: &[Value]) -> bool {
+    list.first().and_then(Value::as_str).is_some_and(|first| {
+        matches!(first, "restitch" | "npx" | "mcp")
+            || first == "-y" && list.get(1).is_some_and(|second| second == "restitch")
+    })
 }
 
 /// Reads text that is valid JSON.

@@ -323,9 +323,19 @@ impl Refusal {
         if let Some(near) = self.nearest.first()
             && let Some(d) = &near.first_difference
         {
+            let span = LineSpan { start: near.start_line, end: near.end_line };
+            let similar = near.score * 100.0;
+            // What is shown is copied.
+            let shown = |mark| d.expected.contains(mark) || d.found.contains(mark);
+            let marks = match (shown('→'), shown('·')) {
+                (true, true) => " (→ is a tab, · a space)",
+                (true, false) => " (→ is a tab)",
+                (false, true) => " (· is a space)",
+                (false, false) => "",
+            };
             out.push_str(&format!(
-                "\nNearest: {} ({:.0} % similar). First difference at line {}:\n  old_str: {}\n  file:    {}",
-                LineSpan { start: near.start_line, end: near.end_line }, near.score * 100.0, d.line, d.expected, d.found
+                "\nNearest: {span} ({similar:.0} % similar). First difference at line {}{marks}:\n  old_str: {}\n  file:    {}",
+                d.line, d.expected, d.found
             ));
         }
         for (number, outcome) in self.outcomes.iter().enumerate().take(MAX_OUTCOMES_SHOWN) {

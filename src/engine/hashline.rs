@@ -181,7 +181,7 @@ fn create_from(
         || !request.edits.iter().all(|edit| loose(&edit))
     {
         return Err(missing.hint(
-            "Check the path with list_files. To create the file use append without pos and without rename.",
+            "Check the path. To create the file use append without pos and without rename.",
         ));
     }
     let of = |op: Op| request.edits.iter().filter(move |edit| edit.op == op);

@@ -248,6 +248,13 @@ pub(super) fn stale(
     let span = span
         .or_else(|| conflicts.first().map(|c| LineSpan { start: c.start_line, end: c.start_line }));
     refusal.hint = span.map(|span| {
+        let there = (span.start..=span.end).filter_map(|number| file.snapshot.line(number));
+        let new = split_lines(&request.new);
+        if there.map(str::trim).eq(new.iter().map(|line| line.trim())) {
+            return format!(
+                "{span} of the file already reads like new_str. Go on if that is right; otherwise copy {span} exactly into old_str."
+            );
+        }
         let bytes = |number| file.snapshot.line(number).map_or(0, str::len);
         if (span.start..=span.end).map(bytes).sum::<usize>() > MAX_QUOTED_BYTES {
             return format!(

@@ -33,7 +33,7 @@ impl Scope {
     ) -> Result<Self, Refusal> {
         let unreadable = |what: &str, error: std::io::Error| {
             Refusal::new(EditCode::FileNotFound, format!("cannot search {what}: {error}"))
-                .hint("Check the path with list_files, or leave it out to search the whole root.")
+                .hint("Check the path, or leave it out to search the whole root.")
         };
         let root = root.canonicalize().map_err(|error| unreadable("the root", error))?;
         let start = match path.map(str::trim) {

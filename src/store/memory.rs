@@ -111,7 +111,7 @@ pub(super) fn rebase_edit(
 pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
-        .hint("Check the path with list_files. To create the file, edit it with an empty old_str.")
+        .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")
 }
 
 impl FileStore for MemoryStore {

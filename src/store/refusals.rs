@@ -20,7 +20,7 @@ pub(super) fn has_errno(error: &io::Error, any_of: &[Errno]) -> bool {
 pub(super) fn not_found(path: &WorkPath) -> Refusal {
     Refusal::new(EditCode::FileNotFound, format!("there is no file `{path}`"))
         .at(path.as_str())
-        .hint("Check the path with list_files. To create the file, edit it with an empty old_str.")
+        .hint("Check the path: search for a part of it. To create the file, edit it with an empty old_str.")
 }
 
 pub(super) fn already_exists(path: &WorkPath) -> Refusal {
@@ -59,9 +59,10 @@ pub(super) fn not_reachable(path: &WorkPath, error: &io::Error) -> Refusal {
             "runs in a circle of symbolic links",
             "Correct the links, or give the path of the file itself.",
         ),
-        Some(Errno::NOTDIR) => {
-            invalid("goes through a file as if it were a folder", "Check the path with list_files.")
-        }
+        Some(Errno::NOTDIR) => invalid(
+            "goes through a file as if it were a folder",
+            "Check the path: search for a part of it.",
+        ),
         Some(Errno::ISDIR) => invalid("is a folder, not a file", "Give the path of a file in it."),
         Some(Errno::NAMETOOLONG) => {
             invalid("has a part that is too long for the file system", "Give a shorter name.")

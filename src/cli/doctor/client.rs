@@ -21,7 +21,8 @@ const START_TIMEOUT: Duration = Duration::from_secs(20);
 pub(super) async fn findings(common: &Common, name: &str) -> Option<Vec<Finding>> {
     let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
     let client = client(&name.to_ascii_lowercase(), &project)?;
-    let mut out = vec![program()];
+    let mut out =
+        vec![if client.files.iter().any(|file| file.uses_npx(common)) { npx() } else { program() }];
     let write = format!("Run `restitch init {} --write` here.", client.name);
     for file in &client.files {
         out.push(if file.is_installed(common) {
@@ -90,12 +91,30 @@ fn difference_level(common: &Common, client: &Client) -> Level {
     if configured_args(common, client).is_some() { Level::Warning } else { Level::Bad }
 }
 
+/// A program on the PATH.
+fn on_path(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
+        .find(|file| file.is_file())
+}
+
+/// The npx that brings restitch.
+fn npx() -> Finding {
+    match on_path(&["npx", "npx.cmd"]) {
+        Some(found) => Finding::ok("program", format!("restitch by {}", found.display())),
+        None => Finding::problem(
+            "program",
+            Level::Bad,
+            "`npx` is not on the PATH, so the client cannot start restitch",
+            "Install Node, or run `restitch init` again without --npx.",
+        ),
+    }
+}
+
 /// The program that the configurations name.
 fn program() -> Finding {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let named: Option<PathBuf> = std::env::split_paths(&path)
-        .map(|folder| folder.join(format!("restitch{}", std::env::consts::EXE_SUFFIX)))
-        .find(|file| file.is_file());
+    let named = on_path(&[&format!("restitch{}", std::env::consts::EXE_SUFFIX)]);
     let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
     match named {
         None => Finding::problem(
@@ -139,7 +158,7 @@ fn arguments(value: &Value) -> Option<Vec<String>> {
             let words: Option<Vec<String>> =
                 items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
             let words = words.unwrap_or_default();
-            let from = words.iter().position(|word| word == "mcp").filter(|&at| at < 2);
+            let from = words.iter().position(|word| word == "mcp").filter(|&at| at < 4);
             from.map(|at| words[at..].to_vec()).or_else(|| items.iter().find_map(arguments))
         }
         Value::Object(entries) => entries.values().find_map(arguments),

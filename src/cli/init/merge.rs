@@ -51,6 +51,38 @@ fn with_npx(value: Value) -> Value {
     }
 }
 
+/// The same configuration with the installed command instead of npx.
+pub(in crate::cli) fn without_npx(value: Value) -> Value {
+    let starts = |list: &[Value], words: &[&str]| {
+        list.len() >= words.len() && words.iter().zip(list).all(|(word, item)| item == word)
+    };
+    match value {
+        Value::Array(mut list) if starts(&list, &NPX) => {
+            list.drain(..NPX.len() - 1);
+            Value::Array(list)
+        }
+        Value::Array(list) => Value::Array(list.into_iter().map(without_npx).collect()),
+        Value::String(text) => match text.strip_prefix(&format!("{} ", NPX.join(" "))) {
+            Some(rest) => Value::String(format!("restitch {rest}")),
+            None => Value::String(text),
+        },
+        Value::Object(mut fields) => {
+            for name in ["command", "cmd"] {
+                if fields.get(name).is_some_and(|command| command == NPX[0])
+                    && let Some(Value::Array(args)) = fields.get_mut("args")
+                    && starts(args, &NPX[1..])
+                {
+                    args.drain(..NPX.len() - 1);
+                    fields.insert(name.to_owned(), "restitch".into());
+                }
+            }
+            let fields = fields.into_iter().map(|(key, value)| (key, without_npx(value)));
+            Value::Object(fields.collect())
+        }
+        other => other,
+    }
+}
+
 impl Content {
     /// The same, for a machine that has node and no restitch.
     pub(crate) fn with_npx(&self) -> Self {
@@ -110,7 +142,8 @@ impl Content {
                 let parsed: toml::Table = toml::from_str(text).map_err(|error| not_toml(&error))?;
                 let mut out = text.to_owned();
                 for (header, body) in tables {
-                    if header.starts_with("[[") && !self.is_in(text) {
+                    let is_there = replace_start(&mut out, header, body);
+                    if header.starts_with("[[") && !is_there {
                         append(&mut out, header, body);
                     } else if !header.starts_with("[[") {
                         add_table(&mut out, &parsed, header, body);
@@ -150,6 +183,37 @@ fn add_table(out: &mut String, parsed: &toml::Table, header: &str, body: &str) {
     let below: usize = out.split_inclusive('\n').take(at + 1).map(str::len).sum();
     let end = if out[..below].ends_with('\n') || lines.is_empty() { "" } else { "\n" };
     out.insert_str(below, &format!("{end}{lines}"));
+}
+
+/// Brings a table that starts restitch the other way, installed or by npx, to ours. Whether there
+/// is such a table, or one of a list that has our name.
+fn replace_start(out: &mut String, header: &str, body: &str) -> bool {
+    let line_of = |text: &str, key: &str| -> Option<String> {
+        text.lines().find(|line| line.starts_with(key)).map(str::to_owned)
+    };
+    let header_line = format!("{header}\n");
+    let mut sections = out.match_indices(&header_line).map(|(at, found)| {
+        let start = at + found.len();
+        let end = out[start..].find("\n[").map_or(out.len(), |at| start + at + 1);
+        start..end
+    });
+    let name = line_of(body, "name = ");
+    let is_ours = |text: &str| !header.starts_with("[[") || line_of(text, "name = ") == name;
+    let Some(section) = sections.find(|section| is_ours(&out[section.clone()])) else {
+        return false;
+    };
+    let theirs = out[section.clone()].to_owned();
+    let lines = |key| Some((line_of(&theirs, key)?, line_of(body, key)?));
+    if let (Some((command, our_command)), Some((args, our_args))) =
+        (lines("command = "), lines("args = ["))
+        && command != our_command
+        && ["command = \"restitch\"", "command = \"npx\""].contains(&command.as_str())
+        && args.ends_with(']')
+    {
+        let ours = theirs.replacen(&command, &our_command, 1).replacen(&args, &our_args, 1);
+        out.replace_range(section, &ours);
+    }
+    true
 }
 
 /// Adds a table at the end.
@@ -208,6 +272,41 @@ mod tests {
 
     use super::super::clients::{CLIENTS, client};
     use super::*;
+
+    #[test]
+    fn the_way_to_start_is_replaced_and_not_added() {
+        for name in CLIENTS {
+            let client = client(name, Path::new("/work")).expect("known");
+            for file in client.files.iter().chain(&client.permission_files) {
+                let (plain, npx) = (&file.content, file.content.with_npx());
+                if matches!(plain, Content::Yaml(_) | Content::Ours(_)) {
+                    continue;
+                }
+                for (first, second) in [(plain, &npx), (&npx, plain)] {
+                    let merged = second.merged_into(&first.render()).expect("merged");
+                    assert!(second.is_in(&merged), "{name} {}: {merged}", file.path);
+                    let starts = |text: &str| text.matches("restitch hook").count();
+                    assert_eq!(starts(&merged), starts(&second.render()), "{name}: {merged}");
+                    assert_eq!(
+                        merged.matches("npx").count(),
+                        second.render().matches("npx").count(),
+                        "{name}: {merged}"
+                    );
+                    assert_eq!(second.merged_into(&merged).expect("again"), merged, "{name}");
+                }
+            }
+        }
+        // What the user added stays, and so does a list of arguments of the user's own.
+        let ours = serde_json::json!({ "restitch": { "command": "restitch", "args": ["mcp", "--tools", "a"] } });
+        let theirs = r#"{ "restitch": { "command": "npx", "args": ["-y", "restitch", "mcp"], "env": { "A": "1" } } }"#;
+        let merged = Content::Json(ours.clone()).merged_into(theirs).expect("merged");
+        let merged: Value = serde_json::from_str(&merged).expect("JSON");
+        assert_eq!(merged["restitch"]["args"], ours["restitch"]["args"]);
+        assert_eq!(merged["restitch"]["command"], "restitch");
+        assert_eq!(merged["restitch"]["env"]["A"], "1");
+        let own = r#"{ "restitch": { "command": "restitch", "args": ["mcp", "--guard"] } }"#;
+        assert_eq!(Content::Json(ours).merged_into(own).expect("merged"), own);
+    }
 
     #[test]
     fn npx_brings_the_command_for_every_client() {

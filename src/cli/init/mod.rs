@@ -20,7 +20,7 @@ use crate::edit::{EditCode, EditPlan, Explanation, Refusal, Rung, VerifiedEdit};
 use crate::engine::{CallOptions, Engine};
 use crate::store::canonical;
 use clients::{CLIENTS, Client, ConfigFile, Owner, client};
-pub(super) use merge::{Content, pretty};
+pub(super) use merge::{Content, pretty, without_npx};
 
 pub(crate) async fn run(common: &Common, args: &InitArgs) -> Exit {
     let project = canonical(common.root()).unwrap_or_else(|_| common.root().to_path_buf());
@@ -164,10 +164,20 @@ impl ConfigFile {
         }
     }
 
-    /// Whether the file on the disk holds it all.
+    /// Whether the file on the disk holds it all, with either way to start restitch.
     pub(super) fn is_installed(&self, common: &Common) -> bool {
-        let text =
-            self.folder(common).map(|folder| std::fs::read_to_string(folder.join(self.path)));
-        matches!(text, Some(Ok(text)) if self.content.is_in(&text))
+        let is_in =
+            |text: String| self.content.is_in(&text) || self.content.with_npx().is_in(&text);
+        self.text(common).is_some_and(is_in)
+    }
+
+    /// Whether the file on the disk starts restitch by npx.
+    pub(super) fn uses_npx(&self, common: &Common) -> bool {
+        let npx = self.content.with_npx();
+        self.text(common).is_some_and(|text| !self.content.is_in(&text) && npx.is_in(&text))
+    }
+
+    fn text(&self, common: &Common) -> Option<String> {
+        std::fs::read_to_string(self.folder(common)?.join(self.path)).ok()
     }
 }

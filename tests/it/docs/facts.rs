@@ -89,7 +89,7 @@ fn the_defaults_are_those_of_the_code() {
         ),
         ("docs/guide/model.md", "kept for an hour in the process".into()),
         ("docs/guide/disk.md", format!("{} MiB over all roots", bytes >> 20)),
-        ("docs/guide/disk.md", format!("commits of the last {} days", age.as_secs() / 86400)),
+        ("docs/guide/disk.md", format!("before it is {} days old", age.as_secs() / 86400)),
     ] {
         assert!(text_of(page).replace('\n', " ").contains(&words), "{page} does not say: {words}");
     }
