@@ -103,7 +103,7 @@ pub(crate) fn record_verdict(span: &Span, verdict: AnswerVerdict) {
     );
 }
 
-/// The span of a commit of so many files.
+/// The span of a commit that changes `files` files.
 pub(crate) fn commit(files: usize) -> Span {
     tracing::info_span!(
         target: TARGET, "commit", restitch.files = files, restitch.outcome = Empty,

@@ -164,7 +164,10 @@ fn find_cell<'n, 'a>(
         }
         Refusal::new(
             EditCode::InvalidArguments,
-            format!("`{path}` has no cell `{id}`; its cells are {there}"),
+            match there.as_str() {
+                "" => format!("`{path}` has no cells"),
+                there => format!("`{path}` has no cell `{id}`; its cells are {there}"),
+            },
         )
         .hint("Use one of these ids, or #N for the Nth cell.")
     })

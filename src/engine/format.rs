@@ -37,7 +37,7 @@ impl Engine {
                     format!("`{by}` formats the result back to the current content of the file"),
                 )
                 .at(edit.path().as_str())
-                .hint("Nothing was written. The formatter of the user's configuration decides this; go on with the next step.")),
+                .hint("Nothing was written. The user's formatter would undo this edit; go on with the next step.")),
                 Err(refusal) => Ok(edit.with_format(FormatNote::failed(by, refusal.message))),
             },
             Err(why) => {

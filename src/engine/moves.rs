@@ -84,7 +84,7 @@ impl Engine {
         if span.end < span.start {
             return Err(at_source(
                 Refusal::new(EditCode::InvalidArguments, "there are no lines to move")
-                    .hint("Give start_line and end_line, both included, from 1."),
+                    .hint("Give an end_line that is not before start_line; both are included."),
             ));
         }
         let same = request.from == request.to;

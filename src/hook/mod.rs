@@ -124,7 +124,7 @@ pub(crate) async fn respond(
     (!context.is_empty()).then(|| add_context(client, name, &context.join("\n\n")))
 }
 
-/// Whether the client's own tool could not do it, as far as its answer says.
+/// Whether the client's own tool failed to make the edit, as far as its answer says.
 fn failed(call: &Value) -> bool {
     if call.get("error").is_some_and(|error| !error.is_null()) {
         return true;

@@ -56,7 +56,7 @@ impl Notes {
     }
 }
 
-/// The call, by its session and its arguments, whatever their order.
+/// The name of a call's note: a hash of its session and its arguments, in whatever order they come.
 fn file_name(input: &Value, given: &Value) -> String {
     let mut fields: Vec<String> = given
         .as_object()

@@ -37,11 +37,12 @@ pub(crate) fn split_lines(text: &str) -> Vec<String> {
 /// Refuses spans that the file does not have, naming the file's length.
 pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     let LineSpan { start, end } = span;
+    let lines = crate::text::pluralize(total, "line");
     let refuse =
         |what: String, hint: String| Err(Refusal::new(EditCode::InvalidArguments, what).hint(hint));
     if start == 0 {
         return refuse(
-            format!("start_line is 0, but lines count from 1 (the file has {total} lines)"),
+            format!("start_line is 0, but lines are counted from 1 (the file has {lines})"),
             format!(
                 "Give numbers from 1 to {total}; to insert at the top use start_line 1, end_line 0."
             ),
@@ -49,7 +50,7 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     }
     if end + 1 < start {
         return refuse(
-            format!("the range {start}-{end} is inverted (the file has {total} lines)"),
+            format!("the range {start}-{end} is inverted (the file has {lines})"),
             format!(
                 "Give start_line <= end_line, or end_line {} to insert before line {start}.",
                 start - 1
@@ -58,7 +59,7 @@ pub(crate) fn check_span(span: LineSpan, total: usize) -> Result<(), Refusal> {
     }
     if end > total || start > total + 1 {
         return refuse(
-            format!("the range {start}-{end} is out of range: the file has {total} lines"),
+            format!("{start}-{end} is out of range: the file has {lines}"),
             match total {
                 0 => "The file is empty: insert with start_line 1, end_line 0.".to_owned(),
                 _ => format!(

@@ -243,7 +243,7 @@ fn fill_empty_file(request: &EditRequest, snapshot: &Snapshot) -> Verdict {
             EditCode::CreateExisting,
             format!("old_str is empty, but the file exists and has {lines}"),
         )
-        .hint("To change the file, send the text to replace as old_str. To add to it, quote the line next to the new text.");
+        .hint("To change the file, send the text to replace as old_str. To add text, send a neighbouring line as old_str and repeat it in new_str.");
         return Verdict::Refused(refusal);
     }
     let mut explanation = Explanation::plain(Rung::Exact);

@@ -251,8 +251,9 @@ pub(super) fn stale(
         let there = (span.start..=span.end).filter_map(|number| file.snapshot.line(number));
         let new = split_lines(&request.new);
         if there.map(str::trim).eq(new.iter().map(|line| line.trim())) {
+            let read = if span.end > span.start { "read" } else { "reads" };
             return format!(
-                "{span} of the file already reads like new_str. Go on if that is right; otherwise copy {span} exactly into old_str."
+                "{span} of the file already {read} like new_str. Go on if that is right; otherwise copy {span} exactly into old_str."
             );
         }
         let bytes = |number| file.snapshot.line(number).map_or(0, str::len);
@@ -279,6 +280,7 @@ fn describe_conflict(conflict: &Conflict) -> String {
         }
         (None, Some(found)) => format!("{span} {has} `{found}`, which old_str does not have there"),
         (Some(believed), None) => format!("`{believed}` is not there (at {span})"),
+        (None, None) if span.end > span.start => format!("{span} differ"),
         (None, None) => format!("{span} differs"),
     }
 }

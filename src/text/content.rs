@@ -47,7 +47,7 @@ impl Deref for Content {
 
 impl From<Vec<u8>> for Content {
     fn from(bytes: Vec<u8>) -> Self {
-        // Only bytes that are their own text: no byte order mark, no NUL.
+        // Keep as text only what decodes to exactly these bytes: no byte order mark, no NUL.
         let plain = !bytes.starts_with(b"\xEF\xBB\xBF") && memchr::memchr(0, &bytes).is_none();
         if !plain {
             return Self(Repr::Bytes(bytes.into()));

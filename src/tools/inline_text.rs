@@ -136,7 +136,7 @@ fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     if let Some(other) = paths.find(|other| Some(*other) != path.as_ref()) {
         return Err(Refusal::new(
             EditCode::InvalidArguments,
-            format!("`text` is one text, but an edit names another path, `{other}`"),
+            format!("`text` is one file's content, but an edit names a second path, `{other}`"),
         )
         .hint("Send one call for each text, or leave `text` out to edit files."));
     }

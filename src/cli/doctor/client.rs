@@ -133,7 +133,7 @@ fn program() -> Finding {
     }
 }
 
-/// The arguments with which the client starts the server, from its own files.
+/// The arguments with which the client starts the server, read from the client's own files.
 fn configured_args(common: &Common, client: &Client) -> Option<Vec<String>> {
     client.files.iter().find_map(|file| {
         let text = std::fs::read_to_string(file.folder(common)?.join(file.path)).ok()?;

@@ -47,7 +47,10 @@ pub(crate) fn run(common: &Common, args: &GenerateArgs) -> Exit {
     };
     let mutations = plan.selected();
     if mutations.is_empty() {
-        return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
+        return Exit::usage(format!(
+            "--ways: no kind of mistake or family has a name that starts with {}",
+            args.ways.join(" or ")
+        ));
     }
     let mut edits = real_edits(&changes, plan.seed);
     if let Some(count) = args.edits {

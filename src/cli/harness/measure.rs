@@ -93,7 +93,10 @@ pub(crate) fn run(common: &Common, args: &MeasureArgs) -> Exit {
         shard: args.shard,
     };
     if plan.selected().is_empty() {
-        return Exit::usage(format!("no way or family is called {}", args.ways.join(", ")));
+        return Exit::usage(format!(
+            "--ways: no kind of mistake or family has a name that starts with {}",
+            args.ways.join(" or ")
+        ));
     }
     let edits = real_edits(&changes, plan.seed);
     let keep: fn(&Judgment) -> bool = match args.show {

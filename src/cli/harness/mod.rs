@@ -129,7 +129,9 @@ impl CorpusArgs {
         let changes =
             read.map_err(|error| Exit::fault(format!("cannot read the material: {error}")))?;
         if changes.is_empty() {
-            return Err(Exit::usage("the material has no text file with two versions"));
+            return Err(Exit::usage(
+                "no text file with two versions was found in what --from or --corpus names",
+            ));
         }
         Ok(changes)
     }

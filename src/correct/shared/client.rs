@@ -262,7 +262,7 @@ mod tests {
         assert_eq!(start.elapsed(), Duration::from_millis(500));
         assert_eq!(server.asked.load(Ordering::SeqCst), 1);
         tokio::time::sleep(Duration::from_secs(30)).await;
-        // Of those who come then, one finds out.
+        // Of the calls that come then, only one asks the server.
         let (one, other) = tokio::join!(client.get("x"), client.get("x"));
         assert_eq!((one, other), (None, None));
         assert_eq!(server.asked.load(Ordering::SeqCst), 2);

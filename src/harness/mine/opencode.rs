@@ -28,7 +28,7 @@ pub fn read_export(text: &str, session: &str) -> Option<Transcript> {
     Some(out)
 }
 
-/// Reads the sessions of a storage tree somewhere below `root`.
+/// Reads the sessions of every storage tree below `root`.
 pub fn read_storage(root: &Path) -> io::Result<Vec<Transcript>> {
     let mut found = Vec::new();
     let mut open = vec![root.to_owned()];

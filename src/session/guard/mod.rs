@@ -278,7 +278,7 @@ impl Guard {
             cause: cause.clone(),
             near,
         });
-        // What is there already needs no second try.
+        // An edit that is already made, or that changes nothing, needs no second try.
         let settled = matches!(code, EditCode::AlreadyApplied | EditCode::NoChange);
         if call.writes
             && !settled
