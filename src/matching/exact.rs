@@ -89,22 +89,22 @@ pub(super) fn choose_occurrences(
             .map(|range| file.snapshot.lines().number_at(range.start))
             .collect()
     };
-    let too_many = || Err(refuse::too_many(request, &lines(), occurrences.overlapping));
+    let wrong_count = || Err(refuse::wrong_count(request, &lines(), occurrences.overlapping));
     match request.expected {
         Expected::All => Ok(occurrences.ranges.clone()),
         Expected::Exactly(count) if count.get() == occurrences.ranges.len() => {
             match occurrences.overlapping
                 && !gives_same_text(file.text, &request.old, new, &occurrences.ranges)
             {
-                true => too_many(),
+                true => wrong_count(),
                 false => Ok(occurrences.ranges.clone()),
             }
         }
         Expected::Exactly(count) if count.get() == 1 => match nearest_to_line(request, &lines()) {
             Some(at) if !occurrences.overlapping => Ok(vec![occurrences.ranges[at].clone()]),
-            _ => too_many(),
+            _ => wrong_count(),
         },
-        Expected::Exactly(_) => too_many(),
+        Expected::Exactly(_) => wrong_count(),
     }
 }
 

@@ -145,9 +145,9 @@ impl LadderCall<'_, '_> {
     /// Chooses between the candidates that a rung found.
     fn choose(self, reading: &Reading, candidates: &Candidates, rung: Rung) -> Verdict {
         let lines = &candidates.lines;
-        let too_many = || Verdict::Refused(refuse::too_many(self.request, lines, false));
+        let wrong_count = || Verdict::Refused(refuse::wrong_count(self.request, lines, false));
         if !candidates.is_complete() {
-            return too_many();
+            return wrong_count();
         }
         let candidates = &candidates.list;
         let chosen: Vec<&Candidate> = match self.request.expected {
@@ -159,15 +159,15 @@ impl LadderCall<'_, '_> {
                 let near = exact::nearest_to_line(self.request, lines);
                 match near.or_else(|| self.numbered_candidate(reading, lines)) {
                     Some(at) => vec![&candidates[at]],
-                    None => return too_many(),
+                    None => return wrong_count(),
                 }
             }
-            Expected::Exactly(_) => return too_many(),
+            Expected::Exactly(_) => return wrong_count(),
         };
         let mut ends = 0;
         for candidate in &chosen {
             if candidate.range().start < ends {
-                return too_many();
+                return wrong_count();
             }
             ends = candidate.range().end;
         }
@@ -290,7 +290,7 @@ impl LadderCall<'_, '_> {
             |splices: &[Splice]| splices.iter().any(|s| file.text[s.range.clone()] != s.text);
         let has_new = |splice: &Splice| texts.iter().any(|new| new.trim() == splice.text.trim());
         match whole.len() {
-            0 => Verdict::Refused(refuse::breaks(line, rung)),
+            0 => Verdict::Refused(refuse::leaves_unclosed(line, rung)),
             1 => match whole.pop() {
                 Some((splices, _)) if changes(&splices) => Verdict::One(explained(splices)),
                 Some((splices, _)) if !splices.iter().any(has_new) => {
@@ -400,7 +400,7 @@ impl LadderCall<'_, '_> {
         let lines: Vec<usize> =
             candidates.iter().map(|candidate| candidate.lines().start + 1).collect();
         if elide::is_truncated(candidates) || self.request.expected != Expected::default() {
-            return Verdict::Refused(refuse::too_many(self.request, &lines, false));
+            return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
         }
         if let Some(line) =
             already_applied::find_applied_edit(self.file, reading, candidates[0].tolerance)
@@ -410,7 +410,7 @@ impl LadderCall<'_, '_> {
         let mut verdicts =
             candidates.iter().map(|candidate| self.write(reading, &[candidate], Rung::Elided));
         let Some(first) = verdicts.next() else {
-            return Verdict::Refused(refuse::too_many(self.request, &lines, false));
+            return Verdict::Refused(refuse::wrong_count(self.request, &lines, false));
         };
         let Verdict::One(explained) = &first else { return first };
         let same = |other: Verdict| match other {
@@ -421,7 +421,7 @@ impl LadderCall<'_, '_> {
         };
         match verdicts.all(same) {
             true => first,
-            false => Verdict::Refused(refuse::too_many(self.request, &lines, false)),
+            false => Verdict::Refused(refuse::wrong_count(self.request, &lines, false)),
         }
     }
 

@@ -1,5 +1,6 @@
-//! The regions of the file that are most like a text: for refusals, for the alignment of
-//! stale calls, and for what a model is shown. Never a match by itself.
+//! Finds the regions of the file that are most similar to a text. Refusals name them, the
+//! alignment of stale calls starts from them, and models are shown them. A region alone is never
+//! a match.
 //!
 //! Lines and words of the text that are rare in the file vote for where it is; the
 //! places with the most votes are compared line by line. The work grows with file and
@@ -17,27 +18,29 @@ use super::source_file::{BLANK_LINE_KEY, SourceFile, Tolerance, split_lines};
 use super::tokens::words;
 use crate::edit::{Difference, Near};
 
-/// A line or a word that occurs more often says little about the place.
+/// A line or word that occurs at more positions says little about the place and gets no vote.
 const MAX_POSITIONS: usize = 64;
-/// Regions that are compared line by line.
+/// The most starts by votes that are compared line by line.
 const MAX_REGIONS: usize = 12;
-/// Bytes of a line that are compared by letters.
+/// The most characters of a line that are compared letter by letter.
 const MAX_LINE_CHARS: usize = 600;
-/// Lines that are compared by letters with every line of the file, where no word is known.
+/// The most lines of the text that are compared letter by letter with every line of the file.
 const MAX_BY_LETTERS: usize = 3;
-/// Lines of a text that vote for where it is; of a longer one every second, third, …
+/// The most lines of a text that vote for its place; of a longer text only every second, third, …
+/// line votes.
 const MAX_VOTING_LINES: usize = 20_000;
-/// Lines of all regions of one search: of a text of many lines fewer places are compared.
+/// The most lines that one search compares over all regions: for a longer text it compares fewer
+/// regions.
 const MAX_COMPARED_LINES: usize = 400_000;
-/// Pairs of lines that one search compares by letters. Where most lines are in another
-/// order each has many to be compared with; beyond this only equal lines are paired.
+/// The most pairs of lines that one search compares letter by letter. Beyond this limit, which
+/// lines in another order may reach, only equal lines are paired.
 const MAX_SIMILARITY_PAIRS: usize = 200_000;
-/// Lines of a longer text are paired if they are at least this similar.
+/// In a text of several lines, lines are paired if they are at least this similar.
 const MIN_PAIR_SIMILARITY: f64 = 0.45;
 /// A region less similar than this is dropped.
 const MIN_SCORE: f64 = 0.15;
 
-/// The positions of words and whole lines.
+/// The lines of the file (from 0) that have a word or a whole line, by its key.
 #[derive(Debug)]
 pub(super) struct Index {
     lines: HashMap<u64, Vec<u32>>,
@@ -48,7 +51,7 @@ impl Index {
     pub(super) fn of(file: &SourceFile<'_>) -> Self {
         let keys = file.keys(Tolerance::Indentation);
         let mut lines: HashMap<u64, Vec<u32>> = HashMap::new();
-        let mut known: HashMap<u64, Vec<u32>> = HashMap::new();
+        let mut word_positions: HashMap<u64, Vec<u32>> = HashMap::new();
         let add = |map: &mut HashMap<u64, Vec<u32>>, key: u64, at: usize| {
             let places = map.entry(key).or_default();
             let at = u32::try_from(at).unwrap_or(u32::MAX);
@@ -60,11 +63,11 @@ impl Index {
             if *key != BLANK_LINE_KEY {
                 add(&mut lines, *key, at);
                 for word in words(file.body(at)) {
-                    add(&mut known, super::fold::plain_key(word), at);
+                    add(&mut word_positions, super::fold::plain_key(word), at);
                 }
             }
         }
-        Self { lines, words: known }
+        Self { lines, words: word_positions }
     }
 
     /// The lines (from 0) with this key; for a common key only the first ones.
@@ -78,41 +81,43 @@ impl Index {
 pub(super) struct Region {
     /// Lines of the file, from 0.
     pub(super) lines: Range<usize>,
-    /// For each line of the text the line that stands for it.
+    /// For each line of the text, the line of the file that it is paired with.
     pub(super) pairs: Vec<Option<usize>>,
-    /// From 0 to 1.
+    /// The similarity of text and region, from 0 to 1.
     pub(super) score: f64,
-    /// How many lines of the text are there word for word, blank lines apart.
+    /// How many lines of the text, blank ones not counted, are paired with a line that differs in
+    /// indentation at most.
     pub(super) equal: usize,
 }
 
-/// The regions most like a text, best first, none overlapping another.
-pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], most: usize) -> Vec<Region> {
+/// The regions most similar to a text, best first; no two of them overlap.
+pub(super) fn regions(file: &SourceFile<'_>, text: &[&str], max_count: usize) -> Vec<Region> {
     let nonblank: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     if nonblank.is_empty() || file.nonblank_lines().is_empty() {
         return Vec::new();
     }
-    let mut left = MAX_SIMILARITY_PAIRS;
-    let mut found: Vec<Region> = likely_starts(file, text, &nonblank)
+    let mut pairs_left = MAX_SIMILARITY_PAIRS;
+    let mut by_score: Vec<Region> = likely_starts(file, text, &nonblank)
         .into_iter()
         .take((MAX_COMPARED_LINES / text.len()).max(2))
-        .filter_map(|start| region_at(file, text, &nonblank, start, &mut left))
+        .filter_map(|start| region_at(file, text, &nonblank, start, &mut pairs_left))
         .filter(|region| region.score >= MIN_SCORE)
         .collect();
-    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
+    by_score.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
     let mut out: Vec<Region> = Vec::new();
-    for region in found {
+    for region in by_score {
         let overlaps = |seen: &Region| {
             seen.lines.start < region.lines.end && region.lines.start < seen.lines.end
         };
-        if out.len() < most && !out.iter().any(overlaps) {
+        if out.len() < max_count && !out.iter().any(overlaps) {
             out.push(region);
         }
     }
     out
 }
 
-/// First lines (may be above the file's first) by the votes of rare lines and words.
+/// The lines of the file at which the text is likely to begin, by the votes of its rare lines and
+/// words. Negative if the text would begin above the file.
 fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Vec<isize> {
     let index = file.index();
     let mut votes: HashMap<isize, f64> = HashMap::new();
@@ -120,7 +125,7 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
         if places.is_empty() || places.len() > MAX_POSITIONS {
             return;
         }
-        #[expect(clippy::cast_precision_loss, reason = "at most COMMON places")]
+        #[expect(clippy::cast_precision_loss, reason = "at most MAX_POSITIONS places")]
         let weight = weight / (places.len() as f64).sqrt();
         budget::spend(8 * places.len());
         for place in places {
@@ -142,15 +147,15 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
             }
         }
     }
-    // Lines that come or go move what is below them: neighbouring starts vote together.
-    let slack = (text.len() / 8).clamp(1, 12).cast_signed();
+    // Added and removed lines move the lines below them, so neighbouring starts vote together.
+    let max_offset = (text.len() / 8).clamp(1, 12).cast_signed();
     let mut ranked: Vec<(isize, f64)> =
         votes.iter().map(|(start, votes)| (*start, *votes)).collect();
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     ranked.truncate(4 * MAX_REGIONS);
     for (start, total) in &mut ranked {
-        let beside = (-slack..=slack).filter(|by| *by != 0);
-        *total += beside.filter_map(|by| votes.get(&(*start + by))).sum::<f64>() * 0.5;
+        let offsets = (-max_offset..=max_offset).filter(|offset| *offset != 0);
+        *total += offsets.filter_map(|offset| votes.get(&(*start + offset))).sum::<f64>() * 0.5;
     }
     ranked.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut out: Vec<isize> =
@@ -162,7 +167,8 @@ fn likely_starts(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Ve
     out
 }
 
-/// Starts by the letters of the longest lines, for texts whose words are all misspelt.
+/// The likely starts of a text whose words are all misspelt: where the file has lines whose letters
+/// are like those of the text's longest lines.
 fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -> Vec<isize> {
     let mut longest = nonblank.to_vec();
     longest.sort_by_key(|&at| std::cmp::Reverse(text[at].trim().len()));
@@ -196,29 +202,31 @@ fn starts_by_letters(file: &SourceFile<'_>, text: &[&str], nonblank: &[usize]) -
     out
 }
 
-/// Compares the text with the lines around a likely start.
+/// The region around a likely start; `None` if no line pairs. `pairs_left` is the number of
+/// pairs of lines that may still be compared.
 fn region_at(
     file: &SourceFile<'_>,
     text: &[&str],
     nonblank: &[usize],
     start: isize,
-    left: &mut usize,
+    pairs_left: &mut usize,
 ) -> Option<Region> {
     let slack = if text.len() == 1 { 0 } else { (text.len() / 4).clamp(2, 40) };
     let total = file.lines().len();
     let from = usize::try_from(start).unwrap_or(0).saturating_sub(slack).min(total);
     let to = usize::try_from(start + text.len().cast_signed()).unwrap_or(0) + slack;
     let to = to.min(total);
-    compare(file, text, nonblank, from..to, (start, left))
+    compare(file, text, nonblank, from..to, (start, pairs_left))
 }
 
-/// Compares the text with some lines of the file; it is expected to begin at line `start`.
+/// The region that the text has among some lines of the file, where it probably begins at line
+/// `start`.
 fn compare(
     file: &SourceFile<'_>,
     text: &[&str],
     nonblank: &[usize],
     lines: Range<usize>,
-    (start, left): (isize, &mut usize),
+    (start, pairs_left): (isize, &mut usize),
 ) -> Option<Region> {
     if lines.is_empty() {
         return None;
@@ -233,13 +241,13 @@ fn compare(
     for (a, b) in diff::common_pairs(&text_keys, &keys) {
         paired[a] = Some(b);
     }
-    // A pair of brackets far from the rest belongs to something else.
+    // Pairs without a word prove nothing: brackets belong to some other code.
     let first = (0..nonblank.len())
         .find(|&at| paired[at].is_some() && text[nonblank[at]].contains(is_word_char));
     if first.is_none() {
         paired.fill(None);
     }
-    pair_similar_lines(file, text, nonblank, &window, &mut paired, (start, left));
+    pair_similar_lines(file, text, nonblank, &window, &mut paired, (start, pairs_left));
     let mut pairs = vec![None; text.len()];
     let (mut sum, mut weight, mut equal) = (0.0, 0.0, 0);
     for (at, &line) in nonblank.iter().enumerate() {
@@ -266,14 +274,15 @@ fn compare(
     Some(Region { lines: first..last + 1, pairs, score: (sum / weight - crowd).max(0.0), equal })
 }
 
-/// Pairs the lines between equal ones, in order: each with the most similar line of its gap.
+/// Pairs each line that is not paired yet with the most similar free line between the pairs around
+/// it, in order.
 fn pair_similar_lines(
     file: &SourceFile<'_>,
     text: &[&str],
     nonblank: &[usize],
     window: &[usize],
     paired: &mut [Option<usize>],
-    (start, left): (isize, &mut usize),
+    (start, pairs_left): (isize, &mut usize),
 ) {
     let mut at = 0;
     while at < paired.len() {
@@ -298,8 +307,8 @@ fn pair_similar_lines(
         for n in at..end {
             let line = text[nonblank[n]].trim();
             let reach = (free + 6 + (high.saturating_sub(free)).saturating_sub(end - n)).min(high);
-            match left.checked_sub(reach.saturating_sub(free)) {
-                Some(rest) => *left = rest,
+            match pairs_left.checked_sub(reach.saturating_sub(free)) {
+                Some(rest) => *pairs_left = rest,
                 None => return,
             }
             let most_similar = (free..reach)
@@ -316,17 +325,17 @@ fn pair_similar_lines(
     }
 }
 
-/// Aligns a text with lines of the file that are known to be meant.
+/// Pairs a text with lines of the file that are known to be meant.
 pub(super) fn align_to_lines(file: &SourceFile<'_>, text: &[&str], lines: Range<usize>) -> Region {
     let nonblank: Vec<usize> = (0..text.len()).filter(|&at| !text[at].trim().is_empty()).collect();
     let start = lines.start.cast_signed();
-    let mut left = MAX_SIMILARITY_PAIRS;
-    let found = compare(file, text, &nonblank, lines.clone(), (start, &mut left));
+    let mut pairs_left = MAX_SIMILARITY_PAIRS;
+    let found = compare(file, text, &nonblank, lines.clone(), (start, &mut pairs_left));
     let pairs = found.map_or_else(|| vec![None; text.len()], |found| found.pairs);
     Region { lines, pairs, score: 1.0, equal: 0 }
 }
 
-/// How similar two lines are; a comment at their ends counts little.
+/// How similar two lines are, from 0 to 1; a comment at their ends counts little.
 fn line_similarity(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
     let whole = similarity(a, b);
     let Some(language) = file.language.filter(|_| whole < 0.9) else { return whole };
@@ -338,7 +347,7 @@ fn line_similarity(file: &SourceFile<'_>, a: &str, b: &str) -> f64 {
     if a.is_empty() || b.is_empty() { whole } else { whole.max(0.9 * similarity(a, b)) }
 }
 
-/// How similar a text is to a line or to a part of it.
+/// How similar a text is to a line or to the most similar part of it, from 0 to 1.
 fn partial_similarity(a: &str, b: &str) -> f64 {
     let whole = similarity(a, b);
     let (a, b): (Vec<char>, Vec<char>) =
@@ -347,7 +356,7 @@ fn partial_similarity(a: &str, b: &str) -> f64 {
         return whole;
     }
     budget::spend(a.len() * b.len());
-    // The edits that turn `a` into a part of `b` that may begin and end anywhere.
+    // A Levenshtein distance that costs nothing before and after the matched part of `b`.
     let mut above: Vec<usize> = vec![0; b.len() + 1];
     let mut row = above.clone();
     for (i, x) in a.iter().enumerate() {
@@ -361,7 +370,7 @@ fn partial_similarity(a: &str, b: &str) -> f64 {
     let edits = above.into_iter().min().unwrap_or(a.len());
     #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
     let within = 1.0 - edits as f64 / a.len().max(1) as f64;
-    // A part of a line is a little less than the line.
+    // A match with a part of a line counts a little less than one with the whole line.
     whole.max(within * 0.97)
 }
 
@@ -377,7 +386,8 @@ fn similarity(a: &str, b: &str) -> f64 {
         return 0.0;
     }
     let edits = levenshtein::normalized_similarity(a.iter(), b.iter());
-    // Files grow after a model has read them: what is missing says more than what was added.
+    // Files grow after a model has read them, so a letter that the file lacks counts more than one
+    // that it has in addition.
     #[expect(clippy::cast_precision_loss, reason = "lengths of lines")]
     let kept = {
         let common = lcs_seq::similarity(a.iter(), b.iter()) as f64;
@@ -386,7 +396,7 @@ fn similarity(a: &str, b: &str) -> f64 {
     0.3 * edits + 0.7 * kept
 }
 
-/// A region as the refusal reports it.
+/// A region in the form in which a refusal reports it.
 pub(super) fn to_near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> Near {
     let differs = |at: &usize| region.pairs[*at].is_none_or(|line| file.body(line) != text[*at]);
     let nonblank = (0..text.len()).filter(|&at| !text[at].trim().is_empty());
@@ -413,10 +423,11 @@ pub(super) fn to_near(file: &SourceFile<'_>, text: &[&str], region: &Region) -> 
     }
 }
 
-/// Characters of a line that are shown.
+/// The most characters of a line that a refusal shows.
 const MAX_EXCERPT: usize = 120;
 
-/// Two lines with their whitespace made visible, cut around the first difference.
+/// Two lines with visible whitespace, both cut at the same place so that they show the first
+/// difference.
 fn excerpts(expected: &str, found: &str) -> (String, String) {
     let same = expected.chars().zip(found.chars()).take_while(|(a, b)| a == b).count();
     let longest = expected.chars().count().max(found.chars().count());
@@ -430,7 +441,7 @@ fn excerpts(expected: &str, found: &str) -> (String, String) {
     (show(expected), show(found))
 }
 
-/// `→` for a tab, `·` for a space at either end, `␍` for a carriage return.
+/// The line with `→` for a tab, `·` for a space at either end, and `␍` for a carriage return.
 fn mark_whitespace(line: &str) -> String {
     let head = line.len() - line.trim_start().len();
     let tail = line.trim_end().len().max(head);
@@ -444,22 +455,22 @@ fn mark_whitespace(line: &str) -> String {
         .collect()
 }
 
-/// The regions most like a text, as they are reported.
-pub(super) fn nearest(file: &SourceFile<'_>, old: &str, most: usize) -> Vec<Near> {
+/// The regions most similar to a text, in the form in which a refusal reports them.
+pub(super) fn nearest(file: &SourceFile<'_>, old: &str, max_count: usize) -> Vec<Near> {
     let text = split_lines(old);
-    regions(file, &text, most).iter().map(|region| to_near(file, &text, region)).collect()
+    regions(file, &text, max_count).iter().map(|region| to_near(file, &text, region)).collect()
 }
 
-/// The lines (from 0, and one past the last) of the regions most like a text, with the score:
-/// what a model is shown.
+/// The lines (from 0) and the score of the regions most similar to a text: what a model is
+/// shown.
 pub(crate) fn nearest_lines(
     snapshot: &crate::text::Snapshot,
     old: &str,
-    most: usize,
+    max_count: usize,
 ) -> Vec<(Range<usize>, f64)> {
     let file = SourceFile::new(snapshot, None);
-    let found = regions(&file, &split_lines(old), most);
-    found.into_iter().map(|region| (region.lines, region.score)).collect()
+    let regions = regions(&file, &split_lines(old), max_count);
+    regions.into_iter().map(|region| (region.lines, region.score)).collect()
 }
 
 #[cfg(test)]
