@@ -55,13 +55,13 @@ async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     call.engine.commit(batch, call.options).await
 }
 
-/// The checked edits of a whole patch.
+/// Works out and checks the edits of every file in a patch; nothing is written.
 pub(crate) async fn prepare(engine: &Engine, patch: &Patch) -> Result<Vec<VerifiedEdit>, Refusal> {
-    let parts = patch.files.iter().map(|file| match &file.change {
+    let parts_per_file = patch.files.iter().map(|file| match &file.change {
         Change::Update { hunks, .. } => hunks.len().max(1),
         Change::Add(_) | Change::Delete => 1,
     });
-    refuse_too_many_edits("files and hunks", parts.sum())?;
+    refuse_too_many_edits("files and hunks", parts_per_file.sum())?;
     let mut batch = Vec::new();
     for file in &patch.files {
         let path = engine.path(&file.path)?;
@@ -71,6 +71,7 @@ pub(crate) async fn prepare(engine: &Engine, patch: &Patch) -> Result<Vec<Verifi
     Ok(batch)
 }
 
+/// The edits of one file: two if the patch moves it, a creation and a deletion.
 async fn prepare_file(
     engine: &Engine,
     path: &WorkPath,
@@ -115,6 +116,7 @@ fn deletion(path: &WorkPath, before: Snapshot) -> VerifiedEdit {
     )
 }
 
+/// Refuses the patch if there is a file at `path` already.
 async fn require_absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal> {
     match engine.snapshot(path).await {
         Err(refusal) if refusal.code == EditCode::FileNotFound => Ok(()),
@@ -127,7 +129,7 @@ async fn require_absent(engine: &Engine, path: &WorkPath) -> Result<(), Refusal>
     }
 }
 
-/// The update of one file, decided again if the file changes before it is written.
+/// The update of one file. If the file changes before the write, the hunks are located again.
 fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<VerifiedEdit, Refusal> {
     let explained = WorkBudget::default().run(|| locate_hunks(snapshot, hunks));
     let explained = explained.map_err(Aborted::refusal)??;
@@ -137,6 +139,7 @@ fn update(path: &WorkPath, hunks: &[Hunk], snapshot: &Snapshot) -> Result<Verifi
     Ok(edit.with_rebase(Arc::new(move |current| update(&path, &hunks, current))))
 }
 
+/// The message: the list of files that Codex's `apply_patch` prints, then each file's report.
 fn summary(files: &[EditReport]) -> String {
     let mut out = String::from(match files.first().map(|file| file.durability) {
         Some(crate::edit::Durability::DryRun) => "Would update the following files:",

@@ -1,9 +1,9 @@
-//! From what models send to what the tools take.
+//! Turns the arguments that models send into the arguments that the tools take.
 //!
-//! Repaired: other tools' names for our arguments, arguments or arrays sent as a
+//! Repaired: argument names of other products' tools, arguments or arrays sent as a
 //! JSON string (raw control characters included), numbers and booleans as strings, a
-//! single object where a list is wanted, a path beside a list whose items want it.
-//! Refused, with the nearest name: anything that would have to be ignored.
+//! single object instead of a list, a path beside a list whose items need it.
+//! Refused, with the nearest known name: any other argument that the tool does not have.
 
 use serde_json::{Map, Value, json};
 
@@ -12,8 +12,8 @@ use super::schema::{accepts, branches, properties, required};
 use crate::edit::{EditCode, Refusal};
 use crate::text::{ContentHash, Encoding};
 
-/// Names that mean the same. An unknown name stands for the one name of its group
-/// that the tool knows.
+/// Groups of argument names that mean the same. A name that a tool does not have stands for the
+/// name of its group that the tool has.
 pub const SYNONYMS: &[&[&str]] = &[
     &["path", "file_path", "filePath", "filepath", "file", "filename", "target_file", "fileName"],
     &[
@@ -78,13 +78,13 @@ pub const SYNONYMS: &[&[&str]] = &[
     &["request_id", "requestId", "request-id"],
 ];
 
-/// Descriptions of the intent: accepted from tools that send one, and unused.
-const UNUSED: &[&str] = &["instruction", "instructions", "explanation", "description", "reason"];
+/// Arguments in which models describe their intent: they are accepted and ignored.
+const IGNORED: &[&str] = &["instruction", "instructions", "explanation", "description", "reason"];
 
 /// Objects that some clients wrap the arguments in.
 const WRAPPERS: &[&str] = &["arguments", "parameters", "params", "input", "args"];
 
-/// The arguments under our names and in our types, or why not.
+/// The arguments under the tool's own names and with its types.
 pub(super) fn normalize(
     tool: &str,
     schema: &Value,
@@ -105,7 +105,7 @@ pub(super) fn normalize(
     normalize_object(&ArgumentPath { tool, path: String::new() }, schema, given)
 }
 
-/// What a call asks for, whatever the order of its arguments.
+/// A hash of a call that does not depend on the order of its arguments.
 pub(super) fn digest(
     tool: &str,
     arguments: &Map<String, Value>,
@@ -117,11 +117,11 @@ pub(super) fn digest(
     ContentHash::of(format!("{tool}\n{encoding}\n{sorted}").as_bytes())
 }
 
-/// Takes out `encoding`, which every tool understands and those that write list: it is asked
-/// for by the refusal of a file whose encoding is not certain.
+/// Splits the arguments into `encoding` and all others. Every tool accepts `encoding`, but only
+/// tools that write declare it: a refusal asks for it when the encoding of a file is uncertain.
 pub(super) fn take_encoding(mut arguments: Value) -> Result<(Value, Option<Encoding>), Refusal> {
-    let taken = arguments.as_object_mut().and_then(|given| given.remove("encoding"));
-    let encoding = match taken {
+    let removed = arguments.as_object_mut().and_then(|given| given.remove("encoding"));
+    let encoding = match removed {
         None | Some(Value::Null) => None,
         Some(Value::String(name)) if name.trim().is_empty() => None,
         Some(Value::String(name)) => Some(Encoding::from_name(&name).ok_or_else(|| {
@@ -140,15 +140,16 @@ fn not_an_object(tool: &str, schema: &Value) -> Refusal {
     invalid(format!("the arguments of `{tool}` are not a JSON object")).hint(example(schema))
 }
 
+/// The object inside a wrapper such as `{"arguments": {…}}`.
 fn unwrap_arguments(given: &Map<String, Value>, schema: &Value) -> Option<Map<String, Value>> {
     let mut entries = given.iter();
     let (Some((name, value)), None) = (entries.next(), entries.next()) else { return None };
-    let known = properties(schema).is_some_and(|known| known.contains_key(name));
-    let wrapper = WRAPPERS.contains(&name.as_str()) && !known;
-    value.as_object().filter(|_| wrapper).cloned()
+    let is_argument = properties(schema).is_some_and(|known| known.contains_key(name));
+    let is_wrapper = WRAPPERS.contains(&name.as_str()) && !is_argument;
+    value.as_object().filter(|_| is_wrapper).cloned()
 }
 
-/// The position within the arguments, for messages.
+/// A position within the arguments of a tool, such as `edits[0]`, for messages.
 struct ArgumentPath<'a> {
     tool: &'a str,
     path: String,
@@ -160,11 +161,17 @@ impl ArgumentPath<'_> {
         Self { tool: self.tool, path: format!("{}{dot}{name}", self.path) }
     }
 
-    fn name(&self, name: &str) -> String {
+    fn child_path(&self, name: &str) -> String {
         self.child(name).path
+    }
+
+    /// Where in the arguments this is, to end a sentence; empty at the top level.
+    fn location(&self) -> String {
+        if self.path.is_empty() { String::new() } else { format!(" in `{}`", self.path) }
     }
 }
 
+/// Normalizes one object of the arguments: the top level, or an item of a list.
 fn normalize_object(
     at: &ArgumentPath<'_>,
     schema: &Value,
@@ -172,111 +179,114 @@ fn normalize_object(
 ) -> Result<Map<String, Value>, Refusal> {
     let empty = Map::new();
     let known = properties(schema).unwrap_or(&empty);
-    let mut out = Map::new();
-    let mut shared = Vec::new();
+    let mut normalized = Map::new();
+    let mut values_for_items = Vec::new();
     // Exact names first, so that a synonym never takes the place of the name itself.
     let (exact, other): (Vec<_>, Vec<_>) =
         given.into_iter().partition(|(name, _)| known.contains_key(name));
     for (name, value) in exact.into_iter().chain(other) {
         if value.is_null() {
-            // Null means "left out"; a list that cannot be left out has nothing in it.
-            let list = |ours: &&str| {
-                required(schema).any(|must| must == *ours)
-                    && branches(&known[*ours]).iter().any(|branch| accepts(branch, "array"))
+            // Null means that the argument is left out; for a required list it means no items.
+            let is_required_list = |own_name: &&str| {
+                required(schema).any(|required_name| required_name == *own_name)
+                    && branches(&known[*own_name]).iter().any(|branch| accepts(branch, "array"))
             };
-            if let Some(ours) = resolve(&name, known, &out).filter(list) {
-                out.insert(ours.to_owned(), json!([]));
+            if let Some(own_name) = resolve(&name, known, &normalized).filter(is_required_list) {
+                normalized.insert(own_name.to_owned(), json!([]));
             }
             continue;
         }
-        let Some(ours) = resolve(&name, known, &out) else {
-            if UNUSED.contains(&name.as_str()) {
+        let Some(own_name) = resolve(&name, known, &normalized) else {
+            if IGNORED.contains(&name.as_str()) {
                 continue;
             }
             if let Some((list, item)) = known.iter().find_map(|(list, schema)| {
                 let items = item_properties(schema)?;
                 Some((list.clone(), resolve(&name, items, &empty)?.to_owned()))
             }) {
-                shared.push((list, item, value));
+                values_for_items.push((list, item, value));
                 continue;
             }
-            return Err(unknown(at, schema, &name));
+            return Err(unknown_argument(at, schema, &name));
         };
-        let optional = !required(schema).any(|must| must == ours);
-        let filler = |value: &Value| optional && fillers::is_filler(at.tool, ours, value);
-        if filler(&value) {
+        let is_optional = !required(schema).any(|required_name| required_name == own_name);
+        let is_filler = |value: &Value| is_optional && fillers::is_filler(at.tool, own_name, value);
+        if is_filler(&value) {
             continue;
         }
-        let value = coerce(&at.child(ours), &known[ours], value)?;
-        if filler(&value) {
+        let value = coerce(&at.child(own_name), &known[own_name], value)?;
+        if is_filler(&value) {
             continue;
         }
-        match out.get(ours) {
-            Some(before) if *before != value => {
+        match normalized.get(own_name) {
+            Some(earlier) if *earlier != value => {
                 return Err(invalid(format!(
                     "argument `{}` is given twice with different values, once as `{name}`",
-                    at.name(ours)
+                    at.child_path(own_name)
                 ))
                 .hint("Give it once."));
             }
-            _ => out.insert(ours.to_owned(), value),
+            _ => normalized.insert(own_name.to_owned(), value),
         };
     }
-    for (list, item, value) in shared {
-        distribute(at, &mut out, &list, &item, value)?;
+    for (list, item_name, value) in values_for_items {
+        distribute(at, &mut normalized, &list, &item_name, value)?;
     }
-    let missing: Vec<_> = required(schema).filter(|name| !out.contains_key(*name)).collect();
-    if let Some(first) = missing.first() {
-        let names = missing.join("`, `");
-        let _ = first;
-        let whole = if at.path.is_empty() { String::new() } else { format!(" in `{}`", at.path) };
-        return Err(invalid(format!("`{}` needs `{names}`{whole}", at.tool)).hint(example(schema)));
+    let missing: Vec<_> = required(schema).filter(|name| !normalized.contains_key(*name)).collect();
+    if !missing.is_empty() {
+        let (names, location) = (missing.join("`, `"), at.location());
+        return Err(
+            invalid(format!("`{}` needs `{names}`{location}", at.tool)).hint(example(schema))
+        );
     }
-    Ok(out)
+    Ok(normalized)
 }
 
-/// The known name that `name` stands for, unless it is taken already by another.
+/// The known name that `name` stands for: itself, or a synonym, if possible one without a value.
 fn resolve<'a>(
     name: &str,
     known: &'a Map<String, Value>,
-    taken: &Map<String, Value>,
+    with_value: &Map<String, Value>,
 ) -> Option<&'a str> {
-    if let Some((ours, _)) = known.get_key_value(name) {
-        return Some(ours);
+    if let Some((own_name, _)) = known.get_key_value(name) {
+        return Some(own_name);
     }
     let groups = SYNONYMS.iter().filter(|group| group.contains(&name));
-    let mut candidates =
-        groups.flat_map(|group| known.keys().filter(|ours| group.contains(&ours.as_str())));
-    let first = candidates.clone().find(|ours| !taken.contains_key(*ours));
-    first.or_else(|| candidates.next()).map(String::as_str)
+    let mut synonyms =
+        groups.flat_map(|group| known.keys().filter(|known| group.contains(&known.as_str())));
+    let without_value = synonyms.clone().find(|known| !with_value.contains_key(*known));
+    without_value.or_else(|| synonyms.next()).map(String::as_str)
 }
 
+/// The properties of the items of a list.
 fn item_properties(schema: &Value) -> Option<&Map<String, Value>> {
     branches(schema).into_iter().find_map(|branch| properties(branch.get("items")?))
 }
 
-/// Puts a value that is beside a list into each item that lacks it.
+/// Copies a value that was sent beside a list into each item of the list that lacks it.
 fn distribute(
     at: &ArgumentPath<'_>,
-    out: &mut Map<String, Value>,
+    arguments: &mut Map<String, Value>,
     list: &str,
-    item: &str,
+    item_name: &str,
     value: Value,
 ) -> Result<(), Refusal> {
-    let Some(Value::Array(items)) = out.get_mut(list) else {
-        return Err(invalid(format!("`{}` is missing beside `{item}`", at.name(list)))
+    let Some(Value::Array(items)) = arguments.get_mut(list) else {
+        let list_path = at.child_path(list);
+        return Err(invalid(format!("`{item_name}` is given, but `{list_path}` is missing"))
             .hint(format!("Send `{list}` as a list of objects.")));
     };
     for object in items.iter_mut().filter_map(Value::as_object_mut) {
-        object.entry(item).or_insert_with(|| value.clone());
+        object.entry(item_name).or_insert_with(|| value.clone());
     }
     Ok(())
 }
 
+/// Converts a value to a type that the schema takes, where that loses nothing.
 fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let options = branches(schema);
-    let kind = kind_of(&value);
-    if let Some(branch) = options.iter().find(|branch| accepts(branch, kind)) {
+    let json_type = json_type_of(&value);
+    if let Some(branch) = options.iter().find(|branch| accepts(branch, json_type)) {
         return match value {
             Value::Array(items) => {
                 let Some(item) = branch.get("items") else { return Ok(Value::Array(items)) };
@@ -294,7 +304,7 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
             other => Ok(other),
         };
     }
-    let wants = |kind: &str| options.iter().any(|branch| accepts(branch, kind));
+    let wants = |json_type: &str| options.iter().any(|branch| accepts(branch, json_type));
     match &value {
         Value::String(text) => {
             if (wants("array") || wants("object"))
@@ -332,20 +342,20 @@ fn coerce(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, 
     }
     let wanted: Vec<_> = ["string", "integer", "number", "boolean", "array", "object"]
         .into_iter()
-        .filter(|kind| wants(kind))
+        .filter(|json_type| wants(json_type))
         .collect();
     Err(invalid(format!(
         "argument `{}` of `{}` is {}, but must be {}",
         at.path,
         at.tool,
-        article(kind),
-        wanted.into_iter().map(article).collect::<Vec<_>>().join(" or ")
+        with_article(json_type),
+        wanted.into_iter().map(with_article).collect::<Vec<_>>().join(" or ")
     ))
     .hint("Correct the argument and send the call again."))
 }
 
-/// A list item may lack what is beside the list, so a missing path is looked
-/// for later, when the tool reads its arguments.
+/// Converts an item of a list. The path may stand beside the list, so an item may lack it here;
+/// the tool refuses the call later if the path is in neither place.
 fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Value, Refusal> {
     let value = match value {
         Value::String(text) if !accepts(schema, "string") => {
@@ -360,12 +370,13 @@ fn coerce_item(at: &ArgumentPath<'_>, schema: &Value, value: Value) -> Result<Va
     coerce(at, &lenient, value)
 }
 
-fn article(kind: &str) -> String {
-    let article = if matches!(kind, "integer" | "array" | "object") { "an" } else { "a" };
-    format!("{article} {kind}")
+fn with_article(json_type: &str) -> String {
+    let article = if matches!(json_type, "integer" | "array" | "object") { "an" } else { "a" };
+    format!("{article} {json_type}")
 }
 
-fn kind_of(value: &Value) -> &'static str {
+/// The name of the value's type in JSON schema.
+fn json_type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -377,10 +388,10 @@ fn kind_of(value: &Value) -> &'static str {
     }
 }
 
-fn unknown(at: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
+/// The refusal of an argument that the tool does not have.
+fn unknown_argument(at: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
     let known: Vec<&str> =
         properties(schema).into_iter().flatten().map(|(name, _)| name.as_str()).collect();
-    let whole = if at.path.is_empty() { String::new() } else { format!(" in `{}`", at.path) };
     let Some(nearest) = nearest(name, &known) else {
         return invalid(format!(
             "`{}` takes no arguments, but `{}` was given",
@@ -390,9 +401,10 @@ fn unknown(at: &ArgumentPath<'_>, schema: &Value, name: &str) -> Refusal {
         .hint("Send an empty object.");
     };
     invalid(format!(
-        "`{}` has no argument `{}`{whole}; the nearest is `{nearest}`",
+        "`{}` has no argument `{}`{}; the nearest is `{nearest}`",
         at.tool,
-        crate::text::quote_name(name)
+        crate::text::quote_name(name),
+        at.location()
     ))
     .hint(example(schema))
 }
@@ -407,7 +419,7 @@ fn invalid(message: String) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
 }
 
-/// What to send instead.
+/// A hint that shows which arguments to send.
 fn example(schema: &Value) -> String {
     match (required(schema).next(), properties(schema)) {
         (None, Some(all)) if !all.is_empty() => {
@@ -420,10 +432,10 @@ fn example(schema: &Value) -> String {
 
 /// A call's shape in one line: the required arguments with their types, then the others.
 fn shape(schema: &Value) -> String {
-    let must: Vec<_> = required(schema).collect();
+    let required_names: Vec<_> = required(schema).collect();
     let empty = Map::new();
     let all = properties(schema).unwrap_or(&empty);
-    let shown = must.iter().map(|name| {
+    let required_fields = required_names.iter().map(|name| {
         let value = match all.get(*name).and_then(|s| s.get("type")).and_then(Value::as_str) {
             Some("integer" | "number") => "1".to_owned(),
             Some("boolean") => "true".to_owned(),
@@ -435,10 +447,14 @@ fn shape(schema: &Value) -> String {
         };
         format!(r#""{name}": {value}"#)
     });
-    let call = format!("{{{}}}", shown.collect::<Vec<_>>().join(", "));
-    let more: Vec<_> =
-        all.keys().filter(|name| !must.contains(&name.as_str())).map(String::as_str).collect();
-    if more.is_empty() { call } else { format!("{call} (optional: {})", more.join(", ")) }
+    let call = format!("{{{}}}", required_fields.collect::<Vec<_>>().join(", "));
+    let optional_names: Vec<_> =
+        all.keys().map(String::as_str).filter(|name| !required_names.contains(name)).collect();
+    if optional_names.is_empty() {
+        call
+    } else {
+        format!("{call} (optional: {})", optional_names.join(", "))
+    }
 }
 
 /// Parses JSON, allowing raw control characters inside strings.
@@ -446,30 +462,31 @@ fn parse_lenient(text: &str) -> Option<Value> {
     serde_json::from_str(text).or_else(|_| serde_json::from_str(&escape_controls(text))).ok()
 }
 
+/// Escapes newlines, carriage returns and tabs inside the strings of a JSON text.
 fn escape_controls(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
-    let (mut inside, mut escaped) = (false, false);
+    let (mut in_string, mut escaped) = (false, false);
     for c in text.chars() {
         match c {
-            '"' if !escaped => inside = !inside,
-            '\n' if inside => {
+            '"' if !escaped => in_string = !in_string,
+            '\n' if in_string => {
                 out.push_str("\\n");
                 escaped = false;
                 continue;
             }
-            '\r' if inside => {
+            '\r' if in_string => {
                 out.push_str("\\r");
                 escaped = false;
                 continue;
             }
-            '\t' if inside => {
+            '\t' if in_string => {
                 out.push_str("\\t");
                 escaped = false;
                 continue;
             }
             _ => {}
         }
-        escaped = inside && c == '\\' && !escaped;
+        escaped = in_string && c == '\\' && !escaped;
         out.push(c);
     }
     out

@@ -61,8 +61,8 @@ struct CheckedFile {
 }
 
 impl CheckReport {
-    /// Records a file that cannot be read, and keeps the refusal if it is the first.
-    fn not_read(&mut self, path: String, refusal: Refusal, first: &mut Option<Refusal>) {
+    /// Adds a file that cannot be read, and stores the refusal in `first` if it is the first one.
+    fn add_unreadable(&mut self, path: String, refusal: Refusal, first: &mut Option<Refusal>) {
         let refusal = refusal.at(path.as_str());
         self.files.push(CheckedFile {
             code: Some(refusal.code),
@@ -94,32 +94,32 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let mut paths = Vec::new();
     for raw in &arguments.paths {
         match call.engine.files_below(raw).await {
-            // A file that is named is reported, whatever its language.
+            // A file that the call names is reported even if its language is unknown.
             Ok(None) => paths.push((raw.clone(), true)),
             Ok(Some((files, truncated))) => {
                 report.truncated |= truncated;
                 paths.extend(files.into_iter().map(|file| (file, false)));
             }
-            Err(refusal) => report.not_read(raw.clone(), refusal, &mut first_refusal),
+            Err(refusal) => report.add_unreadable(raw.clone(), refusal, &mut first_refusal),
         }
     }
     report.truncated |= paths.len() > MAX_FILES;
-    for (raw, named) in paths.into_iter().take(MAX_FILES) {
-        // A caller that is gone by now is noticed here, before more is done for it.
+    for (raw, named_in_call) in paths.into_iter().take(MAX_FILES) {
+        // If the caller is gone, the call is cancelled at this point, before more files are read.
         tokio::task::yield_now().await;
-        let found = match call.engine.path(&raw) {
-            Ok(path) => call.engine.check(&path).await.map(|found| (path, found)),
+        let checked = match call.engine.path(&raw) {
+            Ok(path) => call.engine.check(&path).await.map(|outcome| (path, outcome)),
             Err(refusal) => Err(refusal),
         };
-        let (path, found) = match found {
-            Ok((path, found)) => (path.as_str().to_owned(), found),
-            Err(refusal) if named => {
-                report.not_read(raw, refusal, &mut first_refusal);
+        let (path, outcome) = match checked {
+            Ok((path, outcome)) => (path.as_str().to_owned(), outcome),
+            Err(refusal) if named_in_call => {
+                report.add_unreadable(raw, refusal, &mut first_refusal);
                 continue;
             }
             Err(_) => continue,
         };
-        match found {
+        match outcome {
             Ok(errors) => {
                 report.checked += 1;
                 report.errors += errors.len();
@@ -127,27 +127,29 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
                     report.files.push(CheckedFile { errors, ..CheckedFile::new(path) });
                 }
             }
-            Err(Unchecked::UnknownLanguage) if !named => {}
+            Err(Unchecked::UnknownLanguage) if !named_in_call => {}
             Err(why) => {
                 report.files.push(CheckedFile { why_not: Some(why), ..CheckedFile::new(path) });
             }
         }
     }
+    let nothing_readable = report.checked == 0 && report.files.iter().all(CheckedFile::is_refused);
     if let Some(refusal) = first_refusal
-        .filter(|_| report.files.iter().all(CheckedFile::is_refused) && report.checked == 0)
+        && nothing_readable
     {
         return Err(refusal);
     }
     Ok(ToolReply::answered(message(&report), &report))
 }
 
+/// The report in words, with the first errors.
 fn message(report: &CheckReport) -> String {
     let mut out = format!(
         "{} in {}.",
         pluralize(report.errors, "syntax error"),
         pluralize(report.checked, "checked file")
     );
-    let mut shown = 0;
+    let mut errors = 0;
     for file in &report.files {
         let path = quote_name(&file.path);
         if let Some(why) = file.why_not {
@@ -157,14 +159,14 @@ fn message(report: &CheckReport) -> String {
             let _ = write!(out, "\n{path} was not checked: {reason}.");
         }
         for error in &file.errors {
-            shown += 1;
-            if shown <= MAX_SHOWN {
+            errors += 1;
+            if errors <= MAX_SHOWN {
                 let _ = write!(out, "\n{path}:{}: {}\n  {}", error.line, error.what, error.text);
             }
         }
     }
-    if shown > MAX_SHOWN {
-        let _ = write!(out, "\n… {} more", shown - MAX_SHOWN);
+    if errors > MAX_SHOWN {
+        let _ = write!(out, "\n… {} more", errors - MAX_SHOWN);
     }
     if report.truncated {
         out.push_str("\nThe folders hold more files than were checked; give a smaller folder.");

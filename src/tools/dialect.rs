@@ -1,7 +1,7 @@
-//! The words of other edit tools, for models that were trained on them.
+//! The messages of other edit tools, for models that were trained on them.
 //!
-//! Only the first sentence changes; what restitch adds (the nearest place, the
-//! next step) follows it, and the structured answer is the same in every dialect.
+//! Only the first line of a message changes. The lines that restitch adds, such as the nearest
+//! match and the next step, follow it, and the report is the same in every dialect.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use serde_json::{Map, Value};
 use super::{ToolReply, ToolSpec};
 use crate::edit::EditCode;
 
-/// Whose words the answers use.
+/// The edit tool whose words the answers use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// Our own.
+    /// restitch's own words.
     #[default]
     Restitch,
     /// Anthropic's text editor tool.
@@ -57,8 +57,8 @@ impl Dialect {
         Self::ALL.iter().copied().find(|dialect| dialect.as_str() == name)
     }
 
-    /// The tool whose form its models know. Gemini CLI keeps everything called `replace` from
-    /// an unattended model, so its form is offered under another name.
+    /// The edit tool to offer to models that know this dialect. Gemini CLI denies every tool called
+    /// `replace` to a model that runs unattended, so `edit` stands in for it.
     pub fn edit_tool(self) -> &'static str {
         match self {
             Self::Restitch => "edit_file",
@@ -68,7 +68,7 @@ impl Dialect {
         }
     }
 
-    /// The answer in these words.
+    /// The reply with the first line of its message in the words of this dialect.
     pub(super) fn reword(
         self,
         tool: &ToolSpec,
@@ -76,19 +76,20 @@ impl Dialect {
         mut reply: ToolReply,
     ) -> ToolReply {
         let Some(code) = reply.code else { return reply };
-        // These words name the tool.
+        // Codex's phrases name `apply_patch`, so they do not fit another tool.
         if self == Self::Codex && tool.name != self.edit_tool() {
             return reply;
         }
-        // And these the two texts of one edit, which not every tool has.
+        // The phrases for an edit that changes nothing name its old and new text, which not every
+        // call has.
         if code == EditCode::NoChange && !has_old_text(arguments) {
             return reply;
         }
         let Some(phrase) = phrase(self, code) else { return reply };
-        let Some(first) = fill(phrase, arguments, &reply.report) else { return reply };
-        let rest = reply.message.split_once('\n').map_or("", |(_, rest)| rest);
-        let gap = if rest.is_empty() { "" } else { "\n" };
-        reply.message = format!("{first}{gap}{rest}");
+        let Some(first_line) = fill(phrase, arguments, &reply.report) else { return reply };
+        let other_lines = reply.message.split_once('\n').map_or("", |(_, others)| others);
+        let separator = if other_lines.is_empty() { "" } else { "\n" };
+        reply.message = format!("{first_line}{separator}{other_lines}");
         reply
     }
 }
@@ -99,9 +100,9 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// First sentences by dialect and code. `{path}`, `{old}`, `{count}`, `{lines}` and
-/// `{code}` (in small letters) are filled in; a row whose placeholders cannot be filled is
-/// not used.
+/// The first line of a message by dialect and code. `{path}`, `{old}`, `{count}`, `{lines}`,
+/// `{message}` and `{code}` (in lower case) are filled in; a row with a placeholder that cannot be
+/// filled is not used.
 pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
     (
         Dialect::Anthropic,
@@ -194,24 +195,29 @@ pub const PHRASES: &[(Dialect, EditCode, &str)] = &[
     (Dialect::Codex, EditCode::InvalidArguments, "apply_patch verification failed: {message}"),
 ];
 
-/// Whether the call itself has an old text.
+/// Whether the call has one old text at its top level.
 fn has_old_text(arguments: &Map<String, Value>) -> bool {
     ["old_str", "old_string"].iter().any(|name| arguments.contains_key(*name))
 }
 
+/// The row for a dialect and a code.
 fn phrase(dialect: Dialect, code: EditCode) -> Option<&'static str> {
-    PHRASES.iter().find(|(d, c, _)| *d == dialect && *c == code).map(|(_, _, phrase)| *phrase)
+    PHRASES
+        .iter()
+        .find(|(row_dialect, row_code, _)| *row_dialect == dialect && *row_code == code)
+        .map(|(_, _, phrase)| *phrase)
 }
 
-/// The longest part of the caller's text that an answer repeats.
+/// The most characters of the caller's text that an answer quotes.
 const MAX_QUOTE: usize = 300;
 
+/// The phrase with its placeholders filled in, or `None` if one of them has no value.
 fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<String> {
-    let argument =
+    let text_argument =
         |names: &[&str]| names.iter().find_map(|name| arguments.get(*name)).and_then(Value::as_str);
     let path = report.get("path").and_then(Value::as_str);
-    let path = path.or_else(|| argument(&["path", "file_path"]));
-    let old = argument(&["old_str", "old_string"]).or_else(|| report.get("old")?.as_str());
+    let path = path.or_else(|| text_argument(&["path", "file_path"]));
+    let old = text_argument(&["old_str", "old_string"]).or_else(|| report.get("old")?.as_str());
     let lines: Vec<String> = report
         .get("occurrences")
         .and_then(Value::as_array)
@@ -223,7 +229,7 @@ fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     };
-    let placeholder = |name: &str| match name {
+    let value_of = |name: &str| match name {
         "path" => path.map(str::to_owned),
         "old" => old.map(quote),
         "count" => (!lines.is_empty()).then(|| lines.len().to_string()),
@@ -232,15 +238,15 @@ fn fill(phrase: &str, arguments: &Map<String, Value>, report: &Value) -> Option<
         "message" => report.get("message").and_then(Value::as_str).map(str::to_owned),
         _ => None,
     };
-    // One pass, so that braces in the caller's text stay what they are.
+    // One pass, so that braces in the caller's text are not taken for placeholders.
     let mut out = String::new();
-    let mut rest = phrase;
-    while let Some((before, after)) = rest.split_once('{') {
-        let (name, tail) = after.split_once('}')?;
+    let mut remaining = phrase;
+    while let Some((before, after_brace)) = remaining.split_once('{') {
+        let (name, after) = after_brace.split_once('}')?;
         out.push_str(before);
-        out.push_str(&placeholder(name)?);
-        rest = tail;
+        out.push_str(&value_of(name)?);
+        remaining = after;
     }
-    out.push_str(rest);
+    out.push_str(remaining);
     Some(out)
 }

@@ -34,7 +34,7 @@ pub(super) struct EditFileArguments {
     pub(super) near_line: Option<usize>,
 }
 
-/// The arguments of a single edit, which can be of a cell.
+/// The arguments of a single edit, of a file or of a notebook's cell.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
     #[serde(flatten)]
@@ -47,7 +47,7 @@ struct Arguments {
     clear_outputs: Option<bool>,
 }
 
-/// The report of an edit, and for a cell that of the cell in its own lines.
+/// The report of an edit. For a cell there is a second report, with the cell's own line numbers.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Report {
     #[serde(flatten)]
@@ -58,7 +58,7 @@ struct Report {
 }
 
 impl EditFileArguments {
-    /// The request, once the counts make sense.
+    /// The request, or a refusal if `expected_replacements` is 0.
     pub(super) fn request(&self) -> Result<EditRequest, Refusal> {
         let expected = Expected::of(self.replace_all, self.expected_replacements)?;
         Ok(EditRequest {
@@ -82,14 +82,19 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     };
     match cell {
         Some(cell) => {
-            let done = call.engine.edit_cell(&path, &cell, &request, outputs, call.options);
-            let (file, cell) = done.await?;
-            Ok(ToolReply::answered(cell.text(), Report { file, cell: Some(cell) }))
+            let (file_report, cell_report) =
+                call.engine.edit_cell(&path, &cell, &request, outputs, call.options).await?;
+            let message = cell_report.text();
+            let report = Report { file: file_report, cell: Some(cell_report) };
+            Ok(ToolReply::answered(message, report))
         }
         None if outputs == Outputs::Cleared => {
-            Err(Refusal::new(EditCode::InvalidArguments, "clear_outputs goes with a cell")
+            Err(Refusal::new(EditCode::InvalidArguments, "clear_outputs is given without a cell")
                 .hint("Give the id of the cell as `cell`, or leave clear_outputs out."))
         }
-        None => Ok(ToolReply::edited(&call.engine.edit_file(&path, &request, call.options).await?)),
+        None => {
+            let report = call.engine.edit_file(&path, &request, call.options).await?;
+            Ok(ToolReply::edited(&report))
+        }
     }
 }

@@ -52,13 +52,15 @@ struct EditArgument {
 }
 
 impl Arguments {
+    /// The edits of the list, or the single edit at the top level.
     fn changes(self) -> Result<Vec<LineChange>, Refusal> {
-        // Beside a list, zeros and an empty text are the fillers of a strict client.
-        let beside = self.edits.is_some();
-        let line = |line: Option<usize>| line.filter(|&line| !(beside && line == 0));
-        let content = self.new_content.filter(|lines| !(beside && lines.is_empty()));
-        let single = (line(self.start_line), line(self.end_line), content);
-        let edits = match (self.edits, single) {
+        // Beside a list, strict clients fill the other arguments with zeros and an empty text.
+        let has_list = self.edits.is_some();
+        let without_filler = |line: Option<usize>| line.filter(|&line| !has_list || line != 0);
+        let (start_line, end_line) =
+            (without_filler(self.start_line), without_filler(self.end_line));
+        let content = self.new_content.filter(|lines| !has_list || !lines.is_empty());
+        let edits = match (self.edits, (start_line, end_line, content)) {
             (Some(edits), (None, None, None)) => edits,
             (None, (Some(start_line), Some(end_line), Some(new_content))) => {
                 vec![EditArgument { start_line, end_line, new_content }]
@@ -82,6 +84,7 @@ impl Arguments {
     }
 }
 
+/// The refusal of arguments that are neither a list of edits nor one whole edit.
 fn invalid_shape(message: &str) -> Refusal {
     Refusal::new(EditCode::InvalidArguments, message)
         .hint("Send path and edits: [{start_line, end_line, new_content}], or the three fields beside path.")

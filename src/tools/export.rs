@@ -1,10 +1,10 @@
-//! The tools as the various model interfaces want them declared.
+//! The declarations of the tools, in the format of each model interface.
 
 use serde_json::{Map, Value, json};
 
 use super::ToolSpec;
 
-/// An interface's form of declaration.
+/// The format in which a model interface takes the declarations of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
@@ -44,12 +44,11 @@ impl Format {
 
 /// The declarations of `tools`.
 pub fn export(format: Format, tools: impl Iterator<Item = &'static ToolSpec>) -> Value {
-    let one = |tool: &ToolSpec| declare(format, tool);
-    let all: Vec<Value> = tools.map(one).collect();
+    let declarations: Vec<Value> = tools.map(|tool| declare(format, tool)).collect();
     match format {
-        Format::Gemini => json!([{ "functionDeclarations": all }]),
-        Format::Mcp => json!({ "tools": all }),
-        _ => Value::Array(all),
+        Format::Gemini => json!([{ "functionDeclarations": declarations }]),
+        Format::Mcp => json!({ "tools": declarations }),
+        _ => Value::Array(declarations),
     }
 }
 
@@ -94,8 +93,8 @@ fn declare(format: Format, tool: &ToolSpec) -> Value {
     }
 }
 
-/// Keywords that strict mode or its servers reject. The tools check values themselves.
-const NOT_STRICT: &[&str] = &[
+/// Keywords that strict mode or some servers reject. The tools check values themselves.
+const REJECTED_IN_STRICT: &[&str] = &[
     "$schema",
     "title",
     "default",
@@ -114,11 +113,11 @@ const NOT_STRICT: &[&str] = &[
     "examples",
 ];
 
-/// The schema under OpenAI's strict rules: every property required, optional ones
-/// nullable, nothing additional, only the keywords that strict mode knows.
+/// The schema under OpenAI's strict rules: every property is required, optional ones may be null,
+/// no others are allowed, and only keywords that strict mode knows are used.
 pub fn strict(schema: Value) -> Value {
     let Value::Object(mut object) = schema else { return schema };
-    for keyword in NOT_STRICT {
+    for keyword in REJECTED_IN_STRICT {
         object.remove(*keyword);
     }
     if let Some(Value::Array(options)) = object.remove("anyOf") {
@@ -134,8 +133,8 @@ pub fn strict(schema: Value) -> Value {
             .into_iter()
             .map(|(name, property)| {
                 let property = strict(property);
-                let must = required.contains(&name);
-                (name, if must { property } else { nullable(property) })
+                let is_required = required.contains(&name);
+                (name, if is_required { property } else { nullable(property) })
             })
             .collect();
         object.insert("required".into(), properties.keys().cloned().collect());
@@ -145,14 +144,15 @@ pub fn strict(schema: Value) -> Value {
     Value::Object(object)
 }
 
+/// The schema, which also accepts null.
 fn nullable(schema: Value) -> Value {
     let Value::Object(mut object) = schema else { return schema };
     match object.get_mut("type") {
-        Some(Value::String(kind)) => {
-            let kinds = json!([kind, "null"]);
-            object.insert("type".into(), kinds);
+        Some(Value::String(json_type)) => {
+            let types = json!([json_type, "null"]);
+            object.insert("type".into(), types);
         }
-        Some(Value::Array(kinds)) if !kinds.contains(&"null".into()) => kinds.push("null".into()),
+        Some(Value::Array(types)) if !types.contains(&"null".into()) => types.push("null".into()),
         _ => {}
     }
     if let Some(Value::Array(values)) = object.get_mut("enum") {
@@ -164,25 +164,27 @@ fn nullable(schema: Value) -> Value {
     Value::Object(object)
 }
 
-/// The subset of JSON schema that Gemini's declarations take. Input schemas are in it but for
-/// `additionalProperties`; other keywords are left out.
+/// The schema reduced to the keywords that Gemini's declarations accept. Input schemas lose only
+/// `additionalProperties`.
 fn gemini(schema: Value) -> Value {
-    const KNOWN: &[&str] =
+    const ACCEPTED: &[&str] =
         &["type", "description", "properties", "required", "items", "enum", "anyOf"];
     let Value::Object(object) = schema else { return schema };
-    let kept =
-        object.into_iter().filter(|(key, _)| KNOWN.contains(&key.as_str())).map(|(key, value)| {
+    let accepted = object.into_iter().filter(|(key, _)| ACCEPTED.contains(&key.as_str())).map(
+        |(key, value)| {
             let value = match (key.as_str(), value) {
-                ("properties", Value::Object(all)) => {
-                    Value::Object(all.into_iter().map(|(k, v)| (k, gemini(v))).collect())
+                ("properties", Value::Object(properties)) => {
+                    let reduced = properties.into_iter().map(|(name, value)| (name, gemini(value)));
+                    Value::Object(reduced.collect())
                 }
                 ("items", value) => gemini(value),
-                ("anyOf", Value::Array(all)) => all.into_iter().map(gemini).collect(),
+                ("anyOf", Value::Array(options)) => options.into_iter().map(gemini).collect(),
                 (_, value) => value,
             };
             (key, value)
-        });
-    Value::Object(kept.collect())
+        },
+    );
+    Value::Object(accepted.collect())
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-/// Optional arguments whose empty value has a meaning, by tool. In every other one an empty
-/// value is the filler of a client that makes all arguments required.
+/// Optional arguments whose empty value has a meaning, by tool. In any other optional argument
+/// an empty value is a filler.
 const MEANINGFUL_EMPTY: &[(&str, &[&str])] = &[
     ("edit_lines", &["start_line", "end_line", "new_content"]),
     ("move_lines", &["after_line"]),
@@ -14,17 +14,18 @@ const MEANINGFUL_EMPTY: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Whether the value of an optional argument says nothing.
+/// Whether the value of an optional argument is a filler, so that the argument counts as left
+/// out.
 pub(super) fn is_filler(tool: &str, name: &str, value: &Value) -> bool {
     let has_meaning =
         MEANINGFUL_EMPTY.iter().any(|(other, names)| *other == tool && names.contains(&name));
-    let empty = match value {
+    let is_empty = match value {
         Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
         _ => false,
     };
-    empty && !has_meaning
+    is_empty && !has_meaning
 }
 
 #[cfg(test)]

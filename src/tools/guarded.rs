@@ -1,4 +1,4 @@
-//! Calls under the guard: the rules are asked before a call, and told what came of it.
+//! Calls in guarded sessions: the guard checks each call before it runs, and records its outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use crate::engine::Engine;
 use crate::patch::Patch;
 use crate::session::{CallOutcome, FileHash, Guard, GuardPolicy, GuardVerdict, GuardedCall};
 
-/// `task_complete`, as it is listed in guarded sessions. [`GuardedCalls`] answers it.
+/// `task_complete`, which guarded sessions list and [`GuardedCalls`] answers.
 pub(super) const TASK_COMPLETE: ToolSpec = ToolSpec {
     name: "task_complete",
     about: "Ends the task. Refused until the project has been explored and every edit is verified in its file; if nothing was changed, it is refused once.",
@@ -73,29 +73,29 @@ impl GuardedCalls {
     }
 
     pub(super) fn guard(&self) -> MutexGuard<'_, Guard> {
-        // Every change is one method call; a panic elsewhere leaves it whole.
+        // Each change is one method call, so a panic elsewhere cannot leave the guard half changed.
         self.guard.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks, runs, remembers.
+    /// Runs a call if the guard's rules allow it, and records its outcome in the guard.
     pub(super) async fn run(&self, tool: &ToolSpec, call: ToolCall<'_>) -> ToolReply {
         let mut paths = paths_of(call.arguments);
         if tool.name == TASK_COMPLETE.name {
             paths.extend(self.guard().edited().keys().cloned());
         }
         let files = file_states(call.engine, paths).await;
-        let asked = GuardedCall {
+        let guarded_call = GuardedCall {
             tool: tool.name,
             arguments: call.arguments,
             writes: tool.writes,
             files: &files,
         };
-        let verdict = self.guard().check(&asked);
+        let verdict = self.guard().check(&guarded_call);
         let warnings = match verdict {
             GuardVerdict::Pass(warnings) => warnings,
             GuardVerdict::Refuse { rule, code, error, hint } => {
                 let mut guard = self.guard();
-                guard.record_refusal(&asked);
+                guard.record_refusal(&guarded_call);
                 match rule {
                     "unresolved_edit" => guard.unresolved_reported(),
                     "nothing_changed" => guard.unchanged_reported(),
@@ -110,13 +110,13 @@ impl GuardedCalls {
             (tool.run)(call).await
         };
         if !call.options.dry_run {
-            let done = CallOutcome {
+            let outcome = CallOutcome {
                 ok: reply.ok,
                 code: reply.code,
                 message: &reply.message,
                 report: &reply.report,
             };
-            self.guard().record(&asked, &done);
+            self.guard().record(&guarded_call, &outcome);
         }
         for warning in warnings {
             reply.message.push_str("\nNote: ");
@@ -125,6 +125,7 @@ impl GuardedCalls {
         reply
     }
 
+    /// The answer to `task_complete`, once the rules allow it.
     fn complete(&self, arguments: &Map<String, Value>, warnings: &[String]) -> ToolReply {
         match parse::<TaskCompleteArguments>(TASK_COMPLETE.name, arguments) {
             Ok(given) => {
@@ -135,10 +136,13 @@ impl GuardedCalls {
                     .flatten()
                     .filter_map(|file| file["path"].as_str())
                     .collect();
-                // The files count, whatever the summary claims.
+                // The message lists the changed files themselves; the summary may be wrong about them.
                 let message = match changed.as_slice() {
                     [] => "Completed; no file was changed.".to_owned(),
-                    paths => format!("Completed; changed, as verified: {}.", paths.join(", ")),
+                    paths => format!(
+                        "Completed; these files were changed and verified: {}.",
+                        paths.join(", ")
+                    ),
                 };
                 ToolReply::answered(message, report)
             }
@@ -147,6 +151,7 @@ impl GuardedCalls {
     }
 }
 
+/// The refusal of a call that a rule forbids; that of `task_complete` has its own form of report.
 fn blocked(tool: &str, code: EditCode, error: String, hint: String) -> ToolReply {
     if tool == TASK_COMPLETE.name {
         let message = format!("{error}\nNext: {hint}");
@@ -156,7 +161,7 @@ fn blocked(tool: &str, code: EditCode, error: String, hint: String) -> ToolReply
     ToolReply::refused(Refusal::new(code, error).hint(hint))
 }
 
-/// Every file that a call names: in `path` and `file_path` at any depth, and in patches.
+/// Every path that a call names: in `path`, `file_path` and `rename` at any depth, and in `patch`.
 pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
     fn walk(value: &Value, out: &mut BTreeSet<String>) {
         match value {
@@ -186,6 +191,7 @@ pub(crate) fn paths_of(arguments: &Map<String, Value>) -> BTreeSet<String> {
     out
 }
 
+/// The hash of each file, or `None` if the file cannot be read.
 async fn file_states(engine: &Engine, paths: BTreeSet<String>) -> BTreeMap<String, FileHash> {
     let mut out = BTreeMap::new();
     for raw in paths {

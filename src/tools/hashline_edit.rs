@@ -63,7 +63,7 @@ enum OpName {
     Prepend,
 }
 
-/// An anchor; a bare number is read so that the answer can show the missing id.
+/// An anchor. A bare number is accepted here, so that the refusal can show the id that it lacks.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 enum AnchorArgument {
@@ -95,6 +95,7 @@ impl AnchorArgument {
 }
 
 impl EditArgument {
+    /// The edit; a refusal names it by its `number` in the call.
     fn into_edit(self, number: usize) -> Result<HashlineEdit, Refusal> {
         let anchor = |argument: &Option<AnchorArgument>| {
             argument.as_ref().map(AnchorArgument::anchor).transpose().map_err(|mut refusal| {
@@ -107,7 +108,7 @@ impl EditArgument {
             Some(OpName::Replace) => Op::Replace,
             Some(OpName::Append) => Op::Append,
             Some(OpName::Prepend) => Op::Prepend,
-            // With an anchor there is one thing it can mean.
+            // An anchor without an op can only mean the lines to replace.
             None if pos.is_some() || end.is_some() => Op::Replace,
             None => {
                 return Err(Refusal::new(
@@ -124,13 +125,13 @@ impl EditArgument {
 async fn run(call: ToolCall<'_>) -> Result<EditReport, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;
-    let at = |refusal: Refusal| refusal.at(path.as_str());
+    let with_path = |refusal: Refusal| refusal.at(path.as_str());
     let edits = arguments.edits.unwrap_or_default().into_iter().enumerate();
     let request = HashlineRequest {
         edits: edits
-            .map(|(k, edit)| edit.into_edit(k + 1))
+            .map(|(index, edit)| edit.into_edit(index + 1))
             .collect::<Result<_, _>>()
-            .map_err(at)?,
+            .map_err(with_path)?,
         delete: arguments.delete.unwrap_or(false),
         rename: arguments.rename.as_deref().map(|to| call.engine.path(to)).transpose()?,
         snapshot: arguments.snapshot,

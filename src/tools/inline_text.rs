@@ -1,4 +1,4 @@
-//! Edits of a text that the caller sends and gets back: no file, no state, no model.
+//! Edits of a text that the caller sends and gets back, without a file, stored state or a model.
 
 use std::slice::from_ref;
 
@@ -14,7 +14,7 @@ use crate::engine::SyntaxGate;
 use crate::language::Language;
 use crate::text::Snapshot;
 
-/// What a call is about when it brings the text along.
+/// The arguments of an `edit_file` call that contains the text to edit.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Arguments {
     /// The text to edit.
@@ -37,7 +37,7 @@ struct Arguments {
     within: Option<String>,
 }
 
-/// Several edits of one text.
+/// The arguments of a `multi_edit` call that contains the text to edit.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct ManyArguments {
     /// The text to edit.
@@ -74,18 +74,18 @@ struct Report {
     text: String,
 }
 
-/// Whether the arguments bring the text along.
+/// Whether the arguments contain the text to edit.
 pub fn has_inline_text(arguments: &Value) -> bool {
     arguments.as_object().is_some_and(|given| given.contains_key("text"))
 }
 
-/// Answers a call of `edit_file` whose arguments have `text`; the answer has it in
+/// Answers a call of `edit_file` that contains the text to edit, as `text`. The edited text is in
 /// `report.text`.
 pub fn edit_text(given: Value) -> ToolReply {
     edit_text_with("edit_file", given, &SyntaxGate::built_in())
 }
 
-/// Answers a call of `edit_file` or `multi_edit` whose arguments have `text`.
+/// Answers a call of `edit_file` or `multi_edit` that contains the text to edit, as `text`.
 pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> ToolReply {
     let edited = match tool {
         "edit_file" => edit_once(given, gate),
@@ -99,6 +99,7 @@ pub(crate) fn edit_text_with(tool: &str, given: Value, gate: &SyntaxGate) -> Too
     edited.unwrap_or_else(ToolReply::refused)
 }
 
+/// Answers a call of `edit_file`.
 fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let given = arguments::normalize("edit_file", &schema::input::<Arguments>(), given)?;
     let Arguments {
@@ -127,6 +128,7 @@ fn edit_once(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     decide(path.as_deref(), &before, from_ref(&call), gate).map(|(_, reply)| reply)
 }
 
+/// Answers a call of `multi_edit`.
 fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     let given = arguments::normalize("multi_edit", &schema::input::<ManyArguments>(), given)?;
     let ManyArguments { text, path, language, edits } = parse("multi_edit", &given)?;
@@ -158,24 +160,24 @@ fn edit_many(given: Value, gate: &SyntaxGate) -> Result<ToolReply, Refusal> {
     decide(path.as_deref(), &Snapshot::from_text(text), &calls, gate).map(|(_, reply)| reply)
 }
 
-/// Decides the calls on a text and answers with it.
+/// Applies the calls to a text; the edit, and the reply with the edited text in its report.
 fn decide(
     path: Option<&str>,
     before: &Snapshot,
     calls: &[EditRequest],
     gate: &SyntaxGate,
 ) -> Result<(VerifiedEdit, ToolReply), Refusal> {
-    // Without a path the language alone says how the text is parsed.
+    // Without a path, a made-up one with the extension of the language says how to parse the text.
     let language = calls.first().and_then(|call| call.language);
     let extension = language.and_then(|language| language.extensions.first());
-    let unnamed = extension.map(|extension| format!("text.{extension}"));
-    let edit = decide_edits(path.or(unnamed.as_deref()), before, calls, gate)?;
+    let made_up_path = extension.map(|extension| format!("text.{extension}"));
+    let edit = decide_edits(path.or(made_up_path.as_deref()), before, calls, gate)?;
     let text = edit.plan().map(|plan| plan.text_after()).unwrap_or_default();
     let report = EditReport::new(&edit);
     Ok((edit, ToolReply::answered(report.text_as_edited(), Report { edit: report, text })))
 }
 
-/// Decides a call on the bytes of a file; the bytes afterwards, and the reply.
+/// Applies a call to the bytes of a file; the bytes afterwards, and the reply.
 #[cfg(feature = "cli")]
 pub(crate) fn edit_bytes(
     bytes: Vec<u8>,
@@ -191,10 +193,10 @@ pub(crate) fn edit_bytes(
     Ok((after, reply))
 }
 
-/// The language that a caller names.
+/// The language with the name that a caller gives.
 pub(crate) fn parse_language(name: &str) -> Result<&'static Language, Refusal> {
     Language::from_name(name).ok_or_else(|| {
         Refusal::new(EditCode::InvalidArguments, format!("there is no language `{name}`"))
-            .hint("Name it as in its file endings (`rs`, `py`, `go`), or leave it out.")
+            .hint("Give a file extension such as `rs`, `py` or `go`, or leave it out.")
     })
 }

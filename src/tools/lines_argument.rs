@@ -20,13 +20,13 @@ pub(super) enum LinesArgument {
 }
 
 impl LinesArgument {
-    /// The lines of an entry of a list: an entry is at least one line, and a newline
-    /// at its end ends it.
+    /// The lines of one entry of a list. Even an empty entry is one line, and a newline at the end
+    /// of an entry starts no further line.
     fn split_entry(entry: &str) -> Vec<String> {
         if entry.is_empty() { vec![String::new()] } else { split_lines(entry) }
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the argument is null, an empty string or an empty list.
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Many(entries) => entries.is_empty(),
@@ -35,16 +35,18 @@ impl LinesArgument {
         }
     }
 
-    /// As lines, where an empty string is one blank line.
+    /// The lines, where an empty string stands for one empty line.
     pub(super) fn into_lines(self) -> Vec<String> {
         match self {
-            Self::Many(entries) => entries.iter().flat_map(|e| Self::split_entry(e)).collect(),
+            Self::Many(entries) => {
+                entries.iter().flat_map(|entry| Self::split_entry(entry)).collect()
+            }
             Self::One(text) => Self::split_entry(&text),
             Self::None => Vec::new(),
         }
     }
 
-    /// As the content of lines, where an empty string has no lines.
+    /// The lines, where an empty string stands for no lines.
     pub(super) fn into_content(self) -> Vec<String> {
         match self {
             Self::One(text) if text.is_empty() => Vec::new(),

@@ -37,7 +37,7 @@ use tracing::Instrument as _;
 
 use crate::edit::{EditCode, Refusal};
 use crate::engine::{CallOptions, Engine, Observer};
-use crate::port::{BoxFuture, RequestStatus};
+use crate::port::{BoxFuture, RequestId, RequestStatus};
 use crate::session::{AnswerCount, CallId, Guard, GuardPolicy, Ledger};
 use crate::spans;
 use crate::text::{redact, redact_json};
@@ -55,12 +55,12 @@ pub use inline_text::{edit_text, has_inline_text};
 pub use reply::ToolReply;
 pub use tool_set::ToolSet;
 
-/// What a tool gets.
+/// The input of a tool.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolCall<'a> {
     /// The engine.
     pub engine: &'a Engine,
-    /// The arguments, names already canonical.
+    /// The arguments, under the tool's own names.
     pub arguments: &'a Map<String, Value>,
     /// The caller's options.
     pub options: &'a CallOptions,
@@ -71,7 +71,7 @@ pub struct ToolCall<'a> {
 pub enum Visibility {
     /// Everywhere.
     Always,
-    /// Where that dialect is spoken.
+    /// In sessions that use that dialect.
     InDialect(Dialect),
     /// In guarded sessions.
     Guarded,
@@ -99,8 +99,8 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// Whether it walks the folder at the root.
-    fn lists_files(&self) -> bool {
+    /// Whether the tool has to list the files below the root.
+    fn needs_file_list(&self) -> bool {
         matches!(self.name, "search" | "wildcard_search" | "list_files")
     }
 }
@@ -135,8 +135,8 @@ pub const TOOLS: &[ToolSpec] = &[
     guarded::TASK_COMPLETE,
 ];
 
-/// Other tools' names for ours.
-const TOOL_NAMES: &[(&str, &str)] = &[
+/// The names of other products' tools, each with the tool here that answers to it.
+const TOOL_ALIASES: &[(&str, &str)] = &[
     ("Edit", "edit"),
     ("Edit", "edit_file"),
     ("edit", "edit_file"),
@@ -163,16 +163,16 @@ const TOOL_NAMES: &[(&str, &str)] = &[
     ("attempt_completion", "task_complete"),
 ];
 
-/// The tool of that name, or of another's name for it.
+/// The tool with this name or alias.
 pub fn find(name: &str) -> Option<&'static ToolSpec> {
-    let exact = |name: &str| TOOLS.iter().find(|tool| tool.name == name);
-    exact(name).or_else(|| {
-        let (_, ours) = TOOL_NAMES.iter().find(|(other, _)| *other == name)?;
-        exact(ours)
+    let by_name = |name: &str| TOOLS.iter().find(|tool| tool.name == name);
+    by_name(name).or_else(|| {
+        let (_, target) = TOOL_ALIASES.iter().find(|(alias, _)| *alias == name)?;
+        by_name(target)
     })
 }
 
-/// An answer that its caller has not been given yet.
+/// An answer that has not been sent to the caller yet.
 #[derive(Debug)]
 #[must_use = "until it is delivered, line numbers in later calls refer to the state before this answer"]
 pub struct PendingAnswer {
@@ -181,7 +181,7 @@ pub struct PendingAnswer {
 }
 
 impl PendingAnswer {
-    /// The answer goes out now.
+    /// Records that the answer is sent now, and returns how many answers have been sent.
     pub fn deliver(self) -> AnswerCount {
         self.ledger.record_answer(self.call)
     }
@@ -197,31 +197,31 @@ pub struct Toolbox {
 }
 
 impl Toolbox {
-    /// Tools over an engine.
+    /// The tools, which edit files through `engine`.
     pub fn new(engine: Engine) -> Self {
         Self { engine, dialect: Dialect::default(), guard: None, tool_set: ToolSet::default() }
     }
 
-    /// The same tools, answering in the words of `dialect`.
+    /// The same tools, which answer in the words of `dialect`.
     #[must_use]
     pub fn with_dialect(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
     }
 
-    /// The same tools under a fresh guard: one session.
+    /// The same tools in a guarded session with a new guard.
     #[must_use]
     pub fn with_guard(self, policy: GuardPolicy) -> Self {
         Self { guard: Some(GuardedCalls::new(policy)), ..self }
     }
 
-    /// The same tools, offering only those of `offer`.
+    /// The same tools, of which a model is offered only those in `tool_set`.
     #[must_use]
     pub fn with_tool_set(self, tool_set: ToolSet) -> Self {
         Self { tool_set, ..self }
     }
 
-    /// The same tools with a record of their own: what is shown, edited and undone is one
-    /// session's. A guard stays shared.
+    /// The same tools in a new session, which keeps its own record of what was read, edited and
+    /// undone. Both sessions share the guard, if there is one.
     #[must_use]
     pub fn session(&self) -> Self {
         Self { engine: self.engine.session(), ..self.clone() }
@@ -249,7 +249,7 @@ impl Toolbox {
         Self { engine: self.engine.for_client(client), ..self.clone() }
     }
 
-    /// The same tools, reporting to `observer` of each stage.
+    /// The same tools, which report each stage of a call to `observer`, if there is one.
     #[must_use]
     pub fn with_observer(&self, observer: Option<Observer>) -> Self {
         match observer {
@@ -260,20 +260,20 @@ impl Toolbox {
 
     /// The tools to offer to a model.
     pub fn listed_tools(&self) -> impl Iterator<Item = &'static ToolSpec> {
-        let can = |tool: &&ToolSpec| !tool.lists_files() || self.engine.can_list();
-        TOOLS.iter().filter(can).filter(|tool| match tool.visibility {
+        let supported = |tool: &&ToolSpec| !tool.needs_file_list() || self.engine.can_list();
+        TOOLS.iter().filter(supported).filter(|tool| match tool.visibility {
             Visibility::Guarded => self.guard.is_some(),
             Visibility::Staged => self.engine.staging().is_some(),
             Visibility::Always | Visibility::InDialect(_) => {
-                // A guard asks for exploration, so it offers the tool to begin with.
-                let explores = self.guard.is_some() && tool.name == "list_files";
-                self.tool_set.has(tool, self.dialect) || explores && self.tool_set == ToolSet::Usual
+                // A guard wants the project explored first, and that starts with `list_files`.
+                let guard_needs = self.guard.is_some() && tool.name == "list_files";
+                self.tool_set.has(tool, self.dialect)
+                    || guard_needs && self.tool_set == ToolSet::Usual
             }
         })
     }
 
-    /// Runs one tool and counts its answer as given. Trouble of any kind is a reply, never a
-    /// panic.
+    /// Runs one tool and counts its answer as sent. Every failure is a reply, never a panic.
     pub async fn call(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let (reply, pending) = self.call_deferred(name, arguments, options).await;
         pending.deliver();
@@ -290,11 +290,12 @@ impl Toolbox {
     ) -> (ToolReply, PendingAnswer) {
         let ledger = self.engine.ledger().clone();
         let call = ledger.begin_call();
-        let during =
+        let in_call =
             Self { engine: self.engine.in_call(call, options.seen_answers), ..self.clone() };
-        (during.call_and_log(name, arguments, options).await, PendingAnswer { ledger, call })
+        (in_call.call_and_log(name, arguments, options).await, PendingAnswer { ledger, call })
     }
 
+    /// Runs one tool inside a tracing span, and logs the call if it may have changed files.
     async fn call_and_log(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let tool = find(name);
         let span =
@@ -308,6 +309,7 @@ impl Toolbox {
         reply
     }
 
+    /// Checks the arguments and runs the tool, or answers a repeated request as before.
     async fn execute(&self, name: &str, arguments: Value, options: &CallOptions) -> ToolReply {
         let count_invalid_call = || {
             if let Some(guard) = &self.guard {
@@ -326,10 +328,10 @@ impl Toolbox {
             read_file::parse_range_strings(&mut arguments);
         }
         let arguments = match arguments::normalize(tool.name, &(tool.input)(), arguments) {
-            // Arguments that came as a text show their encoding only now.
+            // If the arguments came as a JSON string, `encoding` is found only after parsing.
             Ok(arguments) => match arguments::take_encoding(Value::Object(arguments)) {
-                Ok((Value::Object(arguments), inner)) => {
-                    encoding = encoding.or(inner);
+                Ok((Value::Object(arguments), parsed_encoding)) => {
+                    encoding = encoding.or(parsed_encoding);
                     arguments
                 }
                 Ok(_) => Map::new(),
@@ -344,24 +346,10 @@ impl Toolbox {
         let request = options.request_id.clone().filter(|_| tool.writes && !options.dry_run);
         let request =
             request.map(|id| id.with_digest(arguments::digest(tool.name, &arguments, encoding)));
-        if let Some(request) = &request {
-            match self.engine.recall(request).await {
-                RequestStatus::Unknown => {}
-                RequestStatus::Answered(answer) => {
-                    if let Some(reply) = ToolReply::from_json(&answer) {
-                        return reply;
-                    }
-                }
-                RequestStatus::Committed(committed) => {
-                    let reports = self.engine.reports(committed);
-                    let reply = match reports.as_slice() {
-                        [only] => ToolReply::edited(only),
-                        several => multi_edit::reply(several),
-                    };
-                    return self.dialect.reword(tool, &arguments, reply);
-                }
-                RequestStatus::OtherRequest => return ToolReply::refused(request.reuse_refusal()),
-            }
+        if let Some(request) = &request
+            && let Some(reply) = self.reply_to_repeated(request, tool, &arguments).await
+        {
+            return reply;
         }
         let options = &CallOptions { request_id: request.clone(), ..options.clone() };
         let with_encoding = encoding.map(|encoding| self.engine.with_encoding(encoding));
@@ -372,7 +360,8 @@ impl Toolbox {
             None => (tool.run)(call).await,
         };
         let mut reply = self.dialect.reword(tool, &arguments, reply.truncated());
-        // A model's server may echo a key, so messages are masked. What is read from files is not.
+        // A model's server may echo an API key, so secrets in messages are masked. The contents of
+        // files that a tool reads are left as they are.
         if tool.writes || !reply.ok {
             reply.message = redact(&reply.message).into_owned();
             redact_json(&mut reply.report);
@@ -386,17 +375,41 @@ impl Toolbox {
         reply
     }
 
-    /// The tool that a call means. One that is not listed can be called all the same, unless
+    /// The reply to a request that was answered or committed before, or the refusal of a request
+    /// id that belongs to another request.
+    async fn reply_to_repeated(
+        &self,
+        request: &RequestId,
+        tool: &ToolSpec,
+        arguments: &Map<String, Value>,
+    ) -> Option<ToolReply> {
+        match self.engine.recall(request).await {
+            RequestStatus::Unknown => None,
+            RequestStatus::Answered(answer) => ToolReply::from_json(&answer),
+            RequestStatus::Committed(committed) => {
+                let reports = self.engine.reports(committed);
+                let reply = match reports.as_slice() {
+                    [only] => ToolReply::edited(only),
+                    several => multi_edit::reply(several),
+                };
+                Some(self.dialect.reword(tool, arguments, reply))
+            }
+            RequestStatus::OtherRequest => Some(ToolReply::refused(request.reuse_refusal())),
+        }
+    }
+
+    /// The tool with this name or alias. A tool that is not listed can be called too, unless
     /// `--tools` chose the list.
     fn find(&self, name: &str) -> Option<&'static ToolSpec> {
         if !matches!(self.tool_set, ToolSet::Chosen(_)) {
             return find(name);
         }
         let offered = |name: &str| self.listed_tools().find(|tool| tool.name == name);
-        let mut others = TOOL_NAMES.iter().filter(|(other, _)| *other == name);
-        offered(name).or_else(|| others.find_map(|(_, ours)| offered(ours)))
+        let mut aliases = TOOL_ALIASES.iter().filter(|(alias, _)| *alias == name);
+        offered(name).or_else(|| aliases.find_map(|(_, target)| offered(target)))
     }
 
+    /// The refusal of an unknown tool name.
     fn no_such_tool(&self, name: &str) -> Refusal {
         let known: Vec<_> = self.listed_tools().map(|tool| tool.name).collect();
         let nearest = arguments::nearest(name, &known).unwrap_or_default();
@@ -411,17 +424,18 @@ impl Toolbox {
     }
 }
 
-/// Reads what is around a tool call, as leniently as the arguments of a tool.
+/// Reads the fields of a request around its tool call, as leniently as the arguments of a tool.
+/// `command` is named in refusals.
 #[cfg(feature = "cli")]
-pub(crate) fn parse_envelope<T>(what: &str, given: Map<String, Value>) -> Result<T, Refusal>
+pub(crate) fn parse_envelope<T>(command: &str, fields: Map<String, Value>) -> Result<T, Refusal>
 where
     T: serde::de::DeserializeOwned + schemars::JsonSchema,
 {
     let schema = schema::input::<T>();
-    parse(what, &arguments::normalize(what, &schema, Value::Object(given))?)
+    parse(command, &arguments::normalize(command, &schema, Value::Object(fields))?)
 }
 
-/// Reads typed arguments; the error names the field.
+/// Reads the arguments into the type that a tool declares.
 pub(crate) fn parse<T: serde::de::DeserializeOwned>(
     tool: &str,
     arguments: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! `move_lines`: lines are moved or copied by reference, without retyping them.
+//! `move_lines`: moves or copies lines by number or anchor, so that a model need not retype them.
 
 use std::fmt::Write as _;
 
@@ -119,6 +119,7 @@ impl MovedRange {
 }
 
 impl Arguments {
+    /// The request, or the refusal of arguments that do not name the lines or their new place.
     fn request(self, call: ToolCall<'_>) -> Result<MoveRequest, Refusal> {
         let refuse = |message: &str, hint: &str| {
             Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
@@ -136,7 +137,7 @@ impl Arguments {
             }
             _ => {
                 return refuse(
-                    "`to` names no place, or several",
+                    "`to` does not name exactly one place",
                     "Give one of after_line, before_line and anchor.",
                 );
             }
@@ -146,7 +147,7 @@ impl Arguments {
         let last = last.unwrap_or_else(|| first.clone());
         if first.id.is_empty() != last.id.is_empty() {
             return refuse(
-                "start_line and end_line are a number and an anchor",
+                "one of start_line and end_line is a number, the other an anchor",
                 "Give both as numbers or both as anchors LINE#ID.",
             );
         }

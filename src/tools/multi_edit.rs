@@ -41,12 +41,13 @@ async fn run(call: ToolCall<'_>) -> ToolReply {
     }
 }
 
-/// The answer about these files.
+/// The answer to a call that edited these files.
 pub(super) fn reply(files: &[EditReport]) -> ToolReply {
     let only = if let [only] = files { Some(only.clone()) } else { None };
     ToolReply::answered(summary(files), MultiEditReport { files: files.to_vec(), only })
 }
 
+/// Applies all edits, or none of them.
 async fn apply(call: ToolCall<'_>) -> Result<Vec<EditReport>, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let edits =

@@ -48,41 +48,46 @@ struct Range {
     end: usize,
 }
 
-/// Ranges in words, as an answer names them: `12-20, 45-61`, one text or several.
+/// Turns `ranges` written as text, such as `12-20, 45-61`, into objects with `start` and `end`.
+/// `ranges` may be one string or a list of strings.
 pub(super) fn parse_range_strings(value: &mut Value) {
-    let Some(given) = value.as_object_mut().and_then(|given| given.get_mut("ranges")) else {
+    let Some(ranges) = value.as_object_mut().and_then(|fields| fields.get_mut("ranges")) else {
         return;
     };
-    let words: Vec<&str> = match &*given {
+    let texts: Vec<&str> = match &*ranges {
         Value::String(text) => vec![text],
         Value::Array(items) => match items.iter().map(Value::as_str).collect::<Option<_>>() {
-            Some(words) => words,
+            Some(texts) => texts,
             None => return,
         },
         _ => return,
     };
-    let range = |text: &str| {
+    let parse_range = |text: &str| {
         let text = text.trim();
         let (start, end) = text.split_once(['-', '–']).unwrap_or((text, text));
         let (start, end): (usize, usize) = (start.trim().parse().ok()?, end.trim().parse().ok()?);
         Some(json!({ "start": start, "end": end }))
     };
     let parts =
-        words.iter().flat_map(|text| text.split(',')).filter(|part| !part.trim().is_empty());
-    if let Some(ranges) = parts.map(range).collect::<Option<Vec<_>>>().filter(|all| !all.is_empty())
-    {
-        *given = Value::Array(ranges);
+        texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.trim().is_empty());
+    let parsed: Option<Vec<_>> = parts.map(parse_range).collect();
+    if let Some(parsed) = parsed.filter(|parsed| !parsed.is_empty()) {
+        *ranges = Value::Array(parsed);
     }
 }
 
 impl Arguments {
+    /// The request, or the refusal of arguments that contradict each other.
     fn request(&self) -> Result<ReadRequest, Refusal> {
         let refuse = |message: &str, hint: &str| {
             Err(Refusal::new(EditCode::InvalidArguments, message).hint(hint))
         };
-        let select = match (&self.ranges, self.offset, self.limit) {
+        let selection = match (&self.ranges, self.offset, self.limit) {
             (Some(ranges), None, None) => LineSelection::Ranges(
-                ranges.iter().map(|r| LineSpan { start: r.start, end: r.end }).collect(),
+                ranges
+                    .iter()
+                    .map(|range| LineSpan { start: range.start, end: range.end })
+                    .collect(),
             ),
             (Some(_), _, _) => {
                 return refuse(
@@ -100,7 +105,7 @@ impl Arguments {
             );
         };
         Ok(ReadRequest {
-            select,
+            select: selection,
             style: self.style.unwrap_or_default(),
             width,
             column: self.column.unwrap_or(1),
@@ -113,10 +118,9 @@ async fn run(call: ToolCall<'_>) -> Result<ToolReply, Refusal> {
     let arguments: Arguments = parse(TOOL.name, call.arguments)?;
     let path = call.engine.path(&arguments.path)?;
     let request = arguments.request().map_err(|refusal| refusal.at(path.as_str()))?;
-    // A notebook is shown as cells, unless its lines are asked for.
-    if arguments.cell.is_some()
-        || request.select == LineSelection::Whole && arguments.style.is_none()
-    {
+    // A notebook is shown as cells, unless the call selects lines or a style for them.
+    let asks_for_lines = request.select != LineSelection::Whole || arguments.style.is_some();
+    if arguments.cell.is_some() || !asks_for_lines {
         let cells = call.engine.read_cells(&path, arguments.cell.as_deref()).await?;
         if let Some(view) = cells {
             return Ok(ToolReply::answered(view.message(), view));

@@ -19,7 +19,7 @@ pub struct ToolReply {
 }
 
 impl ToolReply {
-    /// An answer of a tool that reads.
+    /// The answer to a call that did what was asked.
     pub fn answered(message: impl Into<String>, report: impl Serialize) -> Self {
         match serde_json::to_value(report) {
             Ok(report) => Self { ok: true, code: None, message: message.into(), report },
@@ -30,7 +30,7 @@ impl ToolReply {
         }
     }
 
-    /// A reply as [`serde_json`] wrote it, for a request that is delivered again.
+    /// Reads a reply back from the JSON that it was kept as, to answer a repeated request.
     pub fn from_json(text: &str) -> Option<Self> {
         let mut reply: Value = serde_json::from_str(text).ok()?;
         let code = match reply.get("code")? {
@@ -46,13 +46,13 @@ impl ToolReply {
         })
     }
 
-    /// The reply with long texts and lists truncated, and `left_out` saying by how much.
+    /// The reply with long texts and lists truncated; `left_out` in its report says by how much.
     pub(super) fn truncated(mut self) -> Self {
         let mut left_out = Map::new();
         truncate_value(&mut self.report, "", &mut left_out);
         if self.message.len() > MAX_TEXT {
-            let rest = truncate_text(&mut self.message);
-            left_out.insert("message".into(), rest.into());
+            let bytes_cut = truncate_text(&mut self.message);
+            left_out.insert("message".into(), bytes_cut.into());
         }
         if let (Value::Object(report), false) = (&mut self.report, left_out.is_empty()) {
             report.insert("left_out".into(), Value::Object(left_out));
@@ -60,12 +60,12 @@ impl ToolReply {
         self
     }
 
-    /// An edit that went through.
+    /// The answer to an edit that was applied.
     pub fn edited(report: &EditReport) -> Self {
         Self::answered(report.text(), report)
     }
 
-    /// A call that was refused; nothing was written.
+    /// The answer to a call that was refused; nothing was written.
     pub fn refused(refusal: Refusal) -> Self {
         let report = serde_json::to_value(&refusal).unwrap_or_else(
             |error| json!({ "message": refusal.message, "error": error.to_string() }),
@@ -74,15 +74,16 @@ impl ToolReply {
     }
 }
 
-/// A longer text in a reply is cut.
+/// The most bytes of a text in a reply; the end of a longer text is cut.
 const MAX_TEXT: usize = 1 << 20;
 
-/// Of a longer list in a reply only the first items are shown.
+/// The most items of a list in a reply; the end of a longer list is cut.
 const MAX_ITEMS: usize = 10_000;
 
-/// Cuts what is too large, and notes under its name how many bytes or items are missing.
+/// Cuts the texts and lists in `value` that are too long. `left_out` gets the name of each, with
+/// the number of bytes or items cut.
 fn truncate_value(value: &mut Value, name: &str, left_out: &mut Map<String, Value>) {
-    let below = |key: &str| match name {
+    let child_name = |key: &str| match name {
         "" => key.to_owned(),
         name => format!("{name}.{key}"),
     };
@@ -95,29 +96,29 @@ fn truncate_value(value: &mut Value, name: &str, left_out: &mut Map<String, Valu
                 left_out.insert(name.to_owned(), (items.len() - MAX_ITEMS).into());
                 items.truncate(MAX_ITEMS);
             }
-            for (at, item) in items.iter_mut().enumerate() {
-                truncate_value(item, &below(&at.to_string()), left_out);
+            for (index, item) in items.iter_mut().enumerate() {
+                truncate_value(item, &child_name(&index.to_string()), left_out);
             }
         }
         Value::Object(fields) => {
             for (key, value) in fields {
-                truncate_value(value, &below(key), left_out);
+                truncate_value(value, &child_name(key), left_out);
             }
         }
         _ => {}
     }
 }
 
-/// Cuts a text and says in it how much is missing; answers with that.
+/// Cuts a long text, adds a note that says so, and returns the number of bytes cut.
 fn truncate_text(text: &mut String) -> usize {
     let mut end = MAX_TEXT;
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    let rest = text.len() - end;
+    let bytes_cut = text.len() - end;
     text.truncate(end);
-    text.push_str(&format!("\n… {rest} more bytes are left out"));
-    rest
+    text.push_str(&format!("\n… {bytes_cut} more bytes are left out"));
+    bytes_cut
 }
 
 impl From<Result<EditReport, Refusal>> for ToolReply {

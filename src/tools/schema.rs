@@ -1,9 +1,9 @@
-//! JSON schemas of the tools: what goes in, what comes out.
+//! JSON schemas of the tools' arguments and answers.
 //!
-//! Input schemas are kept to what every interface takes: one type a value, lists of words as
-//! `enum`, a union only as `anyOf` with whole branches and nothing beside it. An optional
-//! number is a number that may be left out, not `["integer", "null"]`. Output
-//! schemas cover refusals too, so that a refusal conforms as well as a success.
+//! Input schemas use only what every model interface accepts: one type for each value, `enum`
+//! for a choice of words, and a union only as `anyOf` with no other keyword beside it. An optional
+//! number is a number that may be left out, not `["integer", "null"]`. Output schemas cover
+//! refusals too.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -17,7 +17,7 @@ pub fn input<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    settings.transforms.push(Box::new(RecursiveTransform(plain)));
+    settings.transforms.push(Box::new(RecursiveTransform(simplify_input)));
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("description");
@@ -27,23 +27,24 @@ pub fn input<T: JsonSchema>() -> Value {
     schema
 }
 
-/// The same for a tool that writes text: `encoding` is asked for by the refusal of a file
-/// whose encoding is not certain, and read before the other arguments.
+/// The schema of the arguments of a tool that writes text, with `encoding` added: a refusal asks
+/// for it when the encoding of a file is uncertain.
 pub(super) fn input_with_encoding<T: JsonSchema>() -> Value {
     let mut schema = input::<T>();
-    let about = "The encoding, where a refusal asks for it.";
+    let description = "The encoding, where a refusal asks for it.";
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.insert("encoding".into(), json!({ "type": "string", "description": about }));
+        properties
+            .insert("encoding".into(), json!({ "type": "string", "description": description }));
     }
     schema
 }
 
-/// The schema of a tool's answer, whose report is a `T`, or a refusal.
+/// The schema of a tool's answer, whose report is a `T` or a refusal.
 pub fn output<T: JsonSchema>() -> Value {
     reply(report::<T>())
 }
 
-/// The schema of an answer whose report is described by `report`.
+/// The schema of an answer whose report matches `report_schema` or is a refusal.
 pub(super) fn reply(report_schema: Value) -> Value {
     let mut codes: Vec<Value> = EditCode::ALL.iter().map(|code| code.as_str().into()).collect();
     codes.push(Value::Null);
@@ -65,12 +66,12 @@ pub(super) fn report<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
-    settings.transforms.push(Box::new(RecursiveTransform(simplify)));
+    settings.transforms.push(Box::new(RecursiveTransform(simplify_output)));
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Drops what only other generators read.
-fn simplify(schema: &mut Schema) {
+/// Removes keywords that clients do not use, and lists of types.
+fn simplify_output(schema: &mut Schema) {
     // Not `ensure_object`: that would turn `false` into `{"not": {}}`.
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("title");
@@ -78,39 +79,38 @@ fn simplify(schema: &mut Schema) {
     split_types(object);
 }
 
-/// Splits a list of types into branches of one type each: not every client reads the short
-/// form.
+/// Splits a list of types into branches of one type each, because not every client reads a list.
 fn split_types(object: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = object.get("type").cloned() else { return };
-    let about = object.remove("description");
-    let rest = std::mem::take(object);
-    let branches = types.into_iter().map(|kind| {
-        if kind == "null" {
+    let description = object.remove("description");
+    let other_keywords = std::mem::take(object);
+    let branches = types.into_iter().map(|json_type| {
+        if json_type == "null" {
             return json!({ "type": "null" });
         }
-        let mut branch = rest.clone();
-        branch.insert("type".into(), kind);
+        let mut branch = other_keywords.clone();
+        branch.insert("type".into(), json_type);
         Value::Object(branch)
     });
-    object.extend(about.map(|about| ("description".to_owned(), about)));
+    object.extend(description.map(|description| ("description".to_owned(), description)));
     object.insert("anyOf".into(), branches.collect());
 }
 
-/// Makes optional values plain ones that may be left out.
-fn plain(schema: &mut Schema) {
+/// Removes `null` from optional values, and keywords that some model interfaces reject.
+fn simplify_input(schema: &mut Schema) {
     let Some(object) = schema.as_object_mut() else { return };
-    for noise in ["title", "format", "default", "minimum"] {
-        object.remove(noise);
+    for keyword in ["title", "format", "default", "minimum"] {
+        object.remove(keyword);
     }
     if let Some(Value::Array(types)) = object.get_mut("type") {
-        types.retain(|kind| kind != "null");
+        types.retain(|json_type| json_type != "null");
         if let [only] = types.as_slice() {
             let only = only.clone();
             object.insert("type".into(), only);
         }
     }
     if let Some(Value::Array(options)) = object.get_mut("anyOf") {
-        options.retain(|option| option.get("type").is_none_or(|kind| kind != "null"));
+        options.retain(|option| option.get("type").is_none_or(|json_type| json_type != "null"));
         if let [Value::Object(only)] = options.as_slice() {
             let only = only.clone();
             object.remove("anyOf");
@@ -121,24 +121,25 @@ fn plain(schema: &mut Schema) {
     }
     if object.contains_key("properties") {
         object.insert("additionalProperties".into(), false.into());
-        // The tool, or the list it is in, says what it is.
+        // The tool, or the list that holds the object, describes it already.
         object.remove("description");
     }
-    words(object);
-    // Some interfaces take nothing beside a union: what it is about is said in its first branch.
+    constants_to_enum(object);
+    // Some interfaces reject keywords beside a union, so its first branch gets the description.
     if object.contains_key("anyOf")
-        && let Some(about) = object.remove("description")
+        && let Some(description) = object.remove("description")
         && let Some(Value::Array(options)) = object.get_mut("anyOf")
         && let Some(Value::Object(first)) = options.first_mut()
     {
-        first.insert("description".into(), about);
+        first.insert("description".into(), description);
     }
 }
 
-/// Turns a choice among constants into a plain list of words.
-fn words(object: &mut Map<String, Value>) {
+/// Turns a union of constants into an `enum` of strings.
+fn constants_to_enum(object: &mut Map<String, Value>) {
     let Some(Value::Array(options)) = object.get("oneOf") else { return };
-    let consts: Option<Vec<Value>> = options.iter().map(|one| one.get("const").cloned()).collect();
+    let consts: Option<Vec<Value>> =
+        options.iter().map(|option| option.get("const").cloned()).collect();
     let Some(consts) = consts else { return };
     object.remove("oneOf");
     object.insert("type".into(), "string".into());
@@ -155,18 +156,21 @@ pub(super) fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// The schemas that a value may conform to: the schema itself or its alternatives.
+/// The alternatives of a union, or the schema itself if it is none.
 pub(super) fn branches(schema: &Value) -> Vec<&Value> {
     let options = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
     options.map_or_else(|| vec![schema], |options| options.iter().collect())
 }
 
-/// Whether a schema takes a JSON type. A schema without types takes every one.
-pub(super) fn accepts(schema: &Value, kind: &str) -> bool {
+/// Whether a schema accepts values of a JSON type. A schema without a type accepts every value,
+/// unless it is an `enum`, which accepts strings.
+pub(super) fn accepts(schema: &Value, json_type: &str) -> bool {
     match schema.get("type") {
-        None => schema.get("enum").is_none() || kind == "string",
-        Some(Value::String(only)) => only == kind || only == "number" && kind == "integer",
-        Some(Value::Array(types)) => types.iter().any(|t| t == kind),
+        None => schema.get("enum").is_none() || json_type == "string",
+        Some(Value::String(own_type)) => {
+            own_type == json_type || own_type == "number" && json_type == "integer"
+        }
+        Some(Value::Array(types)) => types.iter().any(|own_type| own_type == json_type),
         Some(_) => false,
     }
 }

@@ -73,6 +73,7 @@ struct ListArguments {
     glob: Option<String>,
 }
 
+/// The case rule of a search; by default upper and lower case are the same.
 fn case(sensitive: Option<bool>) -> Case {
     if sensitive.unwrap_or(false) { Case::Sensitive } else { Case::Insensitive }
 }

@@ -1,4 +1,4 @@
-//! `staging`: shows, commits or discards what a staged session has piled up.
+//! `staging`: shows, commits or discards the staged edits of a session.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,7 @@ async fn run(call: ToolCall<'_>) -> ToolReply {
     }
 }
 
+/// Carries out the action; the message and the report.
 async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
     let given: StagingArguments = parse(TOOL.name, call.arguments)?;
     let staging = call.engine.staging().ok_or_else(|| {
@@ -83,11 +84,11 @@ async fn act(call: ToolCall<'_>) -> Result<(String, StagingReport), Refusal> {
         Action::Commit => {
             let options = CommitOptions { request_id: call.options.request_id.clone() };
             let committed = staging.commit_staged(options).await?;
-            for done in &committed {
-                call.engine.ledger().record_commit(done.revision);
-                let path = done.edit.path().as_str();
+            for commit in &committed {
+                call.engine.ledger().record_commit(commit.revision);
+                let path = commit.edit.path().as_str();
                 for file in files.iter_mut().filter(|file| file.path == path) {
-                    file.revision = Some(done.revision);
+                    file.revision = Some(commit.revision);
                 }
             }
             format!("Committed the staged changes of {}.", pluralize(committed.len(), "file"))

@@ -1,7 +1,7 @@
 //! `str_replace_based_edit_tool`: Anthropic's text editor, one tool with commands.
 //!
-//! `create` never overwrites, unlike its model. Models send the text of an `insert`
-//! as `insert_text` or as `new_str`; both are taken.
+//! Unlike the command of Anthropic's tool, `create` never overwrites a file. Models send the text
+//! of an `insert` as `insert_text` or as `new_str`; both are accepted.
 
 use std::fmt::Write as _;
 
@@ -74,11 +74,13 @@ struct View {
     text: String,
 }
 
-// A named function with a named type, because the table of tools is used below it.
+// Not a closure in `TOOL`: `view` looks up `list_files` in the table of tools, which contains
+// `TOOL`, so its type must be written out.
 fn run(call: ToolCall<'_>) -> BoxFuture<'_, ToolReply> {
     Box::pin(execute(call))
 }
 
+/// Carries out the command of the call.
 async fn execute(call: ToolCall<'_>) -> ToolReply {
     let given: TextEditorArguments = match parse(TOOL.name, call.arguments) {
         Ok(given) => given,
@@ -99,6 +101,7 @@ async fn execute(call: ToolCall<'_>) -> ToolReply {
     }
 }
 
+/// Applies `create` or `str_replace`.
 async fn edit(
     call: ToolCall<'_>,
     given: &TextEditorArguments,
@@ -108,8 +111,10 @@ async fn edit(
     call.engine.edit_file(&path, &request?, call.options).await
 }
 
+/// Applies `insert`.
 async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditReport, Refusal> {
     let non_empty = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    // Strict clients send an empty text for the one of the two arguments that is not meant.
     let text = non_empty(&given.insert_text).or(non_empty(&given.new_str));
     let text = text.or(given.insert_text.clone()).or(given.new_str.clone());
     let text = require(text, "insert", "insert_text")?;
@@ -122,7 +127,7 @@ async fn insert(call: ToolCall<'_>, given: &TextEditorArguments) -> Result<EditR
     Ok(reports.remove(0))
 }
 
-/// The insertion of whole lines after `line`, with the endings of their surroundings.
+/// The insertion of whole lines after `line`, with the line ending used near it.
 async fn plan_insertion(
     call: ToolCall<'_>,
     path: &WorkPath,
@@ -143,22 +148,25 @@ async fn plan_insertion(
     let at = snapshot.lines().start(line + 1);
     let ending = snapshot.ending_near(at).as_str();
     let ending = if ending.is_empty() { "\n" } else { ending };
-    let unified = text.replace("\r\n", "\n").replace('\n', ending);
-    let open_end = at > 0 && !snapshot.text()[..at].ends_with('\n');
-    let body = match (open_end, unified.ends_with('\n')) {
-        // After a last line without an ending, the new last line has none either.
-        (true, _) => format!("{ending}{}", unified.trim_end_matches(ending)),
-        (false, true) => unified,
-        (false, false) => format!("{unified}{ending}"),
+    let text = text.replace("\r\n", "\n").replace('\n', ending);
+    let after_line_without_ending = at > 0 && !snapshot.text()[..at].ends_with('\n');
+    let inserted = if after_line_without_ending {
+        // That was the last line; the new last line has no ending either.
+        format!("{ending}{}", text.trim_end_matches(ending))
+    } else if text.ends_with('\n') {
+        text
+    } else {
+        format!("{text}{ending}")
     };
-    let plan = EditPlan::new(&snapshot, vec![Splice { range: at..at, text: body }])?;
+    let plan = EditPlan::new(&snapshot, vec![Splice { range: at..at, text: inserted }])?;
     VerifiedEdit::new(path.clone(), &snapshot, plan, Explanation::plain(Rung::Insert))
 }
 
+/// The numbered lines of a file, or the listing of a folder.
 async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> ToolReply {
     let path = match call.engine.path(&given.path) {
         Ok(path) => path,
-        // The root itself, as these tools often begin with it.
+        // Models often view the root first, and the root is not a path of a file.
         Err(refusal) => {
             return list_folder(call, given).await.unwrap_or(ToolReply::refused(refusal));
         }
@@ -190,24 +198,24 @@ async fn view(call: ToolCall<'_>, given: &TextEditorArguments) -> ToolReply {
     ToolReply::answered(message, View { path: path.as_str().to_owned(), total_lines: total, text })
 }
 
+/// The line number, moved into the file if it is outside.
 fn clamp(line: i64, total: usize) -> usize {
     usize::try_from(line).unwrap_or(1).clamp(1, total.max(1))
 }
 
-/// The listing of a folder, by the tool for that.
+/// The answer of `list_files` about the viewed folder; `None` in a build without search.
 async fn list_folder(call: ToolCall<'_>, given: &TextEditorArguments) -> Option<ToolReply> {
-    let list = find("list_files")?;
+    let list_files = find("list_files")?;
+    let is_root = given.path.trim_matches(['/', '.']).is_empty()
+        || given.path == call.engine.root().display().to_string();
     let mut arguments = Map::new();
-    if given.path.trim_matches(['/', '.']).is_empty()
-        || given.path == call.engine.root().display().to_string()
-    {
-        arguments.clear();
-    } else {
+    if !is_root {
         arguments.insert("path".into(), Value::String(given.path.clone()));
     }
-    Some((list.run)(ToolCall { arguments: &arguments, ..call }).await)
+    Some((list_files.run)(ToolCall { arguments: &arguments, ..call }).await)
 }
 
+/// The argument that a command needs, or the refusal that names it.
 fn require<T>(value: Option<T>, command: &str, name: &str) -> Result<T, Refusal> {
     value.ok_or_else(|| {
         Refusal::new(EditCode::InvalidArguments, format!("the command `{command}` needs `{name}`"))

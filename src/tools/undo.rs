@@ -1,4 +1,4 @@
-//! `undo`: take back a commit, byte for byte.
+//! `undo`: takes back a commit, byte for byte.
 
 use std::fmt::Write as _;
 
