@@ -1,7 +1,8 @@
-//! Formatters that the user's configuration names: the text on stdin, the result on stdout.
+//! Runs the formatters that the user's configuration names: each gets the text on stdin and writes
+//! the result to stdout.
 //!
-//! Nothing of what a formatter says is believed without a look: it has to end in time and with
-//! 0, and its output has to be a text that is not empty.
+//! A result is used only if the formatter exits with 0 in time and its output is text that is not
+//! empty.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,26 +15,27 @@ use tokio::process::Command;
 use crate::language::Language;
 use crate::port::{BoxFuture, Formatted, Formatter};
 
-/// A formatter without a time of its own gets this.
+/// How long a formatter may take unless the configuration says otherwise.
 pub const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
-/// How many times larger than the text a result may be.
+/// A result may have this many times the bytes of the text, plus [`MAX_EXTRA_BYTES`].
 const MAX_GROWTH: u64 = 4;
 const MAX_EXTRA_BYTES: u64 = 1 << 20;
-/// How many bytes of a formatter's error output are read and reported.
+/// How many bytes of a formatter's stderr are read.
 const MAX_STDERR_BYTES: u64 = 64 << 10;
+/// How many characters of it are reported.
 const MAX_ERROR_CHARS: usize = 200;
 
-/// One command.
+/// The command that formats one language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatCommand {
-    /// The program and its arguments; `{path}` in one stands for the file's path.
+    /// The program and its arguments; `{path}` in an argument stands for the file's path.
     pub command: Vec<String>,
     /// How long it may take.
     pub time: Duration,
 }
 
-/// The commands of a configuration, by the name of the language.
+/// Formats files with the commands of a configuration, one for each language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandFormatter {
     root: PathBuf,
@@ -41,7 +43,7 @@ pub struct CommandFormatter {
 }
 
 impl CommandFormatter {
-    /// Formatters that run in `root`, where they find the project's style.
+    /// A formatter whose commands run in `root`, where they find the project's style.
     pub fn new(
         root: PathBuf,
         by_language: impl IntoIterator<Item = (&'static Language, FormatCommand)>,
@@ -58,10 +60,9 @@ impl Formatter for CommandFormatter {
             let language = Language::from_path(path)?;
             let formatter = self.by_language.get(language.name)?;
             let by = formatter.command.first().cloned().unwrap_or_default();
-            let text = match tokio::time::timeout(formatter.time, run(self, formatter, path, text))
-                .await
-            {
-                Ok(done) => done,
+            let run = run(self, formatter, path, text);
+            let text = match tokio::time::timeout(formatter.time, run).await {
+                Ok(result) => result,
                 Err(_) => Err(format!("it did not end within {} s", formatter.time.as_secs_f64())),
             };
             Some(Formatted { by, text })
@@ -69,6 +70,7 @@ impl Formatter for CommandFormatter {
     }
 }
 
+/// Runs one formatter on a text and returns its output, or the reason why it cannot be used.
 async fn run(
     config: &CommandFormatter,
     formatter: &FormatCommand,
@@ -78,7 +80,7 @@ async fn run(
     let Some((program, arguments)) = formatter.command.split_first() else {
         return Err("its command is empty".into());
     };
-    // A name that looks like an option is none.
+    // Keep a file name such as `-x.rs` from being read as an option.
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let mut command = Command::new(program);
     command
@@ -89,7 +91,7 @@ async fn run(
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    // What it starts goes with it.
+    // In a group of its own, so that the processes it starts can be killed with it.
     #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
@@ -97,12 +99,12 @@ async fn run(
     let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Err("it has no pipes".into());
+        return Err("its stdin, stdout or stderr is not connected".into());
     };
     let limit = text.len() as u64 * MAX_GROWTH + MAX_EXTRA_BYTES;
     let (mut out, mut error_output) = (Vec::new(), Vec::new());
     let write_stdin = async {
-        // One that ends before it has read all says so by its exit.
+        // If the formatter exits before it has read everything, its exit code tells why.
         let _ = stdin.write_all(text.as_bytes()).await;
         drop(stdin);
         Ok(())
@@ -121,21 +123,21 @@ async fn run(
         Ok(())
     };
     tokio::try_join!(write_stdin, read_stdout, read_stderr)?;
-    let status = child.wait().await.map_err(|error| format!("it cannot be waited for: {error}"))?;
+    let status = child.wait().await.map_err(|error| format!("its exit is not known: {error}"))?;
     group.disarm();
     if !status.success() {
         let stderr_text = String::from_utf8_lossy(&error_output);
-        let first = stderr_text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let first: String = first.trim().chars().take(MAX_ERROR_CHARS).collect();
-        let ending = match status.code() {
-            Some(code) => format!("it ended with {code}"),
+        let first_line = stderr_text.lines().map(str::trim).find(|line| !line.is_empty());
+        let cause: String = first_line.unwrap_or_default().chars().take(MAX_ERROR_CHARS).collect();
+        let exit = match status.code() {
+            Some(code) => format!("it exited with code {code}"),
             None => "it was killed".to_owned(),
         };
-        return Err(if first.is_empty() { ending } else { format!("{ending}: {first}") });
+        return Err(if cause.is_empty() { exit } else { format!("{exit}: {cause}") });
     }
     let out = String::from_utf8(out).map_err(|_| "its output is not UTF-8".to_owned())?;
     if out.contains('\0') {
-        return Err("its output holds a NUL character".into());
+        return Err("its output contains a NUL character".into());
     }
     if out.trim().is_empty() && !text.trim().is_empty() {
         return Err("its output is empty".into());
@@ -143,7 +145,7 @@ async fn run(
     Ok(out)
 }
 
-/// The processes of one formatter, which end with it.
+/// The processes that one formatter has started; dropping this kills them.
 struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
@@ -163,7 +165,8 @@ impl ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Its leader is gone, and its number may be given to another.
+    /// Keeps `drop` from killing the group: the leader has exited, and the system may give its
+    /// process id to another process.
     fn disarm(&mut self) {
         #[cfg(unix)]
         {

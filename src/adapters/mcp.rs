@@ -1,11 +1,10 @@
-//! The MCP server: the table of tools behind rmcp's handler. The only module that
-//! names rmcp.
+//! The MCP server: it offers the tools through rmcp. No other module uses rmcp.
 //!
 //! One handler serves both lifecycles (`initialize`, and the stateless one of
 //! 2026-07-28). A refusal is an answer with `isError`, never a protocol error, since clients hide
-//! those from the model. Sampling is not used. The answer is text, which is meant for the model:
-//! several clients would show it structured content instead, as one line of escaped JSON, so that
-//! is sent only on request.
+//! protocol errors from the model. Sampling is not used. The answer is text for the model.
+//! Structured content is sent only on request, because several clients would show it to the model
+//! in place of the text, as one line of escaped JSON.
 
 mod admission;
 mod connections;
@@ -53,10 +52,10 @@ pub use session::Opener;
 use session::SessionTools;
 use workers::Workers;
 
-/// A longer line is not read: no edit is near it, and it would fill the memory.
+/// The longest line in bytes that is read as a message; no edit comes near it.
 const MAX_FRAME: usize = 16 * 1024 * 1024;
 
-/// How long an answer waits for its last progress message to be taken.
+/// How long an answer waits until the client has taken its last progress message.
 const PROGRESS_GRACE: Duration = Duration::from_millis(200);
 
 const INSTRUCTIONS: &str = "restitch applies the edit you meant, or says exactly why it will not. \
@@ -70,17 +69,19 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
         stdin::open().map_err(|error| format!("stdin cannot be read: {error}"))?;
     let (to_server, requests) = tokio::io::duplex(1 << 16);
     let (answers, from_server) = tokio::io::duplex(1 << 16);
-    let (rejections, refused) = mpsc::channel(16);
+    let (rejections_in, rejections_out) = mpsc::channel(16);
     let traffic = frames::Traffic::new(Some(counter));
     let client_closed = traffic.closed();
     tokio::spawn(frames::forward_requests(
         stdin,
         to_server,
-        rejections,
+        rejections_in,
         traffic.clone(),
         MAX_FRAME,
     ));
-    let out = tokio::spawn(frames::forward_answers(from_server, stdout, refused, traffic.clone()));
+    let forward_answers =
+        frames::forward_answers(from_server, stdout, rejections_out, traffic.clone());
+    let forwarding = tokio::spawn(forward_answers);
     let server = McpServer { client_closed: Some(client_closed), traffic: Some(traffic), ..server };
     let transport = AsyncRwTransport::new_server(requests, answers);
     let service = match server.serve(transport).await {
@@ -90,42 +91,45 @@ pub async fn serve_stdio(server: McpServer) -> Result<(), String> {
         Err(error) => return Err(format!("the MCP session did not start: {error}")),
     };
     service.waiting().await.map_err(|error| format!("the MCP session failed: {error}"))?;
-    // The last answers; a client that does not take them is not waited for.
-    let _ = tokio::time::timeout(frames::LAST_ANSWER, out).await;
+    // Send the last answers, but do not wait for a client that does not read them.
+    let _ = tokio::time::timeout(frames::LAST_ANSWER, forwarding).await;
     Ok(())
 }
 
 /// The tools as an MCP server. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct McpServer {
-    /// The tools before a session has begun, and the session.
+    /// The tools of this server's session.
     tools: Arc<SessionTools>,
     format: AnswerFormat,
-    /// What a client of the older lifecycle has subscribed to; `None` before the first.
+    /// The URIs that a client of the older lifecycle has subscribed to; `None` before its first
+    /// subscription.
     watched: Arc<Mutex<Option<BTreeSet<String>>>>,
     workers: Workers,
-    /// Becomes true when the client waits for no answer any more.
+    /// Becomes true when the client no longer waits for any answer.
     client_closed: Option<watch::Receiver<bool>>,
-    /// What is known of the client's stream, where there is one.
+    /// The state of the client's stdio stream; `None` over HTTP.
     traffic: Option<Arc<frames::Traffic>>,
-    /// Whether the client has asked for the list of resources, and wants to know of new ones.
+    /// Whether the client has asked for the list of resources, and so wants to know of new ones.
     lists_resources: Arc<AtomicBool>,
-    /// Where its calls are counted, in whose name, and how many there may be.
+    /// Counts and limits the calls; `None` over stdio.
     counter: Option<CallCounter>,
 }
 
-/// Where calls are counted.
+/// Counts the calls of one token, and limits them.
 #[derive(Debug, Clone)]
 struct CallCounter {
     metrics: Arc<Metrics>,
+    /// The name of the token in the metrics.
     access: Arc<str>,
-    calls: Option<Arc<RateLimiter>>,
+    /// The limit of calls; `None` for no limit.
+    limiter: Option<Arc<RateLimiter>>,
 }
 
 impl CallCounter {
-    /// The answer to a call that is one too many.
-    fn refuse(&self) -> Option<ToolReply> {
-        let wait = self.calls.as_ref()?.take().err()?;
+    /// The refusal of a call that exceeds the limit; `None` if the call may go on.
+    fn refuse_over_limit(&self) -> Option<ToolReply> {
+        let wait = self.limiter.as_ref()?.take().err()?;
         let seconds = wait.as_secs() + 1;
         let reply = ToolReply::refused(
             Refusal::new(EditCode::Blocked, "this token has reached its limit of calls per minute")
@@ -136,7 +140,7 @@ impl CallCounter {
     }
 }
 
-/// A call that is counted as under way until it is over, in whatever way.
+/// Counts a call as running until this is dropped.
 struct RunningCall(Option<Arc<Metrics>>);
 
 impl RunningCall {
@@ -157,7 +161,7 @@ impl Drop for RunningCall {
     }
 }
 
-/// What an answer holds.
+/// Whether an answer holds structured content beside its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AnswerFormat {
     Text,
@@ -165,7 +169,7 @@ enum AnswerFormat {
 }
 
 impl McpServer {
-    /// A server over the tools.
+    /// A server that offers the tools of `toolbox`.
     pub fn new(toolbox: Toolbox) -> Self {
         let tools = Arc::new(SessionTools::new(toolbox));
         let workers = Workers::new();
@@ -181,14 +185,15 @@ impl McpServer {
         }
     }
 
-    /// The same server, whose calls are counted, and no more than there may be.
+    /// The same server, which counts its calls in `metrics` under the name `access` and refuses
+    /// those that exceed `limiter`.
     fn with_metrics(
         self,
         metrics: Arc<Metrics>,
         access: Arc<str>,
-        calls: Option<Arc<RateLimiter>>,
+        limiter: Option<Arc<RateLimiter>>,
     ) -> Self {
-        Self { counter: Some(CallCounter { metrics, access, calls }), ..self }
+        Self { counter: Some(CallCounter { metrics, access, limiter }), ..self }
     }
 
     /// The same server, answering with structured content too and declaring its schemas.
@@ -197,7 +202,7 @@ impl McpServer {
         Self { format: AnswerFormat::TextAndStructure, ..self }
     }
 
-    /// The same server, whose first answer of a session ends with this line.
+    /// The same server, which ends the first answer of each session with this line.
     #[must_use]
     pub fn with_opening(self, line: String) -> Self {
         Self { tools: Arc::new(self.tools.with_opening(line)), ..self }
@@ -209,7 +214,7 @@ impl McpServer {
         Self { tools: Arc::new(self.tools.with_opener(opener)), ..self }
     }
 
-    /// The server for one more session: nothing of another's.
+    /// The server for a new session, which shares no record with other sessions.
     fn for_session(&self) -> Self {
         Self {
             tools: Arc::new(self.tools.for_new_session()),
@@ -219,8 +224,9 @@ impl McpServer {
         }
     }
 
-    /// Tells a peer of the older lifecycle about the files it watches, until it is gone.
-    fn announce(&self, engine: &Engine, peer: Peer<RoleServer>) {
+    /// Notifies a client of the older lifecycle of changes to the files it has subscribed to, until
+    /// the client disconnects.
+    fn notify_of_changes(&self, engine: &Engine, peer: Peer<RoleServer>) {
         let Some(mut changes) = engine.changes() else { return };
         let (server, engine) = (self.clone(), engine.clone());
         tokio::spawn(async move {
@@ -242,6 +248,7 @@ impl McpServer {
         });
     }
 
+    /// The URIs that the client has subscribed to.
     fn watched_uris(&self) -> Vec<String> {
         let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         watched.iter().flatten().cloned().collect()
@@ -257,9 +264,9 @@ impl ServerHandler for McpServer {
             .enable_resources_subscribe()
             .enable_resources_list_changed()
             .build();
-        // A guarded session begins as the agent's does: with what it must do first.
-        let opening = self.tools.toolbox().guard().and_then(|guard| guard.opening_message());
-        let instructions = match opening {
+        // Under a guard, the instructions also say what the model must do first.
+        let guard = self.tools.toolbox().guard();
+        let instructions = match guard.and_then(|guard| guard.opening_message()) {
             Some(opening) => format!("{INSTRUCTIONS} {opening}"),
             None => INSTRUCTIONS.to_owned(),
         };
@@ -305,13 +312,15 @@ impl ServerHandler for McpServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let missing = |why: String| ErrorData::resource_not_found(why, None);
-        let raw = request.uri.strip_prefix("file://").map(uri_decode);
-        let raw = raw.ok_or_else(|| missing(format!("`{}` is not a file URI", request.uri)))?;
+        let not_found = |why: String| ErrorData::resource_not_found(why, None);
+        let raw_path = request.uri.strip_prefix("file://").map(uri_decode);
+        let raw_path = raw_path.ok_or_else(|| {
+            not_found(format!("`{}` is not a URI that begins with file://", request.uri))
+        })?;
         let toolbox = self.tools.session(&context).await;
         let engine = toolbox.engine();
-        let path = engine.path(&raw).map_err(|refusal| missing(refusal.text()))?;
-        let snapshot = engine.snapshot(&path).await.map_err(|refusal| missing(refusal.text()))?;
+        let path = engine.path(&raw_path).map_err(|refusal| not_found(refusal.text()))?;
+        let snapshot = engine.snapshot(&path).await.map_err(|refusal| not_found(refusal.text()))?;
         let contents = ResourceContents::text(snapshot.text(), request.uri);
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
@@ -321,15 +330,15 @@ impl ServerHandler for McpServer {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let first = {
+        let is_first = {
             let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            let first = watched.is_none();
+            let is_first = watched.is_none();
             watched.get_or_insert_default().insert(request.uri);
-            first
+            is_first
         };
-        if first {
+        if is_first {
             let toolbox = self.tools.session(&context).await;
-            self.announce(toolbox.engine(), context.peer);
+            self.notify_of_changes(toolbox.engine(), context.peer);
         }
         Ok(())
     }
@@ -383,59 +392,59 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let _running = RunningCall::begin(self.counter.as_ref());
-        let begun = Instant::now();
-        if let Some(refused) = self.counter.as_ref().and_then(CallCounter::refuse) {
+        let start = Instant::now();
+        if let Some(refused) = self.counter.as_ref().and_then(CallCounter::refuse_over_limit) {
             return Ok(answer(refused, self.format).into());
         }
-        let (observer, progress) = progress(&context);
+        let (observer, progress) = forward_progress(&context);
         let id = context.id.clone().into_json_value().to_string();
         let toolbox = self.tools.session(&context).await.with_observer(observer);
         let seen_answers = match &self.traffic {
             Some(traffic) => traffic.seen_answers(&id),
-            // Requests without a session share one record: it is not known who was told what.
+            // Requests without a session share one record, so nobody knows which client has seen
+            // which answer.
             None if self.tools.is_shared(&context) => SeenAnswers::Unknown,
             None => SeenAnswers::UpTo(toolbox.engine().ledger().now()),
         };
         let ledger = toolbox.engine().ledger().clone();
-        let files = ledger.files().len();
+        let files_before = ledger.files().len();
         let toolbox = match context.peer.peer_info() {
             Some(peer) => toolbox.for_client(&peer.client_info.name),
             None => toolbox,
         };
         let name = request.name.into_owned();
         let arguments = Value::Object(request.arguments.unwrap_or_default());
-        let called = name.clone();
-        let options = CallOptions { trace: trace(&context), ..options(seen_answers) };
-        // Dropping the work reaches the model call and a commit that has not begun; a panic
-        // in it is an answer.
+        let tool = name.clone();
+        let options = CallOptions { trace: trace_context(&context), ..options(seen_answers) };
+        // Dropping `work` stops a call to the model and a commit that has not begun. If the tool
+        // panics, the client gets an answer that says so.
         let work = self.workers.run(move || async move {
             let (reply, pending) = toolbox.call_deferred(&name, arguments, &options).await;
             (reply, Some(pending))
         });
         let (mut reply, pending) = tokio::select! {
-            done = work => done.unwrap_or_else(|| (ToolReply::refused(
+            result = work => result.unwrap_or_else(|| (ToolReply::refused(
                 Refusal::new(EditCode::ReadError, "the tool stopped with an internal error")
-                    .hint("Nothing is known about the outcome: read the file before the next edit."),
+                    .hint("The file may or may not have changed: read it before the next edit."),
             ), None)),
             () = context.ct.cancelled() => {
                 return Err(ErrorData::internal_error("the call was cancelled", None));
             }
-            () = closed(self.client_closed.clone()) => {
-                return Err(ErrorData::internal_error("the client closed its side", None));
+            () = wait_until_closed(self.client_closed.clone()) => {
+                return Err(ErrorData::internal_error("the client closed the connection", None));
             }
         };
         if let Some(CallCounter { metrics, access, .. }) = &self.counter {
-            metrics.record_answer(access, &called, &reply, begun.elapsed());
+            metrics.record_answer(access, &tool, &reply, start.elapsed());
         }
-        // Progress arrives before the answer it belongs to.
+        // Send all progress messages before the answer.
         if let Some(progress) = progress {
-            // A client that closed its side takes no progress any more; the answer must not
-            // wait for that.
+            // The wait is bounded, because a client that closed its side reads no progress.
             let _ = tokio::time::timeout(PROGRESS_GRACE, progress).await;
         }
         self.tools.append_notice(&mut reply);
-        if self.lists_resources.load(Ordering::Acquire) && ledger.files().len() != files {
-            // A client that is gone needs no news.
+        if self.lists_resources.load(Ordering::Acquire) && ledger.files().len() != files_before {
+            // This fails only if the client has disconnected.
             let _ = context.peer.notify_resource_list_changed().await;
         }
         match (pending, &self.traffic) {
@@ -447,36 +456,38 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// The trace that a call is part of: what the call itself says, or else its HTTP request.
-fn trace(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
+/// The trace that a call belongs to, read from the call or else from the headers of its HTTP
+/// request.
+fn trace_context(context: &RequestContext<RoleServer>) -> Option<TraceContext> {
     let field = |name: &str| context.meta.get(name)?.as_str().map(str::to_owned);
     TraceContext::from_fields(field).or_else(|| {
-        let head = context.extensions.get::<axum::http::request::Parts>()?;
-        TraceContext::from_fields(|name| Some(head.headers.get(name)?.to_str().ok()?.to_owned()))
+        let request = context.extensions.get::<axum::http::request::Parts>()?;
+        TraceContext::from_fields(|name| Some(request.headers.get(name)?.to_str().ok()?.to_owned()))
     })
 }
 
-/// An undo without a revision is the session's own.
+/// The options of a call over MCP, where `undo` without a revision takes back the session's last
+/// edit.
 fn options(seen_answers: SeenAnswers) -> CallOptions {
     CallOptions { undo_scope: UndoScope::Session, seen_answers, ..CallOptions::default() }
 }
 
-/// The URI of a file below the root.
+/// The `file://` URI of a file whose path is relative to the root.
 fn uri(engine: &Engine, path: &str) -> String {
     format!("file://{}", uri_encode(&format!("{}/{path}", engine.root().display())))
 }
 
-/// Waits until the client waits for no answer any more.
-async fn closed(over: Option<watch::Receiver<bool>>) {
-    let Some(mut over) = over else { return std::future::pending().await };
-    if over.wait_for(|over| *over).await.is_err() {
+/// Returns once the client no longer waits for any answer; never without a receiver or sender.
+async fn wait_until_closed(client_closed: Option<watch::Receiver<bool>>) {
+    let Some(mut client_closed) = client_closed else { return std::future::pending().await };
+    if client_closed.wait_for(|is_closed| *is_closed).await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
-/// An observer that forwards stages as progress, when the client asked for it, and
-/// the task that does so; it ends when the observer is dropped.
-fn progress(
+/// An observer of the call's stages and the task that sends them to the client as progress; `None`
+/// if the client did not ask for progress. The task ends when the observer is dropped.
+fn forward_progress(
     context: &RequestContext<RoleServer>,
 ) -> (Option<Observer>, Option<tokio::task::JoinHandle<()>>) {
     let Some(token) = context.meta.get_progress_token() else { return (None, None) };
@@ -499,6 +510,7 @@ fn progress(
     (Some(observer), Some(forward))
 }
 
+/// A tool's reply as the result of an MCP call.
 fn answer(reply: ToolReply, format: AnswerFormat) -> CallToolResult {
     let text = vec![ContentBlock::text(reply.message.clone())];
     let mut result =
@@ -509,8 +521,9 @@ fn answer(reply: ToolReply, format: AnswerFormat) -> CallToolResult {
     result
 }
 
+/// The declaration of a tool as MCP lists it.
 fn describe(spec: &ToolSpec, format: AnswerFormat) -> Tool {
-    // Only differences from the defaults of the protocol are sent, because each byte costs tokens.
+    // Annotations that equal the protocol's defaults are left out, because each byte costs tokens.
     let annotations = ToolAnnotations::new().read_only(!spec.writes).open_world(false);
     let annotations = if spec.writes { annotations.destructive(true) } else { annotations };
     let tool = Tool::new(spec.name, spec.about, Arc::new(object((spec.input)())))
@@ -523,6 +536,7 @@ fn describe(spec: &ToolSpec, format: AnswerFormat) -> Tool {
     }
 }
 
+/// The fields of a schema, which is always an object.
 fn object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(object) => object,
@@ -530,15 +544,17 @@ fn object(schema: Value) -> Map<String, Value> {
     }
 }
 
-/// A path as the path part of a URI.
+/// Percent-encodes a path for use in a URI.
 fn uri_encode(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
-    path.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let encode = |byte: u8| match is_unreserved(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    };
+    path.bytes().map(encode).collect()
 }
 
-/// The path that a URI's path part stands for.
+/// Decodes the percent-encoded path of a URI.
 fn uri_decode(uri: &str) -> String {
     let bytes = uri.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());

@@ -1,4 +1,5 @@
-//! Interfaces and backends that need a library of their own. Nothing below depends on them.
+//! Interfaces and backends that each need an external library. No other module of the core
+//! depends on them.
 
 #[cfg(feature = "cli")]
 pub mod formatter;

@@ -1,22 +1,23 @@
-//! Checks whether a request is admitted by its headers: Host and Origin must be listed exactly,
-//! and the token must be valid.
+//! Decides by its headers whether a request is admitted: `Host` and `Origin` must be listed
+//! exactly, and the token must be valid.
 
 use axum::http::{HeaderMap, header};
 
 use crate::text::ContentHash;
 
-/// What is let in.
+/// The hosts, origins and tokens that are admitted.
 #[derive(Debug, Clone)]
 pub(super) struct AccessPolicy {
     /// Hosts, with or without a port.
     pub(super) hosts: Vec<String>,
     /// Origins with their scheme; `:*` stands for any port.
     pub(super) origins: Vec<String>,
-    /// The digests of the tokens. Digests are compared, so that the time says nothing.
+    /// The digests of the tokens. Digests are compared in place of tokens, so that the time of the
+    /// comparison tells nothing about a token.
     pub(super) tokens: Vec<ContentHash>,
 }
 
-/// Why a request is not let in.
+/// The header that is the reason why a request is denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Denied {
     Host,
@@ -25,30 +26,31 @@ pub(super) enum Denied {
 }
 
 impl AccessPolicy {
-    /// Which of the tokens comes in.
+    /// Returns the index of the request's token, or why the request is denied.
     pub(super) fn check(&self, headers: &HeaderMap) -> Result<usize, Denied> {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
         let host = text(header::HOST).and_then(Authority::parse);
-        if !host.is_some_and(|host| self.hosts.iter().any(|listed| host.is_listed(listed))) {
+        if !host.is_some_and(|host| self.hosts.iter().any(|listed| host.matches_entry(listed))) {
             return Err(Denied::Host);
         }
         if headers.get_all(header::HOST).iter().count() > 1 {
             return Err(Denied::Host);
         }
-        let is_known = |origin: &str| {
-            self.origins.iter().any(|listed| is_named(origin, listed) || is_origin(origin, listed))
+        let is_listed = |origin: &str| {
+            let mut listed = self.origins.iter();
+            listed.any(|listed| is_same_name(origin, listed) || is_same_origin(origin, listed))
         };
-        if !text(header::ORIGIN).is_none_or(is_known) {
+        if !text(header::ORIGIN).is_none_or(is_listed) {
             return Err(Denied::Origin);
         }
-        let given = text(header::AUTHORIZATION).and_then(|value| value.split_once(' '));
-        let token = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let token = token.map(|(_, token)| ContentHash::of(token.trim().as_bytes()));
-        self.tokens.iter().position(|known| token == Some(*known)).ok_or(Denied::Token)
+        let credentials = text(header::AUTHORIZATION).and_then(|value| value.split_once(' '));
+        let bearer = credentials.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let digest = bearer.map(|(_, token)| ContentHash::of(token.trim().as_bytes()));
+        self.tokens.iter().position(|known| digest == Some(*known)).ok_or(Denied::Token)
     }
 }
 
-/// A host and a port, as `Host` has them.
+/// A host and its port, as the `Host` header names them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Authority<'a> {
     host: &'a str,
@@ -56,15 +58,15 @@ struct Authority<'a> {
 }
 
 impl<'a> Authority<'a> {
-    /// `None` for everything that is not exactly a host and perhaps a port.
+    /// Parses `host` or `host:port`; `None` if the text is anything else.
     fn parse(text: &'a str) -> Option<Self> {
-        let (host, rest) = match text.strip_prefix('[') {
-            Some(inside) => inside.split_once(']')?,
+        let (host, after_host) = match text.strip_prefix('[') {
+            Some(ipv6) => ipv6.split_once(']')?,
             None => text.split_at(text.find(':').unwrap_or(text.len())),
         };
-        let port = match rest {
+        let port = match after_host {
             "" => None,
-            rest => Some(rest.strip_prefix(':')?),
+            after_host => Some(after_host.strip_prefix(':')?),
         };
         let is_port = |port: &str| {
             port == "*" || port.parse::<u16>().is_ok() && port.bytes().all(|b| b.is_ascii_digit())
@@ -74,11 +76,10 @@ impl<'a> Authority<'a> {
         (is_host && port.is_none_or(is_port)).then_some(Self { host, port })
     }
 
-    /// Whether the list's entry is this: the same host, and the same port if it names one.
-    fn is_listed(&self, listed: &str) -> bool {
-        // A bare IPv6 address in the list has no brackets.
-        let bare = listed.matches(':').count() > 1 && !listed.starts_with('[');
-        let listed = match bare {
+    /// Whether the entry `listed` of a list names this host, and this port if it names a port.
+    fn matches_entry(&self, listed: &str) -> bool {
+        let is_bare_ipv6 = listed.matches(':').count() > 1 && !listed.starts_with('[');
+        let listed = match is_bare_ipv6 {
             true => Some(Authority { host: listed, port: None }),
             false => Authority::parse(listed),
         };
@@ -89,19 +90,22 @@ impl<'a> Authority<'a> {
     }
 }
 
-/// An origin without an address, as `null`.
-fn is_named(origin: &str, listed: &str) -> bool {
+/// Whether an origin equals a listed one as text; this admits `null`, which has no host.
+fn is_same_name(origin: &str, listed: &str) -> bool {
     !listed.contains('*') && listed.eq_ignore_ascii_case(origin)
 }
 
-fn is_origin(origin: &str, listed: &str) -> bool {
-    let (Some((scheme, own)), Some((known, listed))) =
+/// Whether an origin has the scheme, the host and the port of a listed one.
+fn is_same_origin(origin: &str, listed: &str) -> bool {
+    let (Some((scheme, authority)), Some((listed_scheme, listed_authority))) =
         (origin.split_once("://"), listed.split_once("://"))
     else {
         return false;
     };
-    scheme.eq_ignore_ascii_case(known)
-        && Authority::parse(own).is_some_and(|own| own.port != Some("*") && own.is_listed(listed))
+    let Some(authority) = Authority::parse(authority) else { return false };
+    scheme.eq_ignore_ascii_case(listed_scheme)
+        && authority.port != Some("*")
+        && authority.matches_entry(listed_authority)
 }
 
 #[cfg(test)]

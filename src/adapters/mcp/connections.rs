@@ -1,5 +1,5 @@
-//! Connections of the HTTP server: how many there are, how long they may be silent, and
-//! which is closed when there is no more room. One that has shown the token stays.
+//! The connections of the HTTP server. It limits their number and how long a peer may be silent.
+//! At the limit it closes the oldest connection that has not sent a valid token.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -15,14 +15,14 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
-/// At most this many connections at once; fewer where the process may have few files open,
-/// of which three quarters are kept back for edits.
+/// At most this many connections at once; fewer if the process may open few files, because three
+/// quarters of those are reserved for edits.
 const MAX_CONNECTIONS: usize = 128;
 
-/// How long a peer may take for the head of a request, the silence before it included.
+/// How long a peer may take to send the headers of a request, counted from the previous request.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Set once the peer of a connection has shown the token.
+/// Set once the peer of a connection has sent a valid token.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Authenticated(Arc<AtomicBool>);
 
@@ -64,17 +64,18 @@ pub(super) async fn serve(listener: TcpListener, router: Router) {
             tokio::spawn(reject(stream, address));
             continue;
         }
-        // An answer comes in several small writes. Held back until the peer has acknowledged the one
-        // before, it would take 40 ms more.
+        // An answer is sent in several small writes. Without this option each write would wait for
+        // the peer to acknowledge the previous one, which costs up to 40 ms.
         if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, %address, "small writes are held back");
+            tracing::debug!(%error, %address, "cannot set TCP_NODELAY; answers may be slower");
         }
         let authenticated = Authenticated::default();
         let service = router.clone().layer(Extension(authenticated.clone()));
-        let (left, held) = (connections.clone(), connections.clone());
-        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+        let task_connections = connections.clone();
+        // Locked until the connection is in the map, so that a task that ends at once finds it.
+        let mut locked = connections.lock().unwrap_or_else(PoisonError::into_inner);
         let task = tokio::spawn(async move {
-            let _guard = RemoveOnDrop(left, number);
+            let _guard = RemoveOnDrop(task_connections, number);
             let io = TokioIo::new(stream);
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
@@ -83,11 +84,11 @@ pub(super) async fn serve(listener: TcpListener, router: Router) {
                 tracing::debug!(%error, %address, "a connection ended early");
             }
         });
-        held.insert(number, Connection { authenticated, task: task.abort_handle() });
+        locked.insert(number, Connection { authenticated, task: task.abort_handle() });
     }
 }
 
-/// Takes a connection off the list when it ends, in whatever way.
+/// Removes a connection from the map when its task ends or is aborted.
 struct RemoveOnDrop(Connections, u64);
 
 impl Drop for RemoveOnDrop {
@@ -96,7 +97,8 @@ impl Drop for RemoveOnDrop {
     }
 }
 
-/// Ends the oldest connection whose peer has not shown the token; `false` when all have.
+/// Closes the oldest connection whose peer has not sent a valid token; returns `false` if there is
+/// none.
 fn evict_unauthenticated(connections: &Connections) -> bool {
     let mut connections = connections.lock().unwrap_or_else(PoisonError::into_inner);
     let oldest = connections
@@ -110,18 +112,20 @@ fn evict_unauthenticated(connections: &Connections) -> bool {
     true
 }
 
+/// Answers a connection that exceeds the limit with 503 and closes it.
 async fn reject(mut stream: TcpStream, address: SocketAddr) {
-    tracing::warn!(%address, "a connection was sent away: there are too many");
+    tracing::warn!(%address, "a connection was rejected: there are too many");
     let text = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     let _ = tokio::time::timeout(HEADER_TIMEOUT, stream.write_all(text.as_bytes())).await;
 }
 
+/// How many connections this process may hold at once.
 fn max_connections() -> usize {
     #[cfg(unix)]
     {
-        let files = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-        let files = files.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
-        (files / 4).clamp(1, MAX_CONNECTIONS)
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let max_files = limit.and_then(|files| usize::try_from(files).ok()).unwrap_or(usize::MAX);
+        (max_files / 4).clamp(1, MAX_CONNECTIONS)
     }
     #[cfg(not(unix))]
     MAX_CONNECTIONS

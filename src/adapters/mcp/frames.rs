@@ -1,9 +1,9 @@
-//! The lines of a client, before the protocol sees them, and the answers on their way out.
+//! Forwards the client's lines to rmcp, and rmcp's answers to the client.
 //!
-//! Invalid messages are answered at once, because the library drops them silently and the caller
-//! would wait for ever. Calls wait in a queue of their own until an earlier one is answered, so
-//! that a ping or a cancellation never waits behind them. While a client does not read its
-//! answers, no more of its calls are admitted.
+//! Invalid messages are answered here, because rmcp drops them silently and the caller would wait
+//! for ever. At the limit of running calls, further calls wait in a queue of their own, so that a
+//! ping or a cancellation never waits behind them. While a client does not read its answers, no
+//! more of its calls are admitted.
 
 use std::collections::{HashMap, HashSet};
 use std::pin::pin;
@@ -19,40 +19,41 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
-/// How many calls of a client are under way at once; further ones wait.
+/// How many calls of a client run at once; further ones wait.
 pub(super) const MAX_CALLS: usize = 64;
 
-/// How many bytes of waiting calls are kept before no more is read.
+/// How many bytes of waiting calls are kept in memory; beyond that nothing more is read.
 pub(super) const MAX_WAITING: usize = 64 << 20;
 
 /// How long to wait for the next answer after the client closed its side, counted from the
 /// previous answer.
 pub(super) const LAST_ANSWER: Duration = Duration::from_secs(2);
 
-/// What some clients on Windows put before their first message.
+/// The UTF-8 byte order mark, which some clients on Windows send before their first message.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// How many bytes at each end of a line that is too long are searched for its id.
 const EDGE_BYTES: usize = 4096;
 
-/// What the two directions know of each other.
+/// The state that the tasks for requests and for answers share.
 #[derive(Debug)]
 pub(super) struct Traffic {
-    /// Calls that were let in and not answered, by their ids.
+    /// Permits of the calls that were admitted and are not answered yet, by the calls' ids.
     open_calls: Mutex<HashMap<String, OwnedSemaphorePermit>>,
-    /// Calls that were cancelled while they waited.
+    /// The ids of calls that were cancelled while they waited.
     cancelled: Mutex<HashSet<String>>,
+    /// How many calls wait to be admitted.
     waiting: Mutex<usize>,
     call_permits: Arc<Semaphore>,
     byte_permits: Arc<Semaphore>,
     answered: Notify,
     closed: watch::Sender<bool>,
-    /// How much of the client's stream has come in; nothing is counted in tests.
+    /// Counts the bytes received from the client; `None` in tests.
     stdin: Option<Arc<StdinCounter>>,
     answer_tracker: Mutex<AnswerTracker>,
-    /// What the client had received when it sent a call, by the call's id.
-    sent: Mutex<HashMap<String, SeenAnswers>>,
-    /// Answers on their way out, by the ids of their calls.
+    /// The answers that the client had received when it sent a call, by the call's id.
+    seen_answers: Mutex<HashMap<String, SeenAnswers>>,
+    /// Answers that are ready and not sent yet, by the ids of their calls.
     pending_answers: Mutex<HashMap<String, PendingAnswer>>,
 }
 
@@ -61,7 +62,7 @@ impl Traffic {
         Arc::new(Self {
             stdin,
             answer_tracker: Mutex::default(),
-            sent: Mutex::default(),
+            seen_answers: Mutex::default(),
             pending_answers: Mutex::default(),
             open_calls: Mutex::default(),
             cancelled: Mutex::default(),
@@ -73,36 +74,37 @@ impl Traffic {
         })
     }
 
-    /// Becomes true when the client waits for no more answers.
+    /// A value that becomes true when the client no longer waits for any answer.
     pub(super) fn closed(&self) -> watch::Receiver<bool> {
         self.closed.subscribe()
     }
 
-    /// What the client had received when it sent the call of this id.
+    /// Takes out the answers that the client had received when it sent the call of this id.
     pub(super) fn seen_answers(&self, id: &str) -> SeenAnswers {
-        let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        sent.remove(id).unwrap_or_default()
+        let mut seen_answers = self.seen_answers.lock().unwrap_or_else(PoisonError::into_inner);
+        seen_answers.remove(id).unwrap_or_default()
     }
 
-    /// The answer to the call of this id is ready; it counts as delivered when it goes out.
+    /// Stores the answer to the call of this id, which counts as delivered once it is sent.
     pub(super) fn answer_ready(&self, id: String, pending: PendingAnswer) {
         self.pending_answers.lock().unwrap_or_else(PoisonError::into_inner).insert(id, pending);
     }
 
-    /// A call begins at this offset of the client's stream.
+    /// Records that a call begins at this offset of the client's stream, and which answers the
+    /// client had seen by then.
     fn record_call(&self, id: &str, offset: u64) {
         let mut answer_tracker = self.answer_tracker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Received::Bytes(bytes)) = self.stdin.as_ref().map(|stdin| stdin.received()) {
             answer_tracker.client_paused(bytes);
         }
         let seen_answers = answer_tracker.seen_at(offset);
-        self.sent
+        self.seen_answers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(id.to_owned(), seen_answers);
     }
 
-    /// The answer to the call of this id goes out now.
+    /// Records that the answer to the call of this id is sent now.
     fn record_answer(&self, id: &str) {
         let pending =
             self.pending_answers.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
@@ -112,22 +114,24 @@ impl Traffic {
         answer_tracker.answer_sent(received, pending.deliver());
     }
 
+    /// Whether no call is running or waiting.
     fn is_idle(&self) -> bool {
         let open = self.open_calls.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         open.is_empty() && *waiting == 0
     }
 
+    /// Frees the place of a call that is answered or cancelled.
     fn finish_call(&self, id: &str) {
         self.open_calls.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         self.answered.notify_waiters();
     }
 
-    /// Waits for the last answers, but not for one that does not come.
+    /// Waits until every call is answered, or until no answer comes for [`LAST_ANSWER`].
     async fn drain(&self) {
         loop {
             let mut answered = pin!(self.answered.notified());
-            // From here on, so that no answer is missed between the look and the wait.
+            // Register before the check below, so that an answer in between is not missed.
             answered.as_mut().enable();
             if self.is_idle() || tokio::time::timeout(LAST_ANSWER, answered).await.is_err() {
                 break;
@@ -137,12 +141,12 @@ impl Traffic {
     }
 }
 
-/// A line that was let in.
+/// A call that waits in the queue, with the permit for its bytes.
 #[derive(Debug)]
 struct WaitingCall {
     line: Vec<u8>,
     id: String,
-    _room: Option<OwnedSemaphorePermit>,
+    _bytes_permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Copies messages from a client until it closes its side. Answers to invalid messages go to
@@ -158,8 +162,8 @@ pub(super) async fn forward_requests(
     let (queue, waiting) = mpsc::unbounded_channel();
     let admission = tokio::spawn(admit_waiting_calls(waiting, to.clone(), traffic.clone()));
     let mut lines = BoundedLines::new(from, limit);
-    // Before the first request that opens a session the protocol's library takes a
-    // notification for a broken client, and ends.
+    // rmcp ends the connection if a notification comes before the first request, so such
+    // notifications are dropped.
     let mut has_begun = false;
     loop {
         let offset = lines.taken;
@@ -173,9 +177,9 @@ pub(super) async fn forward_requests(
         let line = match line {
             Ok(line) if line.trim_ascii().is_empty() => continue,
             Ok(line) => line,
-            Err(ends) => {
-                let id = find_id(&String::from_utf8_lossy(&ends)).map(str::to_owned);
-                if !answer(&rejections, id.as_deref(), too_long(limit)).await {
+            Err(ends_of_line) => {
+                let id = find_id(&String::from_utf8_lossy(&ends_of_line)).map(str::to_owned);
+                if !reject(&rejections, id.as_deref(), too_long(limit)).await {
                     break;
                 }
                 continue;
@@ -184,7 +188,7 @@ pub(super) async fn forward_requests(
         let kind = match classify(&line) {
             Ok(kind) => kind,
             Err((id, error)) => {
-                if !answer(&rejections, id.as_deref(), error).await {
+                if !reject(&rejections, id.as_deref(), error).await {
                     break;
                 }
                 continue;
@@ -200,17 +204,18 @@ pub(super) async fn forward_requests(
             MessageKind::Call(id) => {
                 let bytes = u32::try_from(line.len()).unwrap_or(u32::MAX);
                 traffic.record_call(&id, offset);
-                let room = traffic.byte_permits.clone().acquire_many_owned(bytes).await.ok();
+                let bytes_permit =
+                    traffic.byte_permits.clone().acquire_many_owned(bytes).await.ok();
                 *traffic.waiting.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-                if queue.send(WaitingCall { line, id, _room: room }).is_err() {
+                if queue.send(WaitingCall { line, id, _bytes_permit: bytes_permit }).is_err() {
                     break;
                 }
                 continue;
             }
             MessageKind::Cancel(id) => {
-                let was_open = traffic.open_calls.lock().unwrap_or_else(PoisonError::into_inner);
-                let is_open = was_open.contains_key(&id);
-                drop(was_open);
+                let open_calls = traffic.open_calls.lock().unwrap_or_else(PoisonError::into_inner);
+                let is_open = open_calls.contains_key(&id);
+                drop(open_calls);
                 if is_open {
                     traffic.finish_call(&id);
                 } else if !traffic.is_idle() {
@@ -229,13 +234,13 @@ pub(super) async fn forward_requests(
     let _ = to.lock().await.shutdown().await;
 }
 
-/// Lets waiting calls in, one after the other, as places become free.
+/// Passes waiting calls on to rmcp in their order, as earlier ones are answered.
 async fn admit_waiting_calls(
     mut waiting: mpsc::UnboundedReceiver<WaitingCall>,
     to: Arc<tokio::sync::Mutex<impl AsyncWrite + Unpin>>,
     traffic: Arc<Traffic>,
 ) {
-    while let Some(WaitingCall { line, id, _room }) = waiting.recv().await {
+    while let Some(WaitingCall { line, id, _bytes_permit }) = waiting.recv().await {
         let Ok(permit) = traffic.call_permits.clone().acquire_owned().await else { return };
         let cancelled = {
             let mut cancelled = traffic.cancelled.lock().unwrap_or_else(PoisonError::into_inner);
@@ -252,7 +257,7 @@ async fn admit_waiting_calls(
     }
 }
 
-/// Copies answers to the client, those of the protocol and those for what was no message.
+/// Copies answers to the client: those of rmcp, and those to invalid messages.
 pub(super) async fn forward_answers(
     from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
@@ -261,24 +266,24 @@ pub(super) async fn forward_answers(
 ) {
     let mut from = BufReader::with_capacity(1 << 16, from);
     let mut line = Vec::new();
-    let mut is_open = true;
+    let mut may_have_rejections = true;
     loop {
         tokio::select! {
             read = from.read_until(b'\n', &mut line) => match read {
                 Ok(count) if count > 0 => {}
-                // What was refused before the end is still to be said.
+                // The rejections that are still queued are sent below.
                 _ => break,
             },
-            refused = rejections.recv(), if is_open => {
-                match refused {
-                    Some(refused) => {
-                        if to.write_all(&refused).await.is_err() || to.flush().await.is_err() {
+            rejection = rejections.recv(), if may_have_rejections => {
+                match rejection {
+                    Some(rejection) => {
+                        if to.write_all(&rejection).await.is_err() || to.flush().await.is_err() {
                             return;
                         }
                     }
-                    None => is_open = false,
+                    None => may_have_rejections = false,
                 }
-                // What was read of the other line is kept in `line`.
+                // If an answer was read in part, `line` keeps that part.
                 continue;
             }
         }
@@ -295,20 +300,23 @@ pub(super) async fn forward_answers(
         }
         line.clear();
     }
-    while let Ok(refused) = rejections.try_recv() {
-        if to.write_all(&refused).await.is_err() || to.flush().await.is_err() {
+    while let Ok(rejection) = rejections.try_recv() {
+        if to.write_all(&rejection).await.is_err() || to.flush().await.is_err() {
             return;
         }
     }
 }
 
-async fn answer(rejections: &mpsc::Sender<Vec<u8>>, id: Option<&str>, error: ErrorData) -> bool {
+/// Answers an invalid message with an error; returns `false` if the client can no longer be
+/// answered.
+async fn reject(rejections: &mpsc::Sender<Vec<u8>>, id: Option<&str>, error: ErrorData) -> bool {
     let id: Value = id.and_then(|id| serde_json::from_str(id).ok()).unwrap_or(Value::Null);
     let error = json!({ "code": error.code.0, "message": error.message });
     let line = json!({ "jsonrpc": "2.0", "id": id, "error": error });
     rejections.send(format!("{line}\n").into_bytes()).await.is_ok()
 }
 
+/// The error for a line that is longer than `limit` bytes.
 fn too_long(limit: usize) -> ErrorData {
     let message = format!(
         "the request is longer than {} MiB and was not read; send less in one call, for example several smaller edits",
@@ -317,7 +325,8 @@ fn too_long(limit: usize) -> ErrorData {
     ErrorData::new(ErrorCode::INVALID_REQUEST, message, None)
 }
 
-/// The known methods; if the library does not recognise one of them, its parameters are invalid.
+/// The methods that rmcp knows: if it passes on one of these as unknown, the parameters are
+/// invalid.
 const METHODS: &[&str] = &[
     "initialize",
     "tools/list",
@@ -337,7 +346,7 @@ pub(super) fn unknown_method(method: String) -> ErrorData {
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)
 }
 
-/// What a message is, as far as it matters here. Ids are in their JSON form.
+/// The kinds of message that are treated differently here. Ids are kept in their JSON form.
 #[derive(Debug, PartialEq, Eq)]
 enum MessageKind {
     Call(String),
@@ -345,10 +354,11 @@ enum MessageKind {
     Request,
     /// A request that may come before the one that opens the session.
     BeforeSession,
-    /// A notification, or the client's answer: nothing to answer.
+    /// A notification, or the client's answer to the server; neither gets an answer.
     Notification,
 }
 
+/// The kind of a message, or the error to answer with and the id to answer under.
 fn classify(line: &[u8]) -> Result<MessageKind, (Option<String>, ErrorData)> {
     let message: Value = serde_json::from_slice(line).map_err(|error| {
         let text = format!(
@@ -361,11 +371,12 @@ fn classify(line: &[u8]) -> Result<MessageKind, (Option<String>, ErrorData)> {
     let id = id.map(Value::to_string);
     let method = message.get("method").and_then(Value::as_str);
     let is_answer = message.get("result").is_some() || message.get("error").is_some();
-    if message["jsonrpc"] != "2.0" || method.is_none() && !is_answer {
+    let has_content = method.is_some() || is_answer;
+    if message["jsonrpc"] != "2.0" || !has_content {
         let text = "the line is not a JSON-RPC 2.0 message: an object with `jsonrpc`, `method` and, for a request, `id`";
         return Err((id, ErrorData::new(ErrorCode::INVALID_REQUEST, text, None)));
     }
-    // What is asked for under an id is answered under it, whatever is wrong with the rest.
+    // A message with an id is a request: if it is invalid, the error goes out under that id.
     if let (Some(method), Some(_)) = (method, message.get("id"))
         && let Some((code, text)) = malformed(method, &message)
     {
@@ -382,7 +393,7 @@ fn classify(line: &[u8]) -> Result<MessageKind, (Option<String>, ErrorData)> {
     })
 }
 
-/// What is wrong with a request that is JSON.
+/// What is wrong with a request that is valid JSON; `None` if nothing is.
 fn malformed(method: &str, message: &Value) -> Option<(ErrorCode, &'static str)> {
     let id = &message["id"];
     if !(id.is_string() || id.is_i64() || id.is_u64()) {
@@ -395,19 +406,19 @@ fn malformed(method: &str, message: &Value) -> Option<(ErrorCode, &'static str)>
     if method != "tools/call" {
         return None;
     }
-    let of = |name: &str| params.and_then(|params| params.get(name));
-    if !of("name").is_some_and(Value::is_string) {
+    let param = |name: &str| params.and_then(|params| params.get(name));
+    if !param("name").is_some_and(Value::is_string) {
         return Some((ErrorCode::INVALID_PARAMS, "`params.name` is not the name of a tool"));
     }
-    let is_wrong = of("arguments").is_some_and(|given| !given.is_object() && !given.is_null());
+    let is_wrong = param("arguments").is_some_and(|given| !given.is_object() && !given.is_null());
     is_wrong.then_some((ErrorCode::INVALID_PARAMS, "`params.arguments` is not an object"))
 }
 
-/// Lines of at most `limit` bytes; of a longer one only its ends.
+/// Reads lines of at most `limit` bytes, and of a longer line only its two ends.
 pub(crate) struct BoundedLines<R> {
     from: BufReader<R>,
     limit: usize,
-    /// How many bytes of the stream they were.
+    /// How many bytes of the stream have been read so far.
     pub(crate) taken: u64,
 }
 
@@ -416,6 +427,8 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
         Self { from: BufReader::with_capacity(1 << 16, from), limit, taken: 0 }
     }
 
+    /// The next line, or `Err` with the ends of a line that is too long; `None` at the end of the
+    /// stream.
     pub(crate) async fn next(&mut self) -> Option<Result<Vec<u8>, Vec<u8>>> {
         let mut line: Vec<u8> = Vec::new();
         let mut too_long = false;
@@ -434,7 +447,7 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
                 if line.is_empty() {
                     return None;
                 }
-                // A message that the end of the input cut short, or did not end.
+                // The last line of the input may lack its newline.
                 if end.is_none() {
                     line.push(b'\n');
                 }
@@ -444,13 +457,13 @@ impl<R: AsyncRead + Unpin> BoundedLines<R> {
     }
 }
 
-/// The id of a message as its text has it, at the top level: a number, or a plain
-/// string. The text may be broken, or only the ends of a long one.
+/// The top-level `id` of a message, as a slice of its text: a number, or a string without escapes.
+/// The text may be invalid JSON, or only the two ends of a long message.
 fn find_id(text: &str) -> Option<&str> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
     let mut at = 0;
-    let mut nested = None;
+    let mut last_nested_id = None;
     while let Some(offset) = memchr::memchr3(b'"', b'{', b'}', &bytes[at..]) {
         at += offset;
         match bytes[at] {
@@ -464,7 +477,7 @@ fn find_id(text: &str) -> Option<&str> {
                     if depth <= 1 {
                         return Some(id);
                     }
-                    nested = Some(id);
+                    last_nested_id = Some(id);
                 }
                 at = end;
                 continue;
@@ -472,11 +485,12 @@ fn find_id(text: &str) -> Option<&str> {
         }
         at += 1;
     }
-    // Of a line whose middle is gone the depth is not known: the last one is the likeliest.
-    nested.filter(|_| text.len() >= 2 * EDGE_BYTES)
+    // Without its middle, a long line does not show how deep an id is nested: the last id is the
+    // likeliest to be the message's own.
+    last_nested_id.filter(|_| text.len() >= 2 * EDGE_BYTES)
 }
 
-/// Behind the closing quote of the string that opens at `at`.
+/// The offset after the closing quote of the string that opens at `at`.
 fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     let mut end = at + 1;
     loop {
@@ -488,10 +502,14 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
     }
 }
 
-fn value_of_id(behind: &str) -> Option<&str> {
-    let value = behind.trim_start().strip_prefix(':')?.trim_start();
+/// The number or string after `"id"`; `None` if the value is something else or holds an escape.
+fn value_of_id(after_key: &str) -> Option<&str> {
+    let value = after_key.trim_start().strip_prefix(':')?.trim_start();
     let len = match value.strip_prefix('"') {
-        Some(inside) => inside.find(['"', '\\']).filter(|at| inside.as_bytes()[*at] == b'"')? + 2,
+        Some(inside) => {
+            let end = inside.find(['"', '\\']).filter(|end| inside.as_bytes()[*end] == b'"')?;
+            end + 2
+        }
         None => value.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(value.len()),
     };
     (len > 0).then(|| &value[..len])

@@ -4,8 +4,8 @@
 //! are listed (against DNS rebinding and web pages), the bearer token is right, and the
 //! body is bounded. With a guard, all sessions of the process share it.
 //!
-//! A token opens its own roots and no others: at `/mcp` the first of them, at `/mcp/NAME` the
-//! one of that name. A session belongs to one token and one root.
+//! A token gives access to its own roots and no others: `/mcp` is the first of them, `/mcp/NAME`
+//! the one of that name. A session belongs to one token and one root.
 
 use std::fmt;
 use std::future::Future;
@@ -35,9 +35,10 @@ const MAX_SESSIONS: usize = 64;
 /// How long a request's body may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How often a server that is going down looks for calls under way, and how long the last answers
-/// get on their way.
+/// How often a server that shuts down checks whether calls are still running.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
+
+/// How long a server that shuts down gives the last answers to reach their clients.
 const FLUSH_TIME: Duration = Duration::from_millis(300);
 
 /// How the server is reached.
@@ -45,25 +46,25 @@ const FLUSH_TIME: Duration = Duration::from_millis(300);
 pub struct HttpOptions {
     /// A loopback address; port 0 takes a free one.
     pub address: SocketAddr,
-    /// Hosts beside the loopback names.
+    /// Hosts that are admitted beside the loopback names.
     pub hosts: Vec<String>,
-    /// Origins beside those of loopback.
+    /// Origins that are admitted beside those of loopback.
     pub origins: Vec<String>,
-    /// How long calls under way are waited for when the server is told to stop.
+    /// How long the server waits for running calls when it is asked to stop.
     pub drain: Duration,
-    /// What this process shares with others, for the metrics.
+    /// The counts of what this process shares with others, for the metrics.
     pub shared: Option<Arc<SharedCounts>>,
 }
 
-/// What one token opens.
+/// The access that one token gives.
 pub struct Access {
-    /// What it is called in the metrics.
+    /// The token's name in the metrics.
     pub name: String,
-    /// What a request must carry as `Authorization: Bearer`.
+    /// The token, which a request must send as `Authorization: Bearer`.
     pub token: String,
-    /// The servers of its roots, by their names in the path; the first is also at `/mcp`.
+    /// The name of each root in the URL and the server of that root; the first is also at `/mcp`.
     pub roots: Vec<(String, McpServer)>,
-    /// How often it may call a tool.
+    /// Limits the calls of the token; `None` for no limit.
     pub calls: Option<Arc<RateLimiter>>,
 }
 
@@ -80,16 +81,17 @@ struct RootService {
     sessions: Arc<LocalSessionManager>,
 }
 
-/// What all requests share.
+/// The state that all requests share.
 struct HttpServer {
     policy: AccessPolicy,
-    /// By token, in the order of the policy.
+    /// The roots of each token, in the order of the policy's tokens.
     targets: Vec<Vec<RootService>>,
     metrics: Arc<Metrics>,
     closing: AtomicBool,
 }
 
-/// Serves until `stop`, and then until the calls under way are over. `ready` is told the address.
+/// Serves until `stop` ends, and then until the running calls are answered. Calls `ready` with the
+/// address once the server listens.
 pub async fn serve_http(
     accesses: Vec<Access>,
     options: HttpOptions,
@@ -103,13 +105,19 @@ pub async fn serve_http(
         ));
     }
     for (number, access) in accesses.iter().enumerate() {
-        let who =
-            if access.name.is_empty() { String::new() } else { format!(" of `{}`", access.name) };
+        let of_name = match access.name.is_empty() {
+            true => String::new(),
+            false => format!(" of `{}`", access.name),
+        };
         if access.token.trim().len() < 16 {
-            return Err(format!("the bearer token{who} is shorter than 16 characters"));
+            return Err(format!("the bearer token{of_name} is shorter than 16 characters"));
         }
-        if accesses[..number].iter().any(|other| other.token.trim() == access.token.trim()) {
-            return Err(format!("the bearer token{who} is used twice; give each access its own"));
+        let is_used =
+            accesses[..number].iter().any(|other| other.token.trim() == access.token.trim());
+        if is_used {
+            return Err(format!(
+                "the bearer token{of_name} is used twice; give each name a token of its own"
+            ));
         }
     }
     let listener = tokio::net::TcpListener::bind(options.address)
@@ -124,7 +132,7 @@ pub async fn serve_http(
         origins: origins.into_iter().chain(options.origins).collect(),
         tokens: accesses.iter().map(token).collect(),
     };
-    // The library checks again what the policy has admitted.
+    // rmcp checks hosts and origins again after our policy.
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(policy.hosts.clone())
         .with_allowed_origins(policy.origins.clone())
@@ -133,12 +141,12 @@ pub async fn serve_http(
     let metrics = Arc::new(Metrics::new(options.shared));
     let targets = accesses.into_iter().map(|access| {
         let Access { name, roots, calls, .. } = access;
-        let own: Arc<str> = name.into();
+        let access_name: Arc<str> = name.into();
         let target = |(name, server): (String, McpServer)| {
             let sessions = Arc::new(LocalSessionManager::default());
-            let server = server.with_metrics(metrics.clone(), own.clone(), calls.clone());
-            let make = move || Ok(server.for_session());
-            let service = StreamableHttpService::new(make, sessions.clone(), config.clone());
+            let server = server.with_metrics(metrics.clone(), access_name.clone(), calls.clone());
+            let new_session = move || Ok(server.for_session());
+            let service = StreamableHttpService::new(new_session, sessions.clone(), config.clone());
             RootService { name, service, sessions }
         };
         roots.into_iter().map(target).collect()
@@ -150,9 +158,9 @@ pub async fn serve_http(
         metrics: metrics.clone(),
         closing: AtomicBool::new(false),
     });
-    let open = server.clone();
+    let router_server = server.clone();
     let router = Router::new().fallback(move |request: Request| {
-        let server = open.clone();
+        let server = router_server.clone();
         async move { server.handle(request).await }
     });
     ready(address);
@@ -171,7 +179,7 @@ pub async fn serve_http(
         running = drained => match running {
             0 => Ok(()),
             running => Err(format!(
-                "stopped with {running} calls under way, after {} s of waiting for them",
+                "stopped while {running} calls were still running, after waiting {} s for them",
                 options.drain.as_secs_f64()
             )),
         },
@@ -179,11 +187,12 @@ pub async fn serve_http(
 }
 
 impl HttpServer {
+    /// Answers one request: a health probe, the metrics, or a message for a root.
     async fn handle(&self, request: Request) -> Response {
         let checked = self.policy.check(request.headers());
         let path = request.uri().path().to_owned();
         let is_closing = self.closing.load(Ordering::Acquire);
-        // Who asks after our health has no token, and learns nothing else.
+        // Health probes need no token, since their answers hold nothing else.
         let is_probe = matches!(path.as_str(), "/healthz" | "/readyz");
         let access = match checked {
             Ok(access) => Some(access),
@@ -193,7 +202,7 @@ impl HttpServer {
         match path.as_str() {
             "/healthz" => return "ok\n".into_response(),
             "/readyz" if is_closing => {
-                return (StatusCode::SERVICE_UNAVAILABLE, "going down\n").into_response();
+                return (StatusCode::SERVICE_UNAVAILABLE, "shutting down\n").into_response();
             }
             "/readyz" => return "ok\n".into_response(),
             _ => {}
@@ -203,22 +212,22 @@ impl HttpServer {
             authenticated.set();
         }
         if path == "/metrics" {
-            let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
-            return (kind, self.metrics.text()).into_response();
+            let content_type = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+            return (content_type, self.metrics.text()).into_response();
         }
         let Some(target) = self.target(access, &path) else {
-            return (StatusCode::NOT_FOUND, "there is no such root for this token\n")
+            return (StatusCode::NOT_FOUND, "this token has no root at this path\n")
                 .into_response();
         };
         if is_closing {
-            let later = [(header::RETRY_AFTER, "1")];
+            let retry_after = [(header::RETRY_AFTER, "1")];
             let text = "the server is shutting down; retry later\n";
-            return (StatusCode::SERVICE_UNAVAILABLE, later, text).into_response();
+            return (StatusCode::SERVICE_UNAVAILABLE, retry_after, text).into_response();
         }
         forward(target, request).await
     }
 
-    /// The root that a path names, among those of the token.
+    /// The root of the token that a path names.
     fn target(&self, access: usize, path: &str) -> Option<&RootService> {
         let targets = self.targets.get(access)?;
         match path.strip_prefix("/mcp")?.trim_end_matches('/') {
@@ -227,6 +236,7 @@ impl HttpServer {
         }
     }
 
+    /// Counts a denied request and answers with the reason.
     fn deny(&self, why: Denied) -> Response {
         match why {
             Denied::Host => {
@@ -249,13 +259,16 @@ impl HttpServer {
     }
 }
 
-/// Hands a request over that is there as a whole.
+/// Reads the whole request within the limits of size and time, and passes it on to the root.
 async fn forward(target: &RootService, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = match tokio::time::timeout(BODY_TIMEOUT, to_bytes(body, MAX_FRAME)).await {
         Ok(Ok(body)) => body,
         Ok(Err(_)) => {
-            let text = format!("the request is longer than {} MiB or was cut\n", MAX_FRAME >> 20);
+            let text = format!(
+                "the request is longer than {} MiB or was cut off; send less in one call\n",
+                MAX_FRAME >> 20
+            );
             return (StatusCode::PAYLOAD_TOO_LARGE, text).into_response();
         }
         Err(_) => {
@@ -263,10 +276,10 @@ async fn forward(target: &RootService, request: Request) -> Response {
             return (StatusCode::REQUEST_TIMEOUT, text).into_response();
         }
     };
-    let opens = memchr::memmem::find(&body, b"\"initialize\"").is_some();
-    if opens && target.sessions.sessions.read().await.len() >= MAX_SESSIONS {
+    let opens_session = memchr::memmem::find(&body, b"\"initialize\"").is_some();
+    if opens_session && target.sessions.sessions.read().await.len() >= MAX_SESSIONS {
         let text = format!(
-            "there are {MAX_SESSIONS} sessions; end one, or wait until one that is idle is closed\n"
+            "there are already {MAX_SESSIONS} sessions; end one, or wait until an idle one is closed\n"
         );
         return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }

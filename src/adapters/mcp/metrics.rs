@@ -1,5 +1,5 @@
-//! What a server has done, in the text form that Prometheus reads. Names and numbers only:
-//! no path, no text, nothing that a client chose.
+//! Counts what a server does, in the text format that Prometheus reads. It holds only names and
+//! numbers: no path, no text, nothing that a client chose.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::engine::CallRecord;
 use crate::port::SharedCounts;
 use crate::tools::{self, ToolReply};
 
-/// The upper ends of the histogram's buckets, in seconds.
+/// The upper bounds of the histogram's buckets, in seconds.
 const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 10.0, 40.0];
 
 /// Counters of one process.
@@ -20,7 +20,7 @@ pub(super) struct Metrics {
     shared: Option<Arc<SharedCounts>>,
 }
 
-/// The labels of a counter, as they are written.
+/// The labels of a counter in Prometheus' syntax, such as `tool="edit_file",code="EDIT_CONFLICT"`.
 type Labels = String;
 
 #[derive(Debug, Default)]
@@ -45,67 +45,66 @@ struct Histogram {
 }
 
 impl Metrics {
-    /// None of this process yet, and what it shares with others.
+    /// Counters that start at zero, and the counts of what this process shares with others.
     pub(super) fn new(shared: Option<Arc<SharedCounts>>) -> Self {
         Self { shared, ..Self::default() }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Counts> {
-        // Plain counters: a panic elsewhere cannot leave them broken.
+        // A panic elsewhere cannot leave plain counters inconsistent.
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call has begun.
+    /// Counts a call as running.
     pub(super) fn call_started(&self) {
         self.lock().running += 1;
     }
 
-    /// A call is over, in whatever way.
+    /// Counts a call as no longer running, however it ended.
     pub(super) fn call_ended(&self) {
         let mut counts = self.lock();
         counts.running = counts.running.saturating_sub(1);
     }
 
-    /// Calls that are under way.
+    /// How many calls are running.
     pub(super) fn running(&self) -> u64 {
         self.lock().running
     }
 
-    /// What came of a call. `access` is the name of the token in the configuration.
+    /// Counts an answered call. `access` is the name of the token in the configuration.
     pub(super) fn record_answer(
         &self,
         access: &str,
         tool: &str,
         reply: &ToolReply,
-        took: Duration,
+        elapsed: Duration,
     ) {
-        // A client may call anything by any name; that must not make a counter each.
+        // A client may send any name as a tool; unknown names share one counter.
         let tool = tools::find(tool).map_or("unknown", |tool| tool.name);
         let code = reply.code.map(|code| code.as_str());
-        let note = CallRecord::from_report(tool, code, &reply.report);
-        let access = escape_label(access);
-        let own = format!("access=\"{access}\"");
+        let record = CallRecord::from_report(tool, code, &reply.report);
+        let access = format!("access=\"{}\"", escape_label(access));
         let add = |counter: &mut BTreeMap<Labels, u64>, labels: Labels, number: u64| {
             if number > 0 {
                 *counter.entry(labels).or_default() += number;
             }
         };
         let mut counts = self.lock();
-        add(&mut counts.calls, format!("{own},tool=\"{tool}\""), 1);
+        add(&mut counts.calls, format!("{access},tool=\"{tool}\""), 1);
         if let Some(code) = code {
-            add(&mut counts.refusals, format!("{own},tool=\"{tool}\",code=\"{code}\""), 1);
+            add(&mut counts.refusals, format!("{access},tool=\"{tool}\",code=\"{code}\""), 1);
         } else {
-            for rung in &note.rungs {
-                add(&mut counts.edits, format!("{own},rung=\"{rung}\""), 1);
+            for rung in &record.rungs {
+                add(&mut counts.edits, format!("{access},rung=\"{rung}\""), 1);
             }
         }
-        for (ask, outcome) in &note.asks {
-            add(&mut counts.asks, format!("{own},ask=\"{ask}\",outcome=\"{outcome}\""), 1);
+        for (ask, outcome) in &record.asks {
+            add(&mut counts.asks, format!("{access},ask=\"{ask}\",outcome=\"{outcome}\""), 1);
         }
-        add(&mut counts.model_requests, own.clone(), note.requests);
-        add(&mut counts.model_tokens, own.clone(), note.tokens);
-        add(&mut counts.cached, own, note.cached);
-        let seconds = took.as_secs_f64();
+        add(&mut counts.model_requests, access.clone(), record.requests);
+        add(&mut counts.model_tokens, access.clone(), record.tokens);
+        add(&mut counts.cached, access, record.cached);
+        let seconds = elapsed.as_secs_f64();
         let histogram = counts.seconds.entry(format!("tool=\"{tool}\"")).or_default();
         histogram.count += 1;
         histogram.sum += seconds;
@@ -114,12 +113,12 @@ impl Metrics {
         }
     }
 
-    /// A request was not let in.
+    /// Counts a request that was denied.
     pub(super) fn denied(&self, why: &'static str) {
         *self.lock().denied.entry(format!("why=\"{why}\"")).or_default() += 1;
     }
 
-    /// All of it, as Prometheus reads it.
+    /// All counters in the text format that Prometheus reads.
     pub(super) fn text(&self) -> String {
         let counts = self.lock();
         let mut out = String::new();
@@ -136,11 +135,7 @@ impl Metrics {
             &counts.edits,
         );
         family("restitch_refusals_total", "Calls that were refused, by code.", &counts.refusals);
-        family(
-            "restitch_asks_total",
-            "Questions to the model, and what came of them.",
-            &counts.asks,
-        );
+        family("restitch_asks_total", "Questions to the model, by outcome.", &counts.asks);
         family("restitch_model_requests_total", "Requests to the model.", &counts.model_requests);
         family(
             "restitch_model_tokens_total",
@@ -154,14 +149,14 @@ impl Metrics {
         );
         family(
             "restitch_http_shut_out_total",
-            "HTTP requests that were not let in.",
+            "HTTP requests that were denied, by the header at fault.",
             &counts.denied,
         );
         if let Some(shared) = &self.shared {
             let values = shared.all().map(|(what, value)| (format!("what=\"{what}\""), value));
             family(
                 "restitch_shared_total",
-                "What came of sharing answers and limits with other processes.",
+                "Answers and limits shared with other processes, by event.",
                 &values.into_iter().collect(),
             );
         }
@@ -176,13 +171,13 @@ impl Metrics {
             let _ = writeln!(out, "{name}_sum{{{labels}}} {sum}\n{name}_count{{{labels}}} {count}");
         }
         let name = "restitch_calls_running";
-        let _ = writeln!(out, "# HELP {name} Calls that are under way.\n# TYPE {name} gauge");
+        let _ = writeln!(out, "# HELP {name} Calls that are running.\n# TYPE {name} gauge");
         let _ = writeln!(out, "{name} {}", counts.running);
         out
     }
 }
 
-/// A label's value.
+/// Escapes a value for use between the quotes of a label.
 fn escape_label(value: &str) -> String {
     value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -1,4 +1,4 @@
-//! What one holder of a token may use up: calls a minute, and questions to the model an hour.
+//! The limits of one token: calls a minute, and questions to the model an hour.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 pub use crate::correct::RateLimiter;
 use crate::port::{Ask, BoxFuture, Budget, Corrector, CorrectorError, Reply};
 
-/// A corrector that is asked no more often than its caller may.
+/// A corrector that passes on no more questions than its rate limiter allows.
 pub struct RateLimitedCorrector {
     inner: Arc<dyn Corrector>,
     asks: Arc<RateLimiter>,
 }
 
 impl RateLimitedCorrector {
-    /// The same corrector within `asks`, which several may share.
+    /// Limits the questions to `inner` by `asks`, which several correctors may share.
     pub fn new(inner: Arc<dyn Corrector>, asks: Arc<RateLimiter>) -> Self {
         Self { inner, asks }
     }
@@ -42,10 +42,10 @@ impl Corrector for RateLimitedCorrector {
                     wait.as_secs() + 1
                 )));
             }
-            let before = budget.spent().calls;
+            let calls_before = budget.spent().calls;
             let answer = self.inner.correct(ask, budget).await;
-            // From a cache, or not sent at all.
-            if budget.spent().calls == before {
+            // The answer came from a cache, or the question was not sent.
+            if budget.spent().calls == calls_before {
                 self.asks.give_back();
             }
             answer

@@ -1,5 +1,5 @@
-//! One session of the server: the folder that the client works in, a record of its own, and
-//! the line that the first answer ends with.
+//! One session of the server: its tools work in the client's folder and keep a record of their
+//! own, and its first answer ends with a notice.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -12,21 +12,21 @@ use tokio::sync::OnceCell;
 use super::uri_decode;
 use crate::tools::{ToolReply, Toolbox};
 
-/// Opens the tools over a folder that the client names, and says in a line which folder they
-/// work in; `None` where that cannot be.
+/// Makes the tools for a folder that the client names, and a line that tells the model which folder
+/// they work in; `None` if the folder cannot be used.
 pub type Opener = Box<dyn Fn(&Path) -> Option<(Toolbox, String)> + Send + Sync>;
 
 /// How long a client may take to say what its roots are.
 const ROOTS_GRACE: Duration = Duration::from_secs(3);
 
-/// Where the calls of one session get their tools.
+/// The tools of one session, made at its first call.
 pub(super) struct SessionTools {
-    /// As the server was started.
+    /// The tools with which the server was started.
     toolbox: Toolbox,
     opener: Option<Arc<Opener>>,
     opening: String,
     session: OnceCell<Toolbox>,
-    /// What the next answer ends with.
+    /// A line that is appended to the next answer.
     pending_notice: Mutex<Option<String>>,
 }
 
@@ -55,7 +55,7 @@ impl SessionTools {
         Self { opener: Some(Arc::new(opener)), ..self.for_new_session() }
     }
 
-    /// The same for another session.
+    /// The same tools for a new session.
     pub(super) fn for_new_session(&self) -> Self {
         Self {
             opener: self.opener.clone(),
@@ -64,12 +64,13 @@ impl SessionTools {
         }
     }
 
-    /// The tools as the server was started: what they are called is the same in every folder.
+    /// The tools with which the server was started. Their names are the same in every folder.
     pub(super) fn toolbox(&self) -> &Toolbox {
         &self.toolbox
     }
 
-    /// Requests of the newer lifecycle over HTTP have no session: they share one record.
+    /// Whether a request belongs to no session and so shares one record with others, as requests of
+    /// the newer lifecycle over HTTP do.
     pub(super) fn is_shared(&self, context: &RequestContext<RoleServer>) -> bool {
         context.peer.peer_info().is_none() && self.opener.is_none()
     }
@@ -94,7 +95,7 @@ impl SessionTools {
         session.await.clone()
     }
 
-    /// Ends the first answer with what there is to say about the session.
+    /// Appends the session's notice to its first answer.
     pub(super) fn append_notice(&self, reply: &mut ToolReply) {
         let line = self.pending_notice.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(line) = line.filter(|line| !line.is_empty()) {
@@ -104,15 +105,15 @@ impl SessionTools {
     }
 }
 
-/// The folder that the client says it works in: of several, the first.
-#[expect(deprecated, reason = "the clients of today still say it this way")]
+/// The folder that the client names as its first root; `None` if it names none in time.
+#[expect(deprecated, reason = "current clients still name their roots this way")]
 async fn client_root(peer: &Peer<RoleServer>) -> Option<PathBuf> {
     let has_roots = peer.peer_info().is_some_and(|client| client.capabilities.roots.is_some());
     if !has_roots {
         return None;
     }
-    let asked = tokio::time::timeout(ROOTS_GRACE, peer.list_roots()).await;
-    let roots = asked.ok()?.ok()?.roots;
+    let answer = tokio::time::timeout(ROOTS_GRACE, peer.list_roots()).await;
+    let roots = answer.ok()?.ok()?.roots;
     let mut folders = roots.iter().filter_map(|root| root.uri.strip_prefix("file://"));
     folders.next().map(|path| PathBuf::from(uri_decode(path)))
 }

@@ -1,5 +1,5 @@
-//! Reads stdin on a separate thread and counts the bytes, to know what a client had sent before an
-//! answer went out.
+//! Reads stdin on a separate thread and counts the bytes, so that the server knows what a client
+//! had sent before an answer went out.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use tokio::io::AsyncRead;
 #[cfg(not(unix))]
 use crate::session::Received;
 
-/// How much of stdin has come in.
+/// Counts the bytes that have been read from stdin.
 #[derive(Debug, Default)]
 pub(crate) struct StdinCounter {
     #[cfg(unix)]
     read: std::sync::Mutex<u64>,
-    /// Whether the last read took all that a pipe holds, so that more may follow at once.
+    /// Whether the last read took as much as a full pipe holds, so that more may follow at once.
     #[cfg(unix)]
     was_full: std::sync::atomic::AtomicBool,
 }
@@ -36,14 +36,14 @@ mod unix {
     use super::StdinCounter;
     use crate::session::{FULL_PIPE, Received, bytes_received};
 
-    /// One read.
+    /// The most bytes of one read.
     const CHUNK: usize = 64 << 10;
 
-    /// How often, and how long each time, the rest of a long text is waited for.
+    /// How often and at which interval `received` checks whether a client still writes.
     const MAX_POLLS: usize = 20;
     const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
-    /// What the thread has read.
+    /// Hands out the chunks that the thread has read.
     pub(crate) struct StdinReader {
         from: mpsc::Receiver<Vec<u8>>,
         chunk: Vec<u8>,
@@ -70,8 +70,8 @@ mod unix {
     }
 
     impl StdinCounter {
-        /// How much has come in, read or not. A client that was found writing more than a
-        /// pipe holds gets a moment to write the rest.
+        /// How many bytes the client has sent, whether they are read or still in the pipe. If the
+        /// client has just filled the pipe, this first gives it a moment to write the rest.
         pub(crate) fn received(&self) -> Received {
             for _ in 0..MAX_POLLS {
                 if !self.was_full.load(Ordering::Acquire) {
@@ -84,47 +84,49 @@ mod unix {
         }
     }
 
+    /// Starts the thread that reads stdin.
     pub(super) fn open() -> io::Result<(StdinReader, Arc<StdinCounter>)> {
         let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-        let intake = Arc::new(StdinCounter::default());
+        let counter = Arc::new(StdinCounter::default());
         let (to, from) = mpsc::channel(1024);
-        let counted = intake.clone();
+        let thread_counter = counter.clone();
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
             loop {
-                // Waits without the lock; what is there is then counted as it is taken.
+                // Wait without the lock. The read itself holds it, so that no byte is both out of
+                // the pipe and uncounted.
                 if let Err(error) = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None)
                     && error != rustix::io::Errno::INTR
                 {
                     return;
                 }
                 let mut chunk = vec![0; CHUNK];
-                let mut read = counted.read.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut total = thread_counter.read.lock().unwrap_or_else(PoisonError::into_inner);
                 let count = match stdin.read(&mut chunk) {
                     Ok(0) => return,
                     Ok(count) => count,
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                     Err(_) => return,
                 };
-                *read += count as u64;
-                counted.was_full.store(count as u64 >= FULL_PIPE, Ordering::Release);
-                drop(read);
+                *total += count as u64;
+                thread_counter.was_full.store(count as u64 >= FULL_PIPE, Ordering::Release);
+                drop(total);
                 chunk.truncate(count);
                 if to.blocking_send(chunk).is_err() {
                     return;
                 }
             }
         })?;
-        Ok((StdinReader { from, chunk: Vec::new(), taken: 0 }, intake))
+        Ok((StdinReader { from, chunk: Vec::new(), taken: 0 }, counter))
     }
 }
 
-/// Opens stdin.
+/// Opens stdin for reading, together with the counter of its bytes.
 #[cfg(unix)]
 pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<StdinCounter>)> {
     unix::open()
 }
 
-/// Opens stdin.
+/// Opens stdin for reading, together with the counter of its bytes.
 #[cfg(not(unix))]
 pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<StdinCounter>)> {
     Ok((tokio::io::stdin(), Arc::default()))
@@ -132,7 +134,7 @@ pub(crate) fn open() -> std::io::Result<(impl AsyncRead + Unpin + Send, Arc<Stdi
 
 #[cfg(not(unix))]
 impl StdinCounter {
-    /// Nothing is known of what waits.
+    /// Always `Unsupported`: this system does not say how many bytes a pipe holds.
     pub(crate) fn received(&self) -> Received {
         Received::Unsupported
     }

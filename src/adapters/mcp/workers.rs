@@ -1,8 +1,8 @@
 //! Runs calls on a bounded number of separate threads, so that a slow call never keeps the server
 //! from reading what its client sends.
 //!
-//! A call that no client waits for any more stops at the next point where it would wait itself,
-//! in the loops of the matcher, and before it writes; until then it keeps its thread.
+//! A call that no client waits for any more stops at its next `await`, in the loops of the matcher,
+//! and before it writes; until then it keeps its thread.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::matching::budget;
 
-/// How many calls are worked on at once, of all sessions of a process: twice the
-/// processors, and not fewer than this.
+/// The number of threads for the calls of all sessions is twice the number of processors, and at
+/// least this.
 const MIN_CALLS: usize = 4;
 
 /// A bounded number of threads for calls. Cheap to clone.
@@ -27,8 +27,8 @@ impl Workers {
         Self(Arc::new(Semaphore::new(MIN_CALLS.max(2 * processors))))
     }
 
-    /// Does the work on a thread of its own. `None`: it panicked. Dropping the future stops
-    /// the work where it waits.
+    /// Runs the work on a separate thread and returns its result, or `None` if it panicked.
+    /// Dropping the future stops the work at its next `await`.
     pub(super) async fn run<T, F, W>(&self, work: W) -> Option<T>
     where
         T: Send + 'static,
@@ -40,26 +40,26 @@ impl Workers {
         // Dropped together with this future, which cancels the work.
         let (_cancel, cancelled) = oneshot::channel::<()>();
         let on_drop = CancelOnDrop(Arc::default());
-        let withdrawn = on_drop.0.clone();
-        let done = tokio::task::spawn_blocking(move || {
+        let is_cancelled = on_drop.0.clone();
+        let task = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            budget::run_until_cancelled(withdrawn, || {
+            budget::run_until_cancelled(is_cancelled, || {
                 runtime.block_on(async {
                     tokio::select! {
                         biased;
                         _ = cancelled => None,
-                        done = work() => Some(done),
+                        result = work() => Some(result),
                     }
                 })
             })
         });
-        let done = done.await.ok().flatten();
+        let result = task.await.ok().flatten();
         drop(on_drop);
-        done
+        result
     }
 }
 
-/// Says that no client waits, once it is dropped.
+/// Sets its flag when it is dropped, which tells the matcher that no client waits any more.
 struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
@@ -76,8 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// One thread for everything that is not a call: if a call took it, nothing else would
-    /// be seen_answers.
+    /// The runtime has one thread: if a call took it, nothing else could run.
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_that_never_waits_takes_no_thread_of_the_server() {
         let workers = Workers::new();

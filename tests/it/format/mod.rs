@@ -139,7 +139,7 @@ fn what_rustfmt_cannot_parse_is_written_as_it_is_and_told() {
     let reply = project.edit("a.rs", "    b();", "    b(;");
     assert_eq!(project.text("a.rs"), RUST.replace("b();", "b(;"));
     let text = message(&reply);
-    assert!(text.contains("not formatted, since `rustfmt` failed: it ended with 1: "), "{text}");
+    assert!(text.contains("not formatted, since `rustfmt` failed: it exited with code 1: "), "{text}");
     assert!(text.contains("new syntax error at line 2"), "{text}");
     let other = project.edit("a.py", "1", "2");
     assert_eq!(project.text("a.py"), "a  =  2\n", "no formatter for this language");
@@ -176,14 +176,14 @@ fn black_formats_python() {
 fn a_formatter_that_fails_changes_nothing() {
     let project = Project::new(&[("a.rs", RUST)], "");
     for (name, script, why) in [
-        ("crash", "cat > /dev/null; echo 'no idea' >&2; exit 3", "it ended with 3: no idea"),
+        ("crash", "cat > /dev/null; echo 'no idea' >&2; exit 3", "it exited with code 3: no idea"),
         ("kill", "kill -9 $$", "it was killed"),
         ("bytes", "cat > /dev/null; printf 'fn a() \\377\\376'", "its output is not UTF-8"),
         ("empty", "cat > /dev/null", "its output is empty"),
         ("blank", "cat > /dev/null; printf '\\n\\n  \\n'", "its output is empty"),
-        ("nul", "cat > /dev/null; printf 'a\\000b'", "its output holds a NUL character"),
+        ("nul", "cat > /dev/null; printf 'a\\000b'", "its output contains a NUL character"),
         ("endless", "yes", "its output is larger than"),
-        ("deaf", "exit 4", "it ended with 4"),
+        ("deaf", "exit 4", "it exited with code 4"),
     ] {
         let path = project.script(name, script);
         project.configure(&format!(
