@@ -1,7 +1,7 @@
-//! Shared values in Redis or Valkey. The only module that names the library.
+//! Shared values in Redis or Valkey. No other module uses the `redis` library.
 //!
-//! One connection for all requests, made when it is first needed. A request that fails, or
-//! whose caller has left, ends it, and the next one makes another.
+//! All requests use one connection, which is opened when it is first needed. A request that fails
+//! or is dropped closes it, and the next request opens a new one.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,18 +13,19 @@ use tokio::sync::Mutex;
 
 use crate::port::{BoxFuture, SharedError, SharedValues, TokenBucket};
 
-/// Longer values are not ours, and are not read to their end.
+/// How many bytes of a value are read; restitch stores no longer ones.
 const MAX_VALUE_BYTES: isize = 2 << 20;
 
-/// Compares, then sets (with a time to live) or removes.
+/// A Lua script: if the value equals `ARGV[1]`, it sets the value to `ARGV[2]` for `ARGV[3]`
+/// milliseconds, or deletes it if `ARGV[3]` is missing.
 const REPLACE: &str = "\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 if ARGV[3] then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) else redis.call('DEL', KEYS[1]) end
 return 1";
 
-/// Takes a token out of each bucket, or none and says how many milliseconds are missing. The
-/// server's clock is the clock of all. A bucket is kept until it would be full again; one that was
-/// last used in the future is none.
+/// A Lua script: takes one token from every bucket and returns 0; or, if a bucket is empty, takes
+/// none and returns the milliseconds to wait. All processes use the server's clock. A bucket is
+/// stored until it would be full again; one with a time in the future is ignored.
 const TAKE: &str = "\
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + tonumber(time[2]) / 1000
@@ -48,11 +49,12 @@ for i, key in ipairs(KEYS) do
 end
 return 0";
 
-/// A server of shared values.
+/// Stores shared values on a Redis or Valkey server.
 pub struct RedisValues {
     client: Client,
+    /// The open connection and its number.
     connection: Mutex<Option<(u64, MultiplexedConnection)>>,
-    /// Connections with a smaller number are not used again.
+    /// Connections with a smaller number have failed and are not used again.
     oldest_usable: AtomicU64,
 }
 
@@ -62,22 +64,22 @@ impl fmt::Debug for RedisValues {
     }
 }
 
-/// What a server says of itself.
+/// What a server reports about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerInfo {
-    /// `redis` or `valkey`, and its version.
+    /// `redis` or `valkey`, and the version.
     pub server: String,
-    /// How long a request took.
+    /// How long one request took.
     pub took: Duration,
-    /// The memory that it may use; 0 for all there is.
+    /// The bytes of memory that the server may use; 0 for no limit.
     pub max_memory: u64,
-    /// What it does when that is used up.
+    /// What the server does when its memory is used up.
     pub policy: String,
-    /// Reads that found something, and that did not, of all its clients.
+    /// How many reads of all its clients found a value, and how many did not.
     pub reads: (u64, u64),
 }
 
-/// Ends the connection when it is dropped before its request is through.
+/// Retires the connection if it is dropped before its request is complete.
 struct ConnectionGuard<'a> {
     values: &'a RedisValues,
     number: u64,
@@ -97,10 +99,10 @@ impl RedisValues {
     /// Takes an address such as `redis://HOST:PORT`, `rediss://` with TLS, or `unix:///SOCKET`.
     /// Nothing is sent yet.
     pub fn new(url: &str) -> Result<Self, String> {
-        // Ignored when another part of the program was first: then there is one already.
+        // This fails only if a provider is installed already, which then serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::open(url.trim()).map_err(|error| {
-            // The whole error may repeat the address, and the address may hold a password.
+            // Quote only the detail: the whole error may repeat the address with its password.
             format!(
                 "it is not an address of a Redis server ({}); use redis://HOST:PORT, rediss:// for TLS, or unix:///SOCKET",
                 error.detail().unwrap_or("it cannot be read")
@@ -109,12 +111,12 @@ impl RedisValues {
         Ok(Self { client, connection: Mutex::new(None), oldest_usable: AtomicU64::new(0) })
     }
 
-    /// Where it is, without user and password.
+    /// The server's address without user and password.
     pub fn address(&self) -> String {
         self.client.get_connection_info().addr().to_string()
     }
 
-    /// Whether what is sent can be read on its way.
+    /// Whether values are sent over a network without encryption.
     pub fn is_unencrypted(&self) -> bool {
         match self.client.get_connection_info().addr() {
             ConnectionAddr::Tcp(host, _) => {
@@ -125,6 +127,7 @@ impl RedisValues {
         }
     }
 
+    /// The open connection and its number, or a new connection if there is none that works.
     async fn connection(&self) -> Result<(u64, MultiplexedConnection), RedisError> {
         let mut current = self.connection.lock().await;
         let oldest_usable = self.oldest_usable.load(Ordering::Acquire);
@@ -134,7 +137,7 @@ impl RedisValues {
             return Ok((*number, connection.clone()));
         }
         *current = None;
-        // The caller has a deadline of its own.
+        // No timeouts here: each caller has its own deadline.
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         let fresh = self.client.get_multiplexed_async_connection_with_config(&config).await?;
@@ -142,11 +145,12 @@ impl RedisValues {
         Ok((oldest_usable, fresh))
     }
 
+    /// Sends one command and reads its answer.
     async fn send<T: FromRedisValue>(&self, command: &redis::Cmd) -> Result<T, RedisError> {
         let (number, mut connection) = self.connection().await?;
         let mut guard = ConnectionGuard { values: self, number, is_complete: false };
         let result = command.query_async(&mut connection).await;
-        // What the server says no to does not make the connection a bad one.
+        // An error code is an answer of the server, so the connection still works.
         guard.is_complete = match &result {
             Ok(_) => true,
             Err(error) => error.code().is_some() && !error.is_unrecoverable_error(),
@@ -154,7 +158,7 @@ impl RedisValues {
         result
     }
 
-    /// Asks the server about itself.
+    /// Asks the server for its version, its memory limits and its reads.
     pub async fn server_info(&self) -> Result<ServerInfo, SharedError> {
         let _: Value = self.send(&redis::cmd("PING")).await.map_err(shared_error)?;
         let start = Instant::now();
@@ -168,7 +172,7 @@ impl RedisValues {
         let server = match (field("valkey_version"), field("redis_version")) {
             (Some(version), _) => format!("valkey {version}"),
             (None, Some(version)) => format!("redis {version}"),
-            (None, None) => "a server that does not say its version".to_owned(),
+            (None, None) => "a server that does not report its version".to_owned(),
         };
         Ok(ServerInfo {
             server,
@@ -180,15 +184,16 @@ impl RedisValues {
     }
 }
 
-/// What a failure means for sharing.
+/// Sorts an error into those of a full server and all others.
 fn shared_error(error: RedisError) -> SharedError {
     match error.code() {
-        // No memory left, no disk left, or a copy that takes no writes.
+        // Out of memory, out of disk space, or a replica that accepts no writes.
         Some("OOM" | "MISCONF" | "READONLY" | "NOREPLICAS") => SharedError::Full(error.to_string()),
         _ => SharedError::Unavailable(error.to_string()),
     }
 }
 
+/// A time to live in milliseconds, at least 1, since the server rejects 0.
 fn millis(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1)
 }
@@ -200,7 +205,7 @@ impl SharedValues for RedisValues {
             command.arg(name).arg(0).arg(MAX_VALUE_BYTES);
             match self.send::<Vec<u8>>(&command).await {
                 Ok(bytes) => Ok(Some(bytes).filter(|bytes| !bytes.is_empty())),
-                // A list or the like is nothing of ours: it goes.
+                // restitch stores only strings, so a value of another type is deleted.
                 Err(error) if error.code() == Some("WRONGTYPE") => {
                     let deleted = self.send::<u64>(redis::cmd("DEL").arg(name)).await;
                     deleted.map(|_| None).map_err(shared_error)

@@ -1,9 +1,9 @@
-//! Any server that speaks OpenAI's chat completions, by async-openai. The only module
-//! that names it.
+//! A client for servers with OpenAI's chat completions API, built on async-openai. No other module
+//! uses that library.
 //!
-//! The library's own retries and error types lose what is needed here (statuses of
-//! foreign error bodies, deadlines, sizes), so every request goes through a tower
-//! service of ours, which answers with the body of a success or with a [`WireError`].
+//! Its own retries and error types lose what is needed here: the status of an error whose body has
+//! another format, deadlines and sizes. So every request goes through our tower service, which
+//! answers with the body of a success or with a [`WireError`].
 
 mod profile;
 mod wire;
@@ -26,14 +26,14 @@ pub use profile::{
 };
 pub use wire::{WireError, WireLimits};
 
-/// Where OpenAI itself listens.
+/// The base URL of OpenAI's own API.
 pub const DEFAULT_BASE_URL: &str = "https://api.openai.com/v1";
-/// The model when none is named.
+/// The model that is used if none is named.
 pub const DEFAULT_MODEL: &str = "gpt-4o-mini";
-/// What a model that thinks gets on top of what its answer needs.
+/// How many tokens a reasoning model may use beyond those that its answer needs.
 const REASONING_TOKENS: u32 = 8192;
 
-/// Where the model is.
+/// The server and the model that are asked.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// The base URL, up to `/v1`.
@@ -74,23 +74,23 @@ impl OpenAi {
     /// Prepares a client; nothing is sent.
     pub fn new(endpoint: Endpoint, limits: WireLimits) -> Result<Self, WireError> {
         let base_url = endpoint.base_url.trim().trim_end_matches('/').to_owned();
-        let plain = base_url.starts_with("http://") || base_url.starts_with("https://");
-        if !plain || base_url.contains(char::is_whitespace) {
+        let is_http = base_url.starts_with("http://") || base_url.starts_with("https://");
+        if !is_http || base_url.contains(char::is_whitespace) {
             return Err(WireError::Setup(format!("`{base_url}` is not an http(s) URL")));
         }
         let key = endpoint.api_key.clone().unwrap_or_default();
-        // The library would panic on a key that is no header value.
+        // async-openai panics on a key that is not a valid header value.
         if HeaderValue::from_str(&key).is_err() {
             return Err(WireError::Setup(
                 "the API key contains a line break or another character that HTTP does not allow"
                     .into(),
             ));
         }
-        // Ignored when another part of the program was first: then there is one already.
+        // This fails only if a provider is installed already, which then serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut http = reqwest::Client::builder();
         if is_loopback(&base_url) {
-            // A proxy would look for the server on its own machine.
+            // A proxy would resolve a loopback address on the proxy's machine.
             http = http.no_proxy();
         }
         let http = http
@@ -119,43 +119,45 @@ impl OpenAi {
         })
     }
 
-    /// Remembers elsewhere than in the process what the server lacks.
+    /// Keeps what is learnt about the server in `profiles`, in place of the process's memory.
     #[must_use]
     pub fn with_profile_store(mut self, profiles: Arc<dyn ProfileStore>) -> Self {
         self.profiles = profiles;
         self
     }
 
-    /// Asks before each request whether it may be sent.
+    /// Asks `gate` before each request whether the request may be sent.
     #[must_use]
     pub fn with_gate(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gate = Some(gate);
         self
     }
 
-    /// The endpoint.
+    /// The server and the model that are asked.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// How the server is asked, as far as is known by now.
+    /// How requests to the server are formed, from what is known about it so far.
     pub fn profile(&self) -> ServerProfile {
-        let known = self.profiles.load(&self.name());
-        known.unwrap_or_else(|| ServerProfile::initial(&self.endpoint.base_url))
+        let stored = self.profiles.load(&self.name());
+        stored.unwrap_or_else(|| ServerProfile::initial(&self.endpoint.base_url))
     }
 
+    /// Stores a profile that the server has accepted.
     fn remember(&self, profile: ServerProfile) {
         if self.profiles.load(&self.name()) != Some(profile) {
-            tracing::debug!(?profile, "this is how the server is asked from now on");
+            tracing::debug!(?profile, "further requests are formed like this");
             self.profiles.save(&self.name(), profile);
         }
     }
 
+    /// The base URL and the model, as a key for profiles and caches.
     fn name(&self) -> String {
         format!("{} {}", self.endpoint.base_url, self.endpoint.model)
     }
 
-    /// Sends one chat completion request, once, and answers with the body.
+    /// Sends one chat completion request without retries and returns the body of the answer.
     pub async fn post(&self, body: &Value) -> Result<Value, WireError> {
         let answer: Result<Value, OpenAIError> = self.client.chat().create_byot(body).await;
         answer.map_err(|error| match error {
@@ -170,8 +172,8 @@ impl OpenAi {
         })
     }
 
-    /// Sends a prompt of about so many bytes, of which nothing is asked, and says how many
-    /// tokens the server counted; 0 when it does not count.
+    /// Sends filler text of about `bytes` bytes and returns the number of tokens that the server
+    /// counted; 0 if the server does not count.
     pub async fn probe_prompt(&self, bytes: usize) -> Result<u64, WireError> {
         let mut text = String::from("Answer with one word: yes.\n");
         for line in 0.. {
@@ -189,6 +191,7 @@ impl OpenAi {
         Ok(answer["usage"]["prompt_tokens"].as_u64().unwrap_or(0))
     }
 
+    /// Sets the field of the request that limits the answer's length.
     fn limit_answer(body: &mut Value, profile: ServerProfile, tokens: u32) {
         match profile.cap {
             AnswerCap::MaxTokens => body["max_tokens"] = tokens.into(),
@@ -197,18 +200,19 @@ impl OpenAi {
         }
     }
 
+    /// The JSON body of a request, in the form that the profile asks for.
     fn body(&self, request: &ChatRequest, profile: ServerProfile) -> Value {
         let schema = &request.schema;
         let mut system = request.system.clone();
         let format = match profile.mode {
             AnswerMode::StrictSchema => {
-                let bounded = match profile.unbounded_numbers {
+                let schema = match profile.unbounded_numbers {
                     true => without_number_bounds(schema),
                     false => schema.clone(),
                 };
                 Some(json!({
                     "type": "json_schema",
-                    "json_schema": {"name": request.schema_name, "schema": bounded, "strict": true},
+                    "json_schema": {"name": request.schema_name, "schema": schema, "strict": true},
                 }))
             }
             AnswerMode::Schema => Some(json!({
@@ -235,28 +239,29 @@ impl OpenAi {
         if let Some(format) = format {
             body["response_format"] = format;
         }
-        // The likeliest answer, and the same one again.
+        // Temperature 0 gives the likeliest answer, and the same answer each time.
         if !profile.own_temperature {
             body["temperature"] = 0.into();
         }
-        let thoughts = if profile.thinks { REASONING_TOKENS } else { 0 };
-        Self::limit_answer(&mut body, profile, request.answer_tokens.saturating_add(thoughts));
+        let reasoning_tokens = if profile.thinks { REASONING_TOKENS } else { 0 };
+        let tokens = request.answer_tokens.saturating_add(reasoning_tokens);
+        Self::limit_answer(&mut body, profile, tokens);
         body
     }
 
-    /// Sends within the budget, with repetitions where they may help.
+    /// Sends a request within the budget, and again after an error that may be temporary.
     async fn send(&self, body: &Value, budget: &Budget) -> Result<Value, Failure> {
         let size = u64::try_from(body.to_string().len()).unwrap_or(u64::MAX);
-        let mut tried = 0;
+        let mut attempts = 0;
         loop {
             if let Some(gate) = self.gate.as_ref().filter(|_| budget.has_requests()) {
-                let passed = gate.pass(budget.deadline()).await;
-                passed.map_err(|why| Failure::Final(ChatError::RateLimited(why)))?;
+                let permission = gate.pass(budget.deadline()).await;
+                permission.map_err(|why| Failure::Final(ChatError::RateLimited(why)))?;
             }
             if !budget.take_request() {
                 return Err(Failure::Final(ChatError::Budget));
             }
-            tried += 1;
+            attempts += 1;
             budget.record(|spent| spent.prompt_bytes += size);
             let answer = timeout_at(budget.deadline(), self.post(body))
                 .await
@@ -271,8 +276,9 @@ impl OpenAi {
                 }
                 _ => Duration::from_millis(250),
             };
-            let in_time = Instant::now() + wait < budget.deadline();
-            if !error.is_retryable() || tried >= self.limits.attempts || !in_time {
+            let has_time = Instant::now() + wait < budget.deadline();
+            let may_retry = error.is_retryable() && attempts < self.limits.attempts && has_time;
+            if !may_retry {
                 return Err(Failure::from_wire(&error));
             }
             tracing::info!(error = error.kind(), wait_ms = wait.as_millis(), "asking again");
@@ -280,6 +286,8 @@ impl OpenAi {
         }
     }
 
+    /// Asks until the model gives a usable answer, each time in a simpler form if the server rejects
+    /// the form or the answer cannot be used.
     async fn complete(
         &self,
         request: &ChatRequest,
@@ -287,18 +295,18 @@ impl OpenAi {
         is_usable: &(dyn Fn(&str) -> bool + Sync),
     ) -> Result<ChatReply, ChatError> {
         let mut profile = self.profile();
-        // If the reason of a rejection is a guess, the simpler form is remembered only once the
+        // If the reason for a rejection is a guess, the simpler form is remembered only once the
         // server accepts it.
         let mut guessed = false;
-        // An answer that was cut off says nothing about its server.
+        // After an answer that was cut off, nothing more is remembered: its form may not be at fault.
         let mut was_cut_off = false;
-        let mut unreadable = 0;
+        let mut unusable_answers = 0;
         loop {
             let body = self.body(request, profile);
             let answer = match self.send(&body, budget).await {
                 Ok(answer) => answer,
                 Err(Failure::Final(error)) => return Err(error),
-                // Not a failure of the server: it does not know this form.
+                // The server works but does not know this form.
                 Err(Failure::Unsupported(limitation, why)) => {
                     let Some(simpler) = profile.without(limitation) else {
                         return Err(ChatError::Failed(why));
@@ -315,13 +323,13 @@ impl OpenAi {
                     continue;
                 }
             };
-            // Whatever the model answered, the server accepts this form and not the previous one.
+            // Whatever the answer says, the server has accepted this form and not the previous one.
             if guessed && !was_cut_off {
                 self.remember(profile);
             }
             guessed = false;
             count_tokens(&answer, budget);
-            let (next, trouble) = match answer_text(&answer) {
+            let (next_profile, problem) = match answer_text(&answer) {
                 Ok(content) if is_usable(&content) => {
                     if !was_cut_off {
                         self.remember(profile);
@@ -340,12 +348,11 @@ impl OpenAi {
                 }
                 Err(UnusableAnswer::Other(why)) => (profile.without(Limitation::AnswerFormat), why),
             };
-            unreadable += 1;
-            match next {
-                Some(next) if unreadable < self.limits.attempts && budget.has_requests() => {
-                    profile = next;
-                }
-                _ => return Err(ChatError::Failed(trouble)),
+            unusable_answers += 1;
+            let may_retry = unusable_answers < self.limits.attempts && budget.has_requests();
+            match next_profile {
+                Some(next_profile) if may_retry => profile = next_profile,
+                _ => return Err(ChatError::Failed(problem)),
             }
         }
     }
@@ -354,15 +361,16 @@ impl OpenAi {
 const UNREADABLE: &str = "the model's answer cannot be read";
 const CUT_OFF: &str = "the model's answer was cut off: it is longer than any answer needs to be";
 
-/// Why a request has no answer.
+/// Why a request got no answer.
 enum Failure {
-    /// The server may take another one.
+    /// The server does not support the form of the request, but may accept another one.
     Unsupported(Limitation, String),
-    /// No other form will help.
+    /// No other form of the request can help.
     Final(ChatError),
 }
 
 impl Failure {
+    /// Whether another form of the request may avoid this error.
     fn from_wire(error: &WireError) -> Self {
         match (error, error.limitation()) {
             (WireError::Timeout(_), _) => Self::Final(ChatError::Timeout(error.to_string())),
@@ -377,12 +385,12 @@ impl Failure {
 
 /// The schema without the keywords that limit numbers.
 fn without_number_bounds(schema: &Value) -> Value {
+    let is_bound =
+        |name: &str, value: &Value| value.is_number() && matches!(name, "minimum" | "maximum");
     match schema {
         Value::Object(fields) => fields
             .iter()
-            .filter(|(name, value)| {
-                !(value.is_number() && matches!(name.as_str(), "minimum" | "maximum"))
-            })
+            .filter(|(name, value)| !is_bound(name, value))
             .map(|(name, value)| (name.clone(), without_number_bounds(value)))
             .collect::<serde_json::Map<_, _>>()
             .into(),
@@ -406,6 +414,7 @@ impl ChatModel for OpenAi {
     }
 }
 
+/// Adds the tokens that the server counted to the budget's record.
 fn count_tokens(answer: &Value, budget: &Budget) {
     let count = |name: &str| answer["usage"][name].as_u64().unwrap_or(0);
     let (prompt, completion) = (count("prompt_tokens"), count("completion_tokens"));
@@ -415,24 +424,24 @@ fn count_tokens(answer: &Value, budget: &Budget) {
     });
 }
 
-/// Why an answer holds nothing to read.
+/// Why an answer cannot be used.
 enum UnusableAnswer {
-    /// It reached the limit of its length.
+    /// The answer reached the limit of its length.
     CutOff {
-        /// In thoughts, before the answer itself.
+        /// Whether the model was reasoning, so that a higher limit may help.
         thinking: bool,
     },
-    /// For another reason.
+    /// Any other reason, in words.
     Other(String),
 }
 
-/// The text of the first choice, wherever the server puts it.
+/// The text of the first choice, whether the server sends it as a string or in parts.
 fn answer_text(answer: &Value) -> Result<String, UnusableAnswer> {
     let unusable = |why: &str| Err(UnusableAnswer::Other(why.to_owned()));
     let choice = &answer["choices"][0];
     let message = &choice["message"];
     if message["role"] != "assistant" {
-        return unusable("the server's answer is not a chat completion of an assistant");
+        return unusable("the server's answer is not a chat completion with the role `assistant`");
     }
     if let Some(refusal) = message["refusal"].as_str().filter(|text| !text.is_empty()) {
         return unusable(&format!("the model refused: {}", clip(refusal)));
@@ -445,21 +454,21 @@ fn answer_text(answer: &Value) -> Result<String, UnusableAnswer> {
         _ => String::new(),
     };
     if choice["finish_reason"] == "length" {
-        let thoughts = &answer["usage"]["completion_tokens_details"]["reasoning_tokens"];
-        let thinking = ["reasoning_content", "reasoning"]
-            .iter()
-            .any(|field| message[*field].as_str().is_some_and(|text| !text.is_empty()))
-            || thoughts.as_u64().is_some_and(|tokens| tokens > 0)
-            || text.contains("<think>") && !text.contains("</think>");
+        let has_text = |field: &str| message[field].as_str().is_some_and(|text| !text.is_empty());
+        let has_reasoning_text = ["reasoning_content", "reasoning"].into_iter().any(has_text);
+        let reasoning_tokens = &answer["usage"]["completion_tokens_details"]["reasoning_tokens"];
+        let has_reasoning_tokens = reasoning_tokens.as_u64().is_some_and(|tokens| tokens > 0);
+        let is_inside_think_tag = text.contains("<think>") && !text.contains("</think>");
+        let thinking = has_reasoning_text || has_reasoning_tokens || is_inside_think_tag;
         return Err(UnusableAnswer::CutOff { thinking });
     }
     if text.trim().is_empty() {
-        return unusable("the server's answer holds no text");
+        return unusable("the server's answer contains no text");
     }
     Ok(text)
 }
 
-/// Whether an address is on this machine.
+/// Whether the host of a URL is this machine.
 fn is_loopback(url: &str) -> bool {
     let Ok(url) = reqwest::Url::parse(url) else { return false };
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);

@@ -1,23 +1,23 @@
-//! How requests to a server are formed. Servers differ in which fields they accept; a rejected one
-//! is learnt from the error and remembered.
+//! How requests to a server are formed. Servers differ in the fields they accept: which one a
+//! server rejects is read from its error and remembered.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-/// How an answer's form is asked for, from the strictest to the plainest.
+/// How a request asks for the form of the answer, from the strictest way to the simplest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerMode {
-    /// A JSON schema, strict.
+    /// By a JSON schema with `strict` set.
     #[default]
     StrictSchema,
-    /// A JSON schema, without keywords that limit numbers.
+    /// By a JSON schema without keywords that limit numbers, and without `strict`.
     Schema,
-    /// Any JSON object; the schema is in the prompt.
+    /// As any JSON object; the schema is in the prompt.
     JsonObject,
-    /// Text; the schema is in the prompt.
+    /// As text; the schema is in the prompt.
     Text,
 }
 
@@ -25,7 +25,7 @@ impl AnswerMode {
     /// Every mode, strictest first.
     pub const ALL: &[Self] = &[Self::StrictSchema, Self::Schema, Self::JsonObject, Self::Text];
 
-    /// Its name, as it is remembered and shown.
+    /// The mode's name in stored profiles and in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::StrictSchema => "strict_schema",
@@ -35,25 +35,26 @@ impl AnswerMode {
         }
     }
 
+    /// The next mode in order; `None` after the simplest.
     pub(super) fn next_simpler(self) -> Option<Self> {
         Self::ALL.iter().copied().find(|mode| *mode > self)
     }
 }
 
-/// The field that says how long an answer may become.
+/// The field of a request that limits the length of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerCap {
     /// `max_tokens`, which nearly every server knows.
     #[default]
     MaxTokens,
-    /// `max_completion_tokens`, which OpenAI's own models want.
+    /// `max_completion_tokens`, which OpenAI's own models require.
     MaxCompletionTokens,
-    /// The server takes neither.
+    /// No field: the server accepts neither.
     None,
 }
 
-/// What is sent to a server and model.
+/// The form of the requests to one model on one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerProfile {
@@ -61,11 +62,11 @@ pub struct ServerProfile {
     pub mode: AnswerMode,
     /// How the answer's length is limited.
     pub cap: AnswerCap,
-    /// The server's schemas take no keywords that limit numbers.
+    /// The server rejects schemas with keywords that limit numbers.
     pub unbounded_numbers: bool,
-    /// The model takes no other temperature than its own.
+    /// The model rejects any temperature other than its default.
     pub own_temperature: bool,
-    /// The model thinks before it answers, and its thoughts count as part of the answer.
+    /// The model reasons before it answers, and its reasoning counts as part of the answer.
     pub thinks: bool,
 }
 
@@ -77,7 +78,7 @@ impl ServerProfile {
         Self { cap, ..Self::default() }
     }
 
-    /// How to ask a server that lacks this; `None` when nothing simpler is left.
+    /// The profile for a server with this limitation; `None` if no simpler form is left.
     pub(super) fn without(self, limitation: Limitation) -> Option<Self> {
         let simpler = |mode: AnswerMode| Self { mode, ..self };
         match limitation {
@@ -105,67 +106,67 @@ impl ServerProfile {
     }
 }
 
-/// What a server does not have or know, as far as its error says.
+/// What a server rejects or lacks, as far as its error says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Limitation {
-    /// Room: the prompt is longer than its context.
+    /// The prompt is longer than the model's context.
     PromptLength,
-    /// The field that limits the answer's length.
+    /// The server rejects the field that limits the answer's length.
     LengthField,
-    /// A choice of the temperature.
+    /// The model rejects the temperature.
     Temperature,
-    /// Schemas that limit numbers.
+    /// The server rejects schemas with keywords that limit numbers.
     NumberBounds,
-    /// Schemas, but it says that it has `json_object`.
+    /// The server rejects schemas, but its error offers `json_object`.
     JsonSchema,
-    /// This form of answers.
+    /// The server rejects the way in which the request asks for the form of the answer.
     AnswerFormat,
-    /// Something, most likely the form: the error says nothing.
+    /// The error does not say what is wrong; most likely it is the form of the answer.
     Unknown,
 }
 
 impl Limitation {
-    /// Reads it off an error. The words come first, since servers and proxies disagree
-    /// about which status means what.
+    /// Reads the limitation from an error. The words of the error come before its status, since
+    /// servers and proxies use the same status for different errors.
     pub(super) fn from_error(status: u16, body: &str) -> Option<Self> {
-        // Who may not ask, or not now, learns nothing about the form.
+        // Errors of access, payment and rate say nothing about the form.
         if matches!(status, 401 | 402 | 403 | 429) {
             return None;
         }
         let text = body.to_ascii_lowercase();
-        let any = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        let no_room = any(&["context_length_exceeded", "exceed_context_size"])
-            || any(&["context length", "context size", "context window", "maximum context"])
-            || (any(&["context"]) && any(&["overflow", "exceed", "too long", "larger than"]));
-        if no_room || status == 413 {
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let is_too_long = has(&["context_length_exceeded", "exceed_context_size"])
+            || has(&["context length", "context size", "context window", "maximum context"])
+            || (has(&["context"]) && has(&["overflow", "exceed", "too long", "larger than"]));
+        if is_too_long || status == 413 {
             return Some(Self::PromptLength);
         }
-        if any(&["max_tokens", "max_completion_tokens"]) {
+        if has(&["max_tokens", "max_completion_tokens"]) {
             return Some(Self::LengthField);
         }
-        if any(&["temperature"]) {
+        if has(&["temperature"]) {
             return Some(Self::Temperature);
         }
-        if any(&["schema", "response_format", "grammar"]) && any(&["minimum", "maximum"]) {
+        if has(&["schema", "response_format", "grammar"]) && has(&["minimum", "maximum"]) {
             return Some(Self::NumberBounds);
         }
-        if any(&["json_object"]) {
+        if has(&["json_object"]) {
             return Some(Self::JsonSchema);
         }
-        if any(&["response_format", "json_schema", "structured output", "guided_json", "grammar"]) {
+        if has(&["response_format", "json_schema", "structured output", "guided_json", "grammar"]) {
             return Some(Self::AnswerFormat);
         }
-        let no_model = any(&["invalid model", "unknown model"])
-            || any(&["model"]) && any(&["not found", "not exist"]);
-        if no_model {
+        let is_unknown_model = has(&["invalid model", "unknown model"])
+            || has(&["model"]) && has(&["not found", "not exist"]);
+        if is_unknown_model {
             return None;
         }
         matches!(status, 400 | 404 | 415 | 422 | 501).then_some(Self::Unknown)
     }
 }
 
-/// Stores profiles of servers and models, also beyond the process.
+/// Stores the profiles of servers and models, for this process or longer.
 pub trait ProfileStore: Send + Sync {
     /// The profile that worked last time.
     fn load(&self, server_and_model: &str) -> Option<ServerProfile>;
@@ -173,7 +174,7 @@ pub trait ProfileStore: Send + Sync {
     fn save(&self, server_and_model: &str, profile: ServerProfile);
 }
 
-/// Remembers for as long as the process lives.
+/// Stores profiles in memory for as long as the process runs.
 #[derive(Debug, Default)]
 pub struct InMemoryProfiles(Mutex<HashMap<String, ServerProfile>>);
 

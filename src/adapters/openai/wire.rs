@@ -1,4 +1,4 @@
-//! One request on the wire: one try, bounded in time and size, and what went wrong.
+//! Sends one request once, bounded in time and size, and says what went wrong if it fails.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,16 +15,16 @@ use super::profile::Limitation;
 /// The bounds of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WireLimits {
-    /// To connect.
+    /// How long connecting may take.
     pub connect: Duration,
-    /// Until the answer begins, where that shall be less than what the question may take
-    /// in all: a server that does not stream sends nothing before it is done.
+    /// How long the answer may take to begin; `None` for as long as the whole question may take. A
+    /// server that does not stream sends nothing until its answer is complete.
     pub first_byte: Option<Duration>,
-    /// The answer's body, after decompression.
+    /// The size of the answer's body after decompression.
     pub body_bytes: usize,
-    /// Tries of one request, the first included.
+    /// How often one request may be sent, the first time included.
     pub attempts: u32,
-    /// The longest wait that a server may ask for.
+    /// The longest wait before a retry that a server may ask for.
     pub retry_after: Duration,
 }
 
@@ -40,7 +40,7 @@ impl Default for WireLimits {
     }
 }
 
-/// What went wrong on the wire. The text holds no header and no key.
+/// Why a request failed. The text holds no header and no key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WireError {
@@ -51,9 +51,9 @@ pub enum WireError {
         status: u16,
         /// The beginning of its error message, after a colon.
         message: String,
-        /// How long to wait, where it said so.
+        /// How long the server asks to wait before a retry.
         retry_after: Option<Duration>,
-        /// Whether a repetition may help.
+        /// Whether the same request may succeed later.
         transient: bool,
         /// What the server lacks, as far as the error says.
         limitation: Option<Limitation>,
@@ -76,7 +76,7 @@ pub enum WireError {
 }
 
 impl WireError {
-    /// A word for logs, without anything that the server said.
+    /// The kind of error as a word for logs, which quotes nothing from the server.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Status { .. } => "status",
@@ -88,6 +88,7 @@ impl WireError {
         }
     }
 
+    /// Whether the same request may succeed if it is sent again.
     pub(super) fn is_retryable(&self) -> bool {
         match self {
             Self::Status { transient, limitation, .. } => *transient && limitation.is_none(),
@@ -96,7 +97,7 @@ impl WireError {
         }
     }
 
-    /// What the server lacks, where its error says so.
+    /// What the server rejects or lacks, if its error says so.
     pub fn limitation(&self) -> Option<Limitation> {
         match self {
             Self::Status { limitation, .. } => *limitation,
@@ -105,7 +106,7 @@ impl WireError {
     }
 }
 
-/// Error texts of a server, short and on one line.
+/// The first 200 characters of a server's error text, on one line.
 pub(super) fn clip(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(200) {
@@ -114,7 +115,7 @@ pub(super) fn clip(text: &str) -> String {
     }
 }
 
-/// An error with its causes. Causes of a connection name hosts, never headers.
+/// An error and its causes as one text. Those of a failed connection name hosts, never headers.
 pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut out = error.to_string();
     let mut source = error.source();
@@ -125,7 +126,7 @@ pub(super) fn error_chain(error: &dyn std::error::Error) -> String {
     clip(&out)
 }
 
-/// The tower service under async-openai: one try, bounded in time and size.
+/// The tower service that sends the requests of async-openai.
 #[derive(Clone)]
 pub(super) struct HttpService {
     pub(super) http: reqwest::Client,
@@ -174,7 +175,7 @@ impl HttpService {
         if !status.is_success() {
             let body = body.unwrap_or_default();
             let parsed: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-            // Only what is meant as an error message: a body may echo what was sent.
+            // Quote only the error message: the rest of the body may repeat the request.
             let error = &parsed["error"];
             let message = error["message"].as_str().or_else(|| error.as_str());
             let message = message.or_else(|| parsed["message"].as_str());
@@ -193,13 +194,14 @@ impl HttpService {
             });
         }
         let body = body?;
-        // Parsed here, so that the library never logs a body that it cannot read.
+        // Parse it here, since async-openai logs a body that it cannot parse.
         if let Err(error) = serde_json::from_slice::<Value>(&body) {
             return Err(WireError::Malformed(error.to_string()));
         }
         Ok(reqwest::Response::from(http::Response::new(body)))
     }
 
+    /// Reads the body of an answer up to the limit of its size.
     async fn body(&self, mut answer: reqwest::Response) -> Result<Vec<u8>, WireError> {
         let mut body = Vec::new();
         loop {
@@ -215,7 +217,7 @@ impl HttpService {
     }
 }
 
-/// Seconds or milliseconds; a date is not worth a clock here.
+/// The wait that the headers ask for, in seconds or milliseconds; a date is ignored.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let number = |value: &HeaderValue| value.to_str().ok()?.trim().parse::<f64>().ok();
     let millis = headers.get("retry-after-ms").and_then(number).map(|ms| ms / 1000.0);

@@ -1,4 +1,4 @@
-//! What a file defines under a name, off its tree: nodes of a defining kind that have a name.
+//! Lists the definitions of a file from its syntax tree.
 
 use std::ops::Range;
 
@@ -6,11 +6,11 @@ use tree_sitter::Node;
 
 use crate::port::Definition;
 
-/// What the kinds of defining nodes end in.
+/// The endings of node kinds that may be definitions.
 const KIND_SUFFIXES: &[&str] =
     &["_item", "_definition", "_declaration", "_specifier", "_spec", "_signature", "_statement"];
 
-/// And what they are about.
+/// The words of which such a kind must contain one, as `function` in `function_definition`.
 const KIND_WORDS: &[&str] = &[
     "function",
     "method",
@@ -61,47 +61,51 @@ pub(super) fn definitions(root: Node<'_>, text: &str) -> Vec<Definition> {
     }
 }
 
-/// What a node defines, and its name; both in the words of the file.
+/// The kind and the name of the definition that a node is, such as `("function", "main")`.
 fn definition_of(node: Node<'_>, text: &str) -> Option<(String, String)> {
-    let of = |field: &str| node.child_by_field_name(field);
+    let child = |field: &str| node.child_by_field_name(field);
     let text_of = |node: Node<'_>| text.get(node.byte_range()).map(str::to_owned);
     match node.kind() {
-        // An implementation is named by its type, and told apart by its trait.
+        // An implementation in Rust has the name of its type; its kind includes the trait.
         "impl_item" => {
-            let name = text_of(of("type")?)?;
-            return Some(match of("trait").and_then(text_of) {
-                Some(of) => (format!("impl {of} for"), name),
+            let name = text_of(child("type")?)?;
+            return Some(match child("trait").and_then(text_of) {
+                Some(implemented) => (format!("impl {implemented} for"), name),
                 None => ("impl".into(), name),
             });
         }
-        // A method of Go names its type in front.
-        "method_declaration" if of("receiver").is_some() => {
-            let receiver = text_of(of("receiver")?)?;
-            let receiver = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next()?;
-            let receiver = receiver.split('[').next()?.to_owned();
-            return Some(("method".into(), format!("{receiver}.{}", text_of(of("name")?)?)));
+        // A method in Go has its type before its name: `func (t *Type[P]) name()`.
+        "method_declaration" if child("receiver").is_some() => {
+            let receiver = text_of(child("receiver")?)?;
+            let receiver_type = receiver.trim_matches(['(', ')']).rsplit([' ', '*']).next()?;
+            let receiver_type = receiver_type.split('[').next()?.to_owned();
+            return Some((
+                "method".into(),
+                format!("{receiver_type}.{}", text_of(child("name")?)?),
+            ));
         }
-        // A function that is the value of a variable.
+        // A function or class in JavaScript may be the value of a variable.
         "variable_declarator" => {
-            let value = of("value")?.kind();
+            let value = child("value")?.kind();
             let kind = match value {
                 "arrow_function" | "function_expression" | "generator_function" => "function",
                 "class" => "class",
                 _ => return None,
             };
-            return Some((kind.into(), text_of(of("name")?)?));
+            return Some((kind.into(), text_of(child("name")?)?));
         }
-        // C names functions in the middle of their declarator.
-        "function_definition" if of("declarator").is_some() => {
-            let mut inner = of("declarator")?;
-            while let Some(deeper) = inner.child_by_field_name("declarator") {
-                inner = deeper;
+        // The name of a function in C is in the innermost of its nested declarators.
+        "function_definition" if child("declarator").is_some() => {
+            let mut innermost = child("declarator")?;
+            while let Some(nested) = innermost.child_by_field_name("declarator") {
+                innermost = nested;
             }
-            return Some(("function".into(), text_of(inner)?));
+            return Some(("function".into(), text_of(innermost)?));
         }
-        // Ruby's kinds are plain words, and so are those of its keywords.
+        // In Ruby, the kind of a definition is a plain word. Its keyword has the same kind, but is
+        // not a named node.
         kind @ ("class" | "module" | "method" | "singleton_method") if node.is_named() => {
-            return Some((kind.replace('_', " "), text_of(of("name")?)?));
+            return Some((kind.replace('_', " "), text_of(child("name")?)?));
         }
         _ => {}
     }
@@ -110,19 +114,19 @@ fn definition_of(node: Node<'_>, text: &str) -> Option<(String, String)> {
     if !kind.split(' ').any(|word| KIND_WORDS.contains(&word)) {
         return None;
     }
-    // What a type has is none of its definitions.
+    // A property that a type only declares is not a definition.
     if kind == "property" && *suffix == "_signature" {
         return None;
     }
     // `struct s x` names a type that is defined elsewhere.
-    if *suffix == "_specifier" && of("body").is_none() {
+    if *suffix == "_specifier" && child("body").is_none() {
         return None;
     }
-    Some((kind, text_of(of("name")?)?))
+    Some((kind, text_of(child("name")?)?))
 }
 
-/// The lines of a definition with what belongs to it: decorators, attributes, comments right
-/// above.
+/// The bytes of a definition, including its decorators and the attributes and comments right above
+/// it.
 fn full_range(node: Node<'_>) -> Range<usize> {
     let mut outer = node;
     while let Some(parent) = outer.parent().filter(|parent| WRAPPERS.contains(&parent.kind())) {
@@ -131,11 +135,12 @@ fn full_range(node: Node<'_>) -> Range<usize> {
     let end = outer.end_byte();
     let mut first = outer;
     while let Some(above) = first.prev_sibling() {
-        let belongs = above.kind().contains("comment") || above.kind().contains("attribute");
-        // The comment of a line is about that line.
-        let own_line =
+        let is_attached = above.kind().contains("comment") || above.kind().contains("attribute");
+        // A comment at the end of a line of code belongs to that line.
+        let has_own_line =
             above.prev_sibling().is_none_or(|before| last_row(before) < above.start_position().row);
-        if !belongs || !own_line || last_row(above) + 1 < first.start_position().row {
+        let is_adjacent = last_row(above) + 1 >= first.start_position().row;
+        if !(is_attached && has_own_line && is_adjacent) {
             break;
         }
         first = above;
@@ -143,7 +148,8 @@ fn full_range(node: Node<'_>) -> Range<usize> {
     first.start_byte()..end
 }
 
-/// The row of the last character: some comments end with the line break.
+/// The row of a node's last character. A node that includes its line break ends on the row before
+/// its end position.
 fn last_row(node: Node<'_>) -> usize {
     let (start, end) = (node.start_position(), node.end_position());
     if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row }

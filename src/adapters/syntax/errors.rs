@@ -1,6 +1,6 @@
-//! The errors of a tree, in plain words. A specific cause is named if it is certain: an unpaired
-//! bracket, a literal that is not closed, a missing token. Otherwise the message says only where
-//! the text no longer parses.
+//! Describes the errors of a syntax tree in plain words. A specific cause is named if it is certain:
+//! an unpaired bracket, a literal that is not closed, a missing token. Otherwise the message says
+//! only where the text no longer parses.
 
 use std::ops::Range;
 
@@ -10,14 +10,14 @@ use super::python_indentation;
 use crate::edit::SyntaxError;
 use crate::language::Language;
 
-/// More are not told.
+/// How many errors are reported at most.
 const MAX_ERRORS: usize = 8;
-/// Characters of a line that are shown.
+/// How many characters of a line are shown.
 const MAX_SHOWN: usize = 120;
-/// And of a text within a sentence.
+/// How many characters of the text are quoted within a sentence.
 const MAX_QUOTED: usize = 40;
 
-/// A text and its tree.
+/// A text and its syntax tree.
 pub(super) struct ParsedText<'a> {
     pub(super) text: &'a str,
     pub(super) tree: &'a Tree,
@@ -30,18 +30,19 @@ pub(super) fn new_errors(
     after: &ParsedText<'_>,
 ) -> Vec<SyntaxError> {
     let changed = changed_range(before.text, after.text);
-    // What follows from a lost partner is no error of its own.
+    // An unclosed literal or an unpaired bracket causes further errors, which are not reported.
     match unclosed(path, before, after).or_else(|| unpaired(before, after)) {
         Some(cause) => vec![cause],
         None => collect_errors(after, &changed),
     }
 }
 
-/// The errors of a text of which nothing else is known.
+/// The errors of a text that is not compared with an earlier version.
 pub(super) fn all_errors(parsed: &ParsedText<'_>) -> Vec<SyntaxError> {
     collect_errors(parsed, &(0..0))
 }
 
+/// The errors of a tree, at most one for each line.
 fn collect_errors(parsed: &ParsedText<'_>, changed: &Range<usize>) -> Vec<SyntaxError> {
     let mut found: Vec<SyntaxError> = Vec::new();
     for node in error_nodes(parsed.tree.root_node()) {
@@ -71,8 +72,8 @@ fn error_nodes(root: Node<'_>) -> Vec<Node<'_>> {
         if is_broken {
             found.push(node);
         }
-        let deeper = !is_broken && node.has_error() && cursor.goto_first_child();
-        if deeper {
+        let may_have_broken_children = !is_broken && node.has_error();
+        if may_have_broken_children && cursor.goto_first_child() {
             continue;
         }
         while !cursor.goto_next_sibling() {
@@ -83,6 +84,7 @@ fn error_nodes(root: Node<'_>) -> Vec<Node<'_>> {
     }
 }
 
+/// Describes a node that is an error or stands for a missing token.
 fn describe(text: &str, node: Node<'_>, changed: &Range<usize>) -> SyntaxError {
     if node.is_missing() {
         let what = match node.is_named() {
@@ -116,7 +118,7 @@ fn with_article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
-/// A literal or comment that was opened and is not closed, where all were closed before.
+/// The error of a string or comment that is not closed, if all were closed before.
 fn unclosed(path: &str, before: &ParsedText<'_>, after: &ParsedText<'_>) -> Option<SyntaxError> {
     let language = Language::from_path(path).filter(|language| language.is_lexed())?;
     if !language.lex(before.text).closed {
@@ -130,7 +132,7 @@ fn unclosed(path: &str, before: &ParsedText<'_>, after: &ParsedText<'_>) -> Opti
     Some(error_at(after.text, start, "a string or a comment is not closed"))
 }
 
-/// A bracket without its partner, where every bracket had one before.
+/// The error of a bracket without its partner, if every bracket had one before.
 fn unpaired(before: &ParsedText<'_>, after: &ParsedText<'_>) -> Option<SyntaxError> {
     if find_unpaired_bracket(before.tree.root_node()).is_some() {
         return None;
@@ -157,8 +159,8 @@ struct UnpairedBracket {
     at: usize,
 }
 
-/// The first bracket that closes nothing, or else the last that is not closed. Only tokens
-/// count: brackets in literals and comments are none.
+/// The first bracket that closes nothing, or else the last that is not closed. Brackets in literals
+/// and comments are ignored.
 fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
     let mut open: Vec<UnpairedBracket> = Vec::new();
     let mut cursor = root.walk();
@@ -169,7 +171,7 @@ fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
         let node = cursor.node();
         if !node.is_named() && !node.is_missing() && node.kind().len() <= 3 {
             for bracket in node.kind().chars() {
-                let closes = match bracket {
+                let opening = match bracket {
                     '(' | '[' | '{' => {
                         open.push(UnpairedBracket { bracket, at: node.start_byte() });
                         continue;
@@ -180,9 +182,9 @@ fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
                     _ => continue,
                 };
                 match open.pop() {
-                    Some(last) if last.bracket == closes => {}
-                    // The one in between was not closed.
-                    Some(last) if open.iter().any(|one| one.bracket == closes) => {
+                    Some(last) if last.bracket == opening => {}
+                    // The partner is further out, so the bracket in between is not closed.
+                    Some(last) if open.iter().any(|outer| outer.bracket == opening) => {
                         return Some(last);
                     }
                     _ => return Some(UnpairedBracket { bracket, at: node.start_byte() }),
@@ -197,33 +199,37 @@ fn find_unpaired_bracket(root: Node<'_>) -> Option<UnpairedBracket> {
     }
 }
 
-/// The part of `after` that differs.
+/// The bytes of `after` between the start and the end that it has in common with `before`.
 fn changed_range(before: &str, after: &str) -> Range<usize> {
     let (a, b) = (before.as_bytes(), after.as_bytes());
-    let head = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let rest = a.len().min(b.len()) - head;
-    let tail = a.iter().rev().zip(b.iter().rev()).take(rest).take_while(|(a, b)| a == b).count();
-    head..b.len() - tail
+    let prefix = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    let max_suffix = a.len().min(b.len()) - prefix;
+    let from_end = a.iter().rev().zip(b.iter().rev()).take(max_suffix);
+    let suffix = from_end.take_while(|(a, b)| a == b).count();
+    prefix..b.len() - suffix
 }
 
+/// An error at a byte offset, with the number and the text of its line.
 fn error_at(text: &str, at: usize, what: impl Into<String>) -> SyntaxError {
     let number = line_of(text, at);
     let line = text.lines().nth(number - 1).unwrap_or_default();
     SyntaxError::new(number, clip(line.trim(), MAX_SHOWN), what)
 }
 
+/// The number of the line that a byte offset is on, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     let head = &text.as_bytes()[..at.min(text.len())];
     let number = 1 + memchr::memchr_iter(b'\n', head).count();
-    // Behind the last newline there is no line.
+    // The end of a text that ends with a newline is on its last line.
     match at >= text.len() && text.ends_with('\n') && number > 1 {
         true => number - 1,
         false => number,
     }
 }
 
-fn clip(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+/// The first `max_chars` characters of a text.
+fn clip(text: &str, max_chars: usize) -> String {
+    match text.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -1,19 +1,19 @@
-//! Which grammars read a file: one table from our languages to theirs.
+//! The table of tree-sitter grammars for each of our languages.
 
 use tree_sitter_language::LanguageFn;
 
 use crate::language::Language;
 
-/// A grammar.
+/// A tree-sitter grammar.
 #[derive(Clone, Copy)]
 pub(super) struct Grammar {
-    /// Its name, for the trees that are kept.
+    /// The grammar's name, which is part of the key of cached trees.
     pub(super) name: &'static str,
-    /// What makes the parser.
+    /// The function that returns the parser's tables.
     pub(super) language: LanguageFn,
 }
 
-/// For a language, and some of its file extensions or all, the grammars to try in turn.
+/// The grammars to try in turn for a language, for all its file extensions or for those listed.
 struct GrammarRow {
     language: &'static str,
     extensions: &'static [&'static str],
@@ -28,7 +28,8 @@ const C: Grammar = grammar("c", tree_sitter_c::LANGUAGE);
 const CPP: Grammar = grammar("c++", tree_sitter_cpp::LANGUAGE);
 const JAVASCRIPT: Grammar = grammar("javascript", tree_sitter_javascript::LANGUAGE);
 
-/// Endings of related formats are listed apart: `.vue` is not HTML.
+/// Where a language includes formats that its grammar cannot parse, the row lists the extensions
+/// that it can: `.vue` is not parsed as HTML.
 const ROWS: &[GrammarRow] = &[
     row("rust", &[], &[grammar("rust", tree_sitter_rust::LANGUAGE)]),
     row("python", &["py", "pyi", "pyw"], &[grammar("python", tree_sitter_python::LANGUAGE)]),
@@ -42,7 +43,7 @@ const ROWS: &[GrammarRow] = &[
     row("go", &[], &[grammar("go", tree_sitter_go::LANGUAGE)]),
     row("java", &[], &[grammar("java", tree_sitter_java::LANGUAGE)]),
     row("c", &["c"], &[C]),
-    // A header is of either.
+    // A header may be C or C++.
     row("c", &["h"], &[C, CPP]),
     row("c++", &["cc", "cpp", "cxx", "hh", "hpp", "hxx"], &[CPP]),
     row("c#", &[], &[grammar("c#", tree_sitter_c_sharp::LANGUAGE)]),
@@ -69,18 +70,17 @@ const fn row(
     GrammarRow { language, extensions, grammars }
 }
 
-/// The grammars of a path; none where its language has none.
+/// The grammars for a path; empty if there is none for its language.
 pub(super) fn for_path(path: &str) -> &'static [Grammar] {
     let Some(language) = Language::from_path(path) else { return &[] };
     let extension = path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    let fits = |row: &&GrammarRow| {
-        row.language == language.name
-            && (row.extensions.is_empty()
-                || extension
-                    .as_deref()
-                    .is_some_and(|extension| row.extensions.contains(&extension)))
+    let has_extension = |row: &GrammarRow| {
+        let extension = extension.as_deref();
+        row.extensions.is_empty()
+            || extension.is_some_and(|extension| row.extensions.contains(&extension))
     };
-    ROWS.iter().find(fits).map_or(&[], |row| row.grammars)
+    let mut rows = ROWS.iter().filter(|row| row.language == language.name);
+    rows.find(|row| has_extension(row)).map_or(&[], |row| row.grammars)
 }
 
 /// Every grammar, each once.

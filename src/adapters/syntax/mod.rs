@@ -1,7 +1,7 @@
-//! Syntax by tree-sitter: the one module that names it.
+//! Syntax checks with tree-sitter, which no other module uses.
 //!
-//! Work is bounded by the size of a text, by the parser's own count of its steps, and as a
-//! last resort by a clock. Beyond any of them nothing is said of the file.
+//! The work is bounded by the size of a text, by the parser's own count of its steps, and as a last
+//! resort by a clock. A file beyond any of these bounds is reported as not checked.
 
 mod definitions;
 mod errors;
@@ -21,7 +21,7 @@ use crate::edit::{Splice, SyntaxCheck, SyntaxError, Unchecked};
 use crate::port::{Definition, Syntax};
 use grammars::Grammar;
 
-/// Larger texts are not parsed.
+/// The size of the largest text that is parsed.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The parser reports its progress every hundred steps. Valid code takes about one report for
@@ -29,15 +29,15 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_REPORTS_PER_BYTE: usize = 1;
 const MAX_REPORTS: usize = 2_000;
 
-/// However slow the machine, a parse ends by then.
+/// The longest time of one parse, for slow machines.
 const MAX_TIME: Duration = Duration::from_millis(500);
 
-/// Trees are kept of the last few texts up to this size: what an edit leaves is what the next
-/// one begins with.
+/// The trees of the last few texts up to this size are kept, because the text after one edit is the
+/// text before the next.
 const MAX_CACHED_BYTES: usize = 256 << 10;
 const MAX_CACHED_TREES: usize = 4;
 
-/// Syntax by tree-sitter.
+/// Checks syntax and lists definitions with tree-sitter.
 #[derive(Default)]
 pub struct TreeSitter {
     cache: Mutex<VecDeque<CachedTree>>,
@@ -45,7 +45,7 @@ pub struct TreeSitter {
 
 struct CachedTree {
     grammar: &'static str,
-    text: u128,
+    text_hash: u128,
     tree: Tree,
 }
 
@@ -61,34 +61,36 @@ impl TreeSitter {
         Self::default()
     }
 
-    /// The tree of a text, from the few that are kept where it is among them.
+    /// The tree of a text, from the cache if it is there.
     fn tree(&self, grammar: &Grammar, text: &str) -> Result<Tree, Unchecked> {
-        let of = xxh3_128(text.as_bytes());
-        if let Some(tree) = self.cached(grammar, of) {
+        let text_hash = xxh3_128(text.as_bytes());
+        if let Some(tree) = self.cached(grammar, text_hash) {
             return Ok(tree);
         }
         let tree = parse(grammar, text, None)?;
-        self.cache(grammar, of, text.len(), &tree);
+        self.cache(grammar, text_hash, text.len(), &tree);
         Ok(tree)
     }
 
-    fn cached(&self, grammar: &Grammar, text: u128) -> Option<Tree> {
+    /// The tree of the text with this hash, if the cache has it.
+    fn cached(&self, grammar: &Grammar, text_hash: u128) -> Option<Tree> {
         let cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        let found =
-            cache.iter().find(|cached| cached.grammar == grammar.name && cached.text == text);
-        found.map(|cached| cached.tree.clone())
+        let is_wanted =
+            |cached: &&CachedTree| cached.grammar == grammar.name && cached.text_hash == text_hash;
+        cache.iter().find(is_wanted).map(|cached| cached.tree.clone())
     }
 
-    fn cache(&self, grammar: &Grammar, text: u128, bytes: usize, tree: &Tree) {
+    /// Puts the tree of a text into the cache, unless the text is large.
+    fn cache(&self, grammar: &Grammar, text_hash: u128, bytes: usize, tree: &Tree) {
         if bytes > MAX_CACHED_BYTES {
             return;
         }
         let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
-        cache.push_front(CachedTree { grammar: grammar.name, text, tree: tree.clone() });
+        cache.push_front(CachedTree { grammar: grammar.name, text_hash, tree: tree.clone() });
         cache.truncate(MAX_CACHED_TREES);
     }
 
-    /// The first grammar that reads the text without an error.
+    /// The first grammar that parses the text without an error, and the tree.
     fn parse_without_errors(
         &self,
         grammars: &'static [Grammar],
@@ -103,6 +105,7 @@ impl TreeSitter {
         Err(Unchecked::BrokenBefore)
     }
 
+    /// The errors that an edit has brought in: those of `after`, if `before` had none.
     fn new_errors(
         &self,
         path: &str,
@@ -117,37 +120,35 @@ impl TreeSitter {
         if before.is_empty() {
             return self.errors(path, after);
         }
-        let (grammar, mut old) = self.parse_without_errors(grammars, before)?;
-        let of = xxh3_128(after.as_bytes());
-        let known = self.cached(grammar, of);
-        let tree = match known {
+        let (grammar, tree_before) = self.parse_without_errors(grammars, before)?;
+        let hash_after = xxh3_128(after.as_bytes());
+        let tree_after = match self.cached(grammar, hash_after) {
             Some(tree) => tree,
             None if splices.is_empty() => parse(grammar, after, None)?,
             None => {
-                let old_tree = old.clone();
-                apply_splices(&mut old, before, splices);
-                let tree = parse(grammar, after, Some(&old))?;
-                old = old_tree;
+                let mut edited = tree_before.clone();
+                apply_splices(&mut edited, before, splices);
+                let tree = parse(grammar, after, Some(&edited))?;
                 match tree.root_node().has_error() {
-                    // An error is told only where the whole text has it, read afresh.
+                    // Report an error only if a parse of the whole text has it too.
                     true => parse(grammar, after, None)?,
                     false => tree,
                 }
             }
         };
-        self.cache(grammar, of, after.len(), &tree);
-        if is_error_free(&tree, after) {
+        self.cache(grammar, hash_after, after.len(), &tree_after);
+        if is_error_free(&tree_after, after) {
             return Ok(Vec::new());
         }
         Ok(errors::new_errors(
             path,
-            &errors::ParsedText { text: before, tree: &old },
-            &errors::ParsedText { text: after, tree: &tree },
+            &errors::ParsedText { text: before, tree: &tree_before },
+            &errors::ParsedText { text: after, tree: &tree_after },
         ))
     }
 }
 
-/// Whether a text has no error.
+/// Whether a text has neither syntax errors nor misindented Python statements.
 fn is_error_free(tree: &Tree, text: &str) -> bool {
     !tree.root_node().has_error() && python_indentation::misindented(tree, text).is_empty()
 }
@@ -182,6 +183,7 @@ impl Syntax for TreeSitter {
     }
 }
 
+/// The grammars for a path, or `UnknownLanguage` if there is none.
 fn grammars_for(path: &str) -> Result<&'static [Grammar], Unchecked> {
     match grammars::for_path(path) {
         [] => Err(Unchecked::UnknownLanguage),
@@ -189,29 +191,31 @@ fn grammars_for(path: &str) -> Result<&'static [Grammar], Unchecked> {
     }
 }
 
-/// Parses a text within the limits of reports and time.
+/// Parses a text within the limits of reports and time. `old` is the tree of an earlier version, of
+/// which unchanged parts are reused.
 fn parse(grammar: &Grammar, text: &str, old: Option<&Tree>) -> Result<Tree, Unchecked> {
     let mut parser = Parser::new();
     if parser.set_language(&grammar.language.into()).is_err() {
         return Err(Unchecked::UnknownLanguage);
     }
     let max_reports = MAX_REPORTS + text.len() * MAX_REPORTS_PER_BYTE;
-    let end = Instant::now() + MAX_TIME;
+    let deadline = Instant::now() + MAX_TIME;
     let mut reports = 0;
-    let mut watch = |_: &tree_sitter::ParseState| {
+    let mut on_progress = |_: &tree_sitter::ParseState| {
         reports += 1;
-        match reports > max_reports || reports % 16 == 0 && Instant::now() > end {
+        let is_late = reports % 16 == 0 && Instant::now() > deadline;
+        match reports > max_reports || is_late {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
     };
-    let options = ParseOptions::new().progress_callback(&mut watch);
+    let options = ParseOptions::new().progress_callback(&mut on_progress);
     let mut read = |at: usize, _: Point| text.as_bytes().get(at..).unwrap_or_default();
     parser.parse_with_options(&mut read, old, Some(options)).ok_or(Unchecked::TooMuchWork)
 }
 
-/// Tells a tree what was edited. The splices are sorted and disjoint, so those behind do not
-/// move when they are told first.
+/// Marks the edited ranges in a tree. The splices are sorted and disjoint; they are applied from
+/// last to first, so that the offsets of the remaining ones stay valid.
 fn apply_splices(tree: &mut Tree, before: &str, splices: &[Splice]) {
     for splice in splices.iter().rev() {
         let start = point(before, splice.range.start);
@@ -231,6 +235,7 @@ fn apply_splices(tree: &mut Tree, before: &str, splices: &[Splice]) {
     }
 }
 
+/// The row and column of a byte offset.
 fn point(text: &str, at: usize) -> Point {
     let head = &text.as_bytes()[..at];
     let row = memchr::memchr_iter(b'\n', head).count();

@@ -1,5 +1,5 @@
-//! Indentation as syntax: the Python grammar accepts statements at any depth, which Python does
-//! not.
+//! Checks the indentation of Python: tree-sitter's grammar accepts statements at any indentation,
+//! which Python does not.
 
 use tree_sitter::{Node, Tree};
 
@@ -9,7 +9,7 @@ pub(super) struct MisindentedStatement {
     pub(super) what: &'static str,
 }
 
-/// The statements of a Python file whose indentation fits no block; of other languages none.
+/// The statements of a Python file whose indentation fits no block; empty for other languages.
 pub(super) fn misindented(tree: &Tree, text: &str) -> Vec<MisindentedStatement> {
     let mut found = Vec::new();
     let root = tree.root_node();
@@ -19,35 +19,37 @@ pub(super) fn misindented(tree: &Tree, text: &str) -> Vec<MisindentedStatement> 
     let mut pending = vec![root];
     while let Some(node) = pending.pop() {
         let mut cursor = node.walk();
-        let parts: Vec<Node<'_>> =
-            node.named_children(&mut cursor).filter(|part| !part.is_extra()).collect();
+        let children: Vec<Node<'_>> =
+            node.named_children(&mut cursor).filter(|child| !child.is_extra()).collect();
         match node.kind() {
-            "module" => check_siblings(&parts, Some(""), text, &mut found),
+            "module" => check_siblings(&children, Some(""), text, &mut found),
             "block" => {
                 let head = node.parent().and_then(|head| indentation_of(text, head.start_byte()));
-                check_block(node, &parts, head, text, &mut found);
+                check_block(node, &children, head, text, &mut found);
             }
             _ => {
-                let own = indentation_of(text, node.start_byte());
-                let clauses = parts.iter().filter(|part| part.kind().ends_with("_clause"));
+                // Clauses such as `else` are indented like their statement; `case` is not.
+                let indentation = indentation_of(text, node.start_byte());
+                let clauses = children.iter().filter(|child| child.kind().ends_with("_clause"));
                 let clauses: Vec<Node<'_>> =
-                    clauses.filter(|part| part.kind() != "case_clause").copied().collect();
-                if own.is_some() {
-                    check_siblings(&clauses, own, text, &mut found);
+                    clauses.filter(|clause| clause.kind() != "case_clause").copied().collect();
+                if indentation.is_some() {
+                    check_siblings(&clauses, indentation, text, &mut found);
                 }
             }
         }
-        pending.extend(parts.into_iter().filter(|part| {
-            let kind = part.kind();
-            kind == "block"
-                || ["_statement", "_definition", "_clause"].iter().any(|end| kind.ends_with(end))
-        }));
+        let may_hold_statements = |child: &Node<'_>| {
+            let kind = child.kind();
+            let suffixes = ["_statement", "_definition", "_clause"];
+            kind == "block" || suffixes.iter().any(|suffix| kind.ends_with(suffix))
+        };
+        pending.extend(children.into_iter().filter(may_hold_statements));
     }
     found.sort_by_key(|statement| statement.at);
     found
 }
 
-/// The whitespace before an offset, if only whitespace stands before it on its line.
+/// The whitespace before an offset, if there is nothing else before it on its line.
 fn indentation_of(text: &str, at: usize) -> Option<&str> {
     let line = text[..at].rfind(['\n', '\r', '\u{c}']).map_or(0, |at| at + 1);
     let margin = &text[line..at];
@@ -55,18 +57,19 @@ fn indentation_of(text: &str, at: usize) -> Option<&str> {
     margin.bytes().all(|byte| matches!(byte, b' ' | b'\t')).then_some(margin)
 }
 
-/// Reports the statements that are not indented as `expected`, or as the first of them.
+/// Adds to `found` the siblings whose indentation differs from `expected`, or from the first sibling
+/// if `expected` is `None`.
 fn check_siblings(
-    parts: &[Node<'_>],
+    siblings: &[Node<'_>],
     expected: Option<&str>,
     text: &str,
     found: &mut Vec<MisindentedStatement>,
 ) {
     let mut expected = expected;
-    for part in parts {
-        let at = part.start_byte();
-        let Some(own) = indentation_of(text, at) else { continue };
-        if *expected.get_or_insert(own) != own {
+    for sibling in siblings {
+        let at = sibling.start_byte();
+        let Some(indentation) = indentation_of(text, at) else { continue };
+        if *expected.get_or_insert(indentation) != indentation {
             found.push(MisindentedStatement {
                 at,
                 what: "the indentation of this line matches no enclosing block",
@@ -75,24 +78,25 @@ fn check_siblings(
     }
 }
 
+/// Adds to `found` what is wrong with a block whose head has the indentation `head`.
 fn check_block(
     block: Node<'_>,
-    parts: &[Node<'_>],
+    statements: &[Node<'_>],
     head: Option<&str>,
     text: &str,
     found: &mut Vec<MisindentedStatement>,
 ) {
     let columns =
         |margin: &str| margin.bytes().map(|b| if b == b'\t' { 8 } else { 1 }).sum::<usize>();
-    let Some(first) = parts.first() else {
+    let Some(first) = statements.first() else {
         found.push(MisindentedStatement {
             at: block.start_byte(),
             what: "an indented block is missing",
         });
         return;
     };
-    if let (Some(own), Some(head)) = (indentation_of(text, first.start_byte()), head)
-        && columns(own) <= columns(head)
+    if let (Some(indentation), Some(head)) = (indentation_of(text, first.start_byte()), head)
+        && columns(indentation) <= columns(head)
     {
         let at = first.start_byte();
         found.push(MisindentedStatement {
@@ -100,7 +104,7 @@ fn check_block(
             what: "this line is not indented further than the one that opens its block",
         });
     }
-    check_siblings(parts, None, text, found);
+    check_siblings(statements, None, text, found);
 }
 
 #[cfg(test)]

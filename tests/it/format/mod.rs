@@ -139,7 +139,10 @@ fn what_rustfmt_cannot_parse_is_written_as_it_is_and_told() {
     let reply = project.edit("a.rs", "    b();", "    b(;");
     assert_eq!(project.text("a.rs"), RUST.replace("b();", "b(;"));
     let text = message(&reply);
-    assert!(text.contains("not formatted, since `rustfmt` failed: it exited with code 1: "), "{text}");
+    assert!(
+        text.contains("not formatted, since `rustfmt` failed: it exited with code 1: "),
+        "{text}"
+    );
     assert!(text.contains("new syntax error at line 2"), "{text}");
     let other = project.edit("a.py", "1", "2");
     assert_eq!(project.text("a.py"), "a  =  2\n", "no formatter for this language");
