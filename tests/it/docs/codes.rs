@@ -21,37 +21,6 @@ struct Entry {
     shown: Shown,
 }
 
-/// What shows that a code means what the page says; the message itself is shown by the test
-/// below, where a call brings it about.
-const TESTS: &[(EditCode, &str)] = &[
-    (EditCode::ReadError, "disk::undo::a_small_change_is_undone_by_either_version_and_the_change"),
-    (
-        EditCode::WriteError,
-        "disk::kinds::read_only_files_are_refused_and_untouched, disk::kinds::a_full_file_system_leaves_the_old_file",
-    ),
-    (
-        EditCode::Conflict,
-        "disk::undo::a_change_elsewhere_is_joined_and_one_in_the_same_place_is_a_conflict",
-    ),
-    (EditCode::NoOccurrence, "matching::bounds::a_stale_line_in_a_long_call_is_named"),
-    (
-        EditCode::OccurrenceMismatch,
-        "matching::seed_004::r7_expected_replacements_hold_for_the_final_reading, commands::the_options_of_edit_do_what_they_say",
-    ),
-    (
-        EditCode::StaleAnchor,
-        "reading::seeds::seed_002_1_affected_ranges_are_identified_on_a_mismatch",
-    ),
-    (
-        EditCode::Blocked,
-        "disk::paths::protected_files_are_refused_through_links_and_allowed_when_asked_for, unit session::guard::tests::completion_without_exploration_is_blocked_in_the_known_form",
-    ),
-    (
-        EditCode::Unencodable,
-        "hostile::p04_encodings::a_character_is_written_in_the_files_encoding_or_not_at_all",
-    ),
-];
-
 /// Where the message on the page comes from.
 enum Shown {
     /// A call that is refused with it, made by the real program.
@@ -250,8 +219,6 @@ fn sentences(message: &str) -> usize {
     own.map(|(_, line)| 1 + line.matches(". ").count()).sum()
 }
 
-const THIS: &str = "docs::codes::every_code_has_its_meaning_its_message_and_what_to_do";
-
 #[test]
 #[cfg_attr(windows, ignore = "the paths that it expects are those of Unix")]
 fn every_code_has_its_meaning_its_message_and_what_to_do() {
@@ -282,11 +249,8 @@ fn every_code_has_its_meaning_its_message_and_what_to_do() {
         assert!(message.starts_with(&format!("{code}: ")), "{code}: {message}");
         assert!(sentences(&message) <= 4, "{code} takes more than four sentences: {message}");
         let meaning = comment(&source, &format!("{code:?}"));
-        let others = TESTS.iter().filter(|(other, _)| *other == code).map(|(_, tests)| *tests);
-        let own = matches!(entry.shown, Call(..)).then_some(THIS);
-        let tests = own.into_iter().chain(others).collect::<Vec<_>>().join(", ");
         page.push_str(&format!(
-            "## {code}\n\n{meaning}\n\n```text\n{}\n```\n\n{} <!-- shown by: {tests} -->\n\n",
+            "## {code}\n\n{meaning}\n\n```text\n{}\n```\n\n{}\n\n",
             message.trim_end(),
             entry.next
         ));

@@ -10,7 +10,7 @@ const FOLDER: &str = "examples/compose";
 #[test]
 fn the_page_shows_the_compose_file() {
     let file = text_of(&format!("{FOLDER}/compose.yaml"));
-    check_part("docs/guide/many-machines.md", "compose", &format!("```yaml\n{file}```"));
+    check_part("docs/guide/server.md", "compose", &format!("```yaml\n{file}```"));
 }
 
 /// `config` reads and checks the file; it needs no engine.

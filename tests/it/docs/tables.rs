@@ -94,69 +94,6 @@ fn fields(schema: &Value, before: &str, rows: &mut Vec<(String, String, bool, St
     }
 }
 
-/// What shows that a tool does what its line says.
-const TOOL_TESTS: &[(&str, &str)] = &[
-    (
-        "edit_file",
-        "matching::rows::every_row_holds, syntax::within::equal_places_are_told_apart, notebook::an_edit_names_a_cell_and_the_json_around_keeps_its_bytes, notebook::outputs_go_only_if_asked, hostile::p04_encodings::a_character_is_written_in_the_files_encoding_or_not_at_all",
-    ),
-    (
-        "multi_edit",
-        "matching::multi::several_edits_refer_to_the_original, matching::multi::one_refusal_leaves_every_file",
-    ),
-    (
-        "edit_lines",
-        "reading::seeds::seed_000_2_edit_lines_answers_with_every_field_of_the_verification, reading::seeds::numbers_of_an_older_read_are_carried_with_its_snapshot",
-    ),
-    (
-        "hashline_edit",
-        "reading::seeds::seed_003_example_range_replace, reading::anchors::files_are_created_deleted_and_renamed",
-    ),
-    (
-        "move_lines",
-        "moves::lines_move_between_files_in_one_commit, moves::a_block_is_put_at_the_depth_of_its_new_place, moves::lines_are_copied_and_become_a_file_of_their_own",
-    ),
-    (
-        "read_file",
-        "reading::seeds::seed_002_3_read_file_takes_ranges_and_merges_overlaps, reading::search::long_lines_and_long_files_are_cut_with_the_way_to_go_on, notebook::a_read_shows_cells_with_ids",
-    ),
-    (
-        "search",
-        "reading::search::context_encodings_and_globs, reading::seeds::seed_000_1_search_returns_paths_and_line_numbers_with_matches",
-    ),
-    (
-        "wildcard_search",
-        "reading::seeds::seed_000_1_wildcard_search_is_ranked_and_numbered_too, unit search::query::tests::terms_are_found_in_one_pass_with_wildcards_in_order",
-    ),
-    (
-        "list_files",
-        "reading::search::context_encodings_and_globs, hostile::p08_ignore_files::rules_hold_below_the_root_and_what_is_above_has_no_say, hostile::p16_bounds::what_is_found_is_cut_and_counted",
-    ),
-    ("check", "syntax::tools::check_prints_errors_and_names_what_it_cannot_check"),
-    ("edit", "agents::tools::other_clients_forms_edit_the_same"),
-    (
-        "apply_patch",
-        "agents::tools::a_patch_applies_to_all_files_or_to_none, agents::tools::search_replace_blocks_edit_several_files, commands::a_patch_of_any_form_is_applied_whole_or_not_at_all",
-    ),
-    ("replace", "agents::tools::other_clients_forms_edit_the_same"),
-    (
-        "str_replace_based_edit_tool",
-        "agents::tools::the_text_editor_tool_views_creates_replaces_and_inserts",
-    ),
-    (
-        "undo",
-        "disk::undo::edits_creations_and_deletions_are_undone_from_other_processes, disk::undo::an_undo_that_is_in_the_way_of_a_later_change_names_it",
-    ),
-    (
-        "staging",
-        "reading::staging::reads_searches_and_lists_see_what_is_staged_and_the_disk_does_not, reading::staging::a_commit_of_what_changed_meanwhile_is_refused_whole_and_can_be_discarded",
-    ),
-    (
-        "task_complete",
-        "unit session::guard::tests::completion_is_tied_to_edits_that_are_in_the_files, agents::turns::a_completion_without_a_change_is_sent_back_once",
-    ),
-];
-
 #[test]
 fn tools_and_arguments_are_as_the_code_has_them() {
     let mut page = String::new();
@@ -168,10 +105,7 @@ fn tools_and_arguments_are_as_the_code_has_them() {
             Visibility::Staged => " Offered in staged sessions (`--stage`).",
         };
         let first = tool.about.lines().next().unwrap_or_default();
-        let tests = TOOL_TESTS.iter().find(|(name, _)| *name == tool.name);
-        let tests = tests.unwrap_or_else(|| panic!("no test is named for {}", tool.name)).1;
-        let heading = format!("### {}\n\n{first}{listed}", tool.name);
-        page.push_str(&format!("{heading} <!-- shown by: {tests} -->\n\n"));
+        page.push_str(&format!("### {}\n\n{first}{listed}\n\n", tool.name));
         let mut rows = Vec::new();
         fields(&(tool.input)(), "", &mut rows);
         if rows.is_empty() {

@@ -95,7 +95,7 @@ fn what_is_wrong_with_it() {
 fn the_rights_that_it_needs() {
     let Some(redis) = Redis::start("the_rights_that_it_needs") else { return };
     let page = fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/many-machines.md"),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/guide/shared-cache.md"),
     );
     let page = page.expect("page");
     let line = page.lines().find(|line| line.starts_with("ACL SETUSER restitch ")).expect("a line");
